@@ -1,0 +1,106 @@
+# Thin: names for the CMake presets, and the packages each target needs. `make help` lists the targets.
+#
+# Variables: V=1 shows commands. JOBS=N compiles N files at a time. PREFIX, DESTDIR say where to install.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+V ?=
+
+Q := $(if $(V),,@)
+BUILD = env -u MAKELEVEL cmake --build --preset $(1) --parallel $(JOBS) $(if $(V),--verbose) $(if $(2),--target $(2))
+CONFIGURE = cmake --preset $(1) $(if $(V),,>/dev/null)
+DEPS = toolchains/install-deps
+SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' \))
+
+# The recipes share build folders, and start a make of their own with its own -j: this make runs one at a time and does
+# not hand its job server (nor, for quiet, its level) down.
+.NOTPARALLEL:
+unexport MAKEFLAGS MFLAGS
+.PHONY: all lib demo test bench bench-gc check check-format check-tidy fmt clean install uninstall deps help
+
+all: lib
+
+## lib        build/release/libmpr.a, libmpr_core.a, libmpr.so (also: make)
+lib:
+	$(Q)$(DEPS) build
+	$(Q)$(call CONFIGURE,release)
+	$(Q)$(call BUILD,release,mpr mpr_core mpr_shared)
+
+## demo       build the example service and let it show itself
+demo:
+	$(Q)$(DEPS) build demo
+	$(Q)$(call CONFIGURE,release)
+	$(Q)$(call BUILD,release,example_service)
+	$(Q)build/release/examples/service --demo
+
+## test       build everything and run all tests
+test:
+	$(Q)$(DEPS) build test demo
+	$(Q)$(call CONFIGURE,release)
+	$(Q)$(call BUILD,release)
+	$(Q)ctest --preset release
+
+## check      format; the tests by a second compiler and under three sanitizers; static analysis
+check: check-format check-clang check-asan check-ubsan check-tsan check-tidy
+
+# The thread sanitizer of GCC 12 does not start under kernels that randomise more address bits than it knows of.
+check-%:
+	$(Q)$(DEPS) build test demo check
+	$(Q)$(call CONFIGURE,$*)
+	$(Q)$(call BUILD,$*)
+	$(Q)$(if $(filter tsan,$*),$$(setarch -R true 2>/dev/null && echo setarch -R)) ctest --preset $*
+
+check-format:
+	$(Q)$(DEPS) check
+	$(Q)clang-format --dry-run -Werror $(SOURCES)
+
+check-tidy:
+	$(Q)$(DEPS) build test demo check
+	$(Q)$(call CONFIGURE,clang)
+	$(Q)run-clang-tidy -quiet -j $(JOBS) -p build/clang '$(CURDIR)/mpr/.*\.cpp$$'
+
+## bench      every figure: the benchmarks, peers beside them
+bench:
+	$(Q)$(DEPS) build bench
+	$(Q)$(call CONFIGURE,bench)
+	$(Q)$(call BUILD,bench)
+	$(Q)test/bench/run build/bench
+
+## bench-gc   only what the collector costs
+bench-gc:
+	$(Q)$(DEPS) build bench
+	$(Q)$(call CONFIGURE,bench)
+	$(Q)$(call BUILD,bench)
+	$(Q)test/bench/run build/bench gc
+
+## fmt        format all sources in place
+fmt:
+	$(Q)$(DEPS) check
+	$(Q)clang-format -i $(SOURCES)
+
+## install    headers, libraries, CMake package, mpr.pc (PREFIX=/usr/local DESTDIR=)
+install: lib
+	$(Q)DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+## uninstall  remove what install with the same PREFIX and DESTDIR put there
+# A trial installation names the files, so that neither an old manifest nor a cleaned build can mislead.
+uninstall: lib
+	$(Q)rm -rf build/trial
+	$(Q)DESTDIR='$(CURDIR)/build/trial' cmake --install build/release --prefix '$(PREFIX)' >/dev/null
+	$(Q)cd build/trial && find . ! -type d | while read -r file; do rm -fv '$(DESTDIR)'"$${file#.}"; done
+	$(Q)cd build/trial && find . -depth -type d \( -path '*/mpr' -o -path '*/mpr/*' \) | \
+	    while read -r dir; do rmdir --ignore-fail-on-non-empty '$(DESTDIR)'"$${dir#.}"; done
+	$(Q)rm -rf build/trial
+
+## deps       install the Debian packages that lib, demo and test need
+deps:
+	$(Q)$(DEPS) build test demo
+
+## clean      remove build/
+clean:
+	$(Q)rm -rf build
+
+## help       this list
+help:
+	@sed -n 's/^## /  make /p' Makefile

@@ -1,0 +1,26 @@
+/*
+    options.h - The command line, understood in one place.
+ */
+#pragma once
+
+#include "text.h"
+
+namespace service {
+
+struct Options {
+    bool demo = false;
+    bool listen = false;
+    bool help = false;
+    int port = 0; // 0: a free one
+    int seconds = 10;
+    std::size_t redline = std::size_t{48} << 20;
+    std::size_t max = std::size_t{64} << 20;
+    std::size_t cache = std::size_t{12} << 20;
+};
+
+extern const char usage[];
+
+/** @return false when something is wrong; error names the option then. */
+bool parseOptions(int argc, char** argv, Options& options, FixedText<512>& error);
+
+} // namespace service

@@ -1,0 +1,20 @@
+/*
+    mpr.h - The C API of mpr, all subjects.
+
+    mpr is a runtime for embedded services: constant-time allocation, a cooperative garbage collector that never moves
+    a block, and a redline that speaks up before memory runs out. Include this header, or one of mpr/ by subject.
+
+    Every header is valid C11 and C++20.
+ */
+#ifndef MPR_H
+#define MPR_H
+
+#include "mpr/types.h"
+#include "mpr/runtime.h"
+#include "mpr/memory.h"
+#include "mpr/limits.h"
+#include "mpr/collect.h"
+#include "mpr/stats.h"
+#include "mpr/thread.h"
+
+#endif /* MPR_H */

@@ -1,0 +1,82 @@
+/*
+    mpr/collect.h - Collect garbage: marks, roots, holds, yield points.
+
+    The collector runs in its own thread. It may only look at the heap while every attached thread has yielded: a
+    thread that computes for long calls mprYield now and then, a thread that blocks yields stickily around the call.
+    At a yield, everything the thread still needs must be reachable from a root or held.
+ */
+#ifndef MPR_COLLECT_H
+#define MPR_COLLECT_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/* Flags of mprYield. */
+#define MPR_YIELD_DEFAULT 0x0  /* Wait while a collection marks */
+#define MPR_YIELD_COMPLETE 0x1 /* Wait until it has swept, too */
+#define MPR_YIELD_STICKY 0x2   /* Return at once and stay yielded until mprResetYield */
+
+/* Flags of mprGC. */
+#define MPR_GC_FORCE 0x1    /* Collect even when little was allocated since the last time */
+#define MPR_GC_NO_BLOCK 0x2 /* Ask only; the calling thread does not yield */
+#define MPR_GC_COMPLETE 0x4 /* Wait until the memory has been freed */
+
+/**
+    Called by a manager for each managed reference of its block. NULL is fine. A pointer that is not the start of a
+    block is named in the log and ignored. Does nothing outside a manager's MPR_MANAGE_MARK call.
+ */
+MPR_EXPORT void mprMark(cvoid *ptr);
+
+/** Make a block a root: it is retained, its manager is invoked. Roots nest: as many mprRemoveRoot as mprAddRoot. */
+MPR_EXPORT void mprAddRoot(cvoid *ptr);
+MPR_EXPORT void mprRemoveRoot(cvoid *ptr);
+
+/** Retain this block alone; what it references is not marked on its behalf. Holds nest. NULL is fine. */
+MPR_EXPORT void mprHold(cvoid *ptr);
+/** Undo one mprHold. A block that is not held is named in the log. */
+MPR_EXPORT void mprRelease(cvoid *ptr);
+/** The same for several; the last argument is NULL. */
+MPR_EXPORT void mprHoldBlocks(cvoid *ptr, ...);
+MPR_EXPORT void mprReleaseBlocks(cvoid *ptr, ...);
+
+/**
+    A reference that roots what it points to: for C++ smart roots and C structures outside the heap.
+    Link it once, assign ptr freely from attached threads, unlink it before its memory goes.
+ */
+typedef struct MprRootRef {
+    struct MprRootRef *next, *prev; /* The runtime's */
+    void *ptr;                      /* The block, or NULL */
+} MprRootRef;
+MPR_EXPORT void mprLinkRootRef(MprRootRef *ref);
+MPR_EXPORT void mprUnlinkRootRef(MprRootRef *ref);
+
+/**
+    A yield point. With MPR_YIELD_DEFAULT returns at once when no collection waits, else when marking has ended; it
+    also waits, boundedly, when this program allocates faster than its garbage can be swept.
+    Does nothing on a thread that is not attached, and on the collector's own thread.
+ */
+MPR_EXPORT void mprYield(int flags);
+
+/** Whether mprYield(0) would wait. One load: for use in inner loops. Any thread. */
+MPR_EXPORT bool mprNeedYield(void);
+
+/** End a sticky yield. Waits while a collection marks. */
+MPR_EXPORT void mprResetYield(void);
+
+/**
+    Collect. @param flags MPR_GC_*. With MPR_GC_NO_BLOCK only asks; otherwise the calling thread yields, so whatever it
+    needs must be rooted. Without MPR_GC_FORCE nothing happens until half of the budget has been allocated.
+    A wait with MPR_GC_COMPLETE ends early, with a message, when a manager's MPR_MANAGE_FREE call takes longer than the
+    deadline (it may be waiting for a lock that the caller holds).
+    @return Blocks freed by the collection waited for (MPR_GC_COMPLETE), else 0.
+    @remarks Works also while mprEnableGC(false) is in force. From a manager it only asks.
+ */
+MPR_EXPORT int mprGC(int flags);
+#define mprRequestGC(flags) mprGC(flags)
+
+/** Whether allocation starts collections. @return The previous setting. */
+MPR_EXPORT bool mprEnableGC(bool on);
+
+MPR_EXTERN_C_END
+#endif /* MPR_COLLECT_H */

@@ -1,0 +1,111 @@
+/*
+    mpr/cpp/detail/manage.hpp - Managers of C++ types, and blocks under construction. Not part of the API.
+
+    A block is in one of two states:
+      building   Its manager marks, if T is traced, and never destroys. It is linked as a root if its construction may
+                 yield or throw; a collection then keeps it with all that it references so far.
+      complete   Its manager marks and destroys, as T needs. Types without a destructor to run never change manager.
+ */
+#ifndef MPR_CPP_DETAIL_MANAGE_HPP
+#define MPR_CPP_DETAIL_MANAGE_HPP
+
+#include "mpr/collect.h"
+#include "mpr/memory.h"
+#include "mpr/cpp/marker.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <type_traits>
+
+namespace mpr::detail {
+
+template <class T>
+inline constexpr bool destroyed = !std::is_trivially_destructible_v<T>;
+
+/** Everything but trace functions that lie: all references stand in the object itself. */
+template <class T>
+inline constexpr bool tracedInside = isMember<T> || HasTrace<T>;
+
+template <class T>
+constexpr void checkManageable() {
+    static_assert(std::is_object_v<T> && !std::is_array_v<T>, "makes single objects; see makeArray");
+    static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>, "make it without const, then refer to it as const");
+    static_assert(alignof(T) <= 2 * sizeof(void*), "blocks are aligned to two pointers; this type wants more");
+    static_assert(std::is_nothrow_destructible_v<T>, "the collector destroys: the destructor must be public, noexcept");
+    static_assert(!hidesTrace<T>(), "the collector traces: the trace function must be public");
+}
+
+/** Access to Marker's constructor. */
+template <class T>
+struct Tracing {
+    static void trace(T& object) {
+        Marker marker;
+        marker(object);
+    }
+};
+
+template <class T>
+void destroyObject(T& object) noexcept {
+    if constexpr (destroyed<T>) {
+        object.T::~T();
+    }
+}
+
+/** Managers of a single T. */
+template <class T>
+void manageBuilding([[maybe_unused]] void* ptr, [[maybe_unused]] int flags) noexcept {
+    if constexpr (isTraced<T>()) {
+        if (flags & MPR_MANAGE_MARK) {
+            Tracing<T>::trace(*static_cast<T*>(ptr));
+        }
+    }
+}
+
+template <class T>
+void manageComplete(void* ptr, int flags) noexcept {
+    manageBuilding<T>(ptr, flags);
+    if (flags & MPR_MANAGE_FREE) {
+        destroyObject(*static_cast<T*>(ptr));
+    }
+}
+
+/** A block for a T, or for several with the managers given; zeroed when T is traced. */
+template <class T>
+void* allocate(std::size_t size, [[maybe_unused]] MprManager manager) noexcept {
+    if constexpr (isTraced<T>()) {
+        constexpr int noFree = !destroyed<T> && tracedInside<T> ? MPR_ALLOC_NO_FREE : 0;
+        return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | noFree);
+    } else if constexpr (destroyed<T>) {
+        return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER);
+    } else {
+        return mprAlloc(size);
+    }
+}
+
+/** Roots a block while it is built; frees it, undestroyed, when an exception ends the scope. */
+class Building {
+public:
+    explicit Building(void* block) noexcept : ref_{nullptr, nullptr, block} {
+        mprLinkRootRef(&ref_);
+        // A collection during construction reads what the allocation has zeroed: those stores must be done.
+        std::atomic_signal_fence(std::memory_order_release);
+    }
+    ~Building() {
+        mprUnlinkRootRef(&ref_);
+        if (!complete_) {
+            mprFree(ref_.ptr);
+        }
+    }
+    Building(const Building&) = delete;
+    Building& operator=(const Building&) = delete;
+
+    void complete() noexcept { complete_ = true; }
+
+private:
+    MprRootRef ref_;
+    bool complete_ = false;
+};
+
+} // namespace mpr::detail
+
+#endif /* MPR_CPP_DETAIL_MANAGE_HPP */

@@ -1,0 +1,89 @@
+/*
+    mpr/cpp/make.hpp - Make managed objects.
+ */
+#ifndef MPR_CPP_MAKE_HPP
+#define MPR_CPP_MAKE_HPP
+
+#include "mpr/memory.h"
+#include "mpr/cpp/detail/manage.hpp"
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace mpr {
+
+namespace detail {
+
+template <class T, class... Args>
+constexpr bool constructsNoexcept() {
+    if constexpr (std::is_constructible_v<T, Args...>) {
+        return std::is_nothrow_constructible_v<T, Args...>;
+    } else {
+        return noexcept(T{std::declval<Args>()...});
+    }
+}
+
+template <class T, class... Args>
+T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...>()) {
+    if constexpr (std::is_constructible_v<T, Args...>) {
+        return ::new (block) T(std::forward<Args>(args)...);
+    } else {
+        return ::new (block) T{std::forward<Args>(args)...}; // aggregates, for compilers that need the braces
+    }
+}
+
+} // namespace detail
+
+/**
+    Make a managed T.
+
+        Node* node = mpr::make<Node>(1, "one");
+
+    @param args For the constructor, or the fields of an aggregate. Without any the object is value-initialised.
+    @return The object, safe until this thread yields, longer if rooted; nullptr when memory fails: then the notifier
+    of mpr/limits.h has been called and no constructor.
+
+    Tracing. When T is Traceable the block is zeroed before construction and T::trace says what it references; a Member
+    and a container of Members are traced, too. Any other T references nothing, whatever pointers it holds.
+
+    Destruction. The destructor, unless trivial, runs exactly once, when the object is found dead or mprFree'd, at the
+    latest with the end of the runtime. It runs on the collector's thread while the application runs, or on the thread
+    that calls mprFree; it may lock and allocate. Objects that die together are destroyed in any order: read nothing
+    through a Member there. It must not store `this` anywhere.
+
+    Construction. A constructor that throws destroys what it had built; the block is freed at once, ~T does not run, and
+    the exception goes on to the caller. A constructor may yield, by waiting for something, for example. A collection
+    then keeps the object and what it references so far, calls trace on it (fields not constructed yet are zero), and
+    does not destroy it. The exception is a constructor that is noexcept: it is taken not to yield, and if it does it
+    keeps a `Root<T> self(this)` meanwhile. Destructors that run because a constructor threw must not yield.
+
+    Threads: attached. Yields: never by itself. Cost: one allocation, constant time. An object that is neither traced
+    nor destroyed is a leaf without any overhead, others take one word for the manager. A constructor that is not
+    noexcept costs the linking and unlinking of a root.
+ */
+template <class T, class... Args>
+[[nodiscard]] T* make(Args&&... args) {
+    detail::checkManageable<T>();
+    constexpr bool guarded = !detail::constructsNoexcept<T, Args...>();
+    constexpr MprManager complete = detail::destroyed<T> ? detail::manageComplete<T> : detail::manageBuilding<T>;
+    void* const block = detail::allocate<T>(sizeof(T), guarded ? detail::manageBuilding<T> : complete);
+    if (!block) [[unlikely]] {
+        return nullptr;
+    }
+    if constexpr (guarded) {
+        detail::Building building(block);
+        T* const object = detail::construct<T>(block, std::forward<Args>(args)...);
+        if constexpr (detail::destroyed<T>) {
+            mprSetManager(block, complete);
+        }
+        building.complete();
+        return object;
+    } else {
+        return detail::construct<T>(block, std::forward<Args>(args)...);
+    }
+}
+
+} // namespace mpr
+
+#endif /* MPR_CPP_MAKE_HPP */

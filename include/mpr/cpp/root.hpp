@@ -1,0 +1,107 @@
+/*
+    mpr/cpp/root.hpp - A reference outside the heap that keeps what it points to.
+ */
+#ifndef MPR_CPP_ROOT_HPP
+#define MPR_CPP_ROOT_HPP
+
+#include "mpr/collect.h"
+#include "mpr/cpp/detail/reference.hpp"
+
+#include <cstddef>
+#include <type_traits>
+
+namespace mpr {
+
+/**
+    A reference from outside the heap, or nullptr. While it exists, its target and all that the target reaches are
+    kept. For local variables that live across a yield, and for objects that are not managed themselves.
+
+        mpr::Root<Tree> tree = mpr::make<Tree>();
+        while (work()) {
+            tree->insert(next());
+            mpr::yield();
+        }
+
+    Inside managed objects use Member: a Root there would keep a ring of objects for ever. No Root may exist outside the
+    life of the runtime: do not make static ones.
+
+    The target is the start of a block, as for Member. T may be incomplete.
+
+    Threads: attached threads; one Root is used by one thread at a time. Yields: never.
+    Cost: construction and destruction link and unlink it, constant time; use and assignment cost as a T*.
+ */
+template <class T>
+class Root {
+public:
+    using element_type = T;
+
+    Root() noexcept { link(nullptr); }
+    Root(T* ref) noexcept { link(ref); }
+    template <detail::UpcastTo<T> U>
+    Root(U* ref) noexcept {
+        link(detail::upcast<T>(ref));
+    }
+    Root(const Root& other) noexcept { link(other.get()); }
+    template <detail::ReferenceTo<T> R>
+    Root(const R& other) noexcept {
+        link(detail::upcast<T>(other.get()));
+    }
+    /** Leaves nullptr behind. */
+    Root(Root&& other) noexcept {
+        link(other.get());
+        other.set(nullptr);
+    }
+
+    ~Root() { mprUnlinkRootRef(&ref_); }
+
+    Root& operator=(T* ref) noexcept {
+        set(ref);
+        return *this;
+    }
+    template <detail::UpcastTo<T> U>
+    Root& operator=(U* ref) noexcept {
+        set(detail::upcast<T>(ref));
+        return *this;
+    }
+    Root& operator=(const Root& other) noexcept {
+        set(other.get());
+        return *this;
+    }
+    template <detail::ReferenceTo<T> R>
+    Root& operator=(const R& other) noexcept {
+        set(detail::upcast<T>(other.get()));
+        return *this;
+    }
+    Root& operator=(Root&& other) noexcept {
+        T* const ref = other.get();
+        other.set(nullptr);
+        set(ref);
+        return *this;
+    }
+
+    T* get() const noexcept { return static_cast<T*>(ref_.ptr); }
+    /** Also what makes tests and comparisons work. */
+    operator T*() const noexcept { return get(); }
+    T* operator->() const noexcept { return get(); }
+    std::add_lvalue_reference_t<T> operator*() const noexcept { return *get(); }
+
+    void swap(Root& other) noexcept {
+        T* const mine = get();
+        set(other.get());
+        other.set(mine);
+    }
+    friend void swap(Root& a, Root& b) noexcept { a.swap(b); }
+
+private:
+    void set(T* ref) noexcept { ref_.ptr = const_cast<std::remove_cv_t<T>*>(ref); }
+    void link(T* ref) noexcept {
+        set(ref);
+        mprLinkRootRef(&ref_);
+    }
+
+    MprRootRef ref_{};
+};
+
+} // namespace mpr
+
+#endif /* MPR_CPP_ROOT_HPP */

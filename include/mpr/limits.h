@@ -1,0 +1,59 @@
+/*
+    mpr/limits.h - The redline, the hard limit, and what happens when memory runs short.
+
+    Memory here is what the heap has committed: blocks, free memory kept, and the collector's own tables.
+ */
+#ifndef MPR_LIMITS_H
+#define MPR_LIMITS_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/* What the runtime does by itself, after the notifier, when an allocation fails. */
+#define MPR_ALLOC_POLICY_NOTHING 0 /* The allocation returns NULL */
+#define MPR_ALLOC_POLICY_PRUNE 1   /* Call the pruners (at the redline too), try once more, else NULL */
+#define MPR_ALLOC_POLICY_RESTART 2 /* Execute the program anew with its arguments */
+#define MPR_ALLOC_POLICY_EXIT 3    /* Run the terminators and exit with status 1 */
+#define MPR_ALLOC_POLICY_ABORT 4   /* Print the state of the heap and abort */
+
+/* Why the notifier is called. */
+#define MPR_MEM_WARNING 0x1 /* The redline was crossed; allocations still succeed */
+#define MPR_MEM_LIMIT 0x2   /* An allocation would exceed the hard limit */
+#define MPR_MEM_FAIL 0x4    /* The system has no memory */
+#define MPR_MEM_TOO_BIG 0x8 /* The request alone exceeds what can ever be had */
+
+/**
+    Called when memory runs short, on the thread that allocates, inside its call.
+    @param cause One MPR_MEM_*. @param policy The policy in force.
+    @param size Bytes being asked for. @param total Bytes committed.
+    It may allocate (a reserve below the hard limit is kept for it), drop references, ask for a collection with
+    MPR_GC_NO_BLOCK. It must not yield. It is not called again while it runs. MPR_MEM_WARNING comes once per crossing:
+    again only after memory has fallen under the redline by one sixteenth.
+ */
+typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total);
+
+/**
+    @param warnHeap The redline, bytes; 0 or less: none.
+    @param maximum The hard limit, bytes; 0 or less: none. Never exceeded. At 1/32 below it (at least 64 KiB, at most a
+    quarter) allocation ends for everyone but the notifier and the pruners.
+    @param cache Free memory kept when the heap is idle or a collection was forced; -1 leaves it as it is (1 MiB).
+ */
+MPR_EXPORT void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache);
+MPR_EXPORT void mprSetMemNotifier(MprMemNotifier cback);
+MPR_EXPORT void mprSetMemPolicy(int policy);
+
+/** Gives back what can be rebuilt: caches. Runs under the rules of the notifier. */
+typedef void (*MprPruner)(void *data, int cause);
+
+/** Add a pruner for MPR_ALLOC_POLICY_PRUNE. @return 0, or MPR_ERR_MEMORY when 16 exist. */
+MPR_EXPORT int mprAddPruner(MprPruner pruner, void *data);
+MPR_EXPORT void mprRemovePruner(MprPruner pruner, void *data);
+
+/** Whether an allocation has failed since the last mprResetMemError. */
+MPR_EXPORT bool mprHasMemError(void);
+MPR_EXPORT void mprSetMemError(void);
+MPR_EXPORT void mprResetMemError(void);
+
+MPR_EXTERN_C_END
+#endif /* MPR_LIMITS_H */

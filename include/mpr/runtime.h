@@ -1,0 +1,82 @@
+/*
+    mpr/runtime.h - The runtime's life: create, configure, log, end.
+
+    One runtime exists per process at a time. The Mpr object is the ultimate root of all managed memory.
+ */
+#ifndef MPR_RUNTIME_H
+#define MPR_RUNTIME_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** The runtime: a managed block, the first root. Opaque. */
+typedef struct Mpr Mpr;
+
+/* Flags of mprCreate. */
+#define MPR_DISABLE_GC 0x1         /* Start with collection off; see mprEnableGC */
+#define MPR_USER_EVENTS_THREAD 0x2 /* Accepted for source compatibility: the application services its own events */
+
+/**
+    Make the runtime and attach the calling thread to it.
+    @param argc,argv The program's arguments; kept (not copied) for a restart by policy. May be 0, NULL.
+    @param flags MPR_DISABLE_GC or 0.
+    @return The runtime, or NULL when one exists already, an option is bad (it is named in the log), or memory or the
+    collector's thread could not be had.
+    @remarks Options come from mprConfigure and then from the environment variable MPR_OPTIONS, same syntax.
+ */
+MPR_EXPORT Mpr *mprCreate(int argc, char **argv, int flags);
+
+/**
+    Make the runtime over a caller's buffer, which stays its only source of memory: no page is asked of the system.
+    @param buffer,size The memory. At least 16 KiB; the alignment is mended inside. It belongs to the runtime until
+    mprDestroy returns. At most 256 MiB of it is used (128 MiB on 32-bit).
+    @param flags As for mprCreate.
+    @return The runtime, or NULL when the buffer is too small or one exists already.
+ */
+MPR_EXPORT Mpr *mprCreateInBuffer(void *buffer, size_t size, int flags);
+
+/**
+    End the runtime: run every remaining block's manager with MPR_MANAGE_FREE, stop the collector, give all memory back.
+    @return false when other threads are still attached (they are named in the log and nothing is done), or there is no
+    runtime.
+    @remarks Call from the thread that created the runtime. Every pointer to managed memory is dead afterwards.
+ */
+MPR_EXPORT bool mprDestroy(void);
+
+/**
+    Set options of the next runtime.
+    @param spec Comma-separated `name=value`; sizes take k, m, g. NULL or "" resets to the defaults.
+      region=SIZE     memory taken from the system at a time, a power of two (4m; 256k on 32-bit)
+      reserve=SIZE    heap kept committed from the start and never given back (0)
+      young=SIZE      least allocation between two collections (from the cache size)
+      growth=PERCENT  allocation between two collections, as a share of the live size (100)
+      stack=SIZE      stack of the collector's thread (256k)
+      marks=SIZE      mark stack; overflow costs time, never correctness (64k)
+      deadline=MS     a thread that keeps a collection waiting so long is named in the log (500)
+    @return 0, or MPR_ERR_BAD_ARGS: the log names the item, and nothing is changed.
+ */
+MPR_EXPORT int mprConfigure(cchar *spec);
+
+/** Called with each message. @param tags subject and kind, such as "mpr error". @param level 0 (error) to 5. */
+typedef void (*MprLogHandler)(cchar *tags, int level, cchar *msg);
+
+/**
+    Set who receives the runtime's messages; the default writes them to standard error.
+    @param handler May be called from any thread and while memory is short: it must not allocate managed memory, and
+    must not yield. NULL restores the default.
+    @return The previous handler.
+ */
+MPR_EXPORT MprLogHandler mprSetLogHandler(MprLogHandler handler);
+
+/** Runs when the process ends by memory policy EXIT and in mprDestroy. Parameters: state (1), strategy (0), status. */
+typedef void (*MprTerminator)(int state, int how, int status);
+
+/** Add a terminator. They run in the order added. At most 16; more are refused with a message. */
+MPR_EXPORT void mprAddTerminator(MprTerminator terminator);
+
+/** Does nothing with ptr; hides it from the optimiser. */
+MPR_EXPORT void mprNop(void *ptr);
+
+MPR_EXTERN_C_END
+#endif /* MPR_RUNTIME_H */

@@ -1,0 +1,73 @@
+/*
+    mpr/stats.h - What the heap holds and what collection costs.
+ */
+#ifndef MPR_STATS_H
+#define MPR_STATS_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** A distribution of times, nanoseconds. Percentiles are upper bounds of buckets no wider than one sixteenth. */
+typedef struct MprTimes {
+    uint64 count, total;
+    uint64 p50, p99, p999, max;
+} MprTimes;
+
+/** A snapshot. Bytes unless said otherwise; counts are since mprCreate. */
+typedef struct MprMemStats {
+    uint64 blocksAllocated; /* Blocks */
+    uint64 bytesAllocated;  /* In granules, manager words included; the open contexts' share lags behind */
+    uint64 blocksFreed;     /* Blocks, by sweep and by hand */
+    uint64 bytesFreed;
+    uint64 bytesLive;       /* In blocks when last swept, plus what was allocated since */
+    uint64 bytesMarked;     /* Reached by the last collection */
+    uint64 heap;            /* Committed: never more than maxHeap */
+    uint64 heapPeak;
+    uint64 bytesFree;       /* Committed and free: in holes */
+    uint64 largestFree;     /* The largest hole that needs no new memory (a lower bound, by size range) */
+    uint64 warnHeap, maxHeap, cacheHeap; /* Limits; 0 is none */
+    uint64 youngBudget;     /* Allocation that starts the next collection */
+    uint64 regions;         /* Regions */
+    uint64 collections;     /* Collections completed */
+    uint64 collectionsMinor, collectionsMajor;
+    uint64 managersFreed;   /* MPR_MANAGE_FREE calls by the collector */
+    uint64 markOverflows;   /* Times the mark stack was full */
+    uint64 purged;          /* Given back to the system */
+    uint64 redlines;        /* Crossings of the redline */
+    uint64 errors;          /* Allocations that returned NULL */
+    uint64 misuses;         /* Wrong calls named in the log */
+    uint64 late;            /* Threads named for keeping a collection waiting */
+    uint64 ram;             /* Of the machine */
+    int threads;            /* Attached */
+    int numCpu;
+    int pageSize;
+    MprTimes pause;         /* What a thread lost at one yield: wait for the others, marking, wake-up */
+    MprTimes stall;         /* What a thread lost because the sweep was behind */
+    MprTimes rendezvous;    /* Request until every thread had yielded */
+    MprTimes mark;          /* All threads stopped */
+    MprTimes sweep;         /* Release of the threads until all memory was freed; in parallel with them */
+} MprMemStats;
+
+/** @return A snapshot, overwritten by the next call from any thread. Does not yield. Any thread. */
+MPR_EXPORT MprMemStats *mprGetMemStats(void);
+/** The same into the caller's own structure. */
+MPR_EXPORT void mprReadMemStats(MprMemStats *stats);
+
+/** Resident memory of the process, bytes; 0 when the system does not tell. Any thread. */
+MPR_EXPORT size_t mprGetMem(void);
+/** CPU time of the process, microseconds. Any thread. */
+MPR_EXPORT uint64 mprGetCPU(void);
+
+/** Print a summary to standard error. @param msg Headline. @param flags 0. */
+MPR_EXPORT void mprPrintMem(cchar *msg, int flags);
+
+/**
+    Walk the whole heap and check every invariant: each granule belongs to one block or one hole, each hole stands in
+    the queue of its size, counts add up. @return Defects found; each is named in the log. Stops allocation meanwhile:
+    for tests. Call when no other attached thread runs.
+ */
+MPR_EXPORT int mprVerifyHeap(void);
+
+MPR_EXTERN_C_END
+#endif /* MPR_STATS_H */

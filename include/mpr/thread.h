@@ -1,0 +1,61 @@
+/*
+    mpr/thread.h - Threads that may use managed memory.
+
+    Only attached threads may allocate or touch managed memory: the runtime's own (mprCreateThread), the one that
+    called mprCreate, and those that called mprAttachThread.
+ */
+#ifndef MPR_THREAD_H
+#define MPR_THREAD_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** A thread known to the runtime. A managed block; opaque. */
+typedef struct MprThread MprThread;
+/** The system's identity of a thread (pthread_t on POSIX). */
+typedef uintptr_t MprOsThread;
+/** What a thread runs. */
+typedef void (*MprThreadProc)(void *data, MprThread *tp);
+
+/**
+    Prepare a thread; mprStartThread starts it.
+    @param name Copied. @param proc An MprThreadProc. @param data Marked while the thread exists if it is a block;
+    unmanaged memory is fine. @param stackSize Bytes; 0: the system's default.
+    @return NULL when memory is short. Retain it as any block; a started thread is retained until it ends.
+ */
+MPR_EXPORT MprThread *mprCreateThread(cchar *name, void *proc, void *data, ssize stackSize);
+/** @return 0; MPR_ERR_BAD_STATE when it was started before; MPR_ERR_CANT_CREATE. */
+MPR_EXPORT int mprStartThread(MprThread *thread);
+
+/**
+    Attach the calling thread, made elsewhere. Waits while a collection marks.
+    @param name Copied; for messages. @return 0; MPR_ERR_BAD_STATE when attached already or there is no runtime;
+    MPR_ERR_MEMORY. A thread that ends is detached by itself.
+ */
+MPR_EXPORT int mprAttachThread(cchar *name);
+/** Detach the calling thread: a yield for good. @return 0 or MPR_ERR_BAD_STATE. */
+MPR_EXPORT int mprDetachThread(void);
+
+/** @return The calling thread's object if mprCreateThread made it, else NULL. */
+MPR_EXPORT MprThread *mprGetCurrentThread(void);
+/** @return The name given when created or attached; "" for a foreign thread. */
+MPR_EXPORT cchar *mprGetCurrentThreadName(void);
+MPR_EXPORT MprOsThread mprGetCurrentOsThread(void);
+
+/**
+    Exempt a thread from the rendezvous (on false) or include it again (on true). An exempt thread must not touch
+    managed memory. @param tp NULL or the calling thread; another thread's state is its own. @return The previous
+    setting. Setting it to true waits while a collection marks.
+ */
+MPR_EXPORT bool mprSetThreadYield(MprThread *tp, bool on);
+
+/** A value per thread. Managed values are not marked through it: hold or root them. */
+typedef struct MprThreadLocal MprThreadLocal;
+MPR_EXPORT MprThreadLocal *mprCreateThreadLocal(void);
+/** @return 0, or MPR_ERR_MEMORY. */
+MPR_EXPORT int mprSetThreadData(MprThreadLocal *tls, void *value);
+MPR_EXPORT void *mprGetThreadData(MprThreadLocal *tls);
+
+MPR_EXTERN_C_END
+#endif /* MPR_THREAD_H */

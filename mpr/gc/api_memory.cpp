@@ -1,0 +1,399 @@
+/*
+    api_memory.cpp - The C API of mpr/memory.h: checks its arguments and calls the heap.
+ */
+#include <algorithm>
+#include <cstring>
+
+#include "mpr/collect.h"
+#include "mpr/gc/runtime.hpp"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+
+using namespace mpr::gc;
+using mpr::heap::Byte;
+using mpr::heap::Heap;
+using mpr::heap::Kind;
+using mpr::heap::Region;
+using mpr::heap::Shortage;
+using mpr::heap::granulesFor;
+using mpr::heap::granuleShift;
+namespace head = mpr::heap::head;
+namespace os = mpr::os;
+
+namespace mpr::gc {
+
+void misuse(const char* function, const void* pointer, const char* what) {
+    runtime().misuses.fetch_add(1, std::memory_order_relaxed);
+    os::Message message;
+    os::log(os::Level::error, message << function << "(" << pointer << "): " << what);
+}
+
+void misuseForeign(const char* function) {
+    os::Message message;
+    message << function << ": thread " << std::uint64_t{os::currentThread()};
+    if (running()) {
+        runtime().misuses.fetch_add(1, std::memory_order_relaxed);
+        message << " is not attached to the runtime; see mprAttachThread";
+    } else {
+        message << ": there is no runtime; see mprCreate";
+    }
+    os::log(os::Level::error, message);
+}
+
+namespace {
+
+/** See to what an allocation has set off. */
+[[gnu::noinline]] void attend(Mutator& m, std::size_t size) {
+    Runtime& rt = runtime();
+    const Heap::Attention attention = rt.heap.takeAttention();
+    if (attention.budgetSpent) {
+        rt.collector.budgetSpent();
+    }
+    if (attention.redline) {
+        rt.depletion.raise(m, MPR_MEM_WARNING, size);
+    }
+}
+
+int causeOf(Shortage shortage) {
+    return shortage == Shortage::tooBig ? MPR_MEM_TOO_BIG : shortage == Shortage::system ? MPR_MEM_FAIL : MPR_MEM_LIMIT;
+}
+
+[[gnu::cold, gnu::noinline]] void* allocateShort(Mutator& m, std::size_t n, Byte flags, std::size_t size,
+                                                  Shortage shortage) {
+    Runtime& rt = runtime();
+    void* block = nullptr;
+    if (shortage != Shortage::tooBig) {
+        rt.collector.emergency(m);
+        block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+    }
+    if (!block && rt.depletion.raise(m, causeOf(shortage), size)) {
+        rt.heap.decommitRetired();
+        block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+    }
+    if (!block) {
+        rt.depletion.countError();
+    }
+    return block;
+}
+} // namespace
+
+void* allocateSlow(Mutator& m, std::size_t n, Byte flags, std::size_t size) {
+    Runtime& rt = runtime();
+    Shortage shortage = Shortage::none;
+    void* block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+    if (!block) [[unlikely]] {
+        block = allocateShort(m, n, flags, size, shortage);
+    }
+    if (rt.heap.needsAttention()) [[unlikely]] {
+        attend(m, size);
+    }
+    return block;
+}
+
+void* allocateTooBig(std::size_t size) {
+    Runtime& rt = runtime();
+    rt.depletion.raise(*current, MPR_MEM_TOO_BIG, size);
+    rt.depletion.countError();
+    return nullptr;
+}
+
+} // namespace mpr::gc
+
+namespace {
+
+/** @param size Bytes, manager included. */
+inline void* allocate(std::size_t size, Byte flags, const char* function) {
+    Mutator* m = current;
+    if (!m) [[unlikely]] {
+        misuseForeign(function);
+        return nullptr;
+    }
+    if (size > Heap::greatestRequest) [[unlikely]] {
+        return allocateTooBig(size);
+    }
+    const std::size_t n = granulesFor(size + (size == 0));
+    if (void* block = runtime().heap.allocateFast(m->local, n, flags)) [[likely]] {
+        return block;
+    }
+    return allocateSlow(*m, n, flags, size);
+}
+
+/** The word behind a block's usable bytes. */
+MprManager& managerOf(void* block, std::size_t n) {
+    return reinterpret_cast<MprManager*>(static_cast<Byte*>(block) + (n << granuleShift))[-1];
+}
+
+constexpr bool hasManager(Byte h) {
+    return (h & head::kindMask) != static_cast<Byte>(Kind::leaf);
+}
+
+std::size_t usable(Region* region, std::size_t g, Byte h) {
+    return (region->blockSize(g) << granuleShift) - (hasManager(h) ? sizeof(MprManager) : 0);
+}
+
+/** A block that the caller says is one. Names what it is instead, and gives nullptr. */
+Region* checked(const char* function, const void* ptr) {
+    Region* region = running() ? runtime().heap.find(ptr) : nullptr;
+    if (region && region->isBlock(ptr)) [[likely]] {
+        return region;
+    }
+    if (!current) {
+        misuseForeign(function);
+        return nullptr;
+    }
+    misuse(function, ptr,
+           region ? "not the start of a block in use: freed before, or a pointer into a block"
+                  : "not managed memory: no region of the heap has this address");
+    return nullptr;
+}
+} // namespace
+
+void* mprAlloc(size_t size) {
+    return allocate(size, static_cast<Byte>(Kind::leaf), "mprAlloc");
+}
+
+void* mprAllocFast(size_t usize) {
+    return allocate(usize, static_cast<Byte>(Kind::leaf), "mprAllocFast");
+}
+
+void* mprAllocZeroed(size_t size) {
+    void* block = allocate(size, static_cast<Byte>(Kind::leaf), "mprAllocZeroed");
+    return block ? std::memset(block, 0, size) : nullptr;
+}
+
+void* mprAllocManaged(size_t size, MprManager manager, int flags) {
+    Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
+    const bool room = manager || (flags & MPR_ALLOC_MANAGER);
+    std::size_t whole = size;
+    if (room) {
+        bits |= static_cast<Byte>((flags & MPR_ALLOC_NO_FREE) ? Kind::marked : Kind::plain);
+        whole = size + sizeof(MprManager) < size ? size : size + sizeof(MprManager);
+    }
+    void* block = allocate(whole, bits, "mprAllocMem");
+    if (block) {
+        if (flags & MPR_ALLOC_ZERO) {
+            std::memset(block, 0, size);
+        }
+        if (room) {
+            managerOf(block, granulesFor(whole)) = manager;
+        }
+    }
+    return block;
+}
+
+void* mprAllocMem(size_t size, int flags) {
+    return mprAllocManaged(size, nullptr, flags);
+}
+
+int mprFree(void* ptr) {
+    if (!ptr) {
+        return 0;
+    }
+    Region* region = checked("mprFree", ptr);
+    if (!region) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Mutator* m = current;
+    if (!m) [[unlikely]] {
+        misuseForeign("mprFree");
+        return MPR_ERR_BAD_ARGS;
+    }
+    Heap& heap = runtime().heap;
+    const std::size_t g = region->granuleOf(ptr);
+    const Byte h = region->map().get(g);
+    if (h & head::held) [[unlikely]] {
+        misuse("mprFree", ptr, "the block is held; release it first");
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (runtime().collector.isDoomed(h)) [[unlikely]] {
+        // Found dead by the collection that is running: it belongs to the sweep, and its manager has been or will be called.
+        return 0;
+    }
+    if (hasManager(h)) {
+        if (const MprManager manager = managerOf(ptr, region->blockSize(g));
+            manager && (h & head::kindMask) != static_cast<Byte>(Kind::marked)) {
+            manager(ptr, MPR_MANAGE_FREE);
+        }
+    }
+    heap.free(m->local, region, ptr);
+    if (region->origin == mpr::heap::Origin::large) {
+        runtime().collector.freedLarge();
+    }
+    return 0;
+}
+
+void* mprRealloc(void* ptr, size_t size) {
+    if (!ptr) {
+        return mprAlloc(size);
+    }
+    Region* region = checked("mprRealloc", ptr);
+    Mutator* m = current;
+    if (!region || !m) {
+        return nullptr;
+    }
+    const std::size_t g = region->granuleOf(ptr);
+    const Byte h = region->map().get(g);
+    const bool managed = hasManager(h);
+    if (size > Heap::greatestRequest) {
+        return allocateTooBig(size);
+    }
+    const std::size_t n = region->blockSize(g);
+    const std::size_t whole = size + (managed ? sizeof(MprManager) : 0);
+    const std::size_t wanted = granulesFor(whole + (whole == 0));
+    const MprManager manager = managed ? managerOf(ptr, n) : nullptr;
+    if (runtime().heap.resize(m->local, region, ptr, wanted)) {
+        if (managed) {
+            managerOf(ptr, region->blockSize(g)) = manager;
+        }
+        if (runtime().heap.needsAttention()) {
+            attend(*m, size);
+        }
+        return ptr;
+    }
+    void* block = allocate(whole, static_cast<Byte>(h & head::kindMask), "mprRealloc");
+    if (block) {
+        std::memcpy(block, ptr, std::min(size, usable(region, g, h)));
+        if (managed) {
+            managerOf(block, granulesFor(whole)) = manager;
+        }
+        while (runtime().roots.release(runtime().heap, region, ptr)) {
+            mprHold(block);
+        }
+        runtime().heap.free(m->local, region, ptr);
+    }
+    return block;
+}
+
+void* mprReallocMem(void* ptr, size_t size) {
+    return mprRealloc(ptr, size);
+}
+
+void* mprMemdup(cvoid* ptr, size_t size) {
+    void* block = ptr ? mprAlloc(size) : nullptr;
+    return block ? std::memcpy(block, ptr, size) : nullptr;
+}
+
+void* mprMemdupMem(cvoid* ptr, size_t size) {
+    return mprMemdup(ptr, size);
+}
+
+void* mprSetManager(void* ptr, MprManager manager) {
+    Region* region = checked("mprSetManager", ptr);
+    if (!region) {
+        return nullptr;
+    }
+    const std::size_t g = region->granuleOf(ptr);
+    if (!hasManager(region->map().get(g))) {
+        misuse("mprSetManager", ptr, "allocated without room for a manager; see MPR_ALLOC_MANAGER");
+        return nullptr;
+    }
+    managerOf(ptr, region->blockSize(g)) = manager;
+    return ptr;
+}
+
+size_t mprGetBlockSize(cvoid* ptr) {
+    Region* region = ptr && running() ? runtime().heap.findBlock(ptr) : nullptr;
+    if (!region) {
+        return 0;
+    }
+    const std::size_t g = region->granuleOf(ptr);
+    return usable(region, g, region->map().get(g));
+}
+
+int mprIsValid(cvoid* ptr) {
+    return running() && runtime().heap.findBlock(ptr) != nullptr;
+}
+
+int mprMemcmp(cvoid* b1, size_t b1Len, cvoid* b2, size_t b2Len) {
+    const int order = std::memcmp(b1, b2, std::min(b1Len, b2Len));
+    return order != 0 ? order : (b1Len > b2Len) - (b1Len < b2Len);
+}
+
+size_t mprMemcpy(void* dest, size_t destMax, cvoid* src, size_t nbytes) {
+    if (nbytes > destMax) {
+        return 0;
+    }
+    std::memmove(dest, src, nbytes);
+    return nbytes;
+}
+
+// ---- Permanent memory -------------------------------------------------------------------------------------------
+
+void* palloc(size_t size) {
+    if (!running()) {
+        misuseForeign("palloc");
+        return nullptr;
+    }
+    if (current) {
+        return mprAllocMem(size, MPR_ALLOC_HOLD);
+    }
+    Shortage shortage = Shortage::none;
+    Runtime& rt = runtime();
+    void* block = size > Heap::greatestRequest
+                      ? nullptr
+                      : rt.heap.allocateShared(granulesFor(size + (size == 0)), head::held, false, shortage);
+    if (!block) {
+        rt.depletion.countError();
+    } else if (rt.heap.needsAttention() && rt.heap.allocatedSince() >= rt.collector.trigger()) {
+        rt.collector.budgetSpent();
+    }
+    return block;
+}
+
+void pfree(void* ptr) {
+    Region* region = ptr ? checked("pfree", ptr) : nullptr;
+    if (!region) {
+        return;
+    }
+    Heap& heap = runtime().heap;
+    if ((heap.changeHead(region, ptr, 0, head::held) & head::held) == 0) {
+        misuse("pfree", ptr, "not permanent memory");
+        return;
+    }
+    if (current) {
+        heap.free(current->local, region, ptr);
+    } else {
+        heap.freeShared(region, ptr);
+    }
+    if (region->origin == mpr::heap::Origin::large) {
+        runtime().collector.freedLarge();
+    }
+}
+
+void* prealloc(void* ptr, size_t size) {
+    if (!ptr) {
+        return palloc(size);
+    }
+    const size_t old = psize(ptr);
+    if (old >= size && old / 2 <= size) {
+        return ptr;
+    }
+    void* block = palloc(size);
+    if (block) {
+        std::memcpy(block, ptr, std::min(old, size));
+        pfree(ptr);
+    }
+    return block;
+}
+
+size_t psize(void* ptr) {
+    return mprGetBlockSize(ptr);
+}
+
+// ---- Pages ------------------------------------------------------------------------------------------------------
+
+void* mprVirtAlloc(size_t size, int mode) {
+    return os::map(size, mode);
+}
+
+void mprVirtFree(void* ptr, size_t size) {
+    os::release(ptr, size);
+}
+
+int mprGetPageSize(void) {
+    return static_cast<int>(os::pageSize());
+}
+
+void* mprSetName(void* ptr, cchar*) {
+    return ptr;
+}

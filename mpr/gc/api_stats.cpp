@@ -1,0 +1,113 @@
+/*
+    api_stats.cpp - The C API of mpr/stats.h.
+ */
+#include <utility>
+
+#include "mpr/gc/runtime.hpp"
+#include "mpr/heap/granule.hpp"
+#include "mpr/os/log.hpp"
+#include "mpr/os/os.hpp"
+#include "mpr/stats.h"
+
+using namespace mpr::gc;
+using mpr::heap::granuleShift;
+namespace os = mpr::os;
+
+namespace {
+
+uint64 limitOrNone(std::size_t limit) {
+    return limit == mpr::heap::Limits::none ? 0 : limit;
+}
+
+void line(os::Message&& message) {
+    message << "\n";
+    os::write(message.text(), message.length());
+}
+
+void timesLine(const char* name, const MprTimes& t) {
+    os::Message message;
+    message << "  " << name << ": " << t.count << " times, us p50 " << t.p50 / 1000 << ", p99 " << t.p99 / 1000 << ", max "
+            << t.max / 1000;
+    line(std::move(message));
+}
+} // namespace
+
+void mprReadMemStats(MprMemStats* s) {
+    *s = {};
+    s->ram = os::ram();
+    s->numCpu = os::processors();
+    s->pageSize = static_cast<int>(os::pageSize());
+    if (!running()) {
+        return;
+    }
+    Runtime& rt = runtime();
+    const mpr::heap::Totals totals = rt.heap.totals();
+    const mpr::heap::Limits limits = rt.heap.limits();
+    const CollectorStats& c = rt.collector.stats();
+    s->blocksAllocated = totals.blocksAllocated;
+    s->bytesAllocated = totals.granulesAllocated << granuleShift;
+    s->blocksFreed = totals.blocksFreed;
+    s->bytesFreed = totals.granulesFreed << granuleShift;
+    s->bytesLive = s->bytesAllocated - s->bytesFreed;
+    s->bytesMarked = c.marked.load(std::memory_order_relaxed);
+    s->heap = limits.committed();
+    s->heapPeak = limits.peak();
+    s->bytesFree = rt.heap.freeBytes();
+    s->largestFree = rt.heap.largestFree();
+    s->warnHeap = limitOrNone(limits.warn());
+    s->maxHeap = limitOrNone(limits.maximum());
+    s->cacheHeap = rt.collector.pacer().cache();
+    s->youngBudget = rt.collector.trigger();
+    s->regions = totals.regions;
+    s->collections = c.collections.load(std::memory_order_relaxed);
+    s->collectionsMajor = s->collections;
+    s->managersFreed = c.managersFreed.load(std::memory_order_relaxed);
+    s->markOverflows = rt.collector.marker().overflows();
+    s->purged = totals.purgedBytes;
+    s->redlines = limits.crossings();
+    s->errors = rt.depletion.errors();
+    s->misuses = rt.misuses.load(std::memory_order_relaxed) + rt.collector.marker().misuses();
+    s->late = c.late.load(std::memory_order_relaxed);
+    s->threads = rt.collector.threads();
+    s->pause = c.pause.summary();
+    s->stall = c.stall.summary();
+    s->rendezvous = c.rendezvous.summary();
+    s->mark = c.mark.summary();
+    s->sweep = c.sweep.summary();
+}
+
+MprMemStats* mprGetMemStats(void) {
+    static MprMemStats stats;
+    mprReadMemStats(&stats);
+    return &stats;
+}
+
+size_t mprGetMem(void) {
+    return os::resident();
+}
+
+uint64 mprGetCPU(void) {
+    return os::cpuTime();
+}
+
+int mprVerifyHeap(void) {
+    return running() ? runtime().heap.verify() : 0;
+}
+
+void mprPrintMem(cchar* msg, int) {
+    MprMemStats s;
+    mprReadMemStats(&s);
+    line(std::move(os::Message() << (msg ? msg : "Memory")));
+    line(std::move(os::Message() << "  heap " << s.heap << " (peak " << s.heapPeak << ", redline " << s.warnHeap << ", limit "
+                                 << s.maxHeap << "), resident " << std::uint64_t{mprGetMem()}));
+    line(std::move(os::Message() << "  blocks " << s.blocksAllocated - s.blocksFreed << ", bytes " << s.bytesLive
+                                 << ", free " << s.bytesFree << ", largest free " << s.largestFree << ", regions "
+                                 << s.regions));
+    line(std::move(os::Message() << "  collections " << s.collections << ", next after " << s.youngBudget << ", errors "
+                                 << s.errors << ", misuses " << s.misuses << ", late threads " << s.late));
+    timesLine("pause", s.pause);
+    timesLine("stall", s.stall);
+    timesLine("rendezvous", s.rendezvous);
+    timesLine("mark", s.mark);
+    timesLine("sweep", s.sweep);
+}

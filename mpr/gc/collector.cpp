@@ -1,0 +1,306 @@
+/*
+    collector.cpp - The collector's thread and its phases.
+ */
+#include "mpr/gc/collector.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "mpr/os/log.hpp"
+
+namespace mpr::gc {
+
+using heap::Byte;
+using heap::GranuleMap;
+using heap::Region;
+namespace swar = heap::swar;
+
+namespace {
+/** Free memory is given back when it has not been needed for so long. */
+constexpr std::uint64_t decayTime = 1'000'000'000;
+} // namespace
+
+bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
+    pacer_.open(options, os::privateCache(), fixedHeap);
+    if (fixedHeap > 0) {
+        pacer_.setCache(0);
+    }
+    deadline_ = options.deadline;
+    // A small heap cannot spare much for the mark stack; what it lacks costs time only.
+    const std::size_t marks = fixedHeap > 0 ? std::min(options.marks, fixedHeap / 32) : options.marks;
+    heap::Shortage shortage = heap::Shortage::none;
+    markStack_ = heap_.allocateShared(heap::granulesFor(marks), heap::head::held, true, shortage);
+    if (!markStack_) {
+        return false;
+    }
+    marker_.open(markStack_, marks);
+    own_.isCollector = true;
+    heap_.attach(own_.local);
+    repace();
+    return os::startThread(
+        thread_, "mpr-collector",
+        [](void* self) { static_cast<Collector*>(self)->run(); }, this, options.stack, true);
+}
+
+void Collector::close() {
+    stop_.store(true, std::memory_order_release);
+    ring();
+    os::joinThread(thread_);
+}
+
+void Collector::ring() {
+    bell_.fetch_add(1, std::memory_order_release);
+    os::wakeOne(bell_);
+}
+
+void Collector::run() {
+    current = &own_;
+    while (!stop_.load(std::memory_order_acquire)) {
+        const std::uint32_t heard = bell_.load(std::memory_order_acquire);
+        if (phase() == Phase::requested) {
+            cycle();
+            continue;
+        }
+        if (purge_.exchange(false, std::memory_order_acq_rel)) {
+            heap_.purge(heap_.freeBytes());
+        }
+        const bool decays = heap_.freeBytes() > pacer_.cache() + pacer_.cache() / 4;
+        if (!os::wait(bell_, heard, decays ? decayTime : os::forever) && phase() == Phase::idle) {
+            heap_.purge(pacer_.cache());
+        }
+    }
+    current = nullptr;
+}
+
+/** Phases are published so that a thread that saw the old one and then slept on progress_ wakes up. */
+void Collector::moveTo(Phase phase) {
+    phase_.store(static_cast<std::uint32_t>(phase), std::memory_order_seq_cst);
+    progress_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(progress_);
+}
+
+void Collector::request(bool forced) {
+    if (forced) {
+        forced_.store(true, std::memory_order_relaxed);
+    }
+    while (!stop_.load(std::memory_order_acquire)) {
+        if (phase() == Phase::idle) {
+            requestedAt_.store(os::now(), std::memory_order_relaxed);
+        }
+        auto seen = static_cast<std::uint32_t>(Phase::idle);
+        if (phase_.compare_exchange_strong(seen, static_cast<std::uint32_t>(Phase::requested),
+                                           std::memory_order_seq_cst)) {
+            // From here threads stop at their next yield, even before the collector has been scheduled.
+            rendezvous_.setWanted(true);
+            ring();
+            return;
+        }
+        if (static_cast<Phase>(seen) == Phase::requested) {
+            return;
+        }
+        // Remembered; but if the collection ended just now, nobody would look at it.
+        pending_.store(true, std::memory_order_seq_cst);
+        rendezvous_.setWanted(true);
+        if (phase_.load(std::memory_order_seq_cst) != static_cast<std::uint32_t>(Phase::idle)) {
+            return;
+        }
+    }
+}
+
+void Collector::budgetSpent() {
+    if (enabled_.load(std::memory_order_relaxed)) {
+        request(false);
+    }
+}
+
+void Collector::freedLarge() {
+    if (heap_.retiredBytes() > pacer_.cache()) {
+        purge_.store(true, std::memory_order_release);
+        ring();
+    }
+}
+
+bool Collector::enable(bool on) {
+    const bool was = enabled_.exchange(on, std::memory_order_acq_rel);
+    if (on && !was) {
+        repace();
+    }
+    return was;
+}
+
+// ---- A collection -----------------------------------------------------------------------------------------------
+
+void Collector::cycle() {
+    awaitThreads();
+    moveTo(Phase::marking);
+    const std::uint64_t stopped = os::now();
+    stats_.rendezvous.record(stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed)));
+    const bool forced = forced_.exchange(false, std::memory_order_relaxed);
+    unneeded_ = std::min(unneeded_, heap_.freeBytes());
+    heap_.beginMarking();
+    // Meanwhile as much again may be allocated as last time; past that, threads wait for the sweep.
+    heap_.setTrigger(trigger());
+    markAll();
+    marked_.fetch_add(1, std::memory_order_release);
+    // A request that comes while this collection frees and sweeps will set it again.
+    rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
+    moveTo(Phase::freeing);
+    const std::uint64_t opened = os::now();
+    rendezvous_.open();
+    stats_.mark.record(opened - stopped);
+
+    callFree(false);
+    moveTo(Phase::sweeping);
+    const std::size_t freed = sweepAll();
+    freedBlocks_.store(freed, std::memory_order_relaxed);
+    settle(forced);
+    stats_.sweep.record(os::now() - opened);
+    stats_.collections.fetch_add(1, std::memory_order_relaxed);
+    swept_.fetch_add(1, std::memory_order_release);
+    moveTo(Phase::idle);
+    if (pending_.exchange(false, std::memory_order_seq_cst)) {
+        request(false);
+    }
+}
+
+void Collector::awaitThreads() {
+    rendezvous_.close();
+    rendezvous_.setWanted(true);
+    ++rendezvousNumber_;
+    std::uint64_t patience = deadline_;
+    while (!rendezvous_.awaitStopped(patience)) {
+        nameLate(os::now() - requestedAt_.load(std::memory_order_relaxed));
+        patience *= 2; // the message comes again, ever more rarely
+    }
+}
+
+void Collector::nameLate(std::uint64_t waited) {
+    os::Locked locked(threadsLock_);
+    for (Mutator* m = mutators_; m; m = m->next) {
+        if (m->state.load(std::memory_order_relaxed) != Mutator::State::running) {
+            continue;
+        }
+        if (m->lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
+            stats_.late.fetch_add(1, std::memory_order_relaxed);
+        }
+        os::Message message;
+        message << "thread \"" << std::string_view(m->name) << "\" keeps a collection waiting: no yield for "
+                << waited / 1'000'000 << " ms; last yield ";
+        if (const void* site = m->site.load(std::memory_order_relaxed)) {
+            message << "at " << site << " ";
+            message.code(site);
+        } else {
+            message << "never";
+        }
+        os::log(os::Level::warning, message);
+    }
+}
+
+void Collector::markAll() {
+    marker_.begin();
+    roots_.forEach([this](const void* block) {
+        marker_.mark(block);
+        marker_.drain();
+    });
+    {
+        os::Locked locked(threadsLock_);
+        for (Mutator* m = mutators_; m; m = m->next) {
+            marker_.mark(m->thread);
+        }
+    }
+    marker_.drain();
+    marker_.end();
+}
+
+void Collector::callFree(bool everything) {
+    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
+        for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
+            callFreeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
+        }
+    }
+}
+
+/** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
+void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
+    const heap::Colours colours = heap_.colours();
+    const GranuleMap map = region->map();
+    const std::size_t begin = std::max(std::size_t{chunk} << region->chunkShift, std::size_t{region->firstGranule});
+    const std::size_t end = region->origin == heap::Origin::large
+                                ? region->endGranule
+                                : std::min(std::size_t{chunk + 1} << region->chunkShift, std::size_t{region->endGranule});
+    bool survivors = false;
+    std::size_t at = begin & ~std::size_t{swar::bytes - 1};
+    for (; (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
+        const swar::Word word = map.word(at);
+        const swar::Word wanting = swar::wantFree(word);
+        swar::Word dead = wanting & swar::unmarked(word, colours) & (everything ? ~swar::Word{0} : ~swar::held(word));
+        survivors = survivors || dead != wanting;
+        for (; dead != 0; dead &= dead - 1) {
+            const std::size_t g = at + swar::first(dead);
+            Byte* block = region->address(g);
+            const std::size_t n = region->blockSize(g);
+            if (const MprManager manager = reinterpret_cast<MprManager*>(block + (n << heap::granuleShift))[-1]) {
+                manager(block, MPR_MANAGE_FREE);
+                stats_.managersFreed.fetch_add(1, std::memory_order_relaxed);
+                freeCalls_.fetch_add(1, std::memory_order_relaxed);
+            }
+        }
+    }
+    if (survivors) {
+        region->noteWantsFree(std::size_t{chunk} << region->chunkShift);
+    }
+}
+
+std::size_t Collector::sweepAll() {
+    heap::Heap::Swept swept;
+    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
+        if (region->origin == heap::Origin::large) {
+            heap_.sweepLarge(region, swept);
+            continue;
+        }
+        for (std::size_t g = region->firstGranule; g < region->endGranule;) {
+            g = heap_.sweepSlice(region, g, swept);
+        }
+    }
+    return swept.blocks;
+}
+
+/**
+    Set the next budget and give memory back. What was free when each collection of the last second began was not needed
+    in that second; a heap that breathes keeps what it breathes with.
+ */
+void Collector::settle(bool forced) {
+    repace();
+    const std::uint64_t time = os::now();
+    if (forced) {
+        heap_.purge(pacer_.cache());
+    } else if (time - purgedAt_ < decayTime) {
+        return;
+    } else if (const std::size_t free = heap_.freeBytes(); unneeded_ > pacer_.cache() && free > unneeded_) {
+        heap_.purge(free - unneeded_ + pacer_.cache());
+    } else if (heap_.retiredBytes() > pacer_.cache()) {
+        heap_.purge(free);
+    }
+    purgedAt_ = time;
+    unneeded_ = ~std::size_t{0};
+}
+
+void Collector::repace() {
+    const heap::Totals totals = heap_.totals();
+    const auto live = static_cast<std::size_t>((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift);
+    const std::size_t since = heap_.allocatedSince();
+    const std::size_t survived = live > since ? live - since : 0;
+    stats_.marked.store(survived, std::memory_order_relaxed);
+    const std::size_t trigger = pacer_.trigger(survived, totals.overheadBytes, heap_.limits());
+    trigger_.store(trigger, std::memory_order_relaxed);
+    heap_.setTrigger(trigger);
+}
+
+void Collector::freeEverything() {
+    // Nothing is marked, so everything is dead, held or not.
+    heap_.detach(own_.local);
+    heap_.beginMarking();
+    callFree(true);
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,136 @@
+/*
+    depletion.cpp - Notifier, pruners and policies.
+ */
+#include "mpr/gc/depletion.hpp"
+
+#include "mpr/os/log.hpp"
+#include "mpr/os/os.hpp"
+#include "mpr/stats.h"
+
+namespace mpr::gc {
+
+namespace {
+std::string_view nameOf(int cause) {
+    switch (cause) {
+    case MPR_MEM_WARNING: return "the redline was crossed";
+    case MPR_MEM_LIMIT: return "the hard limit is reached";
+    case MPR_MEM_FAIL: return "the system has no memory";
+    default: return "a request is too big";
+    }
+}
+} // namespace
+
+bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
+    if (busy_.exchange(true, std::memory_order_acquire)) {
+        if (cause == MPR_MEM_WARNING) {
+            heap_.repeatRedline();
+        }
+        return false;
+    }
+    const bool wasPrivileged = m.local.privileged;
+    m.local.privileged = true;
+    const std::size_t total = heap_.limits().committed();
+    const int policy = policy_.load(std::memory_order_relaxed);
+    tell(cause, size, total);
+    const bool fails = cause == MPR_MEM_LIMIT || cause == MPR_MEM_FAIL;
+    if (policy == MPR_ALLOC_POLICY_PRUNE && (fails || cause == MPR_MEM_WARNING)) {
+        prune(cause);
+    } else if (policy == MPR_ALLOC_POLICY_RESTART && fails && argv_) {
+        os::restart(argv_);
+        os::Message message;
+        os::log(os::Level::error, message << "the program could not be executed anew");
+    } else if (policy == MPR_ALLOC_POLICY_EXIT && fails) {
+        runTerminators(MPR_ALLOC_POLICY_EXIT, 1);
+        os::exit(1);
+    } else if (policy == MPR_ALLOC_POLICY_ABORT && fails) {
+        abortWithState(size, total);
+    }
+    m.local.privileged = wasPrivileged;
+    busy_.store(false, std::memory_order_release);
+    return fails;
+}
+
+void Depletion::tell(int cause, std::size_t size, std::size_t total) {
+    if (const MprMemNotifier notifier = notifier_.load(std::memory_order_acquire)) {
+        notifier(cause, policy_.load(std::memory_order_relaxed), size, total);
+        return;
+    }
+    os::Message message;
+    os::log(os::Level::warning, message << "memory: " << nameOf(cause) << ": " << std::uint64_t{size}
+                                        << " bytes asked for, " << std::uint64_t{total} << " committed");
+}
+
+void Depletion::prune(int cause) {
+    Pruner pruners[places];
+    {
+        os::Locked locked(lock_);
+        for (int i = 0; i < places; ++i) {
+            pruners[i] = pruners_[i];
+        }
+    }
+    for (const Pruner& pruner : pruners) {
+        if (pruner.prune) {
+            pruner.prune(pruner.data, cause);
+        }
+    }
+}
+
+void Depletion::abortWithState(std::size_t size, std::size_t total) {
+    const heap::Limits limits = heap_.limits();
+    const heap::Totals totals = heap_.totals();
+    os::Message message;
+    message << "memory: aborting by policy: " << std::uint64_t{size} << " bytes asked for, " << std::uint64_t{total}
+            << " committed of " << std::uint64_t{limits.maximum()} << ", "
+            << ((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift) << " in blocks, largest hole "
+            << std::uint64_t{heap_.largestFree()} << ", " << std::uint64_t{totals.regions} << " regions";
+    os::log(os::Level::error, message);
+    os::abort();
+}
+
+bool Depletion::addPruner(MprPruner pruner, void* data) {
+    os::Locked locked(lock_);
+    for (Pruner& place : pruners_) {
+        if (!place.prune) {
+            place = {pruner, data};
+            return true;
+        }
+    }
+    return false;
+}
+
+void Depletion::removePruner(MprPruner pruner, void* data) {
+    os::Locked locked(lock_);
+    for (Pruner& place : pruners_) {
+        if (place.prune == pruner && place.data == data) {
+            place = {};
+            return;
+        }
+    }
+}
+
+bool Depletion::addTerminator(MprTerminator terminator) {
+    os::Locked locked(lock_);
+    if (terminatorCount_ == places) {
+        return false;
+    }
+    terminators_[terminatorCount_++] = terminator;
+    return true;
+}
+
+void Depletion::runTerminators(int how, int status) {
+    for (int i = 0;; ++i) {
+        MprTerminator terminator = nullptr;
+        {
+            os::Locked locked(lock_);
+            if (i < terminatorCount_) {
+                terminator = terminators_[i];
+            }
+        }
+        if (!terminator) {
+            return;
+        }
+        terminator(1, how, status);
+    }
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,67 @@
+/*
+    depletion.hpp - Who is told that memory runs short, and what is done about it.
+
+    Invariant: at most one thread is in here at a time, and it never enters twice: `busy_`. A redline that is crossed
+    meanwhile is told after the next allocation.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "mpr/gc/mutator.hpp"
+#include "mpr/heap/heap.hpp"
+#include "mpr/limits.h"
+#include "mpr/os/lock.hpp"
+#include "mpr/runtime.h"
+
+namespace mpr::gc {
+
+class Depletion {
+public:
+    explicit Depletion(heap::Heap& heap) : heap_(heap) {}
+
+    /** Tell the notifier, then apply the policy. May not return. @return Whether trying again makes sense. */
+    bool raise(Mutator& m, int cause, std::size_t size);
+
+    void setNotifier(MprMemNotifier notifier) { notifier_.store(notifier, std::memory_order_release); }
+    void setPolicy(int policy) { policy_.store(policy, std::memory_order_relaxed); }
+    bool addPruner(MprPruner pruner, void* data);
+    void removePruner(MprPruner pruner, void* data);
+    bool addTerminator(MprTerminator terminator);
+    void runTerminators(int how, int status);
+    void setArguments(char** argv) { argv_ = argv; }
+
+    void setError(bool on) { error_.store(on, std::memory_order_relaxed); }
+    bool error() const { return error_.load(std::memory_order_relaxed); }
+    void countError() {
+        setError(true);
+        errors_.fetch_add(1, std::memory_order_relaxed);
+    }
+    std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
+
+private:
+    static constexpr int places = 16;
+
+    void tell(int cause, std::size_t size, std::size_t total);
+    void prune(int cause);
+    [[noreturn]] void abortWithState(std::size_t size, std::size_t total);
+
+    heap::Heap& heap_;
+    std::atomic<MprMemNotifier> notifier_{nullptr};
+    std::atomic<int> policy_{MPR_ALLOC_POLICY_NOTHING};
+    std::atomic<bool> busy_{false};
+    std::atomic<bool> error_{false};
+    std::atomic<std::uint64_t> errors_{0};
+    char** argv_ = nullptr;
+
+    os::Lock lock_; // of the two lists
+    struct Pruner {
+        MprPruner prune;
+        void* data;
+    } pruners_[places] = {};
+    MprTerminator terminators_[places] = {};
+    int terminatorCount_ = 0;
+};
+
+} // namespace mpr::gc

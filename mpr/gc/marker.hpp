@@ -1,0 +1,74 @@
+/*
+    marker.hpp - Reaching every block that can be reached.
+
+    Marking a block sets its colour in the map; a block with a manager is also put on a stack of fixed size. A popped
+    block's manager is called and marks what it references. Nothing recurses, so the collector's thread needs no more
+    stack than the deepest manager.
+
+    When the stack is full a block is left *grey*: coloured newborn, which no block reached before can have, and its
+    region remembers between which granules such blocks lie. When the stack has run empty those stretches of the map are
+    searched for grey blocks. A block is traced once, whatever happens.
+
+    Between the stack and the managers stands a short queue: a block is fetched into the cache when it enters the queue and
+    used when it leaves (C.-Y. Cher, A. L. Hosking, T. N. Vijaykumar, "Software Prefetching for Mark-Sweep Garbage
+    Collection", ASPLOS 2004).
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/heap/heap.hpp"
+#include "mpr/memory.h"
+
+namespace mpr::gc {
+
+class Marker {
+public:
+    explicit Marker(heap::Heap& heap) : heap_(heap) {}
+
+    /** @param stack Memory for the mark stack, at least one entry. */
+    void open(void* stack, std::size_t bytes);
+
+    /** All threads are stopped and the colours flipped. Between begin and end, mprMark on this thread comes here. */
+    void begin();
+    /** Reach a block. nullptr is fine; what is not a block is named in the log, or ignored when `loose`. */
+    void mark(const void* block, bool loose = false);
+    /** Trace until nothing is left. */
+    void drain();
+    void end();
+
+    std::uint64_t overflows() const { return overflows_; }
+    std::uint64_t misuses() const { return misuses_; }
+
+    /** The marker at work on this thread, or nullptr. */
+    static Marker* active();
+
+private:
+    struct Entry {
+        void* block;
+        MprManager* manager; // the block's last word
+    };
+    static constexpr std::size_t ahead = 16; // entries in the queue: a power of two
+
+    void push(heap::Region* region, heap::Byte* map, heap::Byte head, void* block);
+    void trace(const Entry& entry);
+    void drainStack();
+    void recoverGrey(heap::Region* region);
+    [[gnu::cold]] void report(const void* pointer);
+
+    heap::Heap& heap_;
+    heap::Colours colours_;
+    Entry* stack_ = nullptr;
+    std::size_t capacity_ = 0;
+    std::size_t top_ = 0;
+    Entry queue_[ahead];
+    std::size_t first_ = 0, queued_ = 0;
+    Entry traced_{}; // whose manager runs
+    bool grey_ = false;
+    std::uint64_t overflows_ = 0;
+    std::uint64_t misuses_ = 0;
+    unsigned reports_ = 0;
+};
+
+} // namespace mpr::gc

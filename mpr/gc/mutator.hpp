@@ -1,0 +1,40 @@
+/*
+    mutator.hpp - A thread that may use managed memory, as the collector sees it.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "mpr/heap/local.hpp"
+#include "mpr/os/os.hpp"
+
+namespace mpr::gc {
+
+struct Mutator {
+    /** Written by the thread itself; read by the collector to name those who are late. */
+    enum class State : std::uint32_t {
+        running, // counted in the rendezvous
+        waiting, // in a yield that ends by itself
+        yielded, // sticky, until mprResetYield
+        exempt,  // by mprSetThreadYield
+    };
+
+    heap::Local local;
+    std::atomic<State> state{State::yielded};
+    /** Where the thread last yielded: a code address. */
+    std::atomic<const void*> site{nullptr};
+    std::atomic<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in
+    bool isCollector = false;
+    void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
+    os::ThreadId id = 0;
+    char name[32] = {};
+
+    Mutator* next = nullptr; // the collector's list, under its lock
+    Mutator* previous = nullptr;
+};
+
+/** The calling thread, nullptr when it is not attached. */
+extern constinit thread_local Mutator* current __attribute__((tls_model("initial-exec")));
+
+} // namespace mpr::gc

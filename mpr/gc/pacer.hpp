@@ -1,0 +1,59 @@
+/*
+    pacer.hpp - When to collect next. Arithmetic only.
+
+    The next collection starts after an allocation of `growth` percent of the live size, at least the young budget. Near
+    a limit it starts sooner, so that half of the room that is left stays for what is allocated until threads yield.
+ */
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "mpr/heap/limits.hpp"
+#include "mpr/heap/options.hpp"
+
+namespace mpr::gc {
+
+class Pacer {
+public:
+    void open(const heap::Options& options, std::size_t privateCache, std::size_t fixedHeap) {
+        growth_ = options.growth;
+        young_ = options.young;
+        if (young_ == 0) {
+            // Some private caches' worth: a rendezvous costs tens of microseconds, so a few thousand blocks should share
+            // one; beyond that a larger budget only costs memory.
+            young_ = std::clamp(8 * privateCache, std::size_t{1} << 20, std::size_t{8} << 20);
+        }
+        if (fixedHeap > 0) {
+            young_ = std::min(young_, fixedHeap / 4);
+        }
+        least_ = std::max(young_ / 16, std::size_t{256});
+        fixed_ = fixedHeap;
+    }
+
+    /** Bytes of allocation until the next collection. @param live Bytes in blocks. @param overhead Of regions. */
+    std::size_t trigger(std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
+        std::size_t budget = std::max(young_, live / 100 * growth_);
+        const std::size_t used = live + overhead;
+        std::size_t ceiling = fixed_ > 0 ? fixed_ : limits.ceiling();
+        if (used < limits.warn()) {
+            ceiling = std::min(ceiling, limits.warn());
+        }
+        const std::size_t room = ceiling > used ? ceiling - used : 0;
+        budget = std::min(budget, std::max(room / 2, least_));
+        return budget;
+    }
+
+    std::size_t young() const { return young_; }
+
+    void setCache(std::size_t bytes) { cache_ = bytes; }
+    std::size_t cache() const { return cache_; }
+private:
+    std::size_t young_ = 0;
+    std::size_t least_ = 0;
+    std::size_t fixed_ = 0;
+    std::size_t cache_ = std::size_t{1} << 20;
+    unsigned growth_ = 100;
+};
+
+} // namespace mpr::gc

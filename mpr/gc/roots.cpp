@@ -1,0 +1,123 @@
+/*
+    roots.cpp - Tables of roots and holds.
+ */
+#include "mpr/gc/roots.hpp"
+
+#include <cstring>
+
+namespace mpr::gc {
+
+std::size_t CountedPointers::find(const void* key) const {
+    std::size_t i = slotOf(key);
+    while (entries_[i].key && entries_[i].key != key) {
+        i = (i + 1) & (capacity_ - 1);
+    }
+    return i;
+}
+
+bool CountedPointers::grow(heap::Heap& heap) {
+    const std::size_t capacity = capacity_ ? capacity_ * 2 : 16;
+    const std::size_t bytes = capacity * sizeof(Entry);
+    heap::Shortage shortage = heap::Shortage::none;
+    void* block = heap.allocateShared(heap::granulesFor(bytes), heap::head::held, true, shortage);
+    if (!block) {
+        return false;
+    }
+    Entry* old = entries_;
+    const std::size_t oldCapacity = capacity_;
+    entries_ = static_cast<Entry*>(block);
+    capacity_ = capacity;
+    std::memset(block, 0, bytes);
+    for (std::size_t i = 0; i < oldCapacity; ++i) {
+        if (old[i].key) {
+            entries_[find(old[i].key)] = old[i];
+        }
+    }
+    if (old) {
+        heap.freeShared(heap.find(old), old);
+    }
+    return true;
+}
+
+bool CountedPointers::add(heap::Heap& heap, const void* key) {
+    if ((used_ + 1) * 4 > capacity_ * 3 && !grow(heap) && used_ + 1 >= capacity_) {
+        return false;
+    }
+    Entry& entry = entries_[find(key)];
+    if (!entry.key) {
+        entry.key = key;
+        entry.count = 0;
+        ++used_;
+    }
+    ++entry.count;
+    return true;
+}
+
+std::uint32_t CountedPointers::count(const void* key) const {
+    return capacity_ ? entries_[find(key)].count : 0;
+}
+
+int CountedPointers::remove(const void* key) {
+    if (capacity_ == 0) {
+        return -1;
+    }
+    std::size_t hole = find(key);
+    if (!entries_[hole].key) {
+        return -1;
+    }
+    if (--entries_[hole].count > 0) {
+        return static_cast<int>(entries_[hole].count);
+    }
+    // Move back what would no longer be found across the gap.
+    for (std::size_t i = (hole + 1) & (capacity_ - 1); entries_[i].key; i = (i + 1) & (capacity_ - 1)) {
+        const std::size_t home = slotOf(entries_[i].key);
+        if (((i - home) & (capacity_ - 1)) >= ((i - hole) & (capacity_ - 1))) {
+            entries_[hole] = entries_[i];
+            hole = i;
+        }
+    }
+    entries_[hole] = {};
+    --used_;
+    return 0;
+}
+
+bool Roots::add(heap::Heap& heap, const void* block) {
+    os::Locked locked(lock_);
+    return table_.add(heap, block);
+}
+
+bool Roots::remove(const void* block) {
+    os::Locked locked(lock_);
+    return table_.remove(block) >= 0;
+}
+
+void Roots::link(MprRootRef* ref) {
+    os::Locked locked(lock_);
+    ref->next = refs_.next;
+    ref->prev = &refs_;
+    refs_.next->prev = ref;
+    refs_.next = ref;
+}
+
+void Roots::unlink(MprRootRef* ref) {
+    os::Locked locked(lock_);
+    ref->next->prev = ref->prev;
+    ref->prev->next = ref->next;
+    ref->next = ref->prev = nullptr;
+}
+
+bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block) {
+    os::Locked locked(lock_);
+    const heap::Byte before = heap.changeHead(region, block, heap::head::held, 0);
+    return (before & heap::head::held) == 0 || holds_.add(heap, block);
+}
+
+bool Roots::release(heap::Heap& heap, heap::Region* region, void* block) {
+    os::Locked locked(lock_);
+    if (holds_.remove(block) >= 0) {
+        return true;
+    }
+    return (heap.changeHead(region, block, 0, heap::head::held) & heap::head::held) != 0;
+}
+
+} // namespace mpr::gc

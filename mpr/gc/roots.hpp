@@ -1,0 +1,86 @@
+/*
+    roots.hpp - Where marking starts, and the counts behind nested roots and holds.
+
+    Tables live in held blocks of the heap itself, so that they count against the limits and exist on boards without
+    pages. They are grown by the mutators that add to them, never by the collector.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/collect.h"
+#include "mpr/heap/heap.hpp"
+#include "mpr/os/lock.hpp"
+
+namespace mpr::gc {
+
+/**
+    A set of pointers with a count each: open addressing with linear probing; deletion moves entries back, so there are
+    no tombstones (D. Knuth, TAOCP vol. 3, 6.4, algorithm R).
+    Invariant: at most three quarters full. Not synchronised.
+ */
+class CountedPointers {
+public:
+    /** @return false when the table is full and memory for a larger one could not be had. */
+    bool add(heap::Heap& heap, const void* key);
+    /** @return the count left, or -1 when key was not there. */
+    int remove(const void* key);
+    std::uint32_t count(const void* key) const;
+
+    template <typename F> void forEach(F&& f) const {
+        for (std::size_t i = 0; i < capacity_; ++i) {
+            if (entries_[i].key) {
+                f(entries_[i].key);
+            }
+        }
+    }
+
+private:
+    struct Entry {
+        const void* key;
+        std::uint32_t count;
+    };
+
+    std::size_t slotOf(const void* key) const {
+        return (reinterpret_cast<std::uintptr_t>(key) >> heap::granuleShift) * 0x9E3779B1u & (capacity_ - 1);
+    }
+    /** Where key is, or where it would go. The table has a free entry. */
+    std::size_t find(const void* key) const;
+    bool grow(heap::Heap& heap);
+
+    Entry* entries_ = nullptr;
+    std::size_t capacity_ = 0; // a power of two, or 0
+    std::size_t used_ = 0;
+};
+
+class Roots {
+public:
+    /** @return false when there is no memory to remember it. */
+    bool add(heap::Heap& heap, const void* block);
+    /** @return false when it is not a root. */
+    bool remove(const void* block);
+    void link(MprRootRef* ref);
+    void unlink(MprRootRef* ref);
+
+    /** @return false when there is no memory to count it: the hold stays for good. */
+    bool hold(heap::Heap& heap, heap::Region* region, void* block);
+    /** @return false when it is not held. */
+    bool release(heap::Heap& heap, heap::Region* region, void* block);
+
+    /** Call mark(pointer) for each root. All threads are stopped. */
+    template <typename F> void forEach(F&& mark) const {
+        table_.forEach(mark);
+        for (const MprRootRef* ref = refs_.next; ref != &refs_; ref = ref->next) {
+            mark(ref->ptr);
+        }
+    }
+
+private:
+    os::Lock lock_;
+    CountedPointers table_;
+    CountedPointers holds_; // beyond the first, which is the bit in the block's head
+    MprRootRef refs_{&refs_, &refs_, nullptr};
+};
+
+} // namespace mpr::gc

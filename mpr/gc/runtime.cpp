@@ -1,0 +1,173 @@
+/*
+    runtime.cpp - Create, configure and destroy the runtime.
+ */
+#include "mpr/gc/runtime.hpp"
+
+#include <new>
+
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/thread.h"
+
+/** The root of all managed memory. What the runtime's rooms add to it is marked by its manager. */
+struct Mpr {
+    int argc;
+    char** argv;
+};
+
+namespace mpr::gc {
+
+alignas(Runtime) std::byte runtimeMemory[sizeof(Runtime)];
+
+namespace {
+
+enum class Life : int { none, starting, running };
+std::atomic<Life> life{Life::none};
+
+heap::Options configured;
+
+void manageMpr(void*, int) {}
+
+/** The thread ends: detach it if it has not done so. */
+void threadEnds(void*) {
+    if (current && running()) {
+        mprDetachThread();
+    }
+}
+
+bool attachCurrent(const char* name) {
+    current = runtime().collector.attach(name);
+    if (!current) {
+        return false;
+    }
+    os::onThreadExit(threadEnds, current);
+    return true;
+}
+
+bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::size_t size) {
+    heap::Options options = configured;
+    if (!options.parse(os::environment("MPR_OPTIONS"))) {
+        return false;
+    }
+    if (!rt.heap.open(options, buffer, size)) {
+        return false;
+    }
+    if (!rt.collector.open(options, buffer ? size : 0)) {
+        rt.heap.close();
+        return false;
+    }
+    rt.collector.enable((flags & MPR_DISABLE_GC) == 0);
+    rt.depletion.setArguments(argv);
+    rt.owner = os::currentThread();
+    if (attachCurrent("main")) {
+        rt.mpr = mprAllocObj(Mpr, manageMpr);
+        if (rt.mpr && rt.roots.add(rt.heap, rt.mpr)) {
+            rt.mpr->argc = argc;
+            rt.mpr->argv = argv;
+            return true;
+        }
+        rt.collector.detach(current);
+        current = nullptr;
+    }
+    rt.collector.close();
+    rt.heap.close();
+    return false;
+}
+
+Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
+    Life none = Life::none;
+    if (!life.compare_exchange_strong(none, Life::starting)) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprCreate: a runtime exists already");
+        return nullptr;
+    }
+    auto* rt = new (runtimeMemory) Runtime;
+    if (!start(*rt, argc, argv, flags, buffer, size)) {
+        rt->~Runtime();
+        life.store(Life::none);
+        os::Message message;
+        os::log(os::Level::error, message << "mprCreate: the runtime could not be made");
+        return nullptr;
+    }
+    life.store(Life::running);
+    return rt->mpr;
+}
+} // namespace
+
+bool running() { return life.load(std::memory_order_acquire) != Life::none; }
+
+} // namespace mpr::gc
+
+using namespace mpr::gc;
+namespace os = mpr::os;
+
+Mpr* mprCreate(int argc, char** argv, int flags) {
+    return create(argc, argv, flags, nullptr, 0);
+}
+
+Mpr* mprCreateInBuffer(void* buffer, size_t size, int flags) {
+    constexpr size_t least = 16 * 1024;
+    if (!buffer || size < least) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprCreateInBuffer: a buffer of " << std::uint64_t{size}
+                                          << " bytes is too small; at least " << std::uint64_t{least});
+        return nullptr;
+    }
+    return create(0, nullptr, 0 | flags, buffer, size);
+}
+
+int mprAttachThread(cchar* name) {
+    if (!running() || current) {
+        return MPR_ERR_BAD_STATE;
+    }
+    return attachCurrent(name) ? 0 : MPR_ERR_MEMORY;
+}
+
+bool mprDestroy(void) {
+    if (!running() || !current || os::currentThread() != runtime().owner) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprDestroy: no runtime was created by this thread");
+        return false;
+    }
+    Runtime& rt = runtime();
+    if (rt.collector.threads() > 1) {
+        rt.collector.nameOthers(*current, "mprDestroy refused");
+        return false;
+    }
+    rt.depletion.runTerminators(0, 0);
+    // The collection that may be running must not wait for this thread while this thread waits for its end.
+    mprYield(MPR_YIELD_STICKY);
+    rt.collector.close();
+    mprResetYield();
+    rt.collector.freeEverything();
+    os::onThreadExit(threadEnds, nullptr);
+    current = nullptr;
+    rt.heap.close();
+    rt.~Runtime();
+    life.store(Life::none);
+    return true;
+}
+
+int mprConfigure(cchar* spec) {
+    mpr::heap::Options options;
+    if (!options.parse(spec)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    configured = options;
+    return 0;
+}
+
+MprLogHandler mprSetLogHandler(MprLogHandler handler) {
+    return os::setLogHandler(handler);
+}
+
+void mprAddTerminator(MprTerminator terminator) {
+    if (!running() || !runtime().depletion.addTerminator(terminator)) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprAddTerminator: no runtime, or 16 terminators exist already");
+    }
+}
+
+void mprNop(void* ptr) {
+    __asm__ volatile("" : : "r"(ptr) : "memory");
+}

@@ -1,0 +1,43 @@
+/*
+    runtime.hpp - The one runtime of a process: the heap, the collector and what hangs on them, in static memory.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "mpr/gc/collector.hpp"
+#include "mpr/gc/depletion.hpp"
+#include "mpr/gc/roots.hpp"
+#include "mpr/heap/heap.hpp"
+#include "mpr/runtime.h"
+
+namespace mpr::gc {
+
+struct Runtime {
+    heap::Heap heap;
+    Roots roots;
+    Collector collector{heap, roots};
+    Depletion depletion{heap};
+    Mpr* mpr = nullptr;
+    std::atomic<std::uint64_t> misuses{0};
+    std::uintptr_t owner = 0; // the thread that created it
+};
+
+/** Where the runtime is, or would be: a constant address, so that reaching it costs nothing. */
+extern std::byte runtimeMemory[];
+inline Runtime& runtime() { return *reinterpret_cast<Runtime*>(runtimeMemory); }
+/** Whether there is one. */
+bool running();
+
+/** Name a wrong call in the log. @param pointer What it was given. */
+[[gnu::cold]] void misuse(const char* function, const void* pointer, const char* what);
+/** The same for a thread that is not attached. */
+[[gnu::cold]] void misuseForeign(const char* function);
+
+/** The slow part of allocation: contexts, limits, depletion. @param size Bytes asked for, for messages. */
+void* allocateSlow(Mutator& m, std::size_t granules, heap::Byte flags, std::size_t size);
+/** A request that can never be met. @return nullptr */
+[[gnu::cold]] void* allocateTooBig(std::size_t size);
+
+} // namespace mpr::gc

@@ -1,0 +1,267 @@
+/*
+    threads.cpp - The collector as mutators meet it: attach, yield, wait, resume.
+ */
+#include <cstring>
+#include <new>
+
+#include "mpr/collect.h"
+#include "mpr/gc/collector.hpp"
+#include "mpr/os/log.hpp"
+
+namespace mpr::gc {
+
+constinit thread_local Mutator* current __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+/** Nothing waits longer for a sweep that lags behind allocation; the hard limit holds anyway. */
+constexpr std::uint64_t longestStall = 100'000'000;
+/** The same while managers free: they may be waiting for what the caller holds. */
+constexpr std::uint64_t longestStallFreeing = 10'000'000;
+/** How often a waiter looks whether a manager is stuck. */
+constexpr std::uint64_t look = 20'000'000;
+} // namespace
+
+Mutator* Collector::attach(const char* name) {
+    heap::Shortage shortage = heap::Shortage::none;
+    void* memory = heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
+    if (!memory) {
+        return nullptr;
+    }
+    auto* m = new (memory) Mutator;
+    std::strncpy(m->name, name ? name : "", sizeof(m->name) - 1);
+    m->id = os::currentThread();
+    heap_.attach(m->local);
+    {
+        os::Locked locked(threadsLock_);
+        m->next = mutators_;
+        if (mutators_) {
+            mutators_->previous = m;
+        }
+        mutators_ = m;
+    }
+    resume(*m);
+    // A rendezvous may have passed between the two lists; the colour is stable now.
+    m->local.newborn = heap_.colours().newborn();
+    return m;
+}
+
+void Collector::detach(Mutator* m) {
+    // Running until the local state is back in the heap: no collection starts meanwhile.
+    resume(*m);
+    heap_.detach(m->local);
+    {
+        os::Locked locked(threadsLock_);
+        (m->previous ? m->previous->next : mutators_) = m->next;
+        if (m->next) {
+            m->next->previous = m->previous;
+        }
+    }
+    heap_.freeShared(heap_.find(m), m);
+    rendezvous_.leave();
+}
+
+int Collector::threads() {
+    os::Locked locked(threadsLock_);
+    int count = 0;
+    for (const Mutator* m = mutators_; m; m = m->next) {
+        ++count;
+    }
+    return count;
+}
+
+void Collector::nameOthers(const Mutator& self, const char* what) {
+    os::Locked locked(threadsLock_);
+    for (const Mutator* m = mutators_; m; m = m->next) {
+        if (m != &self) {
+            os::Message message;
+            os::log(os::Level::error, message << what << ": thread \"" << std::string_view(m->name) << "\" is attached");
+        }
+    }
+}
+
+// ---- Yielding ---------------------------------------------------------------------------------------------------
+
+void Collector::yield(Mutator& m, int flags, const void* site) {
+    m.site.store(site, std::memory_order_relaxed);
+    if (m.isCollector || m.state.load(std::memory_order_relaxed) != Mutator::State::running) {
+        return;
+    }
+    if (flags & MPR_YIELD_STICKY) {
+        m.state.store(Mutator::State::yielded, std::memory_order_relaxed);
+        rendezvous_.leave();
+        return;
+    }
+    if (flags & MPR_YIELD_COMPLETE) {
+        if (phase() != Phase::idle) {
+            const std::uint32_t target = swept_.load(std::memory_order_acquire) + 1;
+            m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
+            rendezvous_.leave();
+            awaitProgress(
+                [&] { return static_cast<std::int32_t>(swept_.load(std::memory_order_acquire) - target) >= 0; },
+                os::forever);
+            resume(m);
+        }
+        return;
+    }
+    if (rendezvous_.wanted()) {
+        waitOut(m);
+    }
+}
+
+/** A collection is wanted: be out of its way until it has marked. */
+void Collector::waitOut(Mutator& m) {
+    const std::uint64_t begin = os::now();
+    m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
+    rendezvous_.leave();
+    std::uint64_t stalled = 0;
+    switch (phase()) {
+    case Phase::freeing:
+    case Phase::sweeping:
+        stall();
+        stalled = os::now() - begin;
+        stats_.stall.record(stalled);
+        break;
+    case Phase::requested: {
+        // The collector may not have closed the gate yet.
+        const std::uint32_t before = marked_.load(std::memory_order_acquire);
+        awaitProgress([&] { return phase() != Phase::requested || marked_.load(std::memory_order_acquire) != before; },
+                      os::forever);
+        break;
+    }
+    case Phase::idle:
+        // Set late, by a request whose collection is over. Clearing it by mistake is mended when the gate closes.
+        rendezvous_.setWanted(false);
+        break;
+    case Phase::marking: break;
+    }
+    resume(m);
+    stats_.pause.record(os::now() - begin - stalled);
+}
+
+/**
+    Allocation has used up a budget before the garbage of the last one was swept. Wait for the sweep, or a little for
+    managers that free; then another budget may be allocated before anybody waits again.
+ */
+void Collector::stall() {
+    const bool freeing = phase() == Phase::freeing;
+    awaitProgress([&] { return phase() != Phase::freeing && phase() != Phase::sweeping; },
+                  freeing ? longestStallFreeing : longestStall);
+    if (phase() == Phase::freeing || phase() == Phase::sweeping) {
+        rendezvous_.setWanted(false);
+        heap_.setTrigger(heap_.allocatedSince() + trigger());
+    }
+}
+
+void Collector::resume(Mutator& m) {
+    if (m.isCollector || m.state.load(std::memory_order_relaxed) == Mutator::State::running) {
+        return;
+    }
+    const bool sticky = m.state.load(std::memory_order_relaxed) == Mutator::State::yielded;
+    const std::uint64_t begin = sticky && rendezvous_.wanted() ? os::now() : 0;
+    if (rendezvous_.enter() && begin != 0) {
+        stats_.pause.record(os::now() - begin);
+    }
+    m.state.store(Mutator::State::running, std::memory_order_relaxed);
+}
+
+bool Collector::setExempt(Mutator& m, bool exempt) {
+    const bool was = m.state.load(std::memory_order_relaxed) == Mutator::State::exempt;
+    if (exempt && !was) {
+        if (m.state.exchange(Mutator::State::exempt, std::memory_order_relaxed) == Mutator::State::running) {
+            rendezvous_.leave();
+        }
+    } else if (!exempt && was) {
+        resume(m);
+    }
+    return was;
+}
+
+// ---- Waiting for the collector ----------------------------------------------------------------------------------
+
+/** Whether one MPR_MANAGE_FREE call has been running for longer than the deadline. Keeps its notes in the parameters. */
+bool Collector::stuckFreeing(std::uint64_t& calls, std::uint64_t& since) const {
+    const std::uint64_t seen = freeCalls_.load(std::memory_order_relaxed);
+    if (phase() != Phase::freeing || seen != calls || since == 0) {
+        calls = seen;
+        since = os::now();
+        return false;
+    }
+    return os::now() - since > deadline_;
+}
+
+/** Sleep until done() holds. @return false when the limit has passed, or a manager is stuck, which is logged. */
+template <typename Done> bool Collector::awaitProgress(Done done, std::uint64_t limit) {
+    const std::uint64_t begin = os::now();
+    std::uint64_t calls = 0;
+    std::uint64_t since = 0;
+    for (;;) {
+        const std::uint32_t seen = progress_.load(std::memory_order_acquire);
+        if (done()) {
+            return true;
+        }
+        if (stop_.load(std::memory_order_acquire)) {
+            return false;
+        }
+        os::wait(progress_, seen, look < limit ? look : limit);
+        if (os::now() - begin >= limit) {
+            return done();
+        }
+        if (stuckFreeing(calls, since)) {
+            os::Message message;
+            os::log(os::Level::warning, message << "a manager's MPR_MANAGE_FREE call takes longer than "
+                                                << deadline_ / 1'000'000 << " ms; a wait for the collection ends early");
+            return false;
+        }
+    }
+}
+
+int Collector::collect(Mutator& m, bool complete, const void* site) {
+    m.site.store(site, std::memory_order_relaxed);
+    if (m.isCollector || stop_.load(std::memory_order_acquire)) {
+        request(true);
+        return 0;
+    }
+    // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped.
+    const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
+    const std::uint32_t target = marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
+    const std::uint64_t begin = os::now();
+    request(true);
+    if (running) {
+        m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
+        rendezvous_.leave();
+    }
+    const auto& counter = complete ? swept_ : marked_;
+    const bool done = awaitProgress(
+        [&] {
+            if (static_cast<std::int32_t>(counter.load(std::memory_order_acquire) - target) >= 0) {
+                return true;
+            }
+            // A request that found the collector past marking waits as pending; one more may be needed when not running.
+            if (phase() == Phase::idle) {
+                request(true);
+            }
+            return false;
+        },
+        os::forever);
+    if (running) {
+        resume(m);
+        stats_.pause.record(os::now() - begin);
+    }
+    return complete && done ? static_cast<int>(std::min(freedBlocks_.load(std::memory_order_relaxed),
+                                                        std::size_t{0x7FFFFFFF}))
+                            : 0;
+}
+
+void Collector::emergency(Mutator& m) {
+    // Nothing that a running thread may still use can be reclaimed: that is the contract. What can be had without a yield
+    // is what the last rendezvous proved dead and the sweep has not reached, what was freed by hand, and empty pages.
+    heap_.decommitRetired();
+    heap_.flushQuickLists(m.local);
+    if (!m.isCollector && phase() == Phase::sweeping) {
+        const std::uint32_t before = swept_.load(std::memory_order_acquire);
+        awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);
+    }
+    request(true);
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,107 @@
+/*
+    free.cpp - Blocks given back by hand, resized in place, and their heads changed.
+*/
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::heap {
+
+/** Under the lock: a block in use becomes (part of) a hole, or its large region is retired. */
+void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
+    if (region->origin == Origin::large) {
+        retire(region);
+        return;
+    }
+    region->map().clearBlock(g, n);
+    giveBack(region, g, n);
+}
+
+std::size_t Heap::free(Local& local, Region* region, void* block) {
+    const std::size_t g = region->granuleOf(block);
+    const std::size_t n = region->blockSize(g);
+    if (local.quick.push(block, region->map().at(g), n)) {
+        region->map().set(g, mark::opaque);
+        local.freedBlocks.add(1);
+        local.freedGranules.add(n);
+        return n;
+    }
+    freeShared(region, block);
+    return n;
+}
+
+void Heap::freeShared(Region* region, void* block) {
+    os::Locked locked(lock_);
+    const std::size_t g = region->granuleOf(block);
+    const std::size_t n = region->blockSize(g);
+    ++totals_.blocksFreed;
+    totals_.granulesFreed += n;
+    freeBlock(region, g, n);
+}
+
+void Heap::flushQuickLists(Local& local) {
+    for (std::size_t n = 1; n <= QuickLists::greatest; ++n) {
+        while (QuickLists::Entry* entry = local.quick.pop(n)) {
+            os::Locked locked(lock_);
+            Region* region = table_.find(entry);
+            freeBlock(region, region->granuleOf(entry), n); // counted when it was listed
+        }
+    }
+}
+
+bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
+    const std::size_t g = region->granuleOf(block);
+    const std::size_t n = region->blockSize(g);
+    if (region->origin == Origin::large) {
+        // The pages of a large block's tail are not worth keeping when most of it goes.
+        return m <= n && m >= n / 2;
+    }
+    const GranuleMap map = region->map();
+    AllocationContext& c = local.context;
+    const std::size_t more = m > n ? m - n : 0;
+    if (more > 0 && map.at(g + n) == c.map && more <= c.room()) {
+        // The last block of the thread's own context.
+        c.bump += more << granuleShift;
+        c.map += more;
+    } else if (more > 0) {
+        os::Locked locked(lock_);
+        if (!GranuleMap::beginsHole(map.get(g + n))) {
+            return false;
+        }
+        const std::size_t size = map.holeSize(g + n);
+        if (size < more || !carve(region, g + n, size, more, local.privileged)) {
+            return false;
+        }
+        took(more);
+    }
+    if (m == n) {
+        return true;
+    }
+    os::Locked locked(lock_);
+    const Byte h = map.get(g);
+    map.clearBlock(g, n);
+    map.setBlockSize(g, m);
+    map.set(g, h);
+    if (m < n) {
+        totals_.granulesFreed += n - m;
+        giveBack(region, g + m, n - m);
+    }
+    return true;
+}
+
+Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
+    os::Locked locked(lock_);
+    const std::size_t g = region->granuleOf(block);
+    const Byte h = region->map().get(g);
+    region->map().set(g, static_cast<Byte>((h & ~clear) | set));
+    if (swar::wantFree(static_cast<Byte>((h & ~clear) | set))) {
+        region->noteWantsFree(region->origin == Origin::large ? 0 : g);
+    }
+    return h;
+}
+
+Region* Heap::findBlock(const void* address) {
+    os::Locked locked(lock_);
+    Region* region = table_.find(address);
+    return region && region->isBlock(address) ? region : nullptr;
+}
+
+} // namespace mpr::heap

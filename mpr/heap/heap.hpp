@@ -1,0 +1,226 @@
+/*
+    heap.hpp - The heap: regions, their holes in free queues, and the allocation that threads do from them.
+
+    Small blocks are bump-allocated from the calling thread's context, or taken from its quick lists, without a lock.
+    Everything else happens under one lock that is held for a bounded number of instructions, system calls aside: opening
+    a context, larger blocks, frees that coalesce, a slice of the sweep.
+
+    Holes stand in one of two queues. `warm` holes are committed throughout; `cold` holes have chunks that are not, so
+    using them makes the heap grow. Warm holes are used first.
+
+    The heap knows nothing of threads and collections: gc/ tells it the colours, asks for slices of the sweep, and looks
+    at `takeBudgetSpent` and `takeWarning` after allocations that took the lock.
+ */
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/heap/limits.hpp"
+#include "mpr/heap/local.hpp"
+#include "mpr/heap/map.hpp"
+#include "mpr/heap/options.hpp"
+#include "mpr/heap/queues.hpp"
+#include "mpr/heap/region.hpp"
+#include "mpr/heap/region_table.hpp"
+#include "mpr/os/lock.hpp"
+
+namespace mpr::heap {
+
+/** Why an allocation failed. */
+enum class Shortage { none, limit, system, tooBig };
+
+/** Totals, in blocks and granules unless said otherwise. */
+struct Totals {
+    std::uint64_t blocksAllocated = 0, granulesAllocated = 0;
+    std::uint64_t blocksFreed = 0, granulesFreed = 0;
+    std::uint64_t purgedBytes = 0;
+    std::size_t regions = 0;
+    std::size_t overheadBytes = 0; // headers and maps
+};
+
+class Heap {
+public:
+    /** Bytes that no request may exceed: sizes up to here cannot overflow what is computed from them. */
+    static constexpr std::size_t greatestRequest = ~std::size_t{0} >> (sizeof(void*) == 8 ? 17 : 2);
+
+    /** @param buffer The only memory to use, or nullptr for the system's. @return false when there is none. */
+    bool open(const Options& options, void* buffer, std::size_t size);
+    /** Give everything back. No manager runs. */
+    void close();
+
+    // ---- Threads ----
+    void attach(Local& local);
+    /** Close the thread's context and flush its quick lists. */
+    void detach(Local& local);
+    void flushQuickLists(Local& local);
+
+    // ---- Allocation: n in granules, at least 1; flags are the head's kind and held bits ----
+
+    /** Quick list or context; nullptr when neither serves. */
+    void* allocateFast(Local& local, std::size_t n, Byte flags);
+    /** From a new context or straight from a hole. */
+    void* allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage);
+    /** Straight from a hole or the system. Any thread, attached or not. */
+    void* allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage);
+
+    /** Give back a block in use. @return Its size in granules. */
+    std::size_t free(Local& local, Region* region, void* block);
+    void freeShared(Region* region, void* block);
+
+    /** Make a block m granules in place. @return false when it cannot be: nothing has changed. */
+    bool resize(Local& local, Region* region, void* block, std::size_t m);
+
+    /** Set or clear bits of a head that is in use; atomic with respect to the sweep. @return the head before. */
+    Byte changeHead(Region* region, void* block, Byte set, Byte clear);
+
+    // ---- Looking ----
+    Region* find(const void* address) const { return table_.find(address); }
+    /** The region if address is the start of a block in use, else nullptr. Not for hot paths: takes the lock. */
+    Region* findBlock(const void* address);
+
+    // ---- Collection ----
+
+    /** All threads are stopped: close their contexts and make every block unmarked. */
+    void beginMarking();
+    Colours colours() const { return colours_; }
+    /** To walk all regions. New ones come in front; only the collector's thread removes any. */
+    Region* firstRegion();
+    Region* nextRegion(Region* region);
+    struct Swept {
+        std::size_t blocks = 0;
+    };
+    /** Free what is dead in the next slice of an ordinary region. @return where to go on; endGranule when done. */
+    std::size_t sweepSlice(Region* region, std::size_t from, Swept& swept);
+    /** Free a large region's block if it is dead. */
+    void sweepLarge(Region* region, Swept& swept);
+    /** Free committed memory. */
+    std::size_t freeBytes();
+    /** Give memory back until at most `keep` bytes of free memory are committed. Collector's thread. */
+    void purge(std::size_t keep);
+    /** Bytes of large blocks freed by hand since the last purge: still committed. */
+    std::size_t retiredBytes();
+    /** Decommit what retiredBytes counts, now. Any thread; its addresses go with the next purge. */
+    void decommitRetired();
+
+    // ---- Pacing and limits ----
+    void setTrigger(std::size_t bytes);
+    /** Bytes allocated since the last rendezvous. */
+    std::size_t allocatedSince();
+    /** Whether an allocation passed the trigger or the redline, so that somebody has to see to it. One load. */
+    bool needsAttention() const { return attention_.load(std::memory_order_relaxed); }
+    /** What it was; asking takes it. */
+    struct Attention {
+        bool budgetSpent, redline;
+    };
+    Attention takeAttention();
+    /** Nobody could be told of the redline just now: say so again after the next allocation. */
+    void repeatRedline();
+    void setLimits(std::size_t warn, std::size_t maximum);
+    Limits limits();
+    bool fixed() const { return buffer_; }
+
+    /** Totals, the attached threads' shares included. */
+    Totals totals();
+    /** Size in bytes of the largest warm hole's range. */
+    std::size_t largestFree();
+    /** Granules in blocks and contexts. */
+    std::uint64_t granulesInUse();
+
+    // ---- Checking ----
+    /** Walk everything. @return defects, each named in the log. No attached thread may run. */
+    int verify();
+
+private:
+    friend class Verifier;
+
+    static constexpr std::size_t sliceGranules = 4096;
+
+    // regions.cpp, under the lock
+    Region* addRegion(bool privileged, Shortage& shortage);
+    Region* addLarge(std::size_t n, bool privileged, Shortage& shortage);
+    void enlist(Region* region);
+    void delist(Region* region);
+    void prepare(Region* region, std::size_t span, Origin origin);
+    bool commit(Region* region, std::uint64_t chunks, bool privileged);
+    void retire(Region* region);
+    Region* reuseRetired(std::size_t n);
+    void forgetRetired(Region* region);
+
+    // holes.cpp, under the lock
+    FreeQueues& queueOf(Region* region, std::size_t g, std::size_t n);
+    void link(Region* region, std::size_t g, std::size_t n);
+    void unlink(Region* region, std::size_t g, std::size_t n);
+    void giveBack(Region* region, std::size_t g, std::size_t n);
+    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged);
+    void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage);
+
+    // allocate.cpp, under the lock
+    bool openContext(Local& local, std::size_t n, Shortage& shortage);
+    bool openIn(Local& local, Hole* hole, std::size_t want, std::size_t n);
+    void closeContext(Local& local);
+    void took(std::size_t granules);
+
+    void freeBlock(Region* region, std::size_t g, std::size_t n);
+    std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
+    std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept);
+    void purgeRegion(Region* region, std::size_t keep);
+    bool releaseIfEmpty(Region* region, std::size_t keep);
+    std::size_t freeBytesLocked() const;
+
+    os::Lock lock_;
+    RegionTable table_;
+    FreeQueues warm_, cold_;
+    Region* regions_ = nullptr; // newest first
+    /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
+    Region* retired_[4] = {};
+    std::size_t retiredBytes_ = 0;
+    Local* locals_ = nullptr;
+    Colours colours_;
+    Limits limits_;
+    Totals totals_;
+    std::size_t since_ = 0;      // bytes taken since the last rendezvous
+    std::size_t trigger_ = ~std::size_t{0};
+    bool budgetSpent_ = false;
+    std::atomic<bool> attention_{false};
+    unsigned regionShift_ = defaultRegionShift;
+    std::size_t contextGranules_ = 0; // what a context takes when it can
+    std::size_t greatestInRegion_ = 0;
+    std::size_t reserve_ = 0;
+    bool buffer_ = false;
+};
+
+[[gnu::always_inline]] inline void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
+    const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
+    AllocationContext& c = local.context;
+    if (n <= QuickLists::greatest) {
+        if (QuickLists::Entry* entry = local.quick.pop(n)) {
+            std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
+            local.blocks.add(1);
+            local.takenGranules.add(n);
+            if (swar::wantFree(h)) {
+                Region* region = find(entry);
+                region->noteWantsFree(region->granuleOf(entry));
+            }
+            return entry;
+        }
+    }
+    const std::size_t bytes = n << granuleShift;
+    if (bytes > static_cast<std::size_t>(c.limit - c.bump)) {
+        return nullptr;
+    }
+    Byte* block = c.bump;
+    Byte* map = c.map;
+    c.bump += bytes;
+    c.map += n;
+    GranuleMap::setSizeBehind(map, n);
+    std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
+    local.blocks.add(1);
+    if (swar::wantFree(h)) {
+        c.region->noteWantsFree(c.region->granuleOf(block));
+    }
+    return block;
+}
+
+} // namespace mpr::heap

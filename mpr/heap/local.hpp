@@ -1,0 +1,98 @@
+/*
+    local.hpp - What one thread allocates from without asking anybody: its allocation context and its quick lists.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/heap/map.hpp"
+#include "mpr/heap/queues.hpp"
+#include "mpr/heap/region.hpp"
+
+namespace mpr::heap {
+
+/**
+    The hole in which one thread bump-allocates: [bump, limit) is taken from the queues and all zero in the map.
+    Closed (all null) between a rendezvous and the next allocation.
+ */
+struct AllocationContext {
+    Byte* bump = nullptr;
+    Byte* limit = nullptr;
+    Byte* map = nullptr; // of the granule at bump
+    Region* region = nullptr;
+
+    std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
+};
+
+/**
+    Blocks that this thread freed and may take again, by exact size. Bounded in number and bytes, because what stands
+    here cannot coalesce: a longer list buys little speed for much fragmentation.
+    A listed block's first map byte is mark::opaque; its size stays behind it.
+ */
+class QuickLists {
+public:
+    static constexpr std::size_t greatest = 64; // granules
+    static constexpr unsigned depth = 16;
+    static constexpr std::size_t budget = (sizeof(void*) == 8 ? 32 : 2) * 1024 >> granuleShift;
+
+    struct Entry {
+        Entry* next;
+        Byte* map;
+    };
+    static_assert(sizeof(Entry) <= granuleSize);
+
+    bool push(void* block, Byte* map, std::size_t n) {
+        if (n > greatest || counts_[n - 1] >= depth || granules_ + n > budget) {
+            return false;
+        }
+        auto* entry = static_cast<Entry*>(block);
+        *entry = {fronts_[n - 1], map};
+        fronts_[n - 1] = entry;
+        ++counts_[n - 1];
+        granules_ += n;
+        return true;
+    }
+
+    /** n <= greatest. */
+    Entry* pop(std::size_t n) {
+        Entry* entry = fronts_[n - 1];
+        if (entry) {
+            fronts_[n - 1] = entry->next;
+            --counts_[n - 1];
+            granules_ -= n;
+        }
+        return entry;
+    }
+
+private:
+    Entry* fronts_[greatest] = {};
+    Byte counts_[greatest] = {};
+    std::size_t granules_ = 0;
+};
+
+struct Local {
+    AllocationContext context;
+    QuickLists quick;
+    Byte newborn = 0;        // colour of new blocks; changes only while all threads are stopped
+    bool privileged = false; // may use the reserve below the hard limit
+
+    /** Counts since the last rendezvous: written by the owner only, added to the heap's totals while it is stopped. */
+    struct Counter {
+        std::atomic<std::size_t> value{0};
+        void add(std::size_t by) {
+            value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+        }
+        std::size_t take() { return value.exchange(0, std::memory_order_relaxed); }
+        std::size_t get() const { return value.load(std::memory_order_relaxed); }
+    };
+    Counter blocks;        // allocated
+    Counter freedBlocks;   // onto quick lists
+    Counter freedGranules; // onto quick lists
+    Counter takenGranules; // from quick lists
+
+    Local* next = nullptr; // the heap's list, under its lock
+    Local* previous = nullptr;
+};
+
+} // namespace mpr::heap

@@ -1,0 +1,105 @@
+/*
+    options.cpp - Parsing of options.
+ */
+#include "mpr/heap/options.hpp"
+
+#include <bit>
+#include <string_view>
+
+#include "mpr/os/log.hpp"
+
+namespace mpr::heap {
+
+namespace {
+
+/** Digits with an optional k, m or g; false when malformed or too large. */
+bool parseSize(std::string_view text, std::size_t& out) {
+    unsigned shift = 0;
+    if (!text.empty()) {
+        switch (text.back() | 0x20) {
+        case 'k': shift = 10; break;
+        case 'm': shift = 20; break;
+        case 'g': shift = 30; break;
+        default: break;
+        }
+        text.remove_suffix(shift ? 1 : 0);
+    }
+    std::size_t value = 0;
+    for (const char c : text) {
+        const auto digit = static_cast<std::size_t>(c - '0');
+        if (c < '0' || c > '9' || __builtin_mul_overflow(value, std::size_t{10}, &value) ||
+            __builtin_add_overflow(value, digit, &value)) {
+            return false;
+        }
+    }
+    out = value << shift;
+    return !text.empty() && (out >> shift) == value;
+}
+
+/** One item into options. @return what is wrong, empty when fine. */
+std::string_view apply(Options& options, std::string_view name, std::string_view value) {
+    std::size_t number = 0;
+    if (!parseSize(value, number)) {
+        return "is not a number with an optional k, m or g";
+    }
+    if (name == "region") {
+        if (!std::has_single_bit(number) || number < std::size_t{1} << leastRegionShift ||
+            number > std::size_t{1} << greatestRegionShift) {
+            return "must be a power of two from 64k to 64m";
+        }
+        options.regionShift = static_cast<unsigned>(std::bit_width(number)) - 1;
+    } else if (name == "reserve") {
+        options.reserve = number;
+    } else if (name == "young") {
+        options.young = number;
+    } else if (name == "growth") {
+        if (number < 1 || number > 10'000) {
+            return "must be from 1 to 10000 percent";
+        }
+        options.growth = static_cast<unsigned>(number);
+    } else if (name == "stack") {
+        if (number < 16 * 1024) {
+            return "must be at least 16k";
+        }
+        options.stack = number;
+    } else if (name == "marks") {
+        if (number < 1024) {
+            return "must be at least 1k";
+        }
+        options.marks = number;
+    } else if (name == "deadline") {
+        if (number < 1 || number > 3'600'000) {
+            return "must be from 1 to 3600000 milliseconds";
+        }
+        options.deadline = std::uint64_t{number} * 1'000'000u;
+    } else {
+        return "is not an option";
+    }
+    return {};
+}
+} // namespace
+
+bool Options::parse(const char* spec) {
+    Options result = *this;
+    std::string_view rest = spec ? spec : "";
+    while (!rest.empty()) {
+        const std::size_t comma = rest.find(',');
+        // Not substr: it can throw, and core links without the C++ library.
+        const std::string_view item(rest.data(), comma < rest.size() ? comma : rest.size());
+        rest.remove_prefix(comma < rest.size() ? comma + 1 : rest.size());
+        const std::size_t equals = item.find('=');
+        const std::string_view wrong =
+            equals == std::string_view::npos ? std::string_view("is not name=value")
+                                             : apply(result, std::string_view(item.data(), equals),
+                                                     std::string_view(item.data() + equals + 1, item.size() - equals - 1));
+        if (!wrong.empty()) {
+            os::Message message;
+            os::log(os::Level::error, message << "option \"" << item << "\" " << wrong);
+            return false;
+        }
+    }
+    *this = result;
+    return true;
+}
+
+} // namespace mpr::heap

@@ -1,0 +1,26 @@
+/*
+    options.hpp - What may be chosen when a runtime is made. Parsed in one place from one string.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/heap/granule.hpp"
+
+namespace mpr::heap {
+
+struct Options {
+    unsigned regionShift = defaultRegionShift; // log2 of the region size in bytes
+    std::size_t reserve = 0;                   // bytes committed from the start
+    std::size_t young = 0;                     // least bytes between collections; 0: from the cache size
+    unsigned growth = 100;                     // percent of the live size between collections
+    std::size_t stack = 256 * 1024;            // of the collector's thread
+    std::size_t marks = 64 * 1024;             // mark stack
+    std::uint64_t deadline = 500'000'000;      // nanoseconds until a late thread is named
+
+    /** Apply "name=value,...". @return false: a message has named the bad item and nothing has changed. */
+    bool parse(const char* spec);
+};
+
+} // namespace mpr::heap

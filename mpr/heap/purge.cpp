@@ -1,0 +1,193 @@
+/*
+    purge.cpp - Memory back to the system: retired large regions, empty regions, chunks inside holes.
+
+    Runs on the collector's thread only, after a sweep, when idle, and at the redline; never inside an allocation or a
+    free. The lock is not held across a system call: what is being purged is off its queue, marked 7D.
+*/
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::heap {
+
+std::size_t Heap::freeBytesLocked() const {
+    const std::uint64_t inUse = (totals_.granulesAllocated - totals_.granulesFreed) << granuleShift;
+    const std::uint64_t other = inUse + totals_.overheadBytes;
+    return limits_.committed() > other ? static_cast<std::size_t>(limits_.committed() - other) : 0;
+}
+
+std::size_t Heap::freeBytes() {
+    os::Locked locked(lock_);
+    return freeBytesLocked();
+}
+
+void Heap::purge(std::size_t keep) {
+    for (const bool wholeRegions : {true, false}) {
+        Region* next = nullptr;
+        for (Region* region = firstRegion(); region; region = next) {
+            next = nextRegion(region);
+            if (wholeRegions) {
+                releaseIfEmpty(region, keep);
+            } else if (region->origin != Origin::large) {
+                purgeRegion(region, keep);
+            }
+        }
+    }
+}
+
+/** Give up a large region whose block is gone, or an ordinary one that is a single hole. */
+bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
+    {
+        os::Locked locked(lock_);
+        const std::size_t first = region->firstGranule;
+        const Byte b = region->map().get(first);
+        if (region->origin == Origin::large) {
+            if (b != 0) {
+                return false;
+            }
+            forgetRetired(region);
+            if (region->largeGranules > 0) {
+                retiredBytes_ -= region->span;
+                limits_.uncommit(region->span);
+            }
+        } else {
+            const std::size_t all = region->endGranule - first;
+            const std::size_t bytes = static_cast<std::size_t>(std::popcount(region->committed)) * region->chunkBytes();
+            const bool only = regions_ == region && !region->next;
+            if (region->origin == Origin::buffer || only || !GranuleMap::beginsHole(b) ||
+                region->map().holeSize(first) != all || limits_.committed() - bytes < reserve_ ||
+                freeBytesLocked() < keep + bytes) {
+                return false;
+            }
+            unlink(region, first, all);
+            limits_.uncommit(bytes);
+        }
+        totals_.purgedBytes += region->span;
+        table_.remove(region);
+        delist(region);
+    }
+    os::release(region, region->span);
+    return true;
+}
+
+/** Decommit chunks inside the holes of a region until little enough is kept. */
+void Heap::purgeRegion(Region* region, std::size_t keep) {
+    const GranuleMap map = region->map();
+    std::size_t at = region->firstGranule & ~std::size_t{swar::bytes - 1};
+    while (at < region->endGranule) {
+        std::size_t g = 0;
+        std::size_t n = 0;
+        std::uint64_t chunks = 0;
+        {
+            os::Locked locked(lock_);
+            const std::size_t sliceEnd = std::min(at + sliceGranules, std::size_t{region->endGranule});
+            while (at < sliceEnd && chunks == 0) {
+                // Holes are boundaries that are not heads.
+                const swar::Word word = map.word(at);
+                swar::Word marks = swar::boundaries(word) & ~swar::heads(word);
+                std::size_t next = at + swar::bytes;
+                for (; marks != 0 && chunks == 0; marks &= marks - 1) {
+                    g = at + swar::first(marks);
+                    if (map.get(g) != mark::hole || g >= region->endGranule) {
+                        continue;
+                    }
+                    n = map.holeSize(g);
+                    // The first granule holds the queue's links.
+                    chunks = region->chunksInside(g + 1, g + n) & region->committed;
+                    next = (g + n) & ~std::size_t{swar::bytes - 1};
+                    if (next <= at) {
+                        next = at + swar::bytes;
+                    }
+                }
+                at = next;
+            }
+            if (chunks == 0) {
+                continue;
+            }
+            if (freeBytesLocked() <= keep || limits_.committed() <= reserve_) {
+                return;
+            }
+            unlink(region, g, n);
+            map.setBlockSize(g, n);
+            map.set(g, mark::opaque);
+        }
+        const std::size_t bytes = static_cast<std::size_t>(std::popcount(chunks)) * region->chunkBytes();
+        if (region->origin == Origin::system) {
+            for (std::uint64_t left = chunks; left != 0;) {
+                const int first = std::countr_zero(left);
+                const int run = std::countr_one(left >> first);
+                os::decommit(reinterpret_cast<Byte*>(region) + static_cast<std::size_t>(first) * region->chunkBytes(),
+                             static_cast<std::size_t>(run) * region->chunkBytes());
+                left &= run + first >= 64 ? 0 : ~std::uint64_t{0} << (run + first);
+            }
+            totals_.purgedBytes += bytes;
+        }
+        os::Locked locked(lock_);
+        map.clearBlock(g, n);
+        region->committed &= ~chunks;
+        limits_.uncommit(bytes);
+        giveBack(region, g, n);
+    }
+}
+
+// ---- Pacing, limits, totals -------------------------------------------------------------------------------------
+
+void Heap::setTrigger(std::size_t bytes) {
+    os::Locked locked(lock_);
+    trigger_ = bytes;
+    budgetSpent_ = false;
+    took(0);
+}
+
+Heap::Attention Heap::takeAttention() {
+    os::Locked locked(lock_);
+    const Attention result{budgetSpent_, limits_.warned()};
+    budgetSpent_ = false;
+    limits_.setWarned(false);
+    attention_.store(false, std::memory_order_relaxed);
+    return result;
+}
+
+void Heap::repeatRedline() {
+    os::Locked locked(lock_);
+    limits_.setWarned(true);
+}
+
+std::size_t Heap::allocatedSince() {
+    os::Locked locked(lock_);
+    return since_;
+}
+
+void Heap::setLimits(std::size_t warn, std::size_t maximum) {
+    os::Locked locked(lock_);
+    limits_.set(warn, maximum);
+}
+
+Limits Heap::limits() {
+    os::Locked locked(lock_);
+    return limits_;
+}
+
+Totals Heap::totals() {
+    os::Locked locked(lock_);
+    Totals result = totals_;
+    for (const Local* local = locals_; local; local = local->next) {
+        result.blocksAllocated += local->blocks.get();
+        result.blocksFreed += local->freedBlocks.get();
+        result.granulesFreed += local->freedGranules.get();
+        result.granulesAllocated += local->takenGranules.get();
+    }
+    return result;
+}
+
+std::uint64_t Heap::granulesInUse() {
+    const Totals t = totals();
+    return t.granulesAllocated - t.granulesFreed;
+}
+
+std::size_t Heap::largestFree() {
+    os::Locked locked(lock_);
+    Hole* hole = warm_.largest();
+    Region* region = hole ? table_.find(hole) : nullptr;
+    return region ? region->map().holeSize(region->granuleOf(hole)) << granuleShift : 0;
+}
+
+} // namespace mpr::heap

@@ -1,0 +1,107 @@
+/*
+    region.hpp - A region: memory from the system or a caller's buffer, with its granule map in front.
+
+        base                       firstGranule                                   endGranule
+        | Region | granule map ... | blocks and holes .............................| (one map byte more: 7D)
+
+    Map index 0 is the region's own first granule: the map's first entries describe the header and the map itself and
+    stay 00. A region from the system is aligned to the region size. A large region holds one block that no ordinary
+    region can hold; its map has the few bytes that this block needs.
+
+    Memory is accounted by chunk, a 64th of an ordinary region: `committed` has a bit for each chunk that may be backed.
+    Chunks inside a hole are committed when a block or a context first reaches them and given back by a purge.
+
+    Invariant: a chunk that holds any part of a block, of a context or the links of a hole is committed.
+ */
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/heap/map.hpp"
+
+namespace mpr::heap {
+
+enum class Origin : Byte {
+    system, // reserved for ordinary blocks
+    large,  // reserved for one block
+    buffer, // the caller's memory
+};
+
+struct Region {
+    static constexpr unsigned chunks = 64;
+
+    Region* next = nullptr;
+    Region* previous = nullptr;
+    std::size_t span = 0; // bytes from this
+    std::uint32_t firstGranule = 0;
+    std::uint32_t endGranule = 0;
+    std::uint64_t committed = 0;
+    std::size_t largeGranules = 0; // size of the block of a large region
+    unsigned chunkShift = 0;       // log2 of granules in a chunk
+    Origin origin = Origin::system;
+    /** Chunks where a block that wants MPR_MANAGE_FREE was made since the last rendezvous, or survived it: a bit each. */
+    std::atomic<std::uint32_t> wantsFree[2] = {};
+    /** The same as it was at the rendezvous: where the collector has to look for such blocks among the dead. */
+    std::uint64_t scanForFree = 0;
+    /** The marker's: granules between which it left blocks reached but not traced, for want of mark stack. */
+    std::uint32_t greyFrom = ~0u;
+    std::uint32_t greyTo = 0;
+
+    static constexpr std::size_t mapOffset();
+
+    /** Where the map begins is fixed, so an address leads to its map byte by arithmetic alone. */
+    GranuleMap map() { return GranuleMap(reinterpret_cast<Byte*>(this) + mapOffset()); }
+
+    std::size_t granuleOf(const void* address) const {
+        return static_cast<std::size_t>(static_cast<const Byte*>(address) - reinterpret_cast<const Byte*>(this)) >>
+               granuleShift;
+    }
+    Byte* address(std::size_t g) { return reinterpret_cast<Byte*>(this) + (g << granuleShift); }
+
+    bool contains(const void* address) const {
+        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this) < span;
+    }
+
+    std::size_t blockSize(std::size_t g) {
+        return origin == Origin::large ? largeGranules : map().blockSize(g);
+    }
+
+    /** Whether the address is the start of a block in use. Any address inside the region. */
+    bool isBlock(const void* address) {
+        const std::size_t g = granuleOf(address);
+        return reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule && g < endGranule &&
+               (origin != Origin::large || g == firstGranule) && (map().get(g) & head::inUse) != 0;
+    }
+
+    std::size_t chunkBytes() const { return granuleSize << chunkShift; }
+
+    /** Note that a block at granule g wants MPR_MANAGE_FREE. Any thread. */
+    void noteWantsFree(std::size_t g) {
+        const std::size_t chunk = g >> chunkShift;
+        auto& word = wantsFree[chunk >> 5];
+        const std::uint32_t bit = std::uint32_t{1} << (chunk & 31);
+        if ((word.load(std::memory_order_relaxed) & bit) == 0) {
+            word.fetch_or(bit, std::memory_order_relaxed);
+        }
+    }
+
+    /** The chunks that granules [from, to) touch. */
+    std::uint64_t chunksTouched(std::size_t from, std::size_t to) const {
+        const std::size_t first = from >> chunkShift;
+        const std::size_t last = (to - 1) >> chunkShift;
+        return (~std::uint64_t{0} >> (chunks - 1 - (last - first))) << first;
+    }
+    /** The chunks that lie wholly between granules from and to; 0 when there is none. */
+    std::uint64_t chunksInside(std::size_t from, std::size_t to) const {
+        const std::size_t first = (from + (std::size_t{1} << chunkShift) - 1) >> chunkShift;
+        const std::size_t end = to >> chunkShift;
+        return first < end ? (~std::uint64_t{0} >> (chunks - (end - first))) << first : 0;
+    }
+};
+
+constexpr std::size_t Region::mapOffset() { return roundUp(sizeof(Region), 64); }
+
+} // namespace mpr::heap

@@ -1,0 +1,227 @@
+/*
+    regions.cpp - Regions: made, committed, listed, given up. Opening and closing the heap.
+*/
+#include <cstring>
+#include <new>
+
+#include "mpr/heap/heap.hpp"
+#include "mpr/os/log.hpp"
+
+namespace mpr::heap {
+
+bool Heap::open(const Options& options, void* buffer, std::size_t size) {
+    regionShift_ = options.regionShift;
+    reserve_ = options.reserve;
+    os::Locked locked(lock_);
+    Shortage shortage = Shortage::none;
+    if (buffer) {
+        buffer_ = true;
+        const auto begin = roundUp(reinterpret_cast<std::uintptr_t>(buffer), 16);
+        const std::size_t lost = begin - reinterpret_cast<std::uintptr_t>(buffer);
+        size = std::min((size - lost) & ~(granuleSize - 1), greatestGranules << granuleShift);
+        auto* region = new (reinterpret_cast<void*>(begin)) Region;
+        prepare(region, size, Origin::buffer);
+        greatestInRegion_ = region->endGranule - region->firstGranule;
+        // A context may not take more than a small part of a small heap.
+        contextGranules_ = std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}));
+        limits_.set(Limits::none, Limits::none);
+        table_.setOnly(region);
+        commit(region, region->chunksTouched(0, region->firstGranule + 1), true);
+        link(region, region->firstGranule, greatestInRegion_);
+        return true;
+    }
+    table_.open(regionShift_);
+    greatestInRegion_ = std::size_t{1} << (regionShift_ - granuleShift - 1);
+    contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
+    do {
+        Region* region = addRegion(true, shortage);
+        if (!region) {
+            return false;
+        }
+        if (reserve_ > 0) {
+            // Asked for from the start: back every page now, so that no allocation waits for the system.
+            unlink(region, region->firstGranule, region->endGranule - region->firstGranule);
+            commit(region, region->chunksTouched(0, region->endGranule), true);
+            for (std::size_t at = 0; at < region->span; at += os::pageSize()) {
+                auto* page = reinterpret_cast<volatile Byte*>(region) + at;
+                *page = *page;
+            }
+            link(region, region->firstGranule, region->endGranule - region->firstGranule);
+        }
+    } while (limits_.committed() < reserve_);
+    return true;
+}
+
+void Heap::close() {
+    while (Region* region = regions_) {
+        regions_ = region->next;
+        if (region->origin != Origin::buffer) {
+            os::release(region, region->span);
+        }
+    }
+    table_.close();
+}
+
+/** Header and map of a fresh region. The map's bytes are zero on pages from the system, not in a buffer. */
+void Heap::prepare(Region* region, std::size_t span, Origin origin) {
+    const std::size_t granules = span >> granuleShift;
+    region->span = span;
+    region->origin = origin;
+    region->endGranule = static_cast<std::uint32_t>(granules);
+    // One byte more for the mark that ends it; scans read whole words.
+    const std::size_t mapBytes = roundUp(granules + 1, swar::bytes);
+    region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes));
+    unsigned shift = 0;
+    while ((granules - 1) >> shift >= Region::chunks ||
+           (origin == Origin::system && (granuleSize << shift) < os::pageSize())) {
+        ++shift;
+    }
+    region->chunkShift = shift;
+    if (origin == Origin::buffer) {
+        std::memset(region->map().at(0), 0, mapBytes);
+    }
+    region->map().set(granules, mark::opaque);
+    totals_.overheadBytes += std::size_t{region->firstGranule} << granuleShift;
+    enlist(region);
+}
+
+Region* Heap::addRegion(bool privileged, Shortage& shortage) {
+    const std::size_t size = std::size_t{1} << regionShift_;
+    void* pages = limits_.allows(size / 8, privileged) ? os::reserve(size, size) : nullptr;
+    if (!pages) {
+        shortage = limits_.allows(size / 8, privileged) ? Shortage::system : Shortage::limit;
+        return nullptr;
+    }
+    auto* region = new (pages) Region;
+    prepare(region, size, Origin::system);
+    const bool listed = table_.add(region);
+    if (!listed || !commit(region, region->chunksTouched(0, region->firstGranule + 1), privileged)) {
+        shortage = listed ? Shortage::limit : Shortage::system;
+        if (listed) {
+            table_.remove(region);
+        }
+        delist(region);
+        os::release(region, size);
+        return nullptr;
+    }
+    link(region, region->firstGranule, region->endGranule - region->firstGranule);
+    return region;
+}
+
+Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
+    const std::size_t header = os::pageSize();
+    const std::size_t span = roundUp(header + (n << granuleShift), os::pageSize());
+    if (!limits_.allows(span, privileged)) {
+        shortage = Shortage::limit;
+        return nullptr;
+    }
+    void* pages = os::reserve(span, std::size_t{1} << regionShift_);
+    if (!pages) {
+        shortage = Shortage::system;
+        return nullptr;
+    }
+    auto* region = new (pages) Region;
+    region->span = span;
+    region->origin = Origin::large;
+    region->firstGranule = static_cast<std::uint32_t>(header >> granuleShift);
+    region->endGranule = region->firstGranule + 1;
+    region->largeGranules = n;
+    if (!table_.add(region)) {
+        os::release(region, span);
+        shortage = Shortage::system;
+        return nullptr;
+    }
+    totals_.overheadBytes += header;
+    limits_.commit(span);
+    enlist(region);
+    return region;
+}
+
+void Heap::enlist(Region* region) {
+    region->next = regions_;
+    region->previous = nullptr;
+    if (regions_) {
+        regions_->previous = region;
+    }
+    regions_ = region;
+    ++totals_.regions;
+}
+
+void Heap::delist(Region* region) {
+    (region->previous ? region->previous->next : regions_) = region->next;
+    if (region->next) {
+        region->next->previous = region->previous;
+    }
+    --totals_.regions;
+    totals_.overheadBytes -= std::size_t{region->firstGranule} << granuleShift;
+}
+
+bool Heap::commit(Region* region, std::uint64_t chunks, bool privileged) {
+    const std::uint64_t fresh = chunks & ~region->committed;
+    if (fresh != 0) {
+        const std::size_t bytes = static_cast<std::size_t>(std::popcount(fresh)) * region->chunkBytes();
+        if (!limits_.allows(bytes, privileged)) {
+            return false;
+        }
+        limits_.commit(bytes);
+        region->committed |= fresh;
+    }
+    return true;
+}
+
+// ---- Large regions whose block is gone --------------------------------------------------------------------------
+
+/** The block was freed: keep the region for the next block of about its size, until a purge. */
+void Heap::retire(Region* region) {
+    region->map().set(region->firstGranule, 0);
+    retiredBytes_ += region->span;
+    for (Region*& slot : retired_) {
+        if (!slot) {
+            slot = region;
+            return;
+        }
+    }
+}
+
+Region* Heap::reuseRetired(std::size_t n) {
+    const std::size_t span = roundUp(os::pageSize() + (n << granuleShift), os::pageSize());
+    for (Region*& slot : retired_) {
+        if (slot && slot->span >= span && slot->span <= span + span / 4) {
+            Region* region = slot;
+            slot = nullptr;
+            retiredBytes_ -= region->span;
+            region->largeGranules = n;
+            return region;
+        }
+    }
+    return nullptr;
+}
+
+void Heap::forgetRetired(Region* region) {
+    for (Region*& slot : retired_) {
+        if (slot == region) {
+            slot = nullptr;
+        }
+    }
+}
+
+std::size_t Heap::retiredBytes() {
+    os::Locked locked(lock_);
+    return retiredBytes_;
+}
+
+void Heap::decommitRetired() {
+    os::Locked locked(lock_);
+    for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
+        const bool gone = region->origin == Origin::large && region->map().get(region->firstGranule) == 0;
+        if (gone && region->largeGranules > 0) {
+            forgetRetired(region);
+            os::decommit(region->address(region->firstGranule), region->span - os::pageSize());
+            limits_.uncommit(region->span);
+            retiredBytes_ -= region->span;
+            region->largeGranules = 0; // says: nothing committed any more
+        }
+    }
+}
+
+} // namespace mpr::heap

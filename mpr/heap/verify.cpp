@@ -1,0 +1,135 @@
+/*
+    verify.cpp - The heap walk: every invariant of map.hpp, region.hpp and queues.hpp, checked against the memory.
+*/
+#include "mpr/heap/heap.hpp"
+#include "mpr/os/log.hpp"
+
+namespace mpr::heap {
+
+/** A friend of the heap: looks at everything, changes nothing. The lock is held. */
+class Verifier {
+public:
+    explicit Verifier(Heap& heap) : heap_(heap) {}
+
+    int run() {
+        for (Region* region = heap_.regions_; region; region = region->next) {
+            if (region->origin == Origin::large) {
+                const Byte b = region->map().get(region->firstGranule);
+                granulesInUse_ += (b & head::inUse) ? region->largeGranules : 0;
+                committed_ += (b & head::inUse) || region->largeGranules > 0 ? region->span : 0;
+            } else {
+                walk(*region);
+                committed_ += static_cast<std::size_t>(std::popcount(region->committed)) * region->chunkBytes();
+            }
+        }
+        checkQueue(heap_.warm_, true);
+        checkQueue(heap_.cold_, false);
+        check(queued_ == holes_, "holes in the map and holes in the queues differ in number", nullptr);
+        check(committed_ == heap_.limits_.committed(), "committed chunks and the account differ", nullptr);
+        std::uint64_t accounted = heap_.totals_.granulesAllocated - heap_.totals_.granulesFreed;
+        for (const Local* local = heap_.locals_; local; local = local->next) {
+            accounted += local->takenGranules.get() - local->freedGranules.get();
+        }
+        check(accounted == granulesInUse_, "granules in use and the account differ", nullptr);
+        return defects_;
+    }
+
+private:
+    void check(bool right, const char* what, const void* where) {
+        if (!right) {
+            ++defects_;
+            os::Message message;
+            os::log(os::Level::error, message << "heap defect: " << what << " at " << where);
+        }
+    }
+
+    /** Granules from g to the end of the context that begins or continues there, 0 if none does. */
+    std::size_t contextRoom(Region& region, std::size_t g) const {
+        for (const Local* local = heap_.locals_; local; local = local->next) {
+            const AllocationContext& c = local->context;
+            if (c.region == &region && c.bump == region.address(g)) {
+                return c.room();
+            }
+        }
+        return 0;
+    }
+
+    void walk(Region& region) {
+        const GranuleMap map = region.map();
+        bool afterHole = false;
+        check(map.get(region.endGranule) == mark::opaque, "a region's end is not marked", region.address(0));
+        for (std::size_t g = region.firstGranule; g < region.endGranule;) {
+            const Byte b = map.get(g);
+            std::size_t n = 0;
+            bool hole = false;
+            if (b & head::inUse) {
+                n = map.blockSize(g);
+                granulesInUse_ += n;
+                checkInterior(region, g, n);
+                check((region.chunksTouched(g, g + n) & ~region.committed) == 0, "a block's chunk is not committed",
+                      region.address(g));
+            } else if (b == mark::opaque) {
+                n = map.blockSize(g); // quick-listed: free in the account
+            } else if (GranuleMap::beginsHole(b)) {
+                hole = true;
+                n = map.holeSize(g);
+                ++holes_;
+                check(!afterHole, "two holes are neighbours", region.address(g));
+                check(n > 0 && g + n <= region.endGranule && map.holeSizeBefore(g + n - 1) == n,
+                      "a hole's two ends disagree", region.address(g));
+            } else {
+                n = contextRoom(region, g);
+                granulesInUse_ += n;
+                check(n > 0, "a granule belongs to nothing", region.address(g));
+            }
+            afterHole = hole;
+            if (n == 0 || g + n > region.endGranule) {
+                check(false, "a size leads out of the region", region.address(g));
+                return;
+            }
+            g += n;
+        }
+    }
+
+    void checkInterior(Region& region, std::size_t g, std::size_t n) {
+        for (std::size_t i = 1; i < n && g + i < region.endGranule; ++i) {
+            if (region.map().get(g + i) >= mark::hole) {
+                check(false, "a boundary inside a block", region.address(g + i));
+                return;
+            }
+        }
+    }
+
+    void checkQueue(FreeQueues& queue, bool warm) {
+        check(queue.bitsAgree(), "a queue's bitmap disagrees with its lists", nullptr);
+        queue.forEach([&](Hole* hole, unsigned first, unsigned second) {
+            ++queued_;
+            Region* region = heap_.table_.find(hole);
+            if (!region) {
+                check(false, "a queued hole is in no region", hole);
+                return;
+            }
+            const std::size_t g = region->granuleOf(hole);
+            check(GranuleMap::beginsHole(region->map().get(g)), "a queued hole is none in the map", hole);
+            const std::size_t n = region->map().holeSize(g);
+            check(FreeQueues::inRange(n, first, second), "a hole stands in the wrong queue", hole);
+            const bool backed = (region->chunksTouched(g, g + n) & ~region->committed) == 0;
+            check(backed == warm, "a hole is warm or cold in the wrong queue", hole);
+            check((region->chunksTouched(g, g + 1) & ~region->committed) == 0, "a hole's links are not committed", hole);
+        });
+    }
+
+    Heap& heap_;
+    std::uint64_t granulesInUse_ = 0;
+    std::size_t committed_ = 0;
+    std::size_t holes_ = 0;
+    std::size_t queued_ = 0;
+    int defects_ = 0;
+};
+
+int Heap::verify() {
+    os::Locked locked(lock_);
+    return Verifier(*this).run();
+}
+
+} // namespace mpr::heap

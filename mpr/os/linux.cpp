@@ -1,0 +1,328 @@
+/*
+    linux.cpp - The port to Linux: mmap, futex, pthreads, /proc.
+ */
+#include "mpr/os/os.hpp"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace mpr::os {
+
+// ---- Pages ------------------------------------------------------------------------------------------------------
+
+std::size_t pageSize() {
+    static constinit std::atomic<std::size_t> cached{0}; // not a guarded static: those need the C++ library
+    std::size_t size = cached.load(std::memory_order_relaxed);
+    if (size == 0) {
+        size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        cached.store(size, std::memory_order_relaxed);
+    }
+    return size;
+}
+
+void* reserve(std::size_t size, std::size_t alignment) {
+    // Without huge alignment most requests are met by the first mapping; else map more and trim both ends.
+    const std::size_t slack = alignment > pageSize() ? alignment - pageSize() : 0;
+    if (size > SIZE_MAX - slack) {
+        return nullptr;
+    }
+    void* raw = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) {
+        return nullptr;
+    }
+    const auto begin = reinterpret_cast<std::uintptr_t>(raw);
+    const std::uintptr_t aligned = (begin + alignment - 1) & ~(alignment - 1);
+    const std::size_t front = aligned - begin;
+    if (front > 0) {
+        munmap(raw, front);
+    }
+    if (slack > front) {
+        munmap(reinterpret_cast<void*>(aligned + size), slack - front);
+    }
+    return reinterpret_cast<void*>(aligned);
+}
+
+void decommit(void* pages, std::size_t size) {
+    madvise(pages, size, MADV_DONTNEED);
+}
+
+void release(void* pages, std::size_t size) {
+    munmap(pages, size);
+}
+
+void* map(std::size_t size, int mode) {
+    const int protection = ((mode & 1) ? PROT_READ : 0) | ((mode & 2) ? PROT_WRITE : 0) | ((mode & 4) ? PROT_EXEC : 0);
+    void* pages = mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? nullptr : pages;
+}
+
+// ---- Time -------------------------------------------------------------------------------------------------------
+
+std::uint64_t now() {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// ---- Waiting on a word ------------------------------------------------------------------------------------------
+
+namespace {
+
+// The kernel's word: an atomic<uint32_t> is one, as the assertion says.
+static_assert(sizeof(Word) == 4 && Word::is_always_lock_free);
+
+#ifdef SYS_futex
+constexpr long futexCall = SYS_futex;
+#else
+constexpr long futexCall = SYS_futex_time64;
+#endif
+
+long futex(Word& word, int operation, std::uint32_t value, const timespec* timeout) {
+    return syscall(futexCall, &word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
+}
+} // namespace
+
+bool wait(Word& word, std::uint32_t expected, std::uint64_t timeout) {
+    timespec span;
+    const timespec* limit = nullptr;
+    if (timeout != forever) {
+        span.tv_sec = static_cast<time_t>(timeout / 1'000'000'000u);
+        span.tv_nsec = static_cast<long>(timeout % 1'000'000'000u);
+        limit = &span;
+    }
+    return futex(word, FUTEX_WAIT, expected, limit) == 0 || errno != ETIMEDOUT;
+}
+
+void wakeOne(Word& word) {
+    futex(word, FUTEX_WAKE, 1, nullptr);
+}
+
+void wakeAll(Word& word) {
+    futex(word, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+// ---- Threads ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Start {
+    ThreadEntry entry;
+    void* argument;
+    char name[16];
+    Word taken{0};
+};
+
+void* enter(void* raw) {
+    auto* start = static_cast<Start*>(raw);
+    const ThreadEntry entry = start->entry;
+    void* argument = start->argument;
+    pthread_setname_np(pthread_self(), start->name);
+    // The parent's frame holds *start: it may go as soon as this is seen.
+    start->taken.store(1, std::memory_order_release);
+    wakeOne(start->taken);
+    entry(argument);
+    return nullptr;
+}
+
+pthread_key_t exitKey;
+ThreadEntry exitHandler;
+pthread_once_t exitOnce = PTHREAD_ONCE_INIT;
+
+void makeExitKey() {
+    pthread_key_create(&exitKey, [](void* value) { exitHandler(value); });
+}
+} // namespace
+
+ThreadId currentThread() {
+    return static_cast<ThreadId>(pthread_self());
+}
+
+bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argument, std::size_t stackSize,
+                 bool joinable) {
+    Start start{entry, argument, {}, {}};
+    std::strncpy(start.name, name, sizeof(start.name) - 1);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (stackSize > 0) {
+        const auto least = static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN));
+        std::size_t rounded = stackSize < least ? least : stackSize;
+        rounded = (rounded + pageSize() - 1) & ~(pageSize() - 1);
+        pthread_attr_setstacksize(&attributes, rounded);
+    }
+    pthread_attr_setdetachstate(&attributes, joinable ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
+    pthread_t thread{};
+    const bool made = pthread_create(&thread, &attributes, enter, &start) == 0;
+    pthread_attr_destroy(&attributes);
+    if (made) {
+        while (start.taken.load(std::memory_order_acquire) == 0) {
+            wait(start.taken, 0);
+        }
+        id = static_cast<ThreadId>(thread);
+    }
+    return made;
+}
+
+void joinThread(ThreadId id) {
+    pthread_join(static_cast<pthread_t>(id), nullptr);
+}
+
+bool onThreadExit(ThreadEntry handler, void* value) {
+    exitHandler = handler;
+    pthread_once(&exitOnce, makeExitKey);
+    return pthread_setspecific(exitKey, value) == 0;
+}
+
+bool makeThreadKey(std::uintptr_t& key) {
+    pthread_key_t made;
+    if (pthread_key_create(&made, nullptr) != 0) {
+        return false;
+    }
+    key = made;
+    return true;
+}
+
+void dropThreadKey(std::uintptr_t key) {
+    pthread_key_delete(static_cast<pthread_key_t>(key));
+}
+
+void setThreadValue(std::uintptr_t key, void* value) {
+    pthread_setspecific(static_cast<pthread_key_t>(key), value);
+}
+
+void* threadValue(std::uintptr_t key) {
+    return pthread_getspecific(static_cast<pthread_key_t>(key));
+}
+
+// ---- The machine and the process --------------------------------------------------------------------------------
+
+int processors() {
+    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+std::uint64_t ram() {
+    return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * pageSize();
+}
+
+std::size_t privateCache() {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    const long size = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return size > 0 ? static_cast<std::size_t>(size) : 0;
+#else
+    return 0;
+#endif
+}
+
+std::size_t resident() {
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return 0;
+    }
+    char text[128];
+    const ssize_t length = read(file, text, sizeof(text) - 1);
+    close(file);
+    if (length <= 0) {
+        return 0;
+    }
+    text[length] = '\0';
+    const char* second = std::strchr(text, ' ');
+    return second ? std::strtoul(second, nullptr, 10) * pageSize() : 0;
+}
+
+std::uint64_t cpuTime() {
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000u + static_cast<std::uint64_t>(time.tv_nsec) / 1000u;
+}
+
+const char* environment(const char* name) {
+    return std::getenv(name);
+}
+
+void write(const char* text, std::size_t length) {
+    while (length > 0) {
+        const ssize_t written = ::write(STDERR_FILENO, text, length);
+        if (written <= 0 && errno != EINTR) {
+            return;
+        }
+        if (written > 0) {
+            text += written;
+            length -= static_cast<std::size_t>(written);
+        }
+    }
+}
+
+std::size_t describeCode(const void* address, char* out, std::size_t room) {
+    Dl_info info{};
+    if (room < 2 || dladdr(address, &info) == 0) {
+        return 0;
+    }
+    // "name+0x12 (file)" or "file+0x1234": addr2line takes either.
+    std::size_t at = 0;
+    const auto put = [&](const char* text) {
+        while (*text != '\0' && at < room) {
+            out[at++] = *text++;
+        }
+    };
+    const auto offset = [&](const void* from) {
+        auto value = static_cast<std::uintptr_t>(static_cast<const char*>(address) - static_cast<const char*>(from));
+        char digits[2 * sizeof(value) + 1];
+        std::size_t first = sizeof(digits) - 1;
+        digits[first] = '\0';
+        do {
+            digits[--first] = "0123456789abcdef"[value & 15];
+            value >>= 4;
+        } while (value != 0);
+        put("+0x");
+        put(digits + first);
+    };
+    const char* slash = std::strrchr(info.dli_fname, '/');
+    const char* file = slash ? slash + 1 : info.dli_fname;
+    if (info.dli_sname) {
+        put(info.dli_sname);
+        offset(info.dli_saddr);
+        put(" (");
+        put(file);
+        put(")");
+    } else {
+        put(file);
+        offset(info.dli_fbase);
+    }
+    return at;
+}
+
+void restart(char** argv) {
+    // Descriptors above standard error would keep ports and locks from the new program.
+    if (DIR* open = opendir("/proc/self/fd")) {
+        while (const dirent* entry = readdir(open)) {
+            const int number = std::atoi(entry->d_name);
+            if (number > STDERR_FILENO) {
+                fcntl(number, F_SETFD, FD_CLOEXEC);
+            }
+        }
+        closedir(open);
+    }
+    execv("/proc/self/exe", argv);
+}
+
+void exit(int status) {
+    std::exit(status);
+}
+
+void abort() {
+    std::abort();
+}
+
+} // namespace mpr::os

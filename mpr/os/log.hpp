@@ -1,0 +1,44 @@
+/*
+    log.hpp - Messages that must get out when memory is short: built in a fixed buffer on the stack, handed to one
+    handler. No printf here: it is larger than the collector on a small board, and may allocate.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace mpr::os {
+
+/** Same type as the public MprLogHandler. */
+using LogHandler = void (*)(const char* tags, int level, const char* text);
+
+/** Text of at most 400 characters; what does not fit is cut. */
+class Message {
+public:
+    Message& operator<<(std::string_view text);
+    Message& operator<<(const char* text) { return *this << std::string_view(text); }
+    Message& operator<<(const void* address);
+    Message& operator<<(std::uint64_t number);
+    Message& operator<<(std::uint32_t number) { return *this << std::uint64_t{number}; }
+    Message& operator<<(int number);
+    /** A code address with its name where the system knows one. */
+    Message& code(const void* address);
+
+    const char* text();
+    std::size_t length() const { return length_; }
+
+private:
+    char text_[401];
+    std::size_t length_ = 0;
+};
+
+enum class Level { error = 0, warning = 1, info = 2 };
+
+/** Hand a message to the handler, or write it to the console as "mpr error: text". Any thread. */
+void log(Level level, Message& message);
+
+/** @return The previous handler. nullptr: the console. */
+LogHandler setLogHandler(LogHandler handler);
+
+} // namespace mpr::os

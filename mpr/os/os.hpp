@@ -1,0 +1,112 @@
+/*
+    os.hpp - The port: everything mpr asks of a platform.
+
+    One source file a platform implements these functions (linux.cpp). Nothing above this room includes a system header.
+    Nothing here allocates from a heap, throws, or keeps state other than what the system itself keeps.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace mpr::os {
+
+inline constexpr std::size_t cacheLine = 64;
+
+// ---- Pages ------------------------------------------------------------------------------------------------------
+
+/** Bytes in a page: a power of two. */
+std::size_t pageSize();
+
+/**
+    Readable and writable zeroed pages, backed when first touched.
+    @param size A multiple of the page size. @param alignment A power of two, at least the page size.
+    @return nullptr when the system has none.
+ */
+void* reserve(std::size_t size, std::size_t alignment);
+
+/** Give the memory of pages back; their addresses stay usable and read as zero when touched again. */
+void decommit(void* pages, std::size_t size);
+
+/** Give pages and addresses back. */
+void release(void* pages, std::size_t size);
+
+/** Pages outside the heap with given protection. Bits of mode: 1 read, 2 write, 4 execute. */
+void* map(std::size_t size, int mode);
+
+// ---- Time -------------------------------------------------------------------------------------------------------
+
+inline constexpr std::uint64_t forever = ~std::uint64_t{0};
+
+/** Nanoseconds of a monotonic clock. */
+std::uint64_t now();
+
+// ---- Waiting on a word ------------------------------------------------------------------------------------------
+
+using Word = std::atomic<std::uint32_t>;
+
+/** Sleep while word == expected, until woken or for timeout nanoseconds. May return early. @return false: timed out. */
+bool wait(Word& word, std::uint32_t expected, std::uint64_t timeout = forever);
+void wakeOne(Word& word);
+void wakeAll(Word& word);
+
+// ---- Threads ----------------------------------------------------------------------------------------------------
+
+using ThreadId = std::uintptr_t;
+using ThreadEntry = void (*)(void* argument);
+
+/** The calling thread, as the system's thread library names it. */
+ThreadId currentThread();
+
+/**
+    Start a thread. @param stackSize Bytes, 0: the system's default; rounded up to what the system demands.
+    @param joinable Whether join() will be called. @return false when the system refuses.
+ */
+bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argument, std::size_t stackSize,
+                 bool joinable);
+void joinThread(ThreadId id);
+
+/** Call handler(value) when the calling thread ends. One value per thread; nullptr takes it back. */
+bool onThreadExit(ThreadEntry handler, void* value);
+
+/** Values per thread, made at run time. @return false when the system has no more keys. */
+bool makeThreadKey(std::uintptr_t& key);
+void dropThreadKey(std::uintptr_t key);
+void setThreadValue(std::uintptr_t key, void* value);
+void* threadValue(std::uintptr_t key);
+
+/** Tell the processor that this is a spin loop. */
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || (defined(__ARM_ARCH) && __ARM_ARCH >= 7)
+    __asm__ volatile("yield");
+#endif
+}
+
+// ---- The machine and the process --------------------------------------------------------------------------------
+
+int processors();
+/** Bytes of memory of the machine. */
+std::uint64_t ram();
+/** Bytes of the largest cache that one core has for itself; 0 when unknown. */
+std::size_t privateCache();
+/** Resident bytes of this process; 0 when unknown. */
+std::size_t resident();
+/** Microseconds of processor time of this process. */
+std::uint64_t cpuTime();
+/** An environment variable or nullptr. */
+const char* environment(const char* name);
+
+/** Write to the console; never fails. */
+void write(const char* text, std::size_t length);
+/** Describe a code address as "function+offset (file)" or "file+offset". @return Characters written, no NUL. */
+std::size_t describeCode(const void* address, char* out, std::size_t room);
+
+/** Execute the program anew with its arguments. Returns only on failure. */
+void restart(char** argv);
+[[noreturn]] void exit(int status);
+[[noreturn]] void abort();
+
+} // namespace mpr::os

@@ -1,0 +1,109 @@
+/*
+    thread.cpp - Threads that the runtime makes, and values per thread.
+ */
+#include "mpr/thread.h"
+
+#include <cstring>
+
+#include "mpr/collect.h"
+#include "mpr/gc/runtime.hpp"
+#include "mpr/memory.h"
+#include "mpr/os/os.hpp"
+
+using namespace mpr::gc;
+namespace os = mpr::os;
+
+struct MprThread {
+    void* data;
+    MprThreadProc proc;
+    std::size_t stackSize;
+    std::atomic<bool> started;
+    char name[32];
+};
+
+struct MprThreadLocal {
+    std::uintptr_t key;
+    bool made;
+};
+
+namespace {
+
+void manageThread(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        // The data may be unmanaged memory, which is nobody's mistake.
+        if (Marker* marker = Marker::active()) {
+            marker->mark(static_cast<MprThread*>(ptr)->data, true);
+        }
+    }
+}
+
+void manageThreadLocal(void* ptr, int flags) {
+    auto* tls = static_cast<MprThreadLocal*>(ptr);
+    if ((flags & MPR_MANAGE_FREE) && tls->made) {
+        os::dropThreadKey(tls->key);
+    }
+}
+
+/** The new thread. Its object was made a root by mprStartThread. */
+void runThread(void* argument) {
+    auto* tp = static_cast<MprThread*>(argument);
+    if (mprAttachThread(tp->name) != 0) {
+        misuse("mprStartThread", tp, "no memory to attach the new thread; it ends at once");
+        runtime().roots.remove(tp);
+        return;
+    }
+    current->thread = tp;
+    runtime().roots.remove(tp);
+    tp->proc(tp->data, tp);
+    mprDetachThread();
+}
+} // namespace
+
+MprThread* mprCreateThread(cchar* name, void* proc, void* data, ssize stackSize) {
+    MprThread* tp = mprAllocObj(MprThread, manageThread);
+    if (tp) {
+        tp->proc = reinterpret_cast<MprThreadProc>(proc);
+        tp->data = data;
+        tp->stackSize = stackSize > 0 ? static_cast<std::size_t>(stackSize) : 0;
+        std::strncpy(tp->name, name ? name : "", sizeof(tp->name) - 1);
+    }
+    return tp;
+}
+
+int mprStartThread(MprThread* thread) {
+    if (!thread || thread->started.exchange(true)) {
+        return MPR_ERR_BAD_STATE;
+    }
+    mprAddRoot(thread);
+    os::ThreadId id = 0;
+    if (!os::startThread(id, thread->name, runThread, thread, thread->stackSize, false)) {
+        mprRemoveRoot(thread);
+        thread->started.store(false);
+        return MPR_ERR_CANT_CREATE;
+    }
+    return 0;
+}
+
+MprThread* mprGetCurrentThread(void) {
+    return current ? static_cast<MprThread*>(current->thread) : nullptr;
+}
+
+MprThreadLocal* mprCreateThreadLocal(void) {
+    MprThreadLocal* tls = mprAllocObj(MprThreadLocal, manageThreadLocal);
+    if (tls) {
+        tls->made = os::makeThreadKey(tls->key);
+    }
+    return tls && tls->made ? tls : nullptr;
+}
+
+int mprSetThreadData(MprThreadLocal* tls, void* value) {
+    if (!tls || !tls->made) {
+        return MPR_ERR_MEMORY;
+    }
+    os::setThreadValue(tls->key, value);
+    return 0;
+}
+
+void* mprGetThreadData(MprThreadLocal* tls) {
+    return tls && tls->made ? os::threadValue(tls->key) : nullptr;
+}

@@ -1,0 +1,3 @@
+/* work_mpr.cpp - The workloads over mpr, collected. */
+#include "policy_mpr.h"
+#include "work.h"

@@ -1,0 +1,115 @@
+/*
+    test/cpp/session.hpp - A runtime for one test case of the C++ API, and objects that count what happens to them.
+ */
+#pragma once
+
+#include "mpr.hpp"
+#include "test/catch.hpp"
+#include "test/support/log.hpp"
+#include "test/support/watchdog.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace test {
+
+/* Counts constructions and destructions of all its objects together; begun anew by each Session. */
+class Counted {
+public:
+    Counted() noexcept { made.fetch_add(1); }
+    explicit Counted(int initial) noexcept : value(initial) { made.fetch_add(1); }
+    Counted(const Counted& other) noexcept : value(other.value) { made.fetch_add(1); }
+    Counted& operator=(const Counted&) = default;
+    ~Counted() {
+        // A second run, or one over memory that is no object, shows.
+        wrong.fetch_add(seal != good);
+        seal = 0;
+        destroyed.fetch_add(1);
+    }
+
+    static int alive() { return made.load() - destroyed.load(); }
+    static void reset() { made = destroyed = wrong = 0; }
+
+    static inline std::atomic<int> made{0};
+    static inline std::atomic<int> destroyed{0};
+    static inline std::atomic<int> wrong{0};
+
+    int value = 0;
+
+private:
+    static constexpr unsigned good = 0x5EA1ED00;
+    unsigned seal = good;
+};
+
+/* A traceable, counted node. */
+struct Node : Counted {
+    Node() noexcept = default;
+    explicit Node(int initial, Node* next_ = nullptr) noexcept : Counted(initial), next(next_) {}
+    void trace(mpr::Marker& marker) { marker(next, other); }
+
+    mpr::Member<Node> next;
+    mpr::Member<Node> other;
+};
+
+/* A traceable node with nothing to destroy. */
+struct Link {
+    mpr::Member<Counted> target;
+    mpr::Member<Link> next;
+    void trace(mpr::Marker& marker) const { marker(target, next); }
+};
+
+/* The runtime of a case. At its end the heap must be in order, no call wrong, and no destructor run twice. */
+class Session {
+public:
+    Session() {
+        Counted::reset();
+        REQUIRE(runtime);
+    }
+    ~Session() {
+        if (runtime) {
+            MprMemStats stats;
+            mprReadMemStats(&stats);
+            UNSCOPED_INFO(Log::text());
+            CHECK(stats.misuses == static_cast<uint64>(misuses));
+            CHECK(mprVerifyHeap() == 0);
+            CHECK(runtime.destroy());
+        }
+        CHECK(Counted::wrong == 0);
+        CHECK(Counted::alive() == 0);
+    }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    int misuses = 0; // expected
+    Log log;
+    Watchdog watchdog{60};
+    mpr::Runtime runtime;
+};
+
+/* Leave no zeros for later objects to find: fill free memory with a pattern. */
+inline void soil() {
+    for (int i = 0; i < 2000; i++) {
+        const size_t size = 16 + static_cast<size_t>(i % 16) * 16;
+        if (void* block = mprAlloc(size)) {
+            std::memset(block, 0xA5, size);
+        }
+    }
+    mpr::collect();
+}
+
+/* Wait, without yielding, until a condition holds. @return Whether it came true in time. */
+template <class Condition>
+bool spin(Condition condition, int ms = 10000) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > end) {
+            return false;
+        }
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+} // namespace test

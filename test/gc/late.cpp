@@ -1,0 +1,194 @@
+/*
+    test/gc/late.cpp - A thread that keeps a collection waiting is named in the log.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/runtime.hpp"
+
+#include <functional>
+
+using namespace test;
+
+namespace {
+
+/* Computes without a yield while the gate is closed. */
+struct Lazy {
+    Gate begin, end;
+    std::atomic<bool> busy{false};
+
+    void operator()(Mutator &) {
+        while (!begin.isOpen()) {
+            sleepYielded(1);
+        }
+        busy = true;
+        while (!end.isOpen()) {
+            mprNop(this);
+        }
+        mprYield(0);
+    }
+};
+
+/*
+    Ask for a collection and watch, out of its way, until something has happened. Ends the sticky yield only with
+    mprResetYield, which waits for the late thread.
+ */
+template <class Condition>
+bool watch(Condition condition) {
+    mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+    mprYield(MPR_YIELD_STICKY);
+    return untilUnyielded(condition, 5000);
+}
+
+/* A thread that never yields keeps a forced collection waiting for ms milliseconds. */
+void keepWaiting(cchar *name, int ms) {
+    Lazy lazy;
+    Mutator mutator(name, std::ref(lazy));
+    lazy.begin.open();
+    until([&] { return lazy.busy.load(); });
+    mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+    mprYield(MPR_YIELD_STICKY);
+    pause(ms);
+    lazy.end.open();
+    mprResetYield();
+    mutator.end();
+}
+
+}  // namespace
+
+TEST_CASE("a thread that does not yield is named after the deadline", "[gc][late]") {
+    Runtime runtime("deadline=50");
+    Lazy lazy;
+    Mutator mutator("lazy-bones", std::ref(lazy));
+    lazy.begin.open();
+    REQUIRE(until([&] { return lazy.busy.load(); }));
+    CHECK_FALSE(runtime.log.has("lazy-bones"));
+    CHECK(watch([&] { return runtime.log.has("lazy-bones"); }));
+    CHECK(stats().late == 1);
+    CHECK(stats().collections == 0);
+    lazy.end.open();
+    mutator.end();
+    CHECK(until([] { return stats().collections >= 1; }));
+}
+
+TEST_CASE("a thread that never yielded is named so", "[gc][late]") {
+    Runtime runtime("deadline=50");
+    Gate end;
+    Mutator mutator("lazy-newcomer", [&](Mutator &) {
+        while (!end.isOpen()) {
+            mprNop(nullptr);
+        }
+    });
+    CHECK(watch([&] { return runtime.log.has("lazy-newcomer"); }));
+    INFO(runtime.log.text());
+    CHECK(runtime.log.has("never"));
+    end.open();
+    mutator.end();
+}
+
+TEST_CASE("the message names the last yield site when there was one", "[gc][late]") {
+    Runtime runtime("deadline=50");
+    Gate end;
+    std::atomic<bool> busy{false};
+    Mutator mutator("lazy-veteran", [&](Mutator &) {
+        mprYield(0);
+        mprGC(MPR_GC_FORCE);
+        busy = true;
+        while (!end.isOpen()) {
+            mprNop(nullptr);
+        }
+    });
+    REQUIRE(until([&] { return busy.load(); }));
+    CHECK(watch([&] { return runtime.log.has("lazy-veteran"); }));
+    INFO(runtime.log.text());
+    CHECK_FALSE(runtime.log.has("never"));
+    end.open();
+    mutator.end();
+}
+
+TEST_CASE("the message comes while the thread is late, and the others live on", "[gc][late]") {
+    Runtime runtime("deadline=50");
+    Lazy lazy;
+    Mutator mutator("lazy-bones", std::ref(lazy));
+    std::atomic<uint64_t> blocking{0};
+    Mutator blocker("blocker", [&](Mutator &self) {
+        mprYield(MPR_YIELD_STICKY);
+        while (self.go()) {
+            blocking++;
+            pause(1);
+        }
+        mprResetYield();
+    });
+    lazy.begin.open();
+    REQUIRE(until([&] { return lazy.busy.load(); }));
+    CHECK(watch([&] { return runtime.log.has("lazy-bones"); }));
+    uint64_t before = blocking;
+    CHECK(untilUnyielded([&] { return blocking > before + 10; }));
+    lazy.end.open();
+    mutator.end();
+    uint64_t collections = stats().collections;
+    collect();
+    CHECK(stats().collections > collections);
+    blocker.end();
+}
+
+TEST_CASE("the creating thread is named, too, when it is late", "[gc][late]") {
+    Runtime runtime("deadline=50");
+    mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+    CHECK(untilUnyielded([] { return stats().late == 1; }, 5000));
+    CHECK(runtime.log.size() >= 1);
+    mprYield(MPR_YIELD_COMPLETE);
+    CHECK(stats().collections == 1);
+}
+
+TEST_CASE("one lateness is counted once", "[gc][late]") {
+    Runtime runtime("deadline=30");
+    keepWaiting("lazy-once", 300);
+    CHECK(stats().late == 1);
+    CHECK(runtime.log.count("lazy-once") >= 1);
+    CHECK(runtime.log.count("lazy-once") <= 10);
+    keepWaiting("lazy-again", 100);
+    CHECK(stats().late == 2);
+    CHECK(runtime.log.has("lazy-again"));
+}
+
+TEST_CASE("only the late thread is named", "[gc][late]") {
+    Runtime runtime("deadline=50");
+    Mutator diligent("diligent-one", [](Mutator &self) {
+        while (self.go()) {
+            mprYield(0);
+        }
+    });
+    Mutator sleeper("sleeping-one", [](Mutator &self) {
+        mprYield(MPR_YIELD_STICKY);
+        while (self.go()) {
+            pause(1);
+        }
+        mprResetYield();
+    });
+    keepWaiting("lazy-bones", 200);
+    INFO(runtime.log.text());
+    CHECK(runtime.log.has("lazy-bones"));
+    CHECK_FALSE(runtime.log.has("diligent-one"));
+    CHECK_FALSE(runtime.log.has("sleeping-one"));
+    diligent.end();
+    sleeper.end();
+}
+
+TEST_CASE("nothing is logged when all yield", "[gc][late]") {
+    Runtime runtime("deadline=1000");
+    auto work = [](Mutator &self) {
+        while (self.go()) {
+            mprAlloc(100);
+            mprYield(0);
+        }
+    };
+    Mutator first("first", work), second("second", work);
+    for (int i = 0; i < 50; i++) {
+        collect();
+    }
+    first.end();
+    second.end();
+    INFO(runtime.log.text());
+    CHECK(stats().late == 0);
+    CHECK(runtime.log.size() == 0);
+}

@@ -1,0 +1,253 @@
+/*
+    test/gc/life.cpp - The runtime's life: create, configure, log, terminators, destroy, and again.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include <cstring>
+#include <string>
+
+using namespace test;
+
+TEST_CASE("one runtime exists at a time", "[gc][life]") {
+    Runtime runtime;
+    CHECK(mprCreate(0, nullptr, 0) == nullptr);
+    static char buffer[64 << 10];
+    CHECK(mprCreateInBuffer(buffer, sizeof(buffer), 0) == nullptr);
+    CHECK(mprAlloc(10));
+}
+
+TEST_CASE("mprDestroy without a runtime is refused", "[gc][life]") {
+    Log log;
+    CHECK_FALSE(mprDestroy());
+}
+
+TEST_CASE("mprDestroy with attached threads is refused and names them", "[gc][life]") {
+    Runtime runtime;
+    Node *node = makeNode(nullptr, nullptr, 7);
+    mprHold(node);
+    Mutator worker("lingering-worker", [](Mutator &self) {
+        while (self.go()) {
+            mprYield(0);
+        }
+    });
+    CHECK_FALSE(mprDestroy());
+    CHECK(runtime.log.has("lingering-worker"));
+    CHECK(mprIsValid(node));
+    CHECK(node->value == 7);
+    worker.end();
+    mprRelease(node);
+}
+
+TEST_CASE("200 lives leak nothing", "[gc][life]") {
+    int maps = 0, threads = 0;
+    size_t resident = 0;
+    for (int life = 0; life < 200; life++) {
+        if (life == 20) {
+            maps = countLines("/proc/self/maps");
+            threads = threadCount();
+            resident = residentBytes();
+        }
+        Runtime runtime;
+        calls.reset();
+        Root root;
+        for (uintptr_t i = 0; i < heavy(2000); i++) {
+            root.set(makeNode(root.as<Node>(), mprAlloc(200), i));
+        }
+        mprHold(mprAlloc(100000));
+        mprAddRoot(makeNode());
+        mprAlloc(6 << 20);
+        collect();
+        mprHold(mprAlloc(6 << 20));
+    }
+    if (!sanitized) {
+        INFO("maps " << maps << " to " << countLines("/proc/self/maps"));
+        INFO("resident " << resident << " to " << residentBytes());
+        CHECK(countLines("/proc/self/maps") <= maps + 2);
+        CHECK(residentBytes() <= resident + (1 << 20));
+        CHECK(threadCount() == threads);
+    }
+}
+
+TEST_CASE("200 lives in threads of their own leak nothing", "[gc][life]") {
+    int maps = 0;
+    bool created = true, destroyed = true;
+    Log log;
+    Watchdog watchdog(60);
+    for (int life = 0; life < 200; life++) {
+        if (life == 20) {
+            maps = countLines("/proc/self/maps");
+        }
+        std::thread owner([&] {
+            created = created && mprCreate(0, nullptr, 0);
+            mprAlloc(100);
+            destroyed = destroyed && mprDestroy();
+        });
+        owner.join();
+    }
+    CHECK(created);
+    CHECK(destroyed);
+    if (!sanitized) {
+        CHECK(countLines("/proc/self/maps") <= maps + 2);
+    }
+}
+
+TEST_CASE("a bad option is refused by mprConfigure, and the log names it", "[gc][life]") {
+    Log log;
+    struct Bad {
+        cchar *spec, *named;
+    };
+    auto bad = GENERATE(Bad{"regoin=4m", "regoin"}, Bad{"region=3m", "region=3m"}, Bad{"region=", "region="},
+        Bad{"region=-4m", "region=-4m"}, Bad{"young=many", "young=many"}, Bad{"deadline", "deadline"},
+        Bad{"young=1m,stack=64q", "stack=64q"}, Bad{"region=99999999999999999999", "region=9999"}, Bad{"=4m", "=4m"});
+    INFO(bad.spec << "\n" << log.text());
+    CHECK(mprConfigure(bad.spec) == MPR_ERR_BAD_ARGS);
+    CHECK(log.has(bad.named));
+    mprConfigure(nullptr);
+}
+
+TEST_CASE("a refused mprConfigure changes nothing", "[gc][life]") {
+    Log log;
+    Watchdog watchdog(60);
+    CHECK(mprConfigure("young=3m") == 0);
+    CHECK(mprConfigure("young=9m,nonsense=1") == MPR_ERR_BAD_ARGS);
+    REQUIRE(mprCreate(0, nullptr, 0));
+    CHECK(stats().youngBudget >= 3 << 20);
+    CHECK(stats().youngBudget < 9 << 20);
+    CHECK(mprDestroy());
+    CHECK(mprConfigure("") == 0);
+}
+
+TEST_CASE("every option of the documentation is accepted", "[gc][life]") {
+    Runtime runtime("region=512k,reserve=1m,young=1m,growth=50,stack=128k,marks=8k,deadline=100");
+    CHECK(mprAlloc(100));
+    CHECK(stats().heap >= 1 << 20);
+    collect();
+}
+
+TEST_CASE("an extreme option is refused with its name, or works", "[gc][life]") {
+    auto spec = GENERATE("region=1", "region=4k", "region=64k", "region=1g", "region=8e", "marks=0", "marks=1",
+        "marks=64m", "stack=0", "stack=1", "stack=16k", "young=0", "young=1", "young=1t", "growth=0", "growth=1",
+        "growth=100000", "deadline=0", "deadline=1", "deadline=9999999999", "reserve=100m", "reserve=1");
+    Log log;
+    Watchdog watchdog(60);
+    INFO(spec);
+    bool works = false;
+    if (mprConfigure(spec) == 0 && mprCreate(0, nullptr, 0)) {
+        works = true;
+        Root root;
+        for (uintptr_t i = 0; i < 1000; i++) {
+            root.set(makeNode(root.as<Node>(), mprAlloc(i * 10), i));
+            mprYield(0);
+        }
+        collect();
+        size_t kept = 0;
+        for (Node *node = root.as<Node>(); node; node = node->next) {
+            kept += mprIsValid(node) && mprIsValid(node->data);
+        }
+        CHECK(kept == 1000);
+        CHECK(mprVerifyHeap() == 0);
+    }
+    if (works) {
+        CHECK(mprDestroy());
+    } else {
+        CHECK(log.has(std::string(spec).substr(0, 5)));
+    }
+    mprConfigure(nullptr);
+}
+
+TEST_CASE("options come from MPR_OPTIONS, too, after mprConfigure", "[gc][life]") {
+    setenv("MPR_OPTIONS", "young=5m", 1);
+    {
+        Runtime runtime("young=2m");
+        CHECK(stats().youngBudget >= 5 << 20);
+    }
+    unsetenv("MPR_OPTIONS");
+}
+
+TEST_CASE("a bad MPR_OPTIONS is named and no runtime made", "[gc][life]") {
+    Log log;
+    setenv("MPR_OPTIONS", "yuong=5m", 1);
+    CHECK(mprCreate(0, nullptr, 0) == nullptr);
+    CHECK(log.has("yuong"));
+    unsetenv("MPR_OPTIONS");
+    REQUIRE(mprCreate(0, nullptr, 0));
+    CHECK(mprDestroy());
+}
+
+TEST_CASE("a reserve is committed from the start and never given back", "[gc][life]") {
+    Runtime runtime("region=256k,reserve=8m");
+    mprSetMemLimits(0, 0, 0);
+    CHECK(stats().heap >= 8 << 20);
+    mprAlloc(16 << 20);
+    collect();
+    collect();
+    CHECK(stats().heap >= 8 << 20);
+    CHECK(stats().heap < 24 << 20);
+}
+
+namespace {
+
+int terminated[32], terminatedCount, terminatedState, terminatedHow;
+
+template <int Number>
+void terminator(int state, int how, int) {
+    terminated[terminatedCount++] = Number;
+    terminatedState = state;
+    terminatedHow = how;
+}
+
+}  // namespace
+
+TEST_CASE("terminators run in order when the runtime ends, once", "[gc][life]") {
+    terminatedCount = 0;
+    {
+        Runtime runtime;
+        mprAddTerminator(terminator<3>);
+        mprAddTerminator(terminator<1>);
+        mprAddTerminator(terminator<2>);
+        CHECK(terminatedCount == 0);
+    }
+    REQUIRE(terminatedCount == 3);
+    CHECK(terminated[0] == 3);
+    CHECK(terminated[1] == 1);
+    CHECK(terminated[2] == 2);
+    CHECK(terminatedState == 1);
+    CHECK(terminatedHow == 0);
+    { Runtime runtime; }
+    CHECK(terminatedCount == 3);
+}
+
+TEST_CASE("the seventeenth terminator is refused with a message", "[gc][life]") {
+    terminatedCount = 0;
+    {
+        Runtime runtime;
+        for (int i = 0; i < 16; i++) {
+            mprAddTerminator(terminator<1>);
+        }
+        CHECK(runtime.log.size() == 0);
+        mprAddTerminator(terminator<2>);
+        CHECK(runtime.log.size() == 1);
+    }
+    CHECK(terminatedCount == 16);
+}
+
+TEST_CASE("mprSetLogHandler returns the handler before", "[gc][life]") {
+    MprLogHandler mine = [](cchar *, int, cchar *) {};
+    MprLogHandler before = mprSetLogHandler(mine);
+    CHECK(mprSetLogHandler(before) == mine);
+}
+
+TEST_CASE("without a runtime, questions are answered and calls refused", "[gc][life]") {
+    Log log;
+    int local = 0;
+    CHECK_FALSE(mprIsValid(&local));
+    CHECK(mprGetBlockSize(&local) == 0);
+    CHECK(mprAlloc(10) == nullptr);
+    CHECK(mprAttachThread("early") == MPR_ERR_BAD_STATE);
+    CHECK_FALSE(mprNeedYield());
+    mprYield(0);
+}

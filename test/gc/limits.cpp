@@ -1,0 +1,658 @@
+/*
+    test/gc/limits.cpp - The redline, the hard limit, notifier, policies, and requests that can never be had.
+ */
+#include "test/support/hoard.hpp"
+#include "test/support/mutator.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+using namespace test;
+
+namespace {
+
+constexpr ssize mega = 1 << 20;
+
+/* What the notifier was told. Set by a Limits object, so one at a time. */
+struct Notices {
+    std::atomic<int> warnings{0}, limits{0}, fails{0}, tooBig{0}, others{0};
+    std::atomic<int> inside{0}, deepest{0};
+    std::atomic<uint64> errorsAtWarning{0};
+    std::atomic<int> policy{-1};
+    std::atomic<size_t> size{0}, total{0};
+    std::function<void(int cause)> act;
+
+    int all() const { return warnings + limits + fails + tooBig + others; }
+};
+Notices *notices;
+
+void notify(int cause, int policy, size_t size, size_t total) {
+    int depth = ++notices->inside;
+    if (depth > notices->deepest) {
+        notices->deepest = depth;
+    }
+    switch (cause) {
+    case MPR_MEM_WARNING:
+        notices->errorsAtWarning = stats().errors;
+        notices->warnings++;
+        break;
+    case MPR_MEM_LIMIT: notices->limits++; break;
+    case MPR_MEM_FAIL: notices->fails++; break;
+    case MPR_MEM_TOO_BIG: notices->tooBig++; break;
+    default: notices->others++;
+    }
+    notices->policy = policy;
+    notices->size = size;
+    notices->total = total;
+    if (notices->act) {
+        notices->act(cause);
+    }
+    notices->inside--;
+}
+
+/* A runtime of fine regions with limits, and a notifier that counts. */
+struct Limits {
+    Limits(ssize warn, ssize maximum, cchar *options = "region=256k,young=1m") : runtime(options, 0, 120) {
+        notices = &heard;
+        mprSetMemNotifier(notify);
+        mprSetMemPolicy(MPR_ALLOC_POLICY_NOTHING);
+        mprSetMemLimits(warn, maximum, 0);
+    }
+    ~Limits() { mprSetMemNotifier(nullptr); }
+
+    Notices heard;
+    Runtime runtime;
+};
+
+}  // namespace
+
+TEST_CASE("the redline is notified once, before any allocation failed", "[gc][limits]") {
+    Limits limits(8 * mega, 16 * mega);
+    Hoard hoard;
+    hoard.grow(1000, 6 * mega);
+    CHECK(limits.heard.all() == 0);
+    while (stats().heap < 10 * mega) {
+        REQUIRE(hoard.add(1000));
+        mprYield(0);
+    }
+    CHECK(limits.heard.warnings == 1);
+    CHECK(limits.heard.errorsAtWarning == 0);
+    CHECK(limits.heard.policy == MPR_ALLOC_POLICY_NOTHING);
+    CHECK(limits.heard.total >= 7 * mega);
+    CHECK(limits.heard.total <= 16 * mega);
+    CHECK(stats().redlines == 1);
+    hoard.grow(1000);
+    CHECK(limits.heard.warnings == 1);
+    CHECK(limits.heard.limits >= 1);
+    CHECK(limits.heard.errorsAtWarning == 0);
+    CHECK(hoard.intact());
+}
+
+TEST_CASE("the redline is notified again after memory fell below it", "[gc][limits]") {
+    Limits limits(8 * mega, 32 * mega);
+    Hoard hoard;
+    for (int crossing = 1; crossing <= 4; crossing++) {
+        while (stats().heap < 10 * mega) {
+            REQUIRE(hoard.add(1000));
+        }
+        CHECK(limits.heard.warnings == crossing);
+        hoard.drop();
+        collect();
+        CHECK(until([] { return stats().heap < 7 * mega; }));
+        CHECK(limits.heard.warnings == crossing);
+    }
+    CHECK(stats().redlines == 4);
+    CHECK(stats().errors == 0);
+}
+
+TEST_CASE("the redline is not notified again for a small fall", "[gc][limits]") {
+    Limits limits(32 * mega, 64 * mega);
+    Hoard hoard;
+    while (stats().heap < 31 * mega + mega / 2) {
+        REQUIRE(hoard.add(1000));
+    }
+    REQUIRE(limits.heard.warnings == 0);
+    for (int i = 0; i < 5; i++) {
+        void *large = mprAlloc(mega);
+        CHECK(stats().heap >= 32 * mega);
+        CHECK(limits.heard.warnings == 1);
+        mprFree(large);
+        collect();
+        CHECK(stats().heap < 32 * mega);
+    }
+    CHECK(limits.heard.warnings == 1);
+}
+
+TEST_CASE("a single large allocation across the redline is notified", "[gc][limits]") {
+    Limits limits(8 * mega, 32 * mega);
+    CHECK(mprAlloc(12 * mega));
+    CHECK(limits.heard.warnings == 1);
+    CHECK(limits.heard.size >= 12 * mega);
+}
+
+TEST_CASE("without limits nothing is notified", "[gc][limits]") {
+    Limits limits(0, 0);
+    Hoard hoard;
+    hoard.grow(10000, 50 * mega);
+    CHECK(limits.heard.all() == 0);
+    CHECK(stats().errors == 0);
+}
+
+TEST_CASE("allocation ends at the hard limit and works again after dropping and collecting", "[gc][limits]") {
+    size_t size = GENERATE(24, 1000, 20000, 120000, 600000);
+    Limits limits(0, 16 * mega);
+    Hoard hoard;
+    for (int round = 0; round < 3; round++) {
+        size_t added = hoard.grow(size);
+        CHECK(added > 0);
+        CHECK(stats().heapPeak <= 16 * mega);
+        CHECK(stats().bytesLive >= 12 * mega);
+        CHECK(limits.heard.limits > round);
+        CHECK(mprHasMemError());
+        CHECK(hoard.intact());
+        CHECK(mprVerifyHeap() == 0);
+        hoard.drop();
+        collect();
+        mprResetMemError();
+        CHECK_FALSE(mprHasMemError());
+        CHECK(mprAlloc(size));
+        collect();
+    }
+    CHECK(stats().errors >= 3);
+    CHECK(stats().heapPeak <= 16 * mega);
+}
+
+TEST_CASE("at the hard limit a yield lets garbage go", "[gc][limits]") {
+    Limits limits(0, 8 * mega);
+    while (mprAlloc(5000)) {
+    }
+    CHECK(limits.heard.limits >= 1);
+    CHECK(until([] { return mprAlloc(5000) != nullptr; }));
+}
+
+TEST_CASE("freeing by hand at the hard limit makes room at once", "[gc][limits]") {
+    Limits limits(0, 8 * mega);
+    Hoard hoard;
+    hoard.grow(1000);
+    for (int i = 0; i < 100; i++) {
+        hoard.pop();
+    }
+    for (int i = 0; i < 90; i++) {
+        REQUIRE(hoard.add(1000));
+    }
+    CHECK(hoard.intact());
+}
+
+TEST_CASE("a program that yields with little live data is never refused", "[gc][limits]") {
+    Limits limits(12 * mega, 16 * mega, "region=256k,young=2m");
+    Hoard hoard;
+    hoard.grow(1000, 2 * mega);
+    size_t refused = 0;
+    for (size_t done = 0; done < heavy(400) * mega; done += 1000) {
+        refused += mprAlloc(1000) == nullptr;
+        mprYield(0);
+    }
+    CHECK(refused == 0);
+    CHECK(stats().heapPeak <= 16 * mega);
+    CHECK(hoard.intact());
+}
+
+namespace {
+
+/* Allocate in all sizes, keep some, yield; NULLs are counted, not minded. */
+void storm(Mutator &self, uint64_t seed, size_t keep, std::atomic<long> &served, std::atomic<long> &refused,
+    std::atomic<long> &wrong) {
+    Random random(seed);
+    Root root(makeTable(keep));
+    std::vector<size_t> sizes(keep, 0);
+    while (self.go()) {
+        auto table = root.as<Table>();
+        if (!table) {
+            root.set(makeTable(keep));
+            mprYield(0);
+            continue;
+        }
+        size_t size = random.chance(2) ? random.below(400000) : random.chance(20) ? random.below(20000) : random.below(600);
+        size_t at = random.below(keep);
+        if (table->items[at]) {
+            wrong += !filled(table->items[at], sizes[at], at);
+        }
+        if (void *block = mprAlloc(size)) {
+            fill(block, size, at);
+            table->items[at] = block;
+            sizes[at] = size;
+            served++;
+        } else {
+            table->items[at] = nullptr;
+            sizes[at] = 0;
+            refused++;
+        }
+        if (random.chance(30)) {
+            mprYield(0);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the hard limit is never exceeded in a storm of allocation", "[gc][limits]") {
+    size_t residentBefore = residentBytes();
+    Limits limits(20 * mega, 32 * mega, "region=256k,young=1m");
+    std::atomic<long> served{0}, refused{0}, wrong{0};
+    uint64 highest = 0, samples = 0;
+    size_t resident = 0;
+    {
+        Mutator a("storm-a", [&](Mutator &self) { storm(self, 1, 300, served, refused, wrong); });
+        Mutator b("storm-b", [&](Mutator &self) { storm(self, 2, 1000, served, refused, wrong); });
+        Mutator c("storm-c", [&](Mutator &self) { storm(self, 3, 4000, served, refused, wrong); });
+        mprYield(MPR_YIELD_STICKY);
+        auto end = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+        while (std::chrono::steady_clock::now() < end) {
+            auto now = stats();
+            highest = now.heap > highest ? now.heap : highest;
+            if (samples++ % 1000 == 0) {
+                size_t present = residentBytes();
+                resident = present > resident ? present : resident;
+            }
+        }
+        mprResetYield();
+    }
+    CHECK(samples > 1000);
+    CHECK(served > 1000);
+    CHECK(wrong == 0);
+    CHECK(highest > 10 * mega);
+    CHECK(highest <= 32 * mega);
+    CHECK(stats().heapPeak <= 32 * mega);
+    CHECK(limits.heard.warnings == static_cast<int>(stats().redlines));
+    CHECK(limits.heard.deepest == 1);
+    if (!sanitized) {
+        CHECK(resident <= residentBefore + 32 * mega + 6 * mega);
+    }
+}
+
+TEST_CASE("a limit set below what is committed stops growth", "[gc][limits]") {
+    Limits limits(0, 0);
+    Hoard hoard;
+    hoard.grow(1000, 8 * mega);
+    mprSetMemLimits(0, 6 * mega, 0);
+    uint64 heap = stats().heap;
+    size_t added = hoard.grow(1000);
+    CHECK(added * 1000 <= mega);
+    CHECK(stats().heap <= heap);
+    hoard.drop();
+    collect();
+    CHECK(until([] { return stats().heap <= 6 * mega; }));
+    CHECK(hoard.grow(1000) > 4000);
+    CHECK(stats().heap <= 6 * mega);
+}
+
+TEST_CASE("any limit leaves the runtime alive", "[gc][limits]") {
+    ssize maximum = GENERATE(1, 4096, 100000, 300000, 1 << 20);
+    Limits limits(maximum / 2, maximum);
+    Hoard hoard;
+    hoard.grow(100);
+    CHECK(mprAlloc(2 * mega) == nullptr);
+    hoard.drop();
+    collect();
+    mprSetMemLimits(0, 0, 0);
+    CHECK(mprAlloc(100));
+    CHECK(mprAlloc(2 * mega));
+}
+
+TEST_CASE("the notifier may allocate from the reserve", "[gc][limits]") {
+    Limits limits(0, 16 * mega);
+    static std::atomic<int> got, lost;
+    got = lost = 0;
+    std::vector<void *> blocks;
+    limits.heard.act = [&](int cause) {
+        if (cause == MPR_MEM_LIMIT) {
+            for (int i = 0; i < 20 && got < 100; i++) {
+                void *block = mprAllocMem(1000, MPR_ALLOC_HOLD);
+                block ? got++ : lost++;
+                blocks.push_back(block);
+            }
+        }
+    };
+    Hoard hoard;
+    hoard.grow(2000);
+    CHECK(got >= 20);
+    CHECK(lost == 0);
+    CHECK(stats().heapPeak <= 16 * mega);
+    for (void *block : blocks) {
+        mprRelease(block);
+    }
+}
+
+TEST_CASE("the notifier may drop references and ask for a collection", "[gc][limits]") {
+    Limits limits(6 * mega, 16 * mega);
+    Hoard hoard, cache;
+    limits.heard.act = [&](int cause) {
+        if (cause == MPR_MEM_WARNING) {
+            cache.drop();
+            mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+        }
+    };
+    cache.grow(1000, 4 * mega);
+    for (int i = 0; i < 7000; i++) {
+        REQUIRE(hoard.add(1000));
+        mprYield(0);
+    }
+    CHECK(limits.heard.warnings >= 1);
+    CHECK(cache.count == 0);
+    CHECK(stats().errors == 0);
+}
+
+TEST_CASE("the notifier is not called again while it runs", "[gc][limits]") {
+    Limits limits(4 * mega, 8 * mega);
+    static std::atomic<int> nested;
+    nested = 0;
+    limits.heard.act = [](int) {
+        nested += mprAlloc(SIZE_MAX / 2) == nullptr;
+        nested += mprAlloc(64 * mega) == nullptr;
+    };
+    auto work = [](Mutator &self) {
+        Hoard hoard;
+        while (self.go()) {
+            if (!hoard.add(3000)) {
+                hoard.drop();
+                mprGC(MPR_GC_FORCE);
+            }
+            mprYield(0);
+        }
+    };
+    Mutator a("a", work), b("b", work), c("c", work);
+    CHECK(until([&] { return limits.heard.limits >= 5; }));
+    a.end();
+    b.end();
+    c.end();
+    CHECK(nested >= 2);
+    CHECK(limits.heard.deepest == 1);
+}
+
+namespace {
+
+/* A cache that a pruner empties. */
+struct Cache {
+    std::vector<void *> blocks;
+    int pruned = 0, causes = 0;
+
+    void grow(size_t count, size_t size) {
+        for (size_t i = 0; i < count; i++) {
+            blocks.push_back(mprAllocMem(size, MPR_ALLOC_HOLD));
+        }
+    }
+    void empty() {
+        for (void *block : blocks) {
+            mprRelease(block);
+            mprFree(block);
+        }
+        blocks.clear();
+    }
+    static void prune(void *data, int cause) {
+        auto cache = static_cast<Cache *>(data);
+        cache->pruned++;
+        cache->causes |= cause;
+        cache->empty();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("policy PRUNE calls the pruners, and the allocation is tried again", "[gc][limits]") {
+    Limits limits(0, 16 * mega);
+    Cache cache;
+    mprSetMemPolicy(MPR_ALLOC_POLICY_PRUNE);
+    REQUIRE(mprAddPruner(Cache::prune, &cache) == 0);
+    cache.grow(8000, 1000);
+    Hoard hoard;
+    for (size_t i = 0; i < 12000; i++) {
+        if (!hoard.add(1000)) {
+            REQUIRE(until([&] { return hoard.add(1000); }));
+        }
+        mprYield(0);
+    }
+    CHECK(cache.pruned >= 1);
+    CHECK(cache.blocks.empty());
+    CHECK(stats().heapPeak <= 16 * mega);
+    CHECK(hoard.intact());
+    hoard.grow(1000);
+    CHECK((cache.causes & MPR_MEM_LIMIT) != 0);
+    mprRemovePruner(Cache::prune, &cache);
+    int before = cache.pruned;
+    hoard.grow(1000);
+    CHECK(cache.pruned == before);
+}
+
+TEST_CASE("policy PRUNE without yields: what a pruner frees serves the failing allocation", "[gc][limits]") {
+    Limits limits(0, 16 * mega);
+    Cache cache;
+    mprSetMemPolicy(MPR_ALLOC_POLICY_PRUNE);
+    REQUIRE(mprAddPruner(Cache::prune, &cache) == 0);
+    cache.grow(8000, 1000);
+    Hoard hoard;
+    size_t added = hoard.grow(1000);
+    CHECK(cache.pruned >= 1);
+    CHECK(added >= 13000);
+    mprRemovePruner(Cache::prune, &cache);
+}
+
+TEST_CASE("policy PRUNE calls the pruners at the redline, too", "[gc][limits]") {
+    Limits limits(8 * mega, 16 * mega);
+    Cache cache;
+    mprSetMemPolicy(MPR_ALLOC_POLICY_PRUNE);
+    REQUIRE(mprAddPruner(Cache::prune, &cache) == 0);
+    Hoard hoard;
+    while (stats().heap < 9 * mega) {
+        REQUIRE(hoard.add(1000));
+    }
+    CHECK(cache.pruned == 1);
+    CHECK(cache.causes == MPR_MEM_WARNING);
+    CHECK(limits.heard.warnings == 1);
+    mprRemovePruner(Cache::prune, &cache);
+}
+
+TEST_CASE("other policies do not call the pruners", "[gc][limits]") {
+    Limits limits(4 * mega, 8 * mega);
+    Cache cache;
+    REQUIRE(mprAddPruner(Cache::prune, &cache) == 0);
+    Hoard hoard;
+    hoard.grow(1000);
+    CHECK(limits.heard.limits >= 1);
+    CHECK(cache.pruned == 0);
+    mprRemovePruner(Cache::prune, &cache);
+}
+
+TEST_CASE("sixteen pruners may exist", "[gc][limits]") {
+    Limits limits(0, 8 * mega);
+    Cache caches[17];
+    mprSetMemPolicy(MPR_ALLOC_POLICY_PRUNE);
+    for (int i = 0; i < 16; i++) {
+        REQUIRE(mprAddPruner(Cache::prune, &caches[i]) == 0);
+    }
+    CHECK(mprAddPruner(Cache::prune, &caches[16]) == MPR_ERR_MEMORY);
+    mprRemovePruner(Cache::prune, &caches[3]);
+    CHECK(mprAddPruner(Cache::prune, &caches[16]) == 0);
+    Hoard hoard;
+    hoard.grow(5000);
+    CHECK(caches[3].pruned == 0);
+    CHECK(caches[0].pruned >= 1);
+    CHECK(caches[16].pruned >= 1);
+    for (auto &cache : caches) {
+        mprRemovePruner(Cache::prune, &cache);
+    }
+}
+
+TEST_CASE("a request that can never be had returns NULL with cause TOO_BIG", "[gc][limits]") {
+    Limits limits(0, 0);
+    int told = 0;
+    for (size_t size : {size_t(SIZE_MAX), size_t(SIZE_MAX) - 1, size_t(SIZE_MAX) - 3, size_t(SIZE_MAX) - 7,
+             size_t(SIZE_MAX) - 15, size_t(SIZE_MAX) - 16, size_t(SIZE_MAX) - 31, size_t(SIZE_MAX) - 4095,
+             size_t(SIZE_MAX) - (1 << 18), size_t(SIZE_MAX) - (1 << 22), size_t(PTRDIFF_MAX), size_t(PTRDIFF_MAX) + 1,
+             size_t(PTRDIFF_MAX) + 17}) {
+        INFO("size " << size);
+        mprResetMemError();
+        CHECK(mprAlloc(size) == nullptr);
+        CHECK(limits.heard.tooBig == ++told);
+        CHECK(limits.heard.size == size);
+        CHECK(mprHasMemError());
+        CHECK(mprAllocZeroed(size) == nullptr);
+        CHECK(mprAllocManaged(size, manageNode, MPR_ALLOC_HOLD) == nullptr);
+        CHECK(mprRealloc(nullptr, size) == nullptr);
+        CHECK(palloc(size) == nullptr);
+        told = limits.heard.tooBig;
+    }
+    CHECK(limits.heard.limits == 0);
+    CHECK(mprAlloc(10));
+}
+
+TEST_CASE("a request beyond the hard limit is refused without harm", "[gc][limits]") {
+    Limits limits(0, 16 * mega);
+    CHECK(mprAlloc(17 * mega) == nullptr);
+    CHECK(limits.heard.all() == 1);
+    CHECK(mprAlloc(12 * mega));
+    CHECK(limits.heard.all() == 1);
+}
+
+TEST_CASE("no block is shorter than asked for, around every power of two", "[gc][limits]") {
+    Runtime runtime;
+    for (size_t power = 1; power <= 64 << 20; power *= 2) {
+        for (int off : {-33, -32, -31, -17, -16, -15, -9, -8, -7, -1, 0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33}) {
+            if (off < 0 && power < static_cast<size_t>(-off)) {
+                continue;
+            }
+            size_t size = power + static_cast<size_t>(off);
+            auto leaf = static_cast<char *>(mprAlloc(size));
+            auto managed = static_cast<char *>(mprAllocManaged(size, manageTable, 0));
+            REQUIRE(leaf);
+            REQUIRE(managed);
+            REQUIRE(mprGetBlockSize(leaf) >= size);
+            REQUIRE(mprGetBlockSize(managed) >= size);
+            REQUIRE((leaf + size <= managed || managed + size <= leaf));
+            if (size) {
+                leaf[0] = leaf[size - 1] = managed[0] = managed[size - 1] = 'x';
+            }
+            REQUIRE(mprFree(leaf) == 0);
+            REQUIRE(mprFree(managed) == 0);
+        }
+    }
+    for (int bits = 27; bits < static_cast<int>(sizeof(size_t)) * 8; bits++) {
+        size_t size = (size_t(1) << bits) + 1;
+        if (void *block = mprAlloc(size)) {
+            REQUIRE(mprGetBlockSize(block) >= size);
+            mprFree(block);
+        }
+    }
+}
+
+TEST_CASE("the memory error is a flag that the program may set and reset", "[gc][limits]") {
+    Runtime runtime;
+    mprResetMemError();
+    CHECK_FALSE(mprHasMemError());
+    mprSetMemError();
+    CHECK(mprHasMemError());
+    mprResetMemError();
+    CHECK_FALSE(mprHasMemError());
+}
+
+/*
+    Policies that end the process run in a child: a hidden case of this binary.
+ */
+namespace {
+
+void startChild(int policy, int argc = 0, char **argv = nullptr) {
+    if (!getenv("MPR_TEST_CHILD")) {
+        return;
+    }
+    rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    mprConfigure("region=256k");
+    if (mprCreate(argc, argv, 0)) {
+        mprAddTerminator([](int state, int, int status) {
+            mark(state == 1 ? "terminator-state-1" : "terminator-other-state");
+            mark(status == 1 ? "terminator-status-1" : "terminator-other-status");
+        });
+        mprSetMemNotifier([](int cause, int, size_t, size_t) {
+            if (cause == MPR_MEM_LIMIT) {
+                mark("notified");
+            }
+        });
+        mprSetMemLimits(0, 8 * mega, 0);
+        mprSetMemPolicy(policy);
+        Hoard hoard;
+        hoard.grow(1000);
+        mark("survived");
+        _exit(99);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("child: policy EXIT", "[.child]") {
+    startChild(MPR_ALLOC_POLICY_EXIT);
+}
+
+TEST_CASE("child: policy ABORT", "[.child]") {
+    startChild(MPR_ALLOC_POLICY_ABORT);
+}
+
+TEST_CASE("child: policy NOTHING", "[.child]") {
+    startChild(MPR_ALLOC_POLICY_NOTHING);
+}
+
+TEST_CASE("child: policy RESTART", "[.child]") {
+    std::string self = selfPath();
+    static char second[] = "child: restarted";
+    char *argv[] = {self.data(), second, nullptr};
+    startChild(MPR_ALLOC_POLICY_RESTART, 2, argv);
+}
+
+TEST_CASE("child: restarted", "[.child]") {
+    if (getenv("MPR_TEST_CHILD")) {
+        mark("restarted");
+        _exit(7);
+    }
+}
+
+TEST_CASE("a child with policy NOTHING survives", "[gc][limits][policy]") {
+    Ended ended = runChild("child: policy NOTHING");
+    INFO(ended.output);
+    CHECK(ended.exited(99));
+    CHECK(ended.wrote("survived"));
+    CHECK(ended.wrote("notified"));
+}
+
+TEST_CASE("policy EXIT runs the terminators and exits with status 1", "[gc][limits][policy]") {
+    Ended ended = runChild("child: policy EXIT");
+    INFO(ended.output);
+    CHECK(ended.exited(1));
+    CHECK(ended.wrote("notified"));
+    CHECK(ended.wrote("terminator-state-1"));
+    CHECK(ended.wrote("terminator-status-1"));
+    CHECK_FALSE(ended.wrote("survived"));
+}
+
+TEST_CASE("policy ABORT prints the state and aborts", "[gc][limits][policy]") {
+    Ended ended = runChild("child: policy ABORT");
+    INFO(ended.output);
+    CHECK(ended.killed(SIGABRT));
+    CHECK(ended.wrote("notified"));
+    CHECK(ended.wrote("abort"));
+    CHECK(ended.wrote("committed"));
+    CHECK_FALSE(ended.wrote("survived"));
+}
+
+TEST_CASE("policy RESTART executes the program anew with its arguments", "[gc][limits][policy]") {
+    Ended ended = runChild("child: policy RESTART");
+    INFO(ended.output);
+    CHECK(ended.exited(7));
+    CHECK(ended.wrote("notified"));
+    CHECK(ended.wrote("restarted"));
+    CHECK_FALSE(ended.wrote("survived"));
+}

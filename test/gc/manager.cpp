@@ -1,0 +1,549 @@
+/*
+    test/gc/manager.cpp - Managers: setting them, and what they may rely on when called with MPR_MANAGE_FREE.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/pattern.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+using namespace test;
+
+TEST_CASE("mprSetManager gives a manager to a block with room for one", "[gc][manager]") {
+    Runtime runtime;
+    calls.reset();
+    void *block = mprAllocMem(sizeof(Node), MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO);
+    collect();
+    CHECK(calls.frees == 0);
+    block = mprAllocMem(sizeof(Node), MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO);
+    CHECK(mprSetManager(block, manageNode) == block);
+    collect();
+    CHECK(calls.frees == 1);
+    CHECK_FALSE(mprIsValid(block));
+}
+
+TEST_CASE("mprSetManager refuses a block without room", "[gc][manager]") {
+    Runtime runtime;
+    calls.reset();
+    size_t size = GENERATE(0, 8, 24, 100, 100000);
+    void *leaf = mprAllocZeroed(size);
+    CHECK(mprSetManager(leaf, manageNode) == nullptr);
+    collect();
+    CHECK(calls.frees == 0);
+}
+
+TEST_CASE("a block with room for a manager but none yet is kept and collected like a leaf", "[gc][manager]") {
+    Runtime runtime;
+    void *block = mprAllocMem(50, MPR_ALLOC_MANAGER);
+    mprAddRoot(block);
+    collect();
+    CHECK(mprIsValid(block));
+    mprRemoveRoot(block);
+    collect();
+    CHECK_FALSE(mprIsValid(block));
+}
+
+TEST_CASE("the manager word is beyond the size of the block", "[gc][manager]") {
+    Runtime runtime;
+    for (size_t size = 0; size < 600; size++) {
+        calls.reset();
+        void *block = mprAllocManaged(size, [](void *, int flags) { calls.frees += flags == MPR_MANAGE_FREE; }, 0);
+        REQUIRE(mprGetBlockSize(block) >= size);
+        memset(block, 0xff, mprGetBlockSize(block));
+        REQUIRE(mprFree(block) == 0);
+        REQUIRE(calls.frees == 1);
+    }
+}
+
+TEST_CASE("a manager is called with one flag at a time", "[gc][manager]") {
+    Runtime runtime;
+    static std::atomic<int> odd, marks, frees;
+    odd = marks = frees = 0;
+    Root root(mprAllocManaged(8, [](void *, int flags) {
+        marks += flags == MPR_MANAGE_MARK;
+        frees += flags == MPR_MANAGE_FREE;
+        odd += flags != MPR_MANAGE_MARK && flags != MPR_MANAGE_FREE;
+    }, 0));
+    collect();
+    root.set(nullptr);
+    collect();
+    CHECK(marks >= 1);
+    CHECK(frees == 1);
+    CHECK(odd == 0);
+}
+
+TEST_CASE("MPR_ALLOC_NO_FREE blocks are marked through and collected", "[gc][manager]") {
+    Runtime runtime;
+    Node *child = makeNode();
+    Root root(mprAllocObjWithFlags(Node, manageNode, MPR_ALLOC_ZERO | MPR_ALLOC_NO_FREE));
+    root.as<Node>()->next = child;
+    collect();
+    CHECK(mprIsValid(child));
+    root.set(nullptr);
+    collect();
+    CHECK_FALSE(mprIsValid(child));
+}
+
+namespace {
+
+/*
+    A family: parents and children that refer to one another and to strings. Each FREE call reads all that its block
+    refers to. A block's FREE call marks it as done but leaves its contents, so every read must find them.
+ */
+struct Relative {
+    Relative *parent;
+    Relative *child;
+    unsigned char *text;
+    size_t size;
+    uintptr_t magic;
+};
+
+constexpr uintptr_t alive = 0x5afe5afe;
+std::atomic<long> familyFreed, familyBroken, textBroken;
+
+void manageRelative(void *ptr, int flags) {
+    auto self = static_cast<Relative *>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(self->parent);
+        mprMark(self->child);
+        mprMark(self->text);
+    }
+    if (flags & MPR_MANAGE_FREE) {
+        familyFreed++;
+        familyBroken += self->magic != alive;
+        for (Relative *other : {self->parent, self->child}) {
+            if (other) {
+                familyBroken += other->magic != alive;
+                textBroken += !filled(other->text, other->size, other->size);
+            }
+        }
+        textBroken += !filled(self->text, self->size, self->size);
+    }
+}
+
+Relative *makeRelative(Relative *parent, size_t size) {
+    auto self = mprAllocObj(Relative, manageRelative);
+    self->magic = alive;
+    self->size = size;
+    self->text = static_cast<unsigned char *>(mprAlloc(size));
+    fill(self->text, size, size);
+    self->parent = parent;
+    if (parent) {
+        parent->child = self;
+    }
+    return self;
+}
+
+void resetFamily() {
+    familyFreed = familyBroken = textBroken = 0;
+}
+
+/* Allocates, scribbles and drops: whoever gets a dead block's memory too early destroys its contents. */
+void scribble(Mutator &self) {
+    Random random(7);
+    while (self.go()) {
+        size_t size = random.below(4000);
+        if (void *block = mprAlloc(size)) {
+            memset(block, 0xee, size);
+            if (random.chance(30)) {
+                mprFree(block);
+            }
+        }
+        mprYield(0);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("dead blocks stay readable until all managers have run", "[gc][manager]") {
+    Runtime runtime("region=256k");
+    resetFamily();
+    const size_t count = heavy(20000);
+    Relative *last = nullptr;
+    for (size_t i = 0; i < count; i++) {
+        last = makeRelative(last, i % 500 == 0 ? 300000 : i % 900);
+    }
+    collect();
+    CHECK(familyFreed == static_cast<long>(count));
+    CHECK(familyBroken == 0);
+    CHECK(textBroken == 0);
+}
+
+TEST_CASE("dead blocks stay readable while other threads allocate", "[gc][manager]") {
+    Runtime runtime("region=256k,young=256k");
+    resetFamily();
+    Mutator first("first", scribble);
+    Mutator second("second", scribble);
+    const size_t rounds = heavy(60);
+    for (size_t round = 0; round < rounds; round++) {
+        Root root;
+        for (size_t i = 0; i < 300; i++) {
+            root.set(makeRelative(root.as<Relative>(), i % 100 == 0 ? 200000 : i % 700));
+            mprYield(0);
+        }
+        root.set(nullptr);
+        collect();
+        REQUIRE(familyBroken == 0);
+        REQUIRE(textBroken == 0);
+    }
+    first.end();
+    second.end();
+    collect();
+    CHECK(familyFreed == static_cast<long>(300 * rounds));
+}
+
+TEST_CASE("dead blocks that had survived collections stay readable, too", "[gc][manager]") {
+    Runtime runtime("region=256k");
+    resetFamily();
+    Root root;
+    for (size_t i = 0; i < 2000; i++) {
+        root.set(makeRelative(root.as<Relative>(), i % 300));
+    }
+    collect();
+    collect();
+    Relative *last = root.as<Relative>();
+    for (size_t i = 0; i < 100; i++) {
+        last = makeRelative(last, 40);
+    }
+    root.set(nullptr);
+    collect();
+    CHECK(familyFreed == 2100);
+    CHECK(familyBroken == 0);
+    CHECK(textBroken == 0);
+}
+
+TEST_CASE("mutators run while managers free", "[gc][manager]") {
+    Runtime runtime;
+    static std::atomic<uint64_t> steps;
+    static std::atomic<int> proceeded;
+    steps = 0;
+    proceeded = -1;
+    Mutator worker("worker", [](Mutator &self) {
+        while (self.go()) {
+            mprAlloc(32);
+            steps++;
+            mprYield(0);
+        }
+    });
+    mprAllocManaged(8, [](void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            uint64_t before = steps;
+            proceeded = untilUnyielded([before] { return steps >= before + 1000; });
+        }
+    }, 0);
+    mprGC(MPR_GC_FORCE);
+    CHECK(until([] { return proceeded >= 0; }, 30000));
+    CHECK(proceeded == 1);
+    worker.end();
+}
+
+TEST_CASE("a manager that locks what the waiting application holds does not deadlock", "[gc][manager]") {
+    Runtime runtime("deadline=50");
+    static std::mutex applicationLock;
+    static std::atomic<int> freed;
+    freed = 0;
+    mprAllocManaged(8, [](void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            std::lock_guard guard(applicationLock);
+            freed++;
+        }
+    }, 0);
+    {
+        std::lock_guard guard(applicationLock);
+        collect();
+        CHECK(freed == 0);
+        CHECK(runtime.log.size() >= 1);
+    }
+    CHECK(until([] { return freed == 1; }));
+    mprAlloc(10);
+    collect();
+}
+
+TEST_CASE("waiting at mprYield(COMPLETE) for a manager that waits for the caller ends, too", "[gc][manager]") {
+    Runtime runtime("deadline=50");
+    static std::mutex applicationLock;
+    static std::atomic<int> freed;
+    freed = 0;
+    mprAllocManaged(8, [](void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            std::lock_guard guard(applicationLock);
+            freed++;
+        }
+    }, 0);
+    {
+        std::lock_guard guard(applicationLock);
+        mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+        mprYield(MPR_YIELD_COMPLETE);
+    }
+    CHECK(until([] { return freed == 1; }));
+}
+
+TEST_CASE("allocation and yields go on while a manager is stuck", "[gc][manager]") {
+    Runtime runtime("deadline=50,young=64k");
+    static std::mutex applicationLock;
+    static std::atomic<int> freed;
+    freed = 0;
+    mprAllocManaged(8, [](void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            std::lock_guard guard(applicationLock);
+            freed++;
+        }
+    }, 0);
+    {
+        std::lock_guard guard(applicationLock);
+        mprGC(MPR_GC_FORCE);
+        for (int i = 0; i < 20000; i++) {
+            REQUIRE(mprAlloc(100));
+            mprYield(0);
+        }
+        CHECK(freed == 0);
+    }
+    CHECK(until([] { return freed == 1; }));
+}
+
+TEST_CASE("a manager may allocate while it frees", "[gc][manager]") {
+    Runtime runtime("young=256k");
+    static std::atomic<void *> made[100];
+    static std::atomic<int> count, failed;
+    count = failed = 0;
+    for (int i = 0; i < 100; i++) {
+        mprAllocManaged(8, [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                void *block = mprAllocMem(100, MPR_ALLOC_HOLD);
+                failed += block == nullptr;
+                if (block) {
+                    int at = count++;
+                    fill(block, 100, static_cast<uint64_t>(at));
+                    made[at] = block;
+                }
+                for (int garbage = 0; garbage < 10; garbage++) {
+                    failed += mprAlloc(500) == nullptr;
+                }
+            }
+        }, 0);
+    }
+    collect();
+    CHECK(failed == 0);
+    REQUIRE(count == 100);
+    collect();
+    for (int i = 0; i < 100; i++) {
+        REQUIRE(mprIsValid(made[i]));
+        REQUIRE(filled(made[i], 100, static_cast<uint64_t>(i)));
+        mprRelease(made[i]);
+    }
+    collect();
+    CHECK_FALSE(mprIsValid(made[0]));
+}
+
+TEST_CASE("a manager that allocates garbage at each free does not start an endless collection", "[gc][manager]") {
+    Runtime runtime("young=64k");
+    calls.reset();
+    struct Heir {
+        static void manage(void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                calls.frees++;
+                if (calls.frees < 50) {
+                    mprAllocManaged(8, manage, 0);
+                }
+            }
+        }
+    };
+    mprAllocManaged(8, Heir::manage, 0);
+    for (int i = 0; i < 60; i++) {
+        collect();
+    }
+    CHECK(calls.frees == 50);
+}
+
+TEST_CASE("mprGC and mprYield from a manager do not wait", "[gc][manager]") {
+    Runtime runtime;
+    static std::atomic<int> done, collected;
+    done = 0;
+    collected = -1;
+    mprAllocManaged(8, [](void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            collected = mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+            mprYield(0);
+            mprYield(MPR_YIELD_COMPLETE);
+            mprYield(MPR_YIELD_STICKY);
+            mprResetYield();
+            done++;
+        }
+    }, 0);
+    mprGC(MPR_GC_FORCE);
+    CHECK(until([] { return done == 1; }));
+    CHECK(collected == 0);
+    CHECK(runtime.log.count("deadline") == 0);
+}
+
+TEST_CASE("mprGC from a manager asks for another collection", "[gc][manager]") {
+    Runtime runtime;
+    mprAllocManaged(8, [](void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            mprGC(MPR_GC_FORCE);
+        }
+    }, 0);
+    collect();
+    CHECK(until([] { return stats().collections >= 2; }));
+}
+
+TEST_CASE("a manager may hold and release other blocks while it frees", "[gc][manager]") {
+    Runtime runtime;
+    static std::atomic<void *> held;
+    held = mprAllocMem(10, MPR_ALLOC_HOLD);
+    mprAllocManaged(8, [](void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            mprRelease(held);
+        }
+    }, 0);
+    collect();
+    CHECK(stats().misuses == 0);
+    collect();
+    CHECK_FALSE(mprIsValid(held));
+}
+
+TEST_CASE("a manager may free other live blocks by hand", "[gc][manager]") {
+    Runtime runtime;
+    struct Owner {
+        void *owned;
+    };
+    const int count = 100;
+    std::vector<void *> owned;
+    for (int i = 0; i < count; i++) {
+        auto owner = static_cast<Owner *>(mprAllocManaged(sizeof(Owner), [](void *ptr, int flags) {
+            auto self = static_cast<Owner *>(ptr);
+            if (flags & MPR_MANAGE_FREE) {
+                mprRelease(self->owned);
+                mprFree(self->owned);
+            }
+        }, 0));
+        owner->owned = mprAllocMem(100, MPR_ALLOC_HOLD);
+        owned.push_back(owner->owned);
+    }
+    collect();
+    CHECK(stats().misuses == 0);
+    for (void *block : owned) {
+        REQUIRE_FALSE(mprIsValid(block));
+    }
+}
+
+TEST_CASE("mprDestroy frees every remaining block while all stay readable", "[gc][manager]") {
+    Runtime runtime;
+    resetFamily();
+    Relative *last = nullptr;
+    for (size_t i = 0; i < 1000; i++) {
+        last = makeRelative(last, i % 400);
+    }
+    mprAddRoot(last);
+    collect();
+    CHECK(familyFreed == 0);
+    mprHold(makeRelative(nullptr, 50));
+    makeRelative(nullptr, 60);
+    runtime.end();
+    CHECK(familyFreed == 1002);
+    CHECK(familyBroken == 0);
+    CHECK(textBroken == 0);
+}
+
+TEST_CASE("managers may allocate, collect, yield and release while the runtime ends", "[gc][manager]") {
+    Runtime runtime;
+    static std::atomic<int> frees;
+    static void *held;
+    frees = 0;
+    held = mprAllocMem(10, MPR_ALLOC_HOLD);
+    for (int i = 0; i < 100; i++) {
+        mprHold(mprAllocManaged(8, [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                mprAlloc(100);
+                mprFree(mprAlloc(50));
+                mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+                mprYield(0);
+                if (frees++ == 0) {
+                    mprRelease(held);
+                }
+            }
+        }, 0));
+    }
+    runtime.end();
+    CHECK(frees == 100);
+}
+
+namespace {
+
+/* A parent whose FREE call gives its child back by hand, though the child dies with it. */
+struct Giver {
+    Giver *child;
+    uintptr_t magic;
+};
+
+std::atomic<int> giverFrees, giverBroken;
+
+void manageGiver(void *ptr, int flags) {
+    auto self = static_cast<Giver *>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(self->child);
+    }
+    if (flags & MPR_MANAGE_FREE) {
+        giverFrees++;
+        giverBroken += self->magic != alive;
+        if (self->child) {
+            giverBroken += self->child->magic != alive;
+            mprFree(self->child);
+        }
+    }
+}
+
+Giver *makeGiver(Giver *child) {
+    auto self = mprAllocObj(Giver, manageGiver);
+    *self = {child, alive};
+    return self;
+}
+
+}  // namespace
+
+TEST_CASE("a manager that frees a block that dies in the same collection does no harm", "[gc][manager]") {
+    bool childFirst = GENERATE(true, false);
+    Runtime runtime("region=256k");
+    giverFrees = giverBroken = 0;
+    constexpr int count = 1000;
+    for (int i = 0; i < count; i++) {
+        if (childFirst) {
+            makeGiver(makeGiver(nullptr));
+        } else {
+            Giver *parent = makeGiver(nullptr);
+            parent->child = makeGiver(nullptr);
+        }
+    }
+    collect();
+    CHECK(giverFrees == 2 * count);
+    CHECK(giverBroken == 0);
+    CHECK(mprVerifyHeap() == 0);
+}
+
+TEST_CASE("managers that allocate at the hard limit get NULL and do not deadlock", "[gc][manager]") {
+    Runtime runtime("region=256k,deadline=2000");
+    static std::atomic<int> frees, refused;
+    frees = refused = 0;
+    mprSetMemLimits(0, 4 << 20, 0);
+    for (int i = 0; i < 100; i++) {
+        mprAllocManaged(8, [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                frees++;
+                refused += mprAlloc(100000) == nullptr;
+            }
+        }, 0);
+    }
+    Root root;
+    while (Node *node = makeNode(root.as<Node>(), nullptr, 0)) {
+        root.set(node);
+    }
+    collect();
+    CHECK(frees == 100);
+    CHECK(refused > 0);
+    CHECK(stats().heapPeak <= 4 << 20);
+    CHECK(runtime.log.count("deadline") == 0);
+}

@@ -1,0 +1,185 @@
+/*
+    test/gc/root.cpp - What a collection keeps and what it takes: roots, root references, marked children.
+ */
+#include "test/support/node.hpp"
+#include "test/support/pattern.hpp"
+#include "test/support/runtime.hpp"
+
+#include <cstring>
+#include <vector>
+
+using namespace test;
+
+TEST_CASE("an unmarked block is collected and its manager freed", "[gc][root]") {
+    Runtime runtime;
+    calls.reset();
+    Node *node = makeNode();
+    REQUIRE(mprIsValid(node));
+    collect();
+    CHECK(calls.frees == 1);
+    CHECK_FALSE(mprIsValid(node));
+}
+
+TEST_CASE("an unmarked leaf is collected", "[gc][root]") {
+    Runtime runtime;
+    void *leaf = mprAlloc(100);
+    REQUIRE(mprIsValid(leaf));
+    collect();
+    CHECK_FALSE(mprIsValid(leaf));
+}
+
+TEST_CASE("an unmarked cycle is collected", "[gc][root]") {
+    Runtime runtime;
+    calls.reset();
+    Node *a = makeNode();
+    Node *b = makeNode(a);
+    a->next = b;
+    a->data = a;
+    collect();
+    CHECK(calls.frees == 2);
+}
+
+TEST_CASE("a block that survived collections is collected once it is dropped", "[gc][root]") {
+    Runtime runtime;
+    calls.reset();
+    Root root(makeNode(makeNode()));
+    for (int i = 0; i < 5; i++) {
+        collect();
+    }
+    CHECK(calls.frees == 0);
+    root.as<Node>()->next = nullptr;
+    collect();
+    CHECK(calls.frees == 1);
+    root.set(nullptr);
+    collect();
+    CHECK(calls.frees == 2);
+}
+
+TEST_CASE("a root is kept and its manager marks its children", "[gc][root]") {
+    Runtime runtime;
+    calls.reset();
+    auto leaf = static_cast<char *>(mprAlloc(10));
+    memcpy(leaf, "contents", 9);
+    Node *child = makeNode(nullptr, leaf);
+    Node *root = makeNode(child);
+    mprAddRoot(root);
+    for (int i = 0; i < 3; i++) {
+        collect();
+        CHECK(mprIsValid(root));
+        CHECK(mprIsValid(child));
+        CHECK(mprIsValid(leaf));
+        CHECK(strcmp(leaf, "contents") == 0);
+    }
+    CHECK(calls.marks >= 2);
+    CHECK(calls.frees == 0);
+    mprRemoveRoot(root);
+    collect();
+    CHECK(calls.frees == 2);
+    CHECK_FALSE(mprIsValid(leaf));
+}
+
+TEST_CASE("a leaf may be a root", "[gc][root]") {
+    Runtime runtime;
+    void *leaf = mprAlloc(64);
+    fill(leaf, 64, 1);
+    mprAddRoot(leaf);
+    collect();
+    CHECK(mprIsValid(leaf));
+    CHECK(filled(leaf, 64, 1));
+    mprRemoveRoot(leaf);
+    collect();
+    CHECK_FALSE(mprIsValid(leaf));
+}
+
+TEST_CASE("roots nest", "[gc][root]") {
+    Runtime runtime;
+    Node *node = makeNode();
+    mprAddRoot(node);
+    mprAddRoot(node);
+    mprAddRoot(node);
+    mprRemoveRoot(node);
+    collect();
+    CHECK(mprIsValid(node));
+    mprRemoveRoot(node);
+    collect();
+    CHECK(mprIsValid(node));
+    mprRemoveRoot(node);
+    collect();
+    CHECK_FALSE(mprIsValid(node));
+}
+
+TEST_CASE("a thousand roots may be added and removed in any order", "[gc][root]") {
+    Runtime runtime;
+    constexpr size_t count = 1000;
+    std::vector<Node *> nodes;
+    for (size_t i = 0; i < count; i++) {
+        nodes.push_back(makeNode(nullptr, nullptr, i));
+        mprAddRoot(nodes.back());
+    }
+    for (size_t i = 0; i < count; i += 2) {
+        mprRemoveRoot(nodes[i]);
+    }
+    collect();
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool odd = i % 2;
+        REQUIRE(static_cast<bool>(mprIsValid(nodes[i])) == odd);
+        if (odd) {
+            kept += nodes[i]->value == i;
+        }
+    }
+    CHECK(kept == count / 2);
+    for (size_t i = count - 1; i < count; i -= 2) {
+        mprRemoveRoot(nodes[i]);
+    }
+    collect();
+    CHECK_FALSE(mprIsValid(nodes[1]));
+}
+
+TEST_CASE("a root reference roots what it points to at the time", "[gc][root]") {
+    Runtime runtime;
+    calls.reset();
+    Node *first = makeNode(makeNode());
+    Node *second = makeNode();
+    MprRootRef ref{};
+    mprLinkRootRef(&ref);
+    ref.ptr = first;
+    mprHold(second);
+    collect();
+    CHECK(mprIsValid(first));
+    CHECK(mprIsValid(first->next));
+    ref.ptr = second;
+    mprRelease(second);
+    collect();
+    CHECK_FALSE(mprIsValid(first));
+    CHECK(mprIsValid(second));
+    CHECK(calls.frees == 2);
+    mprUnlinkRootRef(&ref);
+    collect();
+    CHECK_FALSE(mprIsValid(second));
+}
+
+TEST_CASE("the runtime object is kept", "[gc][root]") {
+    Runtime runtime;
+    CHECK(mprIsValid(runtime.mpr));
+    collect();
+    CHECK(mprIsValid(runtime.mpr));
+}
+
+TEST_CASE("a block stored into an old block is kept", "[gc][root]") {
+    Runtime runtime("young=64k");
+    Root root(makeNode());
+    collect();
+    collect();
+    for (uintptr_t i = 0; i < 2000; i++) {
+        root.as<Node>()->next = makeNode(nullptr, mprAlloc(100), i);
+        for (int garbage = 0; garbage < 20; garbage++) {
+            mprAlloc(200);
+        }
+        mprYield(0);
+        REQUIRE(mprIsValid(root.as<Node>()->next));
+        REQUIRE(mprIsValid(root.as<Node>()->next->data));
+        REQUIRE(root.as<Node>()->next->value == i);
+    }
+    CHECK(stats().collections > 2);
+}

@@ -1,0 +1,11 @@
+/*
+    test/main.cpp - The main of every Catch2 test program.
+
+    The same text serves Catch2 2 (where this file also holds Catch2's implementation) and 3.
+ */
+#define CATCH_CONFIG_RUNNER
+#include "test/catch.hpp"
+
+int main(int argc, char* argv[]) {
+    return Catch::Session().run(argc, argv);
+}

@@ -1,0 +1,110 @@
+/*
+    test/support/process.hpp - What the system says of this process, and runs of this test binary as a child.
+
+    A child runs one hidden test case of the same binary, because some rules end the process.
+ */
+#pragma once
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace test {
+
+/* Lines of a file of /proc; each mapping of the process is one in /proc/self/maps. */
+inline int countLines(const char *path) {
+    int lines = 0;
+    if (FILE *file = fopen(path, "r")) {
+        for (int c; (c = fgetc(file)) != EOF;) {
+            lines += c == '\n';
+        }
+        fclose(file);
+    }
+    return lines;
+}
+
+/* Resident bytes by the system's own account. */
+inline size_t residentBytes() {
+    size_t total = 0, resident = 0;
+    if (FILE *file = fopen("/proc/self/statm", "r")) {
+        if (fscanf(file, "%zu %zu", &total, &resident) != 2) {
+            resident = 0;
+        }
+        fclose(file);
+    }
+    return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/* Threads of the process. */
+inline int threadCount() {
+    int threads = 0;
+    if (FILE *file = fopen("/proc/self/status", "r")) {
+        char line[256];
+        while (fgets(line, sizeof(line), file)) {
+            if (sscanf(line, "Threads: %d", &threads) == 1) {
+                break;
+            }
+        }
+        fclose(file);
+    }
+    return threads;
+}
+
+/* Path of this test binary. */
+inline std::string selfPath() {
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    return std::string(path, length > 0 ? static_cast<size_t>(length) : 0);
+}
+
+/* How a child ended, and what it wrote. */
+struct Ended {
+    int status = 0;
+    std::string output;
+
+    bool exited(int code) const { return WIFEXITED(status) && WEXITSTATUS(status) == code; }
+    bool killed(int signal) const { return WIFSIGNALED(status) && WTERMSIG(status) == signal; }
+    bool wrote(const char *part) const { return output.find(part) != std::string::npos; }
+};
+
+/* Run one (hidden) test case of this binary in a child process of its own. */
+inline Ended runChild(const char *testCase) {
+    Ended ended;
+    int fds[2];
+    std::string self = selfPath();
+    if (pipe(fds) != 0) {
+        return ended;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fds[1], 1);
+        dup2(fds[1], 2);
+        close(fds[0]);
+        close(fds[1]);
+        setenv("MPR_TEST_CHILD", "1", 1);
+        execl(self.c_str(), self.c_str(), testCase, static_cast<char *>(nullptr));
+        _exit(127);
+    }
+    close(fds[1]);
+    char text[4096];
+    for (ssize_t got; (got = read(fds[0], text, sizeof(text))) > 0;) {
+        ended.output.append(text, static_cast<size_t>(got));
+    }
+    close(fds[0]);
+    waitpid(pid, &ended.status, 0);
+    return ended;
+}
+
+/* A line that a parent looks for: written at once, whatever state the process is in. */
+inline void mark(const char *text) {
+    ssize_t ignored = write(1, text, strlen(text));
+    ignored = write(1, "\n", 1);
+    static_cast<void>(ignored);
+}
+
+}  // namespace test

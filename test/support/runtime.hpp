@@ -1,0 +1,66 @@
+/*
+    test/support/runtime.hpp - A runtime for one test case: made with options, its messages captured, its heap verified
+    and everything given back at the end. A case that hangs is ended by the watchdog.
+ */
+#pragma once
+
+#include "test/catch.hpp"
+
+#include "mpr.h"
+#include "test/support/log.hpp"
+#include "test/support/watchdog.hpp"
+
+namespace test {
+
+class Runtime {
+public:
+    explicit Runtime(cchar *options = "", int flags = 0, int seconds = 60) : watchdog(seconds) {
+        if (mprConfigure(options) == 0) {
+            mpr = mprCreate(0, nullptr, flags);
+        }
+        INFO("options: " << options << "\n" << Log::text());
+        REQUIRE(mpr);
+    }
+    Runtime(void *buffer, size_t size, int flags = 0) : watchdog(60) {
+        mprConfigure(nullptr);
+        mpr = mprCreateInBuffer(buffer, size, flags);
+        INFO(Log::text());
+        REQUIRE(mpr);
+    }
+    ~Runtime() { end(); }
+    Runtime(const Runtime &) = delete;
+    Runtime &operator=(const Runtime &) = delete;
+
+    /* Verify the heap and end the runtime before the object's own end. */
+    void end() {
+        if (mpr) {
+            mprResetYield();
+            int defects = mprVerifyHeap();
+            bool destroyed = mprDestroy();
+            INFO(Log::text());
+            CHECK(defects == 0);
+            CHECK(destroyed);
+            mpr = nullptr;
+            mprConfigure(nullptr);
+        }
+    }
+
+    Log log;
+    Mpr *mpr = nullptr;
+
+private:
+    Watchdog watchdog;
+};
+
+/* Collect and wait until the memory is free. The caller's unrooted blocks go. */
+inline int collect() {
+    return mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+}
+
+inline MprMemStats stats() {
+    MprMemStats snapshot;
+    mprReadMemStats(&snapshot);
+    return snapshot;
+}
+
+}  // namespace test

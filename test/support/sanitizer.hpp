@@ -1,0 +1,45 @@
+/*
+    test/support/sanitizer.hpp - Which sanitizer this binary was built with, so that heavy loops can be smaller there.
+ */
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define TEST_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TEST_ADDRESS_SANITIZER 1
+#endif
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define TEST_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TEST_THREAD_SANITIZER 1
+#endif
+#endif
+
+namespace test {
+
+#ifdef TEST_ADDRESS_SANITIZER
+inline constexpr bool addressSanitizer = true;
+#else
+inline constexpr bool addressSanitizer = false;
+#endif
+
+#ifdef TEST_THREAD_SANITIZER
+inline constexpr bool threadSanitizer = true;
+#else
+inline constexpr bool threadSanitizer = false;
+#endif
+
+inline constexpr bool sanitized = addressSanitizer || threadSanitizer;
+
+/* The count of a heavy loop: the whole of it, or a tenth under a sanitizer. */
+constexpr size_t heavy(size_t count) {
+    return sanitized ? (count + 9) / 10 : count;
+}
+
+}  // namespace test

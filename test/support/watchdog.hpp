@@ -1,0 +1,48 @@
+/*
+    test/support/watchdog.hpp - Ends the process with a message when a test hangs: a deadlock is a failure, not a wait.
+ */
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "test/support/log.hpp"
+#include "test/support/sanitizer.hpp"
+
+namespace test {
+
+class Watchdog {
+public:
+    explicit Watchdog(int seconds) : limit(sanitized ? 6 * seconds : seconds), guard([this] { watch(); }) {}
+    ~Watchdog() {
+        {
+            std::lock_guard lock(mutex);
+            done = true;
+        }
+        changed.notify_all();
+        guard.join();
+    }
+    Watchdog(const Watchdog &) = delete;
+    Watchdog &operator=(const Watchdog &) = delete;
+
+private:
+    void watch() {
+        std::unique_lock lock(mutex);
+        if (!changed.wait_for(lock, std::chrono::seconds(limit), [this] { return done; })) {
+            fprintf(stderr, "test hangs: no end after %d s. Messages so far:\n%s", limit, Log::text().c_str());
+            abort();
+        }
+    }
+
+    const int limit;
+    bool done = false;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::thread guard;
+};
+
+}  // namespace test
