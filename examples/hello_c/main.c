@@ -21,9 +21,8 @@ typedef struct List {
 static int freed; /* Counted by manageNode on the collector's thread; read after a complete collection */
 
 /* Managers say what a block references, and release what it owns outside the heap. */
-static void manageNode(void *ptr, int flags)
-{
-    Node *node = (Node*) ptr;
+static void manageNode(void *ptr, int flags) {
+    Node *node = (Node *) ptr;
 
     if (flags & MPR_MANAGE_MARK) {
         mprMark(node->next);
@@ -33,16 +32,14 @@ static void manageNode(void *ptr, int flags)
     }
 }
 
-static void manageList(void *ptr, int flags)
-{
+static void manageList(void *ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
-        mprMark(((List*) ptr)->first);
+        mprMark(((List *) ptr)->first);
     }
 }
 
 /* Nothing here yields, so the new blocks need no root until they are in the list. */
-static bool addNode(List *list, int number)
-{
+static bool addNode(List *list, int number) {
     Node *node;
     char name[32];
     int length;
@@ -51,7 +48,7 @@ static bool addNode(List *list, int number)
         return false;
     }
     length = snprintf(name, sizeof(name), "node %d", number);
-    if ((node->name = (char*) mprMemdup(name, (size_t) length + 1)) == 0) {
+    if ((node->name = (char *) mprMemdup(name, (size_t) length + 1)) == 0) {
         return false;
     }
     node->number = number;
@@ -60,8 +57,7 @@ static bool addNode(List *list, int number)
     return true;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     List *list;
     Node *node;
     int i, kept;

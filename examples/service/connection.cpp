@@ -23,6 +23,7 @@ constexpr std::uint64_t idleTime = 15000;    // Between requests
 constexpr std::uint64_t receiveTime = 10000; // For a head; for each piece of a body
 constexpr std::uint64_t writeTime = 10000;   // Without any progress
 constexpr std::uint64_t lingerTime = 2000;
+constexpr std::uint64_t stopTime = 200; // For idle connections when the service stops
 
 std::string_view refusalText(int status) {
     switch (status) {
@@ -368,7 +369,9 @@ void Connection::tick(std::uint64_t now) {
     if (now < deadline_ || state_ == State::closing) {
         return;
     }
-    bump(server_.board().timeouts);
+    if (!server_.stopping()) {
+        bump(server_.board().timeouts);
+    }
     if (state_ == State::open && request_.get() && !pending()) {
         refuse(408);
     } else {
@@ -381,7 +384,7 @@ void Connection::stop() {
         if (choked_ || pending()) {
             drain();
         } else {
-            close();
+            deadlineIn(stopTime); // A request may be under way: it still gets its answer, which is the last then
         }
     }
 }

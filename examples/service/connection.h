@@ -32,7 +32,7 @@ public:
     void open(uv_stream_t* listener);
     /** Look at the deadline. Called every tick. */
     void tick(std::uint64_t now);
-    /** End in order: at once if idle, after the exchange in progress if not. */
+    /** End in order: soon if idle, after the exchange in progress if not. */
     void stop();
     void close();
 

@@ -160,6 +160,10 @@ public:
         if (!board_.ended) {
             redline();
         }
+        if (board_.ended) {
+            std::printf("The service was stopped before the demo was over.\n");
+            return 1;
+        }
         return verdict();
     }
 
@@ -228,43 +232,40 @@ void Demo::printErrors(const Crowd& crowd) {
 void Demo::printTraffic(const Crowd& crowd, double time) {
     MprMemStats stats = memory();
     Latency latency = crowd.latency();
-    auto count = [](const char* name, std::uint64_t value, const char* unit) {
-        std::printf("  %-22s %15s %s\n", name, grouped(value).view().data(), unit);
+    auto count = [](const char* name, std::uint64_t value) {
+        std::printf("  %-24s %13s\n", name, grouped(value).view().data());
     };
     auto size = [](const char* name, std::uint64_t value) {
-        std::printf("  %-22s %15.1f MiB\n", name, mebibytes(value));
+        std::printf("  %-24s %13.1f MiB\n", name, mebibytes(value));
     };
-    auto times = [](const char* name, const MprTimes& t) {
-        std::printf("  %-22s %10.3f %10.3f %10s %10.3f\n", name, milliseconds(t.p50), milliseconds(t.p99), "",
-                    milliseconds(t.max));
+    auto row = [](const char* name, std::uint64_t times, std::uint64_t p50, std::uint64_t p99, std::uint64_t p999,
+                  std::uint64_t max) {
+        std::printf("  %-24s %13s %9.3f %9.3f %9.3f %9.3f\n", name, grouped(times).view().data(), milliseconds(p50),
+                    milliseconds(p99), milliseconds(p999), milliseconds(max));
     };
+    auto times = [&row](const char* name, const MprTimes& t) { row(name, t.count, t.p50, t.p99, t.p999, t.max); };
     std::printf("\n");
-    count("requests", crowd.requests(), "");
-    count("  each second", static_cast<std::uint64_t>(static_cast<double>(crowd.requests()) / time), "");
-    count("  wrong answers", crowd.errors(), "");
-    count("  503 for want of memory", crowd.refused(), "");
-    count("blocks allocated", stats.blocksAllocated, "");
+    count("requests", crowd.requests());
+    count("  each second", static_cast<std::uint64_t>(static_cast<double>(crowd.requests()) / time));
+    count("  wrong answers", crowd.errors());
+    count("  503 for want of memory", crowd.refused());
+    count("blocks allocated", stats.blocksAllocated);
     size("bytes allocated", stats.bytesAllocated);
-    count("blocks freed", stats.blocksFreed, "");
-    FixedText<64> kinds;
-    kinds.format("(%llu minor, %llu major)", static_cast<unsigned long long>(stats.collectionsMinor),
-                 static_cast<unsigned long long>(stats.collectionsMajor));
-    kinds.add({"", 1});
-    count("collections", stats.collections, kinds.view().data());
+    count("blocks freed", stats.blocksFreed);
+    count("collections", stats.collections);
+    count("  of the young only", stats.collectionsMinor);
     size("heap", stats.heap);
     size("  at most", stats.heapPeak);
     size("  redline", stats.warnHeap);
     size("  hard limit", stats.maxHeap);
     size("resident memory", mprGetMem());
-    std::printf("\n  %-22s %10s %10s %10s %10s\n", "milliseconds", "p50", "p99", "p99.9", "max");
-    std::printf("  %-22s %10.3f %10.3f %10.3f %10.3f\n", "latency at the client", milliseconds(latency.quantile(0.5)),
-                milliseconds(latency.quantile(0.99)), milliseconds(latency.quantile(0.999)),
-                milliseconds(latency.max()));
+    std::printf("\n  %-24s %13s %9s %9s %9s %9s\n", "milliseconds", "times", "p50", "p99", "p99.9", "max");
+    row("latency at the client", latency.count(), latency.quantile(0.5), latency.quantile(0.99),
+        latency.quantile(0.999), latency.max());
     times("pause", stats.pause);
     times("time to rendezvous", stats.rendezvous);
-    std::printf("  %-22s %10.3f in all, %s times, at most %.3f\n\n", "waits for the sweep",
-                milliseconds(stats.stall.total), grouped(stats.stall.count).view().data(),
-                milliseconds(stats.stall.max));
+    times("stall, sweep behind", stats.stall);
+    std::printf("\n");
     printErrors(crowd);
     std::fflush(stdout);
 }
@@ -323,20 +324,20 @@ void Demo::redline() {
     }
 
     auto size = [](const char* name, std::uint64_t value) {
-        std::printf("  %-22s %15.1f MiB\n", name, mebibytes(value));
+        std::printf("  %-24s %13.1f MiB\n", name, mebibytes(value));
     };
     size("heap before", heapBefore);
     size("  at the crossing", crossed ? board_.crossedAt.load() : 0);
     size("  after shedding", lowest == UINT64_MAX ? 0 : lowest);
     size("  at most", highest);
     size("  in the end", heapAfter);
-    std::printf("  %-22s %15s pages, %.1f MiB, at %s crossings and %s times at the hard limit\n", "shed",
+    std::printf("  %-24s %13s pages, %.1f MiB, at %s crossings and %s times at the hard limit\n", "shed",
                 grouped(shedPages).view().data(), mebibytes(shedBytes), grouped(crossings).view().data(),
                 grouped(board_.limitHits).view().data());
-    std::printf("  %-22s %15s requests: %s orderly 503, %s wrong answers\n", "served meanwhile",
+    std::printf("  %-24s %13s requests: %s orderly 503, %s wrong answers\n", "served meanwhile",
                 grouped(crowd.requests()).view().data(), grouped(crowd.refused()).view().data(),
                 grouped(crowd.errors()).view().data());
-    std::printf("  %-22s %15s requests: %s orderly 503, %s wrong answers\n", "served afterwards",
+    std::printf("  %-24s %13s requests: %s orderly 503, %s wrong answers\n", "served afterwards",
                 grouped(after.requests()).view().data(), grouped(after.refused()).view().data(),
                 grouped(after.errors()).view().data());
     printErrors(crowd);
@@ -355,7 +356,6 @@ void Demo::redline() {
 }
 
 int Demo::verdict() {
-    check(!board_.ended, "the service ended before the demo");
     check(memory().misuses == 0, "the runtime was used wrongly: see its messages");
     if (failures_ == 0) {
         std::printf("Crossed the redline, shed pages, served on.\n");

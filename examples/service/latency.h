@@ -40,6 +40,7 @@ public:
         return max_;
     }
 
+    std::uint64_t count() const { return count_; }
     std::uint64_t max() const { return max_; }
 
 private:

@@ -199,13 +199,13 @@ void Collector::nameLate(std::uint64_t waited) {
 void Collector::markAll() {
     marker_.begin();
     roots_.forEach([this](const void* block) {
-        marker_.mark(block);
+        marker_.markRoot(block);
         marker_.drain();
     });
     {
         os::Locked locked(threadsLock_);
         for (Mutator* m = mutators_; m; m = m->next) {
-            marker_.mark(m->thread);
+            marker_.markRoot(m->thread);
         }
     }
     marker_.drain();

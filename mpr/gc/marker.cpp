@@ -4,6 +4,7 @@
 #include "mpr/gc/marker.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "mpr/collect.h"
 #include "mpr/os/log.hpp"
@@ -27,79 +28,121 @@ void store(Byte* map, Byte value) { std::atomic_ref<Byte>(*map).store(value, std
 Marker* Marker::active() { return activeMarker; }
 
 void Marker::open(void* stack, std::size_t bytes) {
-    stack_ = static_cast<Entry*>(stack);
-    capacity_ = bytes / sizeof(Entry);
+    stack_ = top_ = static_cast<Entry*>(stack);
+    limit_ = stack_ + bytes / sizeof(Entry);
 }
 
 void Marker::begin() {
     colours_ = heap_.colours();
+    for (unsigned h = head::inUse; h < 256; ++h) {
+        const auto b = static_cast<Byte>(h);
+        reached_[h] = colours_.live(b) ? Byte{0} : static_cast<Byte>((b & ~head::colourMask) | colours_.oldMarked());
+    }
     reports_ = 0;
     activeMarker = this;
 }
 
 void Marker::end() { activeMarker = nullptr; }
 
-void Marker::mark(const void* pointer, bool loose) {
-    if (!pointer) {
-        return;
+// The hot path of a collection: some forty instructions a reference. What usually fails leads to report(), which looks again.
+[[gnu::always_inline]] inline void Marker::mark(const void* pointer, bool loose) {
+    Region* region = heap_.table().candidate(pointer);
+    if (!region) [[unlikely]] {
+        return loose ? void() : report(pointer);
     }
-    Region* region = heap_.find(pointer);
-    if (!region || !region->isBlock(pointer)) [[unlikely]] {
-        if (!loose) {
-            report(pointer);
-        }
-        return;
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(pointer) - reinterpret_cast<std::uintptr_t>(region);
+    // Rotated, so that what is not aligned is out of range, too.
+    const std::size_t g = std::rotr(offset, heap::granuleShift);
+    if (g >= region->endGranule) [[unlikely]] {
+        return loose ? void() : report(pointer);
     }
-    Byte* map = region->map().at(region->granuleOf(pointer));
+    Byte* map = region->map().at(g);
     const Byte h = load(map);
-    if (colours_.live(h)) {
-        return; // reached already
+    const Byte reached = reached_[h];
+    if (reached == 0) {
+        return (h & head::inUse) || loose ? void() : report(pointer);
     }
-    const Byte reached = static_cast<Byte>((h & ~head::colourMask) | colours_.oldMarked());
     if ((h & head::kindMask) == static_cast<Byte>(heap::Kind::leaf)) {
         store(map, reached);
-        return;
+    } else {
+        push(region, map, reached, pointer);
     }
-    push(region, map, reached, const_cast<void*>(pointer));
 }
 
-inline void Marker::push(Region* region, Byte* map, Byte reached, void* block) {
-    if (top_ == capacity_) [[unlikely]] {
-        store(map, static_cast<Byte>((reached & ~head::colourMask) | colours_.newborn()));
-        const auto g = static_cast<std::uint32_t>(region->granuleOf(block));
-        region->greyFrom = std::min(region->greyFrom, g);
-        region->greyTo = std::max(region->greyTo, g + 1);
-        grey_ = true;
-        ++overflows_;
+inline void Marker::push(Region* region, Byte* map, Byte reached, const void* block) {
+    Entry* top = top_;
+    if (top == limit_) [[unlikely]] {
+        overflow(region, map, block);
         return;
     }
     store(map, reached);
-    const std::size_t n = region->blockSize(region->granuleOf(block));
-    auto* last = reinterpret_cast<MprManager*>(static_cast<Byte*>(block) + (n << heap::granuleShift)) - 1;
-    stack_[top_++] = {block, last};
+    *top = Entry(block, GranuleMap::shortSizeBehind(map));
+    top_ = top + 1;
 }
 
-inline void Marker::trace(const Entry& entry) {
+void Marker::overflow(Region* region, Byte* map, const void* block) {
+    store(map, static_cast<Byte>((load(map) & ~head::colourMask) | colours_.newborn()));
+    const auto g = static_cast<std::uint32_t>(region->granuleOf(block));
+    region->greyFrom = std::min(region->greyFrom, g);
+    region->greyTo = std::max(region->greyTo, g + 1);
+    grey_ = true;
+    ++overflows_;
+}
+
+void Marker::markRoot(const void* block, bool loose) {
+    if (block) {
+        mark(block, loose);
+    }
+}
+
+/** A block's last word. */
+inline MprManager* Marker::managerOf(Entry entry) const {
+    std::size_t n = entry.granules();
+    if (n == 0) {
+        Region* region = heap_.find(entry.block());
+        n = region->blockSize(region->granuleOf(entry.block()));
+    }
+    return reinterpret_cast<MprManager*>(entry.block() + (n << heap::granuleShift)) - 1;
+}
+
+inline void Marker::trace(Entry entry) {
     traced_ = entry;
-    if (const MprManager manager = *entry.manager) {
-        manager(entry.block, MPR_MANAGE_MARK);
+    if (const MprManager manager = *managerOf(entry)) {
+        manager(entry.block(), MPR_MANAGE_MARK);
     }
 }
 
 void Marker::drainStack() {
+    std::size_t turn = 0;
+    std::size_t waiting = 0; // entries in the ring
     for (;;) {
-        while (queued_ < ahead && top_ > 0) {
-            const Entry entry = stack_[--top_];
-            __builtin_prefetch(entry.block);
-            __builtin_prefetch(entry.manager);
-            queue_[(first_ + queued_++) & (ahead - 1)] = entry;
-        }
-        if (queued_ == 0) {
+        Entry entry;
+        if (top_ != stack_) {
+            const Entry next = *--top_;
+            if (waiting == 0 && top_ == stack_) {
+                trace(next); // a list: nothing else to do while it is fetched
+                continue;
+            }
+            __builtin_prefetch(next.block());
+            __builtin_prefetch(next.block() + (next.granules() << heap::granuleShift) - sizeof(MprManager));
+            entry = ring_[turn];
+            ring_[turn] = next;
+            turn = (turn + 1) % ahead;
+            if (!entry) {
+                ++waiting;
+                continue;
+            }
+        } else if (waiting > 0) {
+            entry = ring_[turn];
+            ring_[turn] = Entry();
+            turn = (turn + 1) % ahead;
+            if (!entry) {
+                continue;
+            }
+            --waiting;
+        } else {
             return;
         }
-        const Entry entry = queue_[first_];
-        first_ = (first_ + 1) & (ahead - 1);
-        --queued_;
         trace(entry);
     }
 }
@@ -148,17 +191,19 @@ void Marker::report(const void* pointer) {
     }
     os::Message message;
     message << "mprMark(" << pointer << ") is not the start of a block; ignored";
-    if (traced_.block) {
-        message << "; by the manager of block " << traced_.block << ", ";
-        message.code(reinterpret_cast<const void*>(*traced_.manager));
+    if (traced_) {
+        message << "; by the manager of block " << static_cast<const void*>(traced_.block()) << ", ";
+        message.code(reinterpret_cast<const void*>(*managerOf(traced_)));
     }
     os::log(os::Level::error, message);
 }
 
 } // namespace mpr::gc
 
-extern "C" void mprMark(cvoid* ptr) {
-    if (mpr::gc::Marker* marker = mpr::gc::Marker::active()) {
-        marker->mark(ptr);
+void mprMark(cvoid* ptr) {
+    if (ptr) {
+        if (mpr::gc::Marker* marker = mpr::gc::activeMarker) {
+            marker->mark(ptr, false);
+        }
     }
 }

@@ -9,7 +9,7 @@
     region remembers between which granules such blocks lie. When the stack has run empty those stretches of the map are
     searched for grey blocks. A block is traced once, whatever happens.
 
-    Between the stack and the managers stands a short queue: a block is fetched into the cache when it enters the queue and
+    Between the stack and the managers stands a short ring: a block is fetched into the cache when it enters the ring and
     used when it leaves (C.-Y. Cher, A. L. Hosking, T. N. Vijaykumar, "Software Prefetching for Mark-Sweep Garbage
     Collection", ASPLOS 2004).
  */
@@ -32,8 +32,10 @@ public:
 
     /** All threads are stopped and the colours flipped. Between begin and end, mprMark on this thread comes here. */
     void begin();
-    /** Reach a block. nullptr is fine; what is not a block is named in the log, or ignored when `loose`. */
-    void mark(const void* block, bool loose = false);
+    /** Reach a block, not nullptr; what is not a block is named in the log, or ignored when `loose`. */
+    void mark(const void* block, bool loose);
+    /** The same for other files; nullptr is fine. */
+    void markRoot(const void* block, bool loose = false);
     /** Trace until nothing is left. */
     void drain();
     void end();
@@ -45,25 +47,41 @@ public:
     static Marker* active();
 
 private:
-    struct Entry {
-        void* block;
-        MprManager* manager; // the block's last word
-    };
-    static constexpr std::size_t ahead = 16; // entries in the queue: a power of two
+    /**
+        A block on the stack: its address, and in the bits that alignment leaves its size in granules, or 0 when that
+        does not fit. One word: copied as two, it would be stored in halves and loaded whole, which stalls.
+     */
+    class Entry {
+    public:
+        Entry() = default;
+        Entry(const void* block, std::size_t granules)
+            : bits_(reinterpret_cast<std::uintptr_t>(block) | granules) {}
+        explicit operator bool() const { return bits_ != 0; }
+        heap::Byte* block() const { return reinterpret_cast<heap::Byte*>(bits_ & ~(heap::granuleSize - 1)); }
+        /** 0: look into the map. */
+        std::size_t granules() const { return bits_ & (heap::granuleSize - 1); }
 
-    void push(heap::Region* region, heap::Byte* map, heap::Byte head, void* block);
-    void trace(const Entry& entry);
+    private:
+        std::uintptr_t bits_ = 0;
+    };
+    static constexpr std::size_t ahead = 16; // entries in the ring: a power of two
+
+    void push(heap::Region* region, heap::Byte* map, heap::Byte reached, const void* block);
+    void trace(Entry entry);
+    MprManager* managerOf(Entry entry) const;
+    [[gnu::cold]] void overflow(heap::Region* region, heap::Byte* map, const void* block);
     void drainStack();
     void recoverGrey(heap::Region* region);
     [[gnu::cold]] void report(const void* pointer);
 
     heap::Heap& heap_;
     heap::Colours colours_;
+    /** By head: the head that says "reached"; 0 when it says so already, or is no head. */
+    heap::Byte reached_[256] = {};
     Entry* stack_ = nullptr;
-    std::size_t capacity_ = 0;
-    std::size_t top_ = 0;
-    Entry queue_[ahead];
-    std::size_t first_ = 0, queued_ = 0;
+    Entry* top_ = nullptr;  // one past the last entry
+    Entry* limit_ = nullptr;
+    Entry ring_[ahead] = {};
     Entry traced_{}; // whose manager runs
     bool grey_ = false;
     std::uint64_t overflows_ = 0;

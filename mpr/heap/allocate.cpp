@@ -135,6 +135,7 @@ void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage&
         }
         if (region) {
             block = region->address(region->firstGranule);
+            region->map().setSizeElsewhere(region->firstGranule);
             region->map().set(region->firstGranule, h);
             if (swar::wantFree(h)) {
                 region->noteWantsFree(0);

@@ -77,6 +77,7 @@ public:
 
     // ---- Looking ----
     Region* find(const void* address) const { return table_.find(address); }
+    const RegionTable& table() const { return table_; }
     /** The region if address is the start of a block in use, else nullptr. Not for hot paths: takes the lock. */
     Region* findBlock(const void* address);
 

@@ -10,7 +10,7 @@
         7F          a hole of one granule
         00..7B      elsewhere: a size (below), or nothing
 
-    Sizes, in granules. The byte after a head (or 7D) holds the size when it is 2..7B. It is 01 when the size is larger:
+    Sizes, in granules (a large region's block has its size in the region's header). The byte after a head (or 7D) holds the size when it is 2..7B. It is 01 when the size is larger:
     then four bytes follow with six bits each, least first. Anything else (another head, a mark of 7C up, 00) belongs to
     the neighbour, and the block has one granule. A hole keeps the same behind its first byte and, mirrored, before its
     last, so that either neighbour finds its other end in constant time; only the queue links lie in the hole itself.
@@ -148,6 +148,20 @@ public:
         }
         return size == large ? digits(first + 2) : 1;
     }
+
+    /**
+        The same when it is less than granuleSize, else 0: for the mark stack, whose entries have only the bits for it that
+        alignment leaves. May be asked of a large region's block, too, whose size is not in the map: 0.
+     */
+    static std::size_t shortSizeBehind(Byte* first) {
+        const Byte size = load(first + 1);
+        if (size - std::size_t{2} < granuleSize - 2) [[likely]] {
+            return size;
+        }
+        return size == large || size - granuleSize <= greatestSmall - granuleSize ? 0 : 1;
+    }
+    /** Mark the block that begins at g as one whose size the region's header holds. */
+    void setSizeElsewhere(std::size_t g) const { set(g + 1, large); }
 
     /** Write the size of a block of n granules whose bytes are all zero. The head is the caller's. */
     void setBlockSize(std::size_t g, std::size_t n) const { setSizeBehind(bytes_ + g, n); }

@@ -1,9 +1,9 @@
 /*
     region_table.hpp - From any address to the region that holds it, or to nothing, in two loads.
 
-    The address space is cut in slots of the region size; a slot belongs to one region at most. Roots cover 16 GiB each
-    (32-bit: 2 GiB); a leaf, reserved when first needed and never given back before the heap closes, has an entry a slot.
-    A heap over a buffer has one region and no table.
+    The address space is cut in slots of the least region size; a slot belongs to one region at most. Roots cover 16 GiB
+    each (32-bit: 2 GiB); a leaf, reserved when first needed and never given back before the heap closes, has an entry a
+    slot, of which only the pages in use are ever backed. A heap over a buffer has one region and no table.
 
     Any thread may look up at any time. Changes are made under the heap's lock.
  */
@@ -19,9 +19,6 @@ namespace mpr::heap {
 
 class RegionTable {
 public:
-    /** @param shift log2 of the region size. */
-    void open(unsigned shift) { shift_ = shift; }
-
     void close() {
         for (auto& root : roots_) {
             if (Leaf* leaf = root.exchange(nullptr, std::memory_order_relaxed)) {
@@ -37,7 +34,7 @@ public:
     /** @return false when there is no memory for the table, or the address is beyond it. */
     bool add(Region* region) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
-        for (std::uintptr_t at = begin; at - begin < region->span; at += std::uintptr_t{1} << shift_) {
+        for (std::uintptr_t at = begin; at - begin < region->span; at += slotSize) {
             Leaf* leaf = leafFor(at);
             if (!leaf) {
                 remove(region);
@@ -50,7 +47,7 @@ public:
 
     void remove(Region* region) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
-        for (std::uintptr_t at = begin; at - begin < region->span; at += std::uintptr_t{1} << shift_) {
+        for (std::uintptr_t at = begin; at - begin < region->span; at += slotSize) {
             if ((at >> rootShift) < rootCount) {
                 if (Leaf* leaf = roots_[at >> rootShift].load(std::memory_order_relaxed)) {
                     leaf[slotOf(at)].store(nullptr, std::memory_order_release);
@@ -59,19 +56,16 @@ public:
         }
     }
 
-    Region* find(const void* address) const {
+    /** The region whose slot the address is in, which need not reach as far as the address. */
+    Region* candidate(const void* address) const {
         const auto at = reinterpret_cast<std::uintptr_t>(address);
-        Region* region = only_;
-        if (!region) {
-            if ((at >> rootShift) >= rootCount) {
-                return nullptr;
-            }
-            const Leaf* leaf = roots_[at >> rootShift].load(std::memory_order_acquire);
-            if (!leaf) {
-                return nullptr;
-            }
-            region = leaf[slotOf(at)].load(std::memory_order_acquire);
-        }
+        // Addresses beyond the table fold onto others here; they lie in no region that is found for them.
+        const Leaf* leaf = roots_[(at >> rootShift) % rootCount].load(std::memory_order_acquire);
+        return leaf ? leaf[slotOf(at)].load(std::memory_order_acquire) : only_;
+    }
+
+    Region* find(const void* address) const {
+        Region* region = candidate(address);
         return region && region->contains(address) ? region : nullptr;
     }
 
@@ -79,14 +73,12 @@ private:
     using Leaf = std::atomic<Region*>;
 
     static constexpr unsigned rootShift = sizeof(void*) == 8 ? 34 : 31;
+    static constexpr std::uintptr_t slotSize = std::uintptr_t{1} << leastRegionShift;
+    static constexpr std::size_t slots = (std::size_t{1} << rootShift) / slotSize;
     static constexpr std::size_t rootCount = sizeof(void*) == 8 ? std::size_t{1} << 14 : 2;
 
-    std::size_t slotOf(std::uintptr_t at) const {
-        return (at >> shift_) & ((std::uintptr_t{1} << (rootShift - shift_)) - 1);
-    }
-    std::size_t leafBytes() const {
-        return roundUp(sizeof(Leaf) << (rootShift - shift_), os::pageSize());
-    }
+    static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
+    static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
 
     Leaf* leafFor(std::uintptr_t at) {
         if ((at >> rootShift) >= rootCount) {
@@ -102,7 +94,6 @@ private:
         return leaf;
     }
 
-    unsigned shift_ = defaultRegionShift;
     Region* only_ = nullptr;
     std::atomic<Leaf*> roots_[rootCount] = {};
 };

@@ -30,7 +30,6 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         link(region, region->firstGranule, greatestInRegion_);
         return true;
     }
-    table_.open(regionShift_);
     greatestInRegion_ = std::size_t{1} << (regionShift_ - granuleShift - 1);
     contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
     do {

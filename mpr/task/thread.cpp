@@ -32,7 +32,7 @@ void manageThread(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         // The data may be unmanaged memory, which is nobody's mistake.
         if (Marker* marker = Marker::active()) {
-            marker->mark(static_cast<MprThread*>(ptr)->data, true);
+            marker->markRoot(static_cast<MprThread*>(ptr)->data, true);
         }
     }
 }

@@ -232,12 +232,12 @@ static void litter() {
 
 /**
     mark: all threads stopped, as the runtime says, over 50 forced collections. gc: the caller's time in a forced
-    collection. yield: the longest yield of a thread that runs on while somebody else's collection happens.
-    All microseconds; _med and _max.
+    collection; cpu: that of the whole process meanwhile, which other programs on the machine disturb least. yield: the
+    longest yield of a thread that runs on while somebody else's collection happens. All microseconds; _med and _max.
  */
 static void pause(const char *workload, Shape shape) {
     const int rounds = 50;
-    Values marks, calls, yields;
+    Values marks, calls, cpus, yields;
     Alloc::begin(nullptr);
     void **root = buildNodes(shape, NODES);
     for (int i = 0; i < 3; i++) {
@@ -248,9 +248,10 @@ static void pause(const char *workload, Shape shape) {
 #ifdef MPR_H
         MprMemStats before, after;
         mprReadMemStats(&before);
-        uint64_t start = wallNanos();
+        uint64_t cpu = cpuNanos(), start = wallNanos();
         mprGC(MPR_GC_FORCE);
         uint64_t end = wallNanos();
+        cpu = cpuNanos() - cpu;
         do {
             mprYield(MPR_YIELD_COMPLETE);
             mprReadMemStats(&after);
@@ -261,10 +262,12 @@ static void pause(const char *workload, Shape shape) {
         marks.add((double) (after.mark.total - before.mark.total) / (double) (after.mark.count - before.mark.count) /
                   1e3);
 #else
-        uint64_t start = wallNanos();
+        uint64_t cpu = cpuNanos(), start = wallNanos();
         Alloc::collect();
         uint64_t end = wallNanos();
+        cpu = cpuNanos() - cpu;
 #endif
+        cpus.add((double) cpu / 1e3);
         calls.add((double) (end - start) / 1e3);
     }
 #ifdef MPR_H
@@ -285,6 +288,7 @@ static void pause(const char *workload, Shape shape) {
     print(workload, "yield_med", yields.median());
     print(workload, "yield_max", yields.max());
 #endif
+    print(workload, "cpu_med", cpus.median());
     print(workload, "gc_med", calls.median());
     print(workload, "gc_max", calls.max());
     hide(root);

@@ -185,9 +185,25 @@ TEST_CASE("cpp array: a constructor that throws undoes the elements before it, l
     }
 }
 
+struct Untraced : Counted {
+    Untraced() { test::soil(); }
+};
+
 TEST_CASE("cpp array: constructors of elements may yield") {
     Session session;
     test::soil();
+    for (size_t count = 0; count < 4; count++) {
+        Counted::reset();
+        {
+            mpr::Root<Untraced> untraced = mpr::makeArray<Untraced>(count).data();
+            CHECK(untraced);
+            CHECK(Counted::destroyed == 0);
+        }
+        mpr::collect();
+        CHECK(Counted::made == static_cast<int>(count));
+        CHECK(Counted::alive() == 0);
+        CHECK(Counted::wrong == 0);
+    }
     Fuse::light(10, true);
     {
         mpr::Root<Fuse> none = mpr::makeArray<Fuse>(0).data();

@@ -30,8 +30,8 @@ using Vector = std::vector<T, mpr::HeldAllocator<T>>;
 
 static_assert(std::is_empty_v<mpr::HeldAllocator<int>>);
 static_assert(std::allocator_traits<mpr::HeldAllocator<int>>::is_always_equal::value);
-static_assert(std::is_same_v<std::allocator_traits<mpr::HeldAllocator<int>>::rebind_alloc<Node>,
-                             mpr::HeldAllocator<Node>>);
+static_assert(
+    std::is_same_v<std::allocator_traits<mpr::HeldAllocator<int>>::rebind_alloc<Node>, mpr::HeldAllocator<Node>>);
 static_assert(std::is_nothrow_move_assignable_v<Vector<int>>);
 static_assert(sizeof(Vector<int>) == sizeof(std::vector<int>));
 
@@ -71,7 +71,8 @@ TEST_CASE("cpp held memory: pmr containers survive collections") {
         int wrong = 0;
         for (int i = 0; i < 1000; i++) {
             wrong += numbers[static_cast<size_t>(i)] != i;
-            wrong += map.at(std::pmr::string("key number ") + std::to_string(i).c_str()) != std::pmr::vector<int>{i, i, i};
+            wrong +=
+                map.at(std::pmr::string("key number ") + std::to_string(i).c_str()) != std::pmr::vector<int>{i, i, i};
         }
         CHECK(wrong == 0);
         CHECK(map.begin()->second.get_allocator().resource() == mpr::heldResource());

@@ -188,11 +188,23 @@ struct Spans {
 TEST_CASE("cpp marker: spans of managed and of other memory") {
     Session session;
     static Member table[2];
+    {
+        mpr::Root<Spans> root = mpr::make<Spans>();
+        root->members[1] = made(1);
+        mpr::collect();
+        test::soil();
+        CHECK(mprIsValid(root->members.data()));
+        CHECK(root->members[1]->value == 1);
+        CHECK(root->members[0] == nullptr);
+        CHECK(Counted::destroyed == 0);
+    }
+    mpr::collect();
+    CHECK(Counted::destroyed == 3);
     CHECK(lostAfter<Spans>([](Spans& object) {
               object.members[3] = made(1);
               table[1] = made(2);
               object.outside = table;
-          }) == 1);
+          }) == 3 + 1);
     table[1] = nullptr;
 }
 

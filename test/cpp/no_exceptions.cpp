@@ -56,9 +56,7 @@ inline int exercise() {
         wrong += mpr::makeArray<Item>(3).size() != 3;
         wrong += mpr::makeArray<Item>(static_cast<std::size_t>(-1)).data() != nullptr;
         mpr::yield();
-        {
-            mpr::BlockingRegion blocking;
-        }
+        { mpr::BlockingRegion blocking; }
         mpr::collect();
         wrong += mpr::needYield();
         wrong += Item::destroyed != 3;

@@ -88,15 +88,25 @@ public:
     mpr::Runtime runtime;
 };
 
-/* Leave no zeros for later objects to find: fill free memory with a pattern. */
+/* Leave no zeros for later objects to find, and nothing of lost ones: free memory is filled with a pattern. Yields. */
 inline void soil() {
-    for (int i = 0; i < 2000; i++) {
-        const size_t size = 16 + static_cast<size_t>(i % 16) * 16;
-        if (void* block = mprAlloc(size)) {
-            std::memset(block, 0xA5, size);
-        }
+    constexpr size_t sizes = 32, each = 64;
+    const auto fill = [](size_t size) {
+        void* block = mprAlloc(size);
+        return block ? std::memset(block, 0xA5, size) : nullptr;
+    };
+    for (size_t i = 0; i < sizes * each; i++) {
+        fill(8 + i % sizes * 16);
     }
     mpr::collect();
+    // What is freed by hand is the first to be used again.
+    void* blocks[4 * sizes];
+    for (size_t i = 0; i < 4 * sizes; i++) {
+        blocks[i] = fill(8 + i % sizes * 16);
+    }
+    for (void* block : blocks) {
+        mprFree(block);
+    }
 }
 
 /* Wait, without yielding, until a condition holds. @return Whether it came true in time. */

@@ -214,6 +214,26 @@ TEST_CASE("a block of a region that went back to the system is refused", "[gc][f
     checkRefused(small[1999]);
 }
 
+TEST_CASE("a double free of a large block is refused while its region goes back to the system", "[gc][free]") {
+    Runtime runtime("region=256k");
+    mprSetMemLimits(0, 0, 0);
+    Random random(9);
+    long accepted = 0, valid = 0;
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (std::chrono::steady_clock::now() < end) {
+        void *block = mprAlloc(140000 + random.below(200000));
+        REQUIRE(mprFree(block) == 0);
+        for (size_t spins = random.below(3000); spins > 0; spins--) {
+            mprNop(block);
+        }
+        accepted += mprFree(block) == 0;
+        valid += mprIsValid(block) || mprGetBlockSize(block) != 0;
+    }
+    CHECK(accepted == 0);
+    CHECK(valid == 0);
+    CHECK(stats().purged > 0);
+}
+
 TEST_CASE("blocks of other threads may be freed", "[gc][free]") {
     Runtime runtime;
     std::vector<void *> blocks;

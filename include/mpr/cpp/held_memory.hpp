@@ -55,21 +55,22 @@ template <bool Throws>
 #endif
 }
 
-/** A block with the alignment asked for. Above a granule's, the word before it says what palloc returned. */
+/**
+    A block with the alignment asked for. Above a granule's, it begins at the next multiple within a larger block, at
+    least a granule on; the word before it says what palloc returned.
+ */
 inline void* allocateHeld(std::size_t size, std::size_t alignment) noexcept {
     if (alignment <= 2 * sizeof(void*)) {
         return palloc(size);
     }
-    const std::size_t extra = alignment + sizeof(void*) - 1;
-    if (size > static_cast<std::size_t>(PTRDIFF_MAX) - extra) {
+    if (size > static_cast<std::size_t>(PTRDIFF_MAX) - alignment) {
         return nullptr;
     }
-    void* const block = palloc(size + extra);
+    void* const block = palloc(size + alignment);
     if (!block) {
         return nullptr;
     }
-    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(block) + sizeof(void*);
-    const std::size_t skipped = sizeof(void*) + ((alignment - first % alignment) % alignment);
+    const std::size_t skipped = alignment - reinterpret_cast<std::uintptr_t>(block) % alignment;
     std::byte* const aligned = static_cast<std::byte*>(block) + skipped;
     reinterpret_cast<void**>(aligned)[-1] = block;
     return aligned;
@@ -101,7 +102,7 @@ class HeldResource final : public std::pmr::memory_resource {
     A container must be gone, or empty of memory, before the runtime ends, unless a managed object owns it.
 
     Threads: any, attached or not; containers need their own synchronisation. Yields: never. Cost: constant time; an
-    alignment above that of blocks costs as many bytes and a word.
+    alignment above that of blocks costs as many bytes again.
  */
 template <bool Throws = detail::withExceptions>
 [[nodiscard]] std::pmr::memory_resource* heldResource() noexcept {

@@ -22,7 +22,9 @@ class Marker;
 namespace detail {
 
 template <class T>
-concept HasTrace = requires(T& object, Marker& marker) { object.trace(marker); };
+concept HasTrace = requires(T& object, Marker& marker) {
+    object.trace(marker);
+};
 
 /* A class derived from T and TraceName has an ambiguous `trace` if T has one, accessible or not. */
 struct TraceName {
@@ -35,7 +37,12 @@ struct WithTraceName : T, TraceName {};
 template <class T>
 constexpr bool hidesTrace() {
     if constexpr (std::is_class_v<T> && !std::is_final_v<T> && !HasTrace<T>) {
-        return !requires { &WithTraceName<T>::trace; } && !requires { &T::trace; };
+        return !requires {
+            &WithTraceName<T>::trace;
+        }
+        &&!requires {
+            &T::trace;
+        };
     } else {
         return false;
     }
