@@ -225,7 +225,7 @@ void Connection::requestComplete() {
     }
     request_ = nullptr;
     if (state_ == State::open) {
-        deadlineIn(pending() ? writeTime : idleTime);
+        deadlineBetween();
     }
 }
 
@@ -333,7 +333,7 @@ void Connection::drain() {
 void Connection::drained() {
     if (state_ == State::open) {
         if (!request_.get()) {
-            deadlineIn(pending() ? writeTime : idleTime);
+            deadlineBetween();
         }
         if (choked_ && pendingBytes_ < resumeBelow) {
             choked_ = false;
@@ -381,11 +381,7 @@ void Connection::tick(std::uint64_t now) {
 
 void Connection::stop() {
     if (state_ == State::open && !request_.get()) {
-        if (choked_ || pending()) {
-            drain();
-        } else {
-            deadlineIn(stopTime); // A request may be under way: it still gets its answer, which is the last then
-        }
+        deadlineBetween(); // A request may be under way: it still gets its answer, the last one
     }
 }
 
@@ -416,6 +412,11 @@ void Connection::stopReading() {
         reading_ = false;
         uv_read_stop(stream());
     }
+}
+
+/** The deadline when no request is being received. */
+void Connection::deadlineBetween() {
+    deadlineIn(pending() ? writeTime : server_.stopping() ? stopTime : idleTime);
 }
 
 void Connection::deadlineIn(std::uint64_t milliseconds) {

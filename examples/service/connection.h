@@ -67,6 +67,7 @@ private:
     void startReading();
     void stopReading();
     void deadlineIn(std::uint64_t milliseconds);
+    void deadlineBetween();
     bool pending() const { return firstPending_.get() || farewelling_; }
 
     Server& server_; // A root for as long as its loop runs

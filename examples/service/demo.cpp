@@ -218,8 +218,10 @@ void Demo::traffic() {
     }
     crowd.finish();
     printTraffic(crowd, seconds(Clock::now() - begin));
-    check(crowd.requests() > 0, "no request was answered");
-    check(crowd.errors() == 0, "some requests were not answered as expected");
+    if (!board_.ended) {
+        check(crowd.requests() > 0, "no request was answered");
+        check(crowd.errors() == 0, "some requests were not answered as expected");
+    }
 }
 
 void Demo::printErrors(const Crowd& crowd) {

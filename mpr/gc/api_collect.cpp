@@ -128,16 +128,6 @@ bool mprEnableGC(bool on) {
 
 // ---- Threads ----------------------------------------------------------------------------------------------------
 
-int mprDetachThread(void) {
-    if (!running() || !current || current->isCollector) {
-        return MPR_ERR_BAD_STATE;
-    }
-    os::onThreadExit(nullptr, nullptr);
-    runtime().collector.detach(current);
-    current = nullptr;
-    return 0;
-}
-
 bool mprSetThreadYield(MprThread* tp, bool on) {
     if (!current || (tp && tp != current->thread)) {
         misuse("mprSetThreadYield", tp, "not the calling thread");

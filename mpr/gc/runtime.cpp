@@ -116,6 +116,16 @@ Mpr* mprCreateInBuffer(void* buffer, size_t size, int flags) {
     return create(0, nullptr, 0 | flags, buffer, size);
 }
 
+int mprDetachThread(void) {
+    if (!running() || !current || current->isCollector) {
+        return MPR_ERR_BAD_STATE;
+    }
+    os::onThreadExit(threadEnds, nullptr);
+    runtime().collector.detach(current);
+    current = nullptr;
+    return 0;
+}
+
 int mprAttachThread(cchar* name) {
     if (!running() || current) {
         return MPR_ERR_BAD_STATE;

@@ -1,9 +1,16 @@
 /*
     allocate.cpp - Allocation that takes the lock: contexts, larger blocks, large regions.
 */
+#include <algorithm>
+
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::heap {
+
+namespace {
+/** By sort, the granules of a hole that is worth a context: tails of old ones would serve a few blocks only. */
+constexpr std::size_t leastContext[sorts] = {64, 256};
+} // namespace
 
 void Heap::attach(Local& local) {
     os::Locked locked(lock_);
@@ -19,7 +26,7 @@ void Heap::attach(Local& local) {
 void Heap::detach(Local& local) {
     flushQuickLists(local);
     os::Locked locked(lock_);
-    closeContext(local);
+    closeContexts(local);
     totals_.blocksAllocated += local.blocks.take();
     totals_.blocksFreed += local.freedBlocks.take();
     totals_.granulesFreed += local.freedGranules.take();
@@ -44,14 +51,19 @@ void Heap::took(std::size_t granules) {
     }
 }
 
-void Heap::closeContext(Local& local) {
-    AllocationContext& c = local.context;
+void Heap::closeContext(AllocationContext& c) {
     if (const std::size_t rest = c.region ? c.room() : 0; rest > 0) {
         giveBack(c.region, c.region->granuleOf(c.bump), rest);
         totals_.granulesAllocated -= rest;
         since_ -= rest << granuleShift;
     }
     c = {};
+}
+
+void Heap::closeContexts(Local& local) {
+    for (AllocationContext& context : local.contexts) {
+        closeContext(context);
+    }
 }
 
 /** Make (a part of) a queued hole the thread's context: `want` granules, or n when the limit allows no more. */
@@ -67,38 +79,34 @@ bool Heap::openIn(Local& local, Hole* hole, std::size_t want, std::size_t n) {
         }
     }
     auto* begin = reinterpret_cast<Byte*>(hole);
-    local.context = {begin, begin + (take << granuleShift), region->map().at(g), region};
+    local.contexts[static_cast<unsigned>(sortOf(n))] = {begin, begin + (take << granuleShift), region->map().at(g), region};
     took(take);
     return true;
 }
 
 /**
-    Give the thread a context with room for n granules. Warm holes come first, even somewhat small ones, so that the
-    heap does not grow while it has room; crumbs come last, because each would serve a few blocks only.
+    Give the thread a context with room for n granules: the smallest warm hole that serves, so that large ones stay whole;
+    for small blocks not the crumbs, each of which would serve a few blocks only. Then the heap grows. When it may not,
+    anything goes.
  */
 bool Heap::openContext(Local& local, std::size_t n, Shortage& shortage) {
+    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+    const auto own = static_cast<unsigned>(sort);
     const std::size_t want = n < contextGranules_ ? contextGranules_ : n;
-    const std::size_t least = n < 16 ? 16 : n;
-    Hole* hole = warm_.find(want);
+    const std::size_t least = std::max(n, leastContext[own]);
+    Hole* hole = warm_[own].find(least);
     if (!hole) {
-        hole = warm_.largest();
-        if (hole) {
-            Region* region = table_.find(hole);
-            hole = region->map().holeSize(region->granuleOf(hole)) >= least ? hole : nullptr;
-        }
+        hole = warm_[own].find(n);
     }
     if (hole && openIn(local, hole, want, n)) {
         return true;
     }
-    hole = cold_.find(want);
-    if (!hole && !buffer_ && addRegion(local.privileged, shortage)) {
-        hole = cold_.find(want);
-    }
+    hole = findFresh(sort, want, local.privileged, shortage);
     if (hole && openIn(local, hole, want, n)) {
         return true;
     }
-    for (FreeQueues* queue : {&warm_, &cold_}) {
-        hole = queue->find(n);
+    for (unsigned queue = 0; queue < 2 * sorts; ++queue) {
+        hole = (queue % 2 == 0 ? warm_ : cold_)[queue / 2].find(n);
         if (hole && openIn(local, hole, n, n)) {
             return true;
         }
@@ -115,8 +123,8 @@ void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shor
         return allocateShared(n, flags, local.privileged, shortage);
     }
     os::Locked locked(lock_);
-    closeContext(local);
-    // The first block is made before the lock is released: a context never begins with zeros (map.hpp).
+    closeContext(local.contexts[static_cast<unsigned>(sortOf(n))]);
+    // The first block is made before the lock is released: no dead block may precede unused memory (map.hpp).
     return openContext(local, n, shortage) ? allocateFast(local, n, flags) : nullptr;
 }
 

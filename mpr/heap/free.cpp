@@ -55,10 +55,10 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         return m <= n && m >= n / 2;
     }
     const GranuleMap map = region->map();
-    AllocationContext& c = local.context;
+    AllocationContext& c = local.contexts[static_cast<unsigned>(sortOf(n))];
     const std::size_t more = m > n ? m - n : 0;
     if (more > 0 && map.at(g + n) == c.map && more <= c.room()) {
-        // The last block of the thread's own context.
+        // The last block of the thread's own context; it may outgrow its sort there.
         c.bump += more << granuleShift;
         c.map += more;
     } else if (more > 0) {

@@ -5,8 +5,9 @@
     Everything else happens under one lock that is held for a bounded number of instructions, system calls aside: opening
     a context, larger blocks, frees that coalesce, a slice of the sweep.
 
-    Holes stand in one of two queues. `warm` holes are committed throughout; `cold` holes have chunks that are not, so
-    using them makes the heap grow. Warm holes are used first.
+    Holes stand in a queue by the sort of their region (region.hpp) and by warmth: `warm` holes are committed throughout;
+    `cold` ones have chunks that are not, so using them makes the heap grow. Warm holes are used first, and of those the
+    smallest that serve: breaking up large ones early is what fragments a heap for good.
 
     The heap knows nothing of threads and collections: gc/ tells it the colours, asks for slices of the sweep, and looks
     at `takeBudgetSpent` and `takeWarning` after allocations that took the lock.
@@ -137,9 +138,12 @@ private:
     friend class Verifier;
 
     static constexpr std::size_t sliceGranules = 4096;
+    /** Bytes of retired large blocks past which the next large allocation decommits them. */
+    static constexpr std::size_t retiredGreatest = std::size_t{16} << 20;
 
     // regions.cpp, under the lock
-    Region* addRegion(bool privileged, Shortage& shortage);
+    Region* addRegion(Sort sort, bool privileged, Shortage& shortage);
+    bool changeSort(Sort sort);
     Region* addLarge(std::size_t n, bool privileged, Shortage& shortage);
     void enlist(Region* region);
     void delist(Region* region);
@@ -148,6 +152,7 @@ private:
     void retire(Region* region);
     Region* reuseRetired(std::size_t n);
     void forgetRetired(Region* region);
+    void decommitRetiredLocked();
 
     // holes.cpp, under the lock
     FreeQueues& queueOf(Region* region, std::size_t g, std::size_t n);
@@ -155,12 +160,14 @@ private:
     void unlink(Region* region, std::size_t g, std::size_t n);
     void giveBack(Region* region, std::size_t g, std::size_t n);
     bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged);
+    Hole* findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage);
 
     // allocate.cpp, under the lock
     bool openContext(Local& local, std::size_t n, Shortage& shortage);
     bool openIn(Local& local, Hole* hole, std::size_t want, std::size_t n);
-    void closeContext(Local& local);
+    void closeContext(AllocationContext& context);
+    void closeContexts(Local& local);
     void took(std::size_t granules);
 
     void freeBlock(Region* region, std::size_t g, std::size_t n);
@@ -172,7 +179,7 @@ private:
 
     os::Lock lock_;
     RegionTable table_;
-    FreeQueues warm_, cold_;
+    FreeQueues warm_[sorts], cold_[sorts];
     Region* regions_ = nullptr; // newest first
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
     Region* retired_[4] = {};
@@ -192,21 +199,7 @@ private:
     bool buffer_ = false;
 };
 
-[[gnu::always_inline]] inline void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
-    const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
-    AllocationContext& c = local.context;
-    if (n <= QuickLists::greatest) {
-        if (QuickLists::Entry* entry = local.quick.pop(n)) {
-            std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
-            local.blocks.add(1);
-            local.takenGranules.add(n);
-            if (swar::wantFree(h)) {
-                Region* region = find(entry);
-                region->noteWantsFree(region->granuleOf(entry));
-            }
-            return entry;
-        }
-    }
+[[gnu::always_inline]] inline void* bump(AllocationContext& c, std::size_t n, Byte h) {
     const std::size_t bytes = n << granuleShift;
     if (bytes > static_cast<std::size_t>(c.limit - c.bump)) {
         return nullptr;
@@ -217,9 +210,32 @@ private:
     c.map += n;
     GranuleMap::setSizeBehind(map, n);
     std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
-    local.blocks.add(1);
     if (swar::wantFree(h)) {
         c.region->noteWantsFree(c.region->granuleOf(block));
+    }
+    return block;
+}
+
+[[gnu::always_inline]] inline void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
+    const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
+    void* block = nullptr;
+    if (n <= greatestSmall) [[likely]] {
+        if (QuickLists::Entry* entry = local.quick.pop(n)) {
+            std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
+            local.takenGranules.add(n);
+            if (swar::wantFree(h)) {
+                Region* region = find(entry);
+                region->noteWantsFree(region->granuleOf(entry));
+            }
+            block = entry;
+        } else {
+            block = bump(local.contexts[static_cast<unsigned>(Sort::small)], n, h);
+        }
+    } else {
+        block = bump(local.contexts[static_cast<unsigned>(Sort::big)], n, h);
+    }
+    if (block) [[likely]] {
+        local.blocks.add(1);
     }
     return block;
 }

@@ -11,7 +11,8 @@ namespace mpr::heap {
 
 /** Which queue a hole stands in follows from its chunks; they change only while the hole is in neither. */
 FreeQueues& Heap::queueOf(Region* region, std::size_t g, std::size_t n) {
-    return (region->chunksTouched(g, g + n) & ~region->committed) == 0 ? warm_ : cold_;
+    const bool warm = (region->chunksTouched(g, g + n) & ~region->committed) == 0;
+    return (warm ? warm_ : cold_)[static_cast<unsigned>(region->sort)];
 }
 
 /** [g, g + n) is all zero in the map and has no hole beside it: make it a hole. */
@@ -58,33 +59,43 @@ bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n,
     return true;
 }
 
+/** A hole with which the heap grows: a cold one, an empty region of another sort, or a new region. */
+Hole* Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) {
+    const auto own = static_cast<unsigned>(sort);
+    Hole* hole = cold_[own].find(n);
+    if (!hole && !buffer_ && (changeSort(sort) || addRegion(sort, privileged, shortage))) {
+        hole = warm_[own].find(n);
+        hole = hole ? hole : cold_[own].find(n);
+    }
+    return hole;
+}
+
 /** A block straight from a hole. */
 void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortage) {
-    for (const bool grown : {false, true}) {
-        for (FreeQueues* queue : {&warm_, &cold_}) {
-            if (Hole* hole = queue->find(n)) {
-                Region* region = table_.find(hole);
-                const std::size_t g = region->granuleOf(hole);
-                if (carve(region, g, region->map().holeSize(g), n, privileged)) {
-                    region->map().setBlockSize(g, n);
-                    region->map().set(g, h);
-                    if (swar::wantFree(h)) {
-                        region->noteWantsFree(g);
-                    }
-                    return hole;
-                }
-                shortage = Shortage::limit;
-                return nullptr;
-            }
-        }
-        if (grown || buffer_ || !addRegion(privileged, shortage)) {
-            break;
-        }
+    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+    const auto own = static_cast<unsigned>(sort);
+    Hole* hole = warm_[own].find(n);
+    if (!hole) {
+        hole = findFresh(sort, n, privileged, shortage);
     }
-    if (buffer_) {
+    for (unsigned queue = 0; !hole && queue < 2 * sorts; ++queue) {
+        hole = (queue % 2 == 0 ? warm_ : cold_)[queue / 2].find(n); // whatever there is
+    }
+    if (!hole) {
+        return nullptr;
+    }
+    Region* region = table_.find(hole);
+    const std::size_t g = region->granuleOf(hole);
+    if (!carve(region, g, region->map().holeSize(g), n, privileged)) {
         shortage = Shortage::limit;
+        return nullptr;
     }
-    return nullptr;
+    region->map().setBlockSize(g, n);
+    region->map().set(g, h);
+    if (swar::wantFree(h)) {
+        region->noteWantsFree(g);
+    }
+    return hole;
 }
 
 } // namespace mpr::heap

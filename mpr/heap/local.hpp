@@ -32,7 +32,7 @@ struct AllocationContext {
  */
 class QuickLists {
 public:
-    static constexpr std::size_t greatest = 64; // granules
+    static constexpr std::size_t greatest = greatestSmall; // granules
     static constexpr unsigned depth = 16;
     static constexpr std::size_t budget = (sizeof(void*) == 8 ? 32 : 2) * 1024 >> granuleShift;
 
@@ -72,7 +72,8 @@ private:
 };
 
 struct Local {
-    AllocationContext context;
+    /** One for small blocks, one for others: see Sort. */
+    AllocationContext contexts[sorts];
     QuickLists quick;
     Byte newborn = 0;        // colour of new blocks; changes only while all threads are stopped
     bool privileged = false; // may use the reserve below the hard limit

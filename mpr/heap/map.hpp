@@ -18,8 +18,8 @@
     Invariants (checked by Heap::verify)
       - Bit 7 is set in heads only, and no byte that is not a first or last granule is 7C or more. So a scan for heads, or
         for the next boundary, may start anywhere and test eight bytes at a time.
-      - Zeros that belong to no block are inside an allocation context. A context's memory begins with a block that was
-        allocated after the last rendezvous, so a scan that swallows dead blocks up to the next boundary stops there.
+      - Zeros that belong to no block are the unused part of an allocation context. What precedes them is a block allocated
+        after the last rendezvous, or the hole that such a block became when it was freed by hand; never a dead block.
       - Two holes are never neighbours.
 
     Bytes are read by the collector's thread while mutators write others, so all access is atomic (relaxed: order comes
@@ -143,7 +143,7 @@ public:
     std::size_t blockSize(std::size_t g) const { return sizeBehind(bytes_ + g); }
     static std::size_t sizeBehind(Byte* first) {
         const Byte size = load(first + 1);
-        if (size >= 2 && size <= greatestSmall) {
+        if (size >= 2 && size <= greatestInByte) {
             return size;
         }
         return size == large ? digits(first + 2) : 1;
@@ -158,7 +158,7 @@ public:
         if (size - std::size_t{2} < granuleSize - 2) [[likely]] {
             return size;
         }
-        return size == large || size - granuleSize <= greatestSmall - granuleSize ? 0 : 1;
+        return size == large || size - granuleSize <= greatestInByte - granuleSize ? 0 : 1;
     }
     /** Mark the block that begins at g as one whose size the region's header holds. */
     void setSizeElsewhere(std::size_t g) const { set(g + 1, large); }
@@ -166,7 +166,7 @@ public:
     /** Write the size of a block of n granules whose bytes are all zero. The head is the caller's. */
     void setBlockSize(std::size_t g, std::size_t n) const { setSizeBehind(bytes_ + g, n); }
     static void setSizeBehind(Byte* first, std::size_t n) {
-        if (n - 2 <= greatestSmall - 2) {
+        if (n - 2 <= greatestInByte - 2) {
             store(first + 1, static_cast<Byte>(n));
         } else if (n > 1) {
             store(first + 1, large);
@@ -180,7 +180,17 @@ public:
         if (n > 1) {
             set(g + 1, 0);
         }
-        if (n > greatestSmall) {
+        if (n > greatestInByte) {
+            setDigits(bytes_ + g + 2, 0);
+        }
+    }
+
+    /** Zero what of a block's size stands at `end` and beyond, where its word was zeroed up to there. */
+    void clearSizeBeyond(std::size_t g, std::size_t n, std::size_t end) const {
+        if (g + 1 == end && n > 1) {
+            set(g + 1, 0);
+        }
+        if (n > greatestInByte) {
             setDigits(bytes_ + g + 2, 0);
         }
     }
@@ -193,7 +203,7 @@ public:
         }
         set(g, mark::hole);
         set(g + n - 1, mark::holeEnd);
-        if (n > greatestSmall) {
+        if (n > greatestInByte) {
             set(g + 1, large);
             setDigits(bytes_ + g + 2, n);
             set(g + n - 2, large);
@@ -211,7 +221,7 @@ public:
             set(g + 1, 0);
             set(g + n - 2, 0);
         }
-        if (n > greatestSmall) {
+        if (n > greatestInByte) {
             setDigits(bytes_ + g + 2, 0);
             setDigits(bytes_ + g + n - 6, 0);
         }
@@ -240,7 +250,7 @@ public:
 
 private:
     static constexpr Byte large = 0x01;
-    static constexpr std::size_t greatestSmall = mark::hole - 1;
+    static constexpr std::size_t greatestInByte = mark::hole - 1;
 
     static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
     static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }

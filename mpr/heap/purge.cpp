@@ -4,6 +4,8 @@
     Runs on the collector's thread only, after a sweep, when idle, and at the redline; never inside an allocation or a
     free. The lock is not held across a system call: what is being purged is off its queue, marked 7D.
 */
+#include <algorithm>
+
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::heap {
@@ -50,7 +52,7 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
             }
         } else {
             const std::size_t all = region->endGranule - first;
-            const std::size_t bytes = static_cast<std::size_t>(std::popcount(region->committed)) * region->chunkBytes();
+            const std::size_t bytes = region->bytesOf(region->committed);
             const bool only = regions_ == region && !region->next;
             if (region->origin == Origin::buffer || only || !GranuleMap::beginsHole(b) ||
                 region->map().holeSize(first) != all || limits_.committed() - bytes < reserve_ ||
@@ -109,7 +111,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
             map.setBlockSize(g, n);
             map.set(g, mark::opaque);
         }
-        const std::size_t bytes = static_cast<std::size_t>(std::popcount(chunks)) * region->chunkBytes();
+        const std::size_t bytes = region->bytesOf(chunks);
         if (region->origin == Origin::system) {
             for (std::uint64_t left = chunks; left != 0;) {
                 const int first = std::countr_zero(left);
@@ -118,9 +120,9 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
                              static_cast<std::size_t>(run) * region->chunkBytes());
                 left &= run + first >= 64 ? 0 : ~std::uint64_t{0} << (run + first);
             }
-            totals_.purgedBytes += bytes;
         }
         os::Locked locked(lock_);
+        totals_.purgedBytes += region->origin == Origin::system ? bytes : 0;
         map.clearBlock(g, n);
         region->committed &= ~chunks;
         limits_.uncommit(bytes);
@@ -185,9 +187,14 @@ std::uint64_t Heap::granulesInUse() {
 
 std::size_t Heap::largestFree() {
     os::Locked locked(lock_);
-    Hole* hole = warm_.largest();
-    Region* region = hole ? table_.find(hole) : nullptr;
-    return region ? region->map().holeSize(region->granuleOf(hole)) << granuleShift : 0;
+    std::size_t largest = 0;
+    for (const FreeQueues& queue : warm_) {
+        if (Hole* hole = queue.largest()) {
+            Region* region = table_.find(hole);
+            largest = std::max(largest, region->map().holeSize(region->granuleOf(hole)) << granuleShift);
+        }
+    }
+    return largest;
 }
 
 } // namespace mpr::heap

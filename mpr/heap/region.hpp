@@ -30,6 +30,16 @@ enum class Origin : Byte {
     buffer, // the caller's memory
 };
 
+/**
+    What an ordinary region is used for. Small blocks that live long would pierce the memory of larger ones: apart, either
+    sort leaves holes that its own kind can use again. An empty region may change its sort; a buffer serves both.
+ */
+enum class Sort : Byte { small, big };
+inline constexpr unsigned sorts = 2;
+/** Granules of the largest small block: 1 KiB on 64-bit. */
+inline constexpr std::size_t greatestSmall = 64;
+constexpr Sort sortOf(std::size_t granules) { return granules <= greatestSmall ? Sort::small : Sort::big; }
+
 struct Region {
     static constexpr unsigned chunks = 64;
 
@@ -42,6 +52,7 @@ struct Region {
     std::size_t largeGranules = 0; // size of the block of a large region
     unsigned chunkShift = 0;       // log2 of granules in a chunk
     Origin origin = Origin::system;
+    Sort sort = Sort::small;
     /** Chunks where a block that wants MPR_MANAGE_FREE was made since the last rendezvous, or survived it: a bit each. */
     std::atomic<std::uint32_t> wantsFree[2] = {};
     /** The same as it was at the rendezvous: where the collector has to look for such blocks among the dead. */
@@ -77,6 +88,13 @@ struct Region {
     }
 
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }
+
+    /** Bytes of a set of chunks; the region may end inside its last one. */
+    std::size_t bytesOf(std::uint64_t set) const {
+        const std::size_t whole = static_cast<std::size_t>(std::popcount(set)) * chunkBytes();
+        const std::size_t last = (span - 1) / chunkBytes();
+        return (set >> last & 1) == 0 ? whole : whole - ((last + 1) * chunkBytes() - span);
+    }
 
     /** Note that a block at granule g wants MPR_MANAGE_FREE. Any thread. */
     void noteWantsFree(std::size_t g) {

@@ -33,7 +33,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     greatestInRegion_ = std::size_t{1} << (regionShift_ - granuleShift - 1);
     contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
     do {
-        Region* region = addRegion(true, shortage);
+        Region* region = addRegion(Sort::small, true, shortage);
         if (!region) {
             return false;
         }
@@ -84,7 +84,26 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     enlist(region);
 }
 
-Region* Heap::addRegion(bool privileged, Shortage& shortage) {
+/** Make an empty region of another sort one of this sort. */
+bool Heap::changeSort(Sort sort) {
+    const std::size_t size = std::size_t{1} << (regionShift_ - granuleShift);
+    const auto other = 1 - static_cast<unsigned>(sort);
+    for (FreeQueues* queue : {&warm_[other], &cold_[other]}) {
+        Hole* hole = queue->largest();
+        Region* region = hole ? table_.find(hole) : nullptr;
+        const std::size_t whole = region ? region->endGranule - region->firstGranule : size;
+        if (region && region->map().holeSize(region->granuleOf(hole)) == whole) {
+            unlink(region, region->firstGranule, whole);
+            region->sort = sort;
+            link(region, region->firstGranule, whole);
+            return true;
+        }
+    }
+    return false;
+}
+
+/** @return nullptr when the heap may not or cannot grow. */
+Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
     const std::size_t size = std::size_t{1} << regionShift_;
     void* pages = limits_.allows(size / 8, privileged) ? os::reserve(size, size) : nullptr;
     if (!pages) {
@@ -92,6 +111,7 @@ Region* Heap::addRegion(bool privileged, Shortage& shortage) {
         return nullptr;
     }
     auto* region = new (pages) Region;
+    region->sort = sort;
     prepare(region, size, Origin::system);
     const bool listed = table_.add(region);
     if (!listed || !commit(region, region->chunksTouched(0, region->firstGranule + 1), privileged)) {
@@ -108,6 +128,9 @@ Region* Heap::addRegion(bool privileged, Shortage& shortage) {
 }
 
 Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
+    if (retiredBytes_ > retiredGreatest) {
+        decommitRetiredLocked(); // this allocation asks the system for memory anyway
+    }
     const std::size_t header = os::pageSize();
     const std::size_t span = roundUp(header + (n << granuleShift), os::pageSize());
     if (!limits_.allows(span, privileged)) {
@@ -158,7 +181,7 @@ void Heap::delist(Region* region) {
 bool Heap::commit(Region* region, std::uint64_t chunks, bool privileged) {
     const std::uint64_t fresh = chunks & ~region->committed;
     if (fresh != 0) {
-        const std::size_t bytes = static_cast<std::size_t>(std::popcount(fresh)) * region->chunkBytes();
+        const std::size_t bytes = region->bytesOf(fresh);
         if (!limits_.allows(bytes, privileged)) {
             return false;
         }
@@ -211,6 +234,10 @@ std::size_t Heap::retiredBytes() {
 
 void Heap::decommitRetired() {
     os::Locked locked(lock_);
+    decommitRetiredLocked();
+}
+
+void Heap::decommitRetiredLocked() {
     for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
         const bool gone = region->origin == Origin::large && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {

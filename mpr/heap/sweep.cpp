@@ -16,7 +16,7 @@ void Heap::beginMarking() {
     colours_.youngParity ^= 1;
     colours_.oldParity ^= 1;
     for (Local* local = locals_; local; local = local->next) {
-        closeContext(*local);
+        closeContexts(*local);
         local->newborn = colours_.newborn();
         totals_.blocksAllocated += local->blocks.take();
         totals_.blocksFreed += local->freedBlocks.take();
@@ -79,22 +79,22 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
         const swar::Word word = map.word(at);
         swar::Word dead = swar::unmarked(word, colours_) & ~swar::held(word) & from(g - at);
         const swar::Word other = swar::boundaries(word) & from(g - at) & ~dead;
-        std::size_t end = at + swar::bytes;
         if (other != 0) {
-            end = at + swar::first(other);
             dead &= (other & (~other + 1)) - 1; // those before it
         }
-        if (dead == 0) {
+        // Dead, and right here: behind a hole may lie the unused part of a context, and dead blocks only behind that.
+        if ((dead >> (8 * (g - at)) & 1) == 0) {
             return g;
         }
         swept.blocks += swar::count(dead);
         const std::size_t last = at + swar::last(dead);
         const std::size_t next = last + map.blockSize(last);
-        map.clearBlock(last, next - last);
-        if (g == at && end == at + swar::bytes) {
+        if (other == 0 && g == at) {
             map.clearWord(at);
+            map.clearSizeBeyond(last, next - last, at + swar::bytes);
         } else {
             // A mutator may be writing to the rest of this word.
+            map.clearBlock(last, next - last);
             for (; g < last; ++g) {
                 map.set(g, 0);
             }

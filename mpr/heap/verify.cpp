@@ -19,11 +19,13 @@ public:
                 committed_ += (b & head::inUse) || region->largeGranules > 0 ? region->span : 0;
             } else {
                 walk(*region);
-                committed_ += static_cast<std::size_t>(std::popcount(region->committed)) * region->chunkBytes();
+                committed_ += region->bytesOf(region->committed);
             }
         }
-        checkQueue(heap_.warm_, true);
-        checkQueue(heap_.cold_, false);
+        for (const Sort sort : {Sort::small, Sort::big}) {
+            checkQueue(heap_.warm_[static_cast<unsigned>(sort)], true, sort);
+            checkQueue(heap_.cold_[static_cast<unsigned>(sort)], false, sort);
+        }
         check(queued_ == holes_, "holes in the map and holes in the queues differ in number", nullptr);
         check(committed_ == heap_.limits_.committed(), "committed chunks and the account differ", nullptr);
         std::uint64_t accounted = heap_.totals_.granulesAllocated - heap_.totals_.granulesFreed;
@@ -46,9 +48,10 @@ private:
     /** Granules from g to the end of the context that begins or continues there, 0 if none does. */
     std::size_t contextRoom(Region& region, std::size_t g) const {
         for (const Local* local = heap_.locals_; local; local = local->next) {
-            const AllocationContext& c = local->context;
-            if (c.region == &region && c.bump == region.address(g)) {
-                return c.room();
+            for (const AllocationContext& c : local->contexts) {
+                if (c.region == &region && c.bump == region.address(g)) {
+                    return c.room();
+                }
             }
         }
         return 0;
@@ -100,7 +103,7 @@ private:
         }
     }
 
-    void checkQueue(FreeQueues& queue, bool warm) {
+    void checkQueue(FreeQueues& queue, bool warm, Sort sort) {
         check(queue.bitsAgree(), "a queue's bitmap disagrees with its lists", nullptr);
         queue.forEach([&](Hole* hole, unsigned first, unsigned second) {
             ++queued_;
@@ -114,6 +117,7 @@ private:
             const std::size_t n = region->map().holeSize(g);
             check(FreeQueues::inRange(n, first, second), "a hole stands in the wrong queue", hole);
             const bool backed = (region->chunksTouched(g, g + n) & ~region->committed) == 0;
+            check(region->sort == sort, "a hole stands in the queue of another sort", hole);
             check(backed == warm, "a hole is warm or cold in the wrong queue", hole);
             check((region->chunksTouched(g, g + 1) & ~region->committed) == 0, "a hole's links are not committed", hole);
         });

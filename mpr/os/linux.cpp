@@ -138,11 +138,11 @@ void* enter(void* raw) {
 }
 
 pthread_key_t exitKey;
-ThreadEntry exitHandler;
+std::atomic<ThreadEntry> exitHandler{nullptr};
 pthread_once_t exitOnce = PTHREAD_ONCE_INIT;
 
 void makeExitKey() {
-    pthread_key_create(&exitKey, [](void* value) { exitHandler(value); });
+    pthread_key_create(&exitKey, [](void* value) { exitHandler.load(std::memory_order_acquire)(value); });
 }
 } // namespace
 
@@ -180,7 +180,7 @@ void joinThread(ThreadId id) {
 }
 
 bool onThreadExit(ThreadEntry handler, void* value) {
-    exitHandler = handler;
+    exitHandler.store(handler, std::memory_order_release); // the same for all threads
     pthread_once(&exitOnce, makeExitKey);
     return pthread_setspecific(exitKey, value) == 0;
 }

@@ -67,7 +67,7 @@ bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argume
                  bool joinable);
 void joinThread(ThreadId id);
 
-/** Call handler(value) when the calling thread ends. One value per thread; nullptr takes it back. */
+/** Call handler(value) when the calling thread ends. One handler a process; one value per thread, nullptr takes it back. */
 bool onThreadExit(ThreadEntry handler, void* value);
 
 /** Values per thread, made at run time. @return false when the system has no more keys. */

@@ -26,6 +26,15 @@ struct Alloc {
         if (!mprCreate(0, nullptr, MPR_DISABLE_GC)) {
             bench::fail("mprCreate failed");
         }
+        keepFree();
+    }
+    /* Else the collector's thread wakes up at times of its own to give memory back, and may hold the lock then. */
+    static void keepFree() { mprSetMemLimits(0, 0, PTRDIFF_MAX); }
+    /** Give back all free memory now, so that allocation has to take it from the system again. */
+    static void purge() {
+        mprSetMemLimits(0, 0, 0);
+        collect(true);
+        keepFree();
     }
     static void end() {
         if (!mprDestroy()) {

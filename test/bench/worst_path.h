@@ -93,6 +93,7 @@ static Record records[KINDS];
 static Call recent[HISTORY];
 static size_t recentCount;
 static const char *phaseName = "";
+static uint64_t stepped; /* Instructions so far */
 static bool keepTrace;
 
 static void remember(Kind kind, size_t size, size_t slot) {
@@ -101,6 +102,7 @@ static void remember(Kind kind, size_t size, size_t slot) {
 
 static void note(Kind kind, uint64_t steps) {
     Record *record = &records[kind];
+    stepped += steps;
     record->calls++;
     record->counts[steps < COUNTS ? steps : COUNTS - 1]++;
     record->least = record->calls == 1 || steps < record->least ? steps : record->least;
@@ -202,8 +204,20 @@ static size_t filled;
 static Random draw(1);
 static size_t thin = 6;
 
+/* A phase that has stepped its share of instructions steps only one in four of the calls it would have stepped. */
+static uint64_t share = 20000, shareEnd;
+
+static void beginPhase(const char *name) {
+    phaseName = name;
+    shareEnd = stepped + share;
+}
+
+static bool affordable() {
+    return stepped < shareEnd || draw.below(4) == 0;
+}
+
 static bool oneIn(size_t every) {
-    return draw.below(every * thin) == 0;
+    return draw.below(every * thin) == 0 && affordable();
 }
 
 static size_t anySize() {
@@ -220,7 +234,7 @@ static size_t edgeSize() {
 
 /** From an empty heap to the live size: one call in `every` is stepped, and the first ones. */
 static void fill(size_t bytes, size_t every) {
-    phaseName = "fill";
+    beginPhase("fill");
     for (filled = 0; liveBytes < bytes; filled++) {
         put(filled, anySize(), filled < 100 || oneIn(every));
     }
@@ -228,7 +242,7 @@ static void fill(size_t bytes, size_t every) {
 
 /** Replace at random. */
 static void churnRandom(size_t calls, size_t every) {
-    phaseName = "random replacement";
+    beginPhase("random replacement");
     for (size_t i = 0; i < calls; i++) {
         size_t slot = rnd.below(filled);
         take(slot, oneIn(every));
@@ -238,7 +252,7 @@ static void churnRandom(size_t calls, size_t every) {
 
 /** Free neighbours in order of address, backwards or inside out, then ask for more than each of them gave. */
 static void burst(size_t count) {
-    phaseName = "burst of neighbours";
+    beginPhase("burst of neighbours");
     size_t start = rnd.below(filled - count), order = rnd.below(3);
     for (size_t i = 0; i < count; i++) {
         size_t offset = order == 0 ? i : order == 1 ? count - 1 - i : i % 2 ? count / 2 + i / 2 : count / 2 - 1 - i / 2;
@@ -251,7 +265,7 @@ static void burst(size_t count) {
 
 /** Blocks of one size, every other one freed, then the rest (both neighbours are free), then larger ones. */
 static void checkerboard(size_t size, size_t count, size_t every) {
-    phaseName = "checkerboard";
+    beginPhase("checkerboard");
     size_t base = filled;
     for (size_t i = 0; i < count; i++) {
         put(base + i, size, oneIn(4 * every));
@@ -277,7 +291,7 @@ static void checkerboard(size_t size, size_t count, size_t every) {
 
 /** Holes of every size at once, then requests that each hole just misses or just fits. */
 static void graded() {
-    phaseName = "graded holes";
+    beginPhase("graded holes");
     size_t base = filled, count = 512;
     for (size_t i = 0; i < count; i++) {
         put(base + i, 8 + 16 * (i / 2), false);
@@ -296,7 +310,7 @@ static void graded() {
 
 /** Many frees of one size in a row, then of another: short lists of freed blocks fill and flush. */
 static void listOverflow(size_t count) {
-    phaseName = "many frees of one size";
+    beginPhase("many frees of one size");
     size_t base = filled, size = edgeSize();
     for (size_t i = 0; i < count; i++) {
         put(base + i, size, false);
@@ -308,10 +322,10 @@ static void listOverflow(size_t count) {
         slots[base + other] = block;
     }
     for (size_t i = 0; i < count; i++) {
-        take(base + i, true);
+        take(base + i, affordable());
     }
     for (size_t i = 0; i < count / 4; i++) {
-        put(base + i, i % 2 ? size : edgeSize(), true);
+        put(base + i, i % 2 ? size : edgeSize(), affordable());
     }
     for (size_t i = 0; i < count / 4; i++) {
         take(base + i, oneIn(1));
@@ -320,14 +334,14 @@ static void listOverflow(size_t count) {
 
 /** Blocks of 4 to 256 KiB among the others. */
 static void large(size_t count) {
-    phaseName = "large blocks";
+    beginPhase("large blocks");
     size_t base = filled;
     for (size_t i = 0; i < count; i++) {
-        put(base + i, rnd.below(2) ? 65536 : rnd.between(4097, 256 * 1024), true);
+        put(base + i, rnd.below(2) ? 65536 : rnd.between(4097, 256 * 1024), affordable());
         put(base + count + i, anySize(), false);
     }
     for (size_t i = 0; i < count; i++) {
-        take(base + (i * 7 + 3) % count, true);
+        take(base + (i * 7 + 3) % count, affordable());
     }
     for (size_t i = 0; i < count; i++) {
         put(base + i, rnd.below(2) ? 65536 : rnd.between(4097, 256 * 1024), oneIn(1));
@@ -339,7 +353,7 @@ static void large(size_t count) {
 
 /** Blocks of several MiB: regions of their own, and where new memory has to come from the system. */
 static void huge(size_t count) {
-    phaseName = "huge blocks";
+    beginPhase("huge blocks");
     size_t base = filled;
     for (size_t i = 0; i < count; i++) {
         put(base + i, rnd.between(3 << 20, 16 << 20), true);
@@ -351,7 +365,7 @@ static void huge(size_t count) {
 
 /** New memory from the system for small blocks: the calls on the way there are stepped. */
 static void growth(size_t bytes, size_t every) {
-    phaseName = "growth";
+    beginPhase("growth");
     size_t base = filled, i = 0, end = liveBytes + bytes;
     for (; liveBytes < end; i++) {
         put(base + i, anySize(), oneIn(every));
@@ -378,7 +392,7 @@ static void *freeRemotely(void *data) {
 }
 
 static void remoteFrees(size_t count, size_t every) {
-    phaseName = "frees by another thread";
+    beginPhase("frees by another thread");
     size_t base = filled;
     bool oneSize = rnd.below(2);
     for (size_t i = 0; i < count; i++) {
@@ -393,29 +407,30 @@ static void remoteFrees(size_t count, size_t every) {
     pthread_join(thread, nullptr);
     Alloc::unblock();
     for (size_t i = 0; i < 100; i++) {
-        put(base + i, oneSize && i % 2 ? 48 : anySize(), true, ALLOC_REMOTE);
+        put(base + i, oneSize && i % 2 ? 48 : anySize(), affordable(), ALLOC_REMOTE);
     }
     for (size_t i = 0; i < 100; i++) {
-        take(base + i, true);
+        take(base + i, affordable());
     }
 }
 
-/** Forget blocks, collect, go on in what the sweep left. */
-static void afterCollection(size_t calls) {
+/** Forget blocks, collect, go on in what the sweep left; with free memory given back to the system, or kept. */
+static void afterCollection(size_t calls, bool purge) {
     if (!Alloc::collects) {
         return;
     }
-    phaseName = "after a collection";
+    beginPhase(purge ? "after a collection and a purge" : "after a collection");
     size_t step = 2 + rnd.below(6);
     for (size_t i = rnd.below(step); i < filled; i += step) {
         liveBytes -= blockSize[i];
         slots[i] = nullptr;
     }
-    Alloc::collect(true);
+    purge ? Alloc::purge() : Alloc::collect(true);
     size_t i = 0;
     for (size_t slot = 0; slot < filled; slot++) {
         if (!slots[slot]) {
-            put(slot, rnd.below(4) ? blockSize[slot] : anySize(), i++ < calls, -1, (unsigned) rnd.below(3));
+            put(slot, rnd.below(4) ? blockSize[slot] : anySize(), i++ < calls && affordable(), -1,
+                (unsigned) rnd.below(3));
         }
     }
     churnRandom(calls, 1);
@@ -426,7 +441,7 @@ static void duringSweep(size_t calls) {
     if (!Alloc::collects) {
         return;
     }
-    phaseName = "during a sweep";
+    beginPhase("during a sweep");
     for (size_t i = rnd.below(3); i < filled; i += 3) {
         liveBytes -= blockSize[i];
         slots[i] = nullptr;
@@ -435,9 +450,9 @@ static void duringSweep(size_t calls) {
     size_t i = 0;
     for (size_t slot = 0; slot < filled; slot++) {
         if (!slots[slot]) {
-            put(slot, anySize(), i < calls, ALLOC_SWEEPING);
+            put(slot, anySize(), i < calls && affordable(), ALLOC_SWEEPING);
             if (i++ < calls / 2 && slot > 0 && slots[slot - 1]) {
-                take(slot - 1, true, FREE_SWEEPING);
+                take(slot - 1, affordable(), FREE_SWEEPING);
                 put(slot - 1, anySize(), false);
             }
         }
@@ -450,12 +465,12 @@ static void budget(size_t calls) {
     if (!Alloc::collects) {
         return;
     }
-    phaseName = "budget reached";
+    beginPhase("budget reached");
     Alloc::enable(true);
     for (size_t i = 0; i < calls; i++) {
         size_t slot = rnd.below(filled);
         take(slot, false);
-        put(slot, anySize(), true);
+        put(slot, anySize(), affordable());
         if (i % (calls / 4) == 0) {
             Alloc::tick();
         }
@@ -467,7 +482,7 @@ static void budget(size_t calls) {
 /** A random program: phases of random lengths, sizes and orders. */
 static void search(size_t programs) {
     for (size_t i = 0; i < programs; i++) {
-        phaseName = "random program";
+        beginPhase("random program");
         size_t base = filled, count = rnd.between(50, 800), high = (size_t) 1 << rnd.between(4, 12);
         bool edges = rnd.below(2);
         for (size_t j = 0; j < count; j++) {
@@ -516,9 +531,9 @@ static void oneHeap(size_t megabytes, uint64_t seed) {
     growth(12 << 20, 32);
     remoteFrees(20000, 64);
     remoteFrees(1000, 8);
-    afterCollection(120);
+    afterCollection(120, false);
     budget(160);
-    afterCollection(120);
+    afterCollection(120, true);
     duringSweep(60);
     search(20);
     churnRandom(4000, 8);
@@ -660,6 +675,7 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[i], "--long") == 0) {
             rounds = 5;
             thin = 1;
+            share = ~(uint64_t) 0 / 2;
         } else if (strcmp(argv[i], "--where") == 0) {
             where = true;
         } else if (strcmp(argv[i], "--self-test") == 0) {
@@ -676,7 +692,7 @@ int main(int argc, char **argv) {
     }
     keepTrace = where;
     blockSize = sideTable<uint32_t>(SLOTS);
-    uint64_t worst = 0;
+    uint64_t worst = 0, start = wallNanos();
     printf("%-12s %-42s %8s %6s %6s %6s %6s\n", "live", "instructions to", "calls", "min", "median", "p99", "worst");
     for (size_t h = first; h < 2; h++) {
         clearRecords();
@@ -693,6 +709,8 @@ int main(int argc, char **argv) {
             }
         }
     }
+    printf("# %llu instructions stepped in %.1f s\n", (unsigned long long) stepped,
+           (double) (wallNanos() - start) / 1e9);
     printf("worst_path.worst %llu\n", (unsigned long long) worst);
     if (bound && worst > bound) {
         printf("FAILED: %llu instructions, the bound is %llu\n", (unsigned long long) worst,

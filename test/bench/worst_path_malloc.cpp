@@ -19,6 +19,7 @@ struct Alloc {
     static void block() {}
     static void unblock() {}
     static void collect(bool) {}
+    static void purge() {}
     static void enable(bool) {}
 };
 

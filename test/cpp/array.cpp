@@ -1,7 +1,7 @@
 /*
     test/cpp/array.cpp - mpr::makeArray, mpr::clone and mpr::copy.
  */
-#include "test/cpp/session.hpp"
+#include "test/cpp/setting.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -13,7 +13,7 @@
 using test::Counted;
 using test::Link;
 using test::Node;
-using test::Session;
+using test::Setting;
 
 namespace {
 
@@ -24,7 +24,7 @@ static_assert(std::is_same_v<decltype(mpr::copy(std::declval<std::span<const int
 static_assert(std::is_same_v<decltype(mpr::copy(std::declval<std::span<int, 3>>())), std::span<int>>);
 
 TEST_CASE("cpp array: elements are value-initialised, and theirs alone") {
-    Session session;
+    Setting setting;
     test::soil();
     for (size_t count = 0; count < 70; count++) {
         std::span<int> numbers = mpr::makeArray<int>(count);
@@ -47,7 +47,7 @@ TEST_CASE("cpp array: elements are value-initialised, and theirs alone") {
 }
 
 TEST_CASE("cpp array: of members keeps their targets") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Member> kept;
         const int count = 1000;
@@ -77,7 +77,7 @@ TEST_CASE("cpp array: of members keeps their targets") {
 }
 
 TEST_CASE("cpp array: every element is traced and destroyed once, at every size") {
-    Session session;
+    Setting setting;
     int expected = 0;
     for (size_t count = 0; count < 40; count++) {
         mpr::Root<Node> nodes = mpr::makeArray<Node>(count).data();
@@ -100,7 +100,7 @@ TEST_CASE("cpp array: every element is traced and destroyed once, at every size"
 }
 
 TEST_CASE("cpp array: held in an object beside its size") {
-    Session session;
+    Setting setting;
     struct Tree : Counted {
         explicit Tree(size_t width) noexcept : children(mpr::makeArray<mpr::Member<Tree>>(width).data()), size(width) {}
         void trace(mpr::Marker& marker) { marker(children); }
@@ -125,7 +125,7 @@ TEST_CASE("cpp array: held in an object beside its size") {
 }
 
 TEST_CASE("cpp array: an impossible size is refused, not wrapped around") {
-    Session session;
+    Setting setting;
     const size_t greatest = std::numeric_limits<size_t>::max();
     CHECK(mpr::makeArray<int>(greatest).data() == nullptr);
     CHECK(mpr::makeArray<int>(greatest / sizeof(int) + 2).data() == nullptr); // would be 4 bytes
@@ -173,7 +173,7 @@ struct Fuse : Counted {
 };
 
 TEST_CASE("cpp array: a constructor that throws undoes the elements before it, last first") {
-    Session session;
+    Setting setting;
     for (int good : {0, 1, 5, 9}) {
         Fuse::light(good, false);
         CHECK_THROWS_AS(mpr::makeArray<Fuse>(10), int);
@@ -190,7 +190,7 @@ struct Untraced : Counted {
 };
 
 TEST_CASE("cpp array: constructors of elements may yield") {
-    Session session;
+    Setting setting;
     test::soil();
     for (size_t count = 0; count < 4; count++) {
         Counted::reset();
@@ -231,7 +231,7 @@ TEST_CASE("cpp array: constructors of elements may yield") {
 }
 
 TEST_CASE("cpp clone: copies text and ends it") {
-    Session session;
+    Setting setting;
     test::soil();
     char buffer[] = "managed text";
     mpr::Held<char> text = mpr::clone(buffer);
@@ -255,7 +255,7 @@ TEST_CASE("cpp clone: copies text and ends it") {
 }
 
 TEST_CASE("cpp copy: copies plain elements") {
-    Session session;
+    Setting setting;
     test::soil();
     std::vector<int> numbers{1, 2, 3, 4, 5};
     std::span<int> copied = mpr::copy(std::span(numbers));

@@ -1,7 +1,7 @@
 /*
     test/cpp/held_memory.cpp - mpr::heldResource and mpr::HeldAllocator: standard containers in the runtime's memory.
  */
-#include "test/cpp/session.hpp"
+#include "test/cpp/setting.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -17,7 +17,7 @@
 
 using test::Counted;
 using test::Node;
-using test::Session;
+using test::Setting;
 
 namespace {
 
@@ -46,7 +46,7 @@ uint64 live() {
 }
 
 TEST_CASE("cpp held memory: one resource, equal to itself") {
-    Session session;
+    Setting setting;
     CHECK(mpr::heldResource() == mpr::heldResource());
     CHECK(mpr::heldResource()->is_equal(*mpr::heldResource()));
     CHECK(!mpr::heldResource()->is_equal(*std::pmr::new_delete_resource()));
@@ -54,7 +54,7 @@ TEST_CASE("cpp held memory: one resource, equal to itself") {
 }
 
 TEST_CASE("cpp held memory: pmr containers survive collections") {
-    Session session;
+    Setting setting;
     {
         std::pmr::vector<int> numbers(mpr::heldResource());
         std::pmr::string text("a string that is too long to be stored in place", mpr::heldResource());
@@ -84,7 +84,7 @@ TEST_CASE("cpp held memory: pmr containers survive collections") {
 }
 
 TEST_CASE("cpp held memory: containers give their memory back") {
-    Session session;
+    Setting setting;
     mpr::collect();
     const uint64 before = live();
     {
@@ -103,7 +103,7 @@ TEST_CASE("cpp held memory: containers give their memory back") {
 }
 
 TEST_CASE("cpp held memory: every alignment is honoured and freed") {
-    Session session;
+    Setting setting;
     std::pmr::memory_resource* resource = mpr::heldResource();
     std::vector<std::pair<void*, size_t>> blocks;
     for (size_t alignment = 1; alignment <= 65536; alignment *= 2) {
@@ -142,7 +142,7 @@ struct Index : Counted {
 };
 
 TEST_CASE("cpp held memory: members in containers of a managed object") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Index> index = mpr::make<Index>();
         for (int i = 0; i < 500; i++) {
@@ -166,7 +166,7 @@ TEST_CASE("cpp held memory: members in containers of a managed object") {
 }
 
 TEST_CASE("cpp held memory: the allocator serves other containers") {
-    Session session;
+    Setting setting;
     {
         std::map<int, std::string, std::less<>, mpr::HeldAllocator<std::pair<const int, std::string>>> map;
         std::list<int, mpr::HeldAllocator<int>> list;
@@ -188,7 +188,7 @@ TEST_CASE("cpp held memory: the allocator serves other containers") {
 }
 
 TEST_CASE("cpp held memory: failure throws bad_alloc") {
-    Session session;
+    Setting setting;
     const size_t huge = static_cast<size_t>(std::numeric_limits<std::ptrdiff_t>::max()) - 8;
     CHECK_THROWS_AS(mpr::heldResource()->allocate(huge, 8), std::bad_alloc);
     CHECK_THROWS_AS(mpr::heldResource()->allocate(huge, 4096), std::bad_alloc);

@@ -1,7 +1,7 @@
 /*
     test/cpp/make.cpp - mpr::make: which blocks are made, when destructors run, what a constructor may do.
  */
-#include "test/cpp/session.hpp"
+#include "test/cpp/setting.hpp"
 
 #include <array>
 #include <memory>
@@ -12,7 +12,7 @@
 using test::Counted;
 using test::Link;
 using test::Node;
-using test::Session;
+using test::Setting;
 
 namespace {
 
@@ -40,15 +40,15 @@ bool hasManager(void* block) {
 }
 
 TEST_CASE("cpp make: forwards arguments, value-initialises without any") {
-    Session session;
+    Setting setting;
     test::soil();
     CHECK(*mpr::make<int>(42) == 42);
     CHECK(*mpr::make<long>() == 0);
     Plain* plain = mpr::make<Plain>();
     CHECK(plain->a == nullptr);
     CHECK(plain->b == nullptr);
-    plain = mpr::make<Plain>(&session, plain);
-    CHECK(plain->a == &session);
+    plain = mpr::make<Plain>(&setting, plain);
+    CHECK(plain->a == &setting);
 
     mpr::Root<Aggregate> aggregate = mpr::make<Aggregate>(1, "one");
     CHECK(aggregate->number == 1);
@@ -63,11 +63,11 @@ TEST_CASE("cpp make: forwards arguments, value-initialises without any") {
 }
 
 TEST_CASE("cpp make: a type neither traced nor destroyed is a leaf") {
-    Session session;
+    Setting setting;
     CHECK(!hasManager(mpr::make<Plain>()));
     CHECK(!hasManager(mpr::make<Matrix>()));
     CHECK(!hasManager(mpr::make<Node*>(nullptr)));
-    session.misuses = 3; // the log names each of these
+    setting.misuses = 3; // the log names each of these
     CHECK(hasManager(mpr::make<Link>()));
     CHECK(hasManager(mpr::make<mpr::Member<Node>>()));
     auto* counted = mpr::make<Counted>();
@@ -76,7 +76,7 @@ TEST_CASE("cpp make: a type neither traced nor destroyed is a leaf") {
 }
 
 TEST_CASE("cpp make: the destructor runs exactly once, when the object is found dead") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Counted> root = mpr::make<Counted>(1);
         CHECK(mpr::make<Counted>(2)->value == 2);
@@ -90,25 +90,25 @@ TEST_CASE("cpp make: the destructor runs exactly once, when the object is found 
     mpr::collect();
     CHECK(Counted::destroyed == 2);
     mpr::collect();
-    CHECK(session.runtime.destroy());
+    CHECK(setting.runtime.destroy());
     CHECK(Counted::destroyed == 2);
 }
 
 TEST_CASE("cpp make: the end of the runtime destroys what is left, rooted or not") {
-    Session session;
+    Setting setting;
     auto shared = std::make_shared<int>(1);
     mpr::Root<Shared>* root = new mpr::Root<Shared>(mpr::make<Shared>(shared));
     CHECK((*root)->use.use_count() == 2);
     delete root;
     CHECK(mpr::make<Node>(1, mpr::make<Node>(2))->next->value == 2);
     mprHold(mpr::make<Counted>(3));
-    CHECK(session.runtime.destroy());
+    CHECK(setting.runtime.destroy());
     CHECK(shared.use_count() == 1);
     CHECK(Counted::destroyed == 3);
 }
 
 TEST_CASE("cpp make: mprFree destroys on the spot") {
-    Session session;
+    Setting setting;
     Counted* counted = mpr::make<Counted>(1);
     CHECK(mprFree(counted) == 0);
     CHECK(Counted::destroyed == 1);
@@ -117,7 +117,7 @@ TEST_CASE("cpp make: mprFree destroys on the spot") {
 }
 
 TEST_CASE("cpp make: many objects, each destroyed once") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Node> list;
         for (int i = 0; i < 20000; i++) {
@@ -163,7 +163,7 @@ struct MoreSpecific final : Specific {
 };
 
 TEST_CASE("cpp make: of a derived type traces and destroys the whole object") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Specific> root = mpr::make<MoreSpecific>();
         auto* exact = static_cast<MoreSpecific*>(root.get());
@@ -187,7 +187,7 @@ struct Huge {
 };
 
 TEST_CASE("cpp make: returns nullptr when memory fails, and constructs nothing") {
-    Session session;
+    Setting setting;
     mprSetMemLimits(0, 4 << 20, -1);
     Huge::made = 0;
     CHECK(mpr::make<Huge>() == nullptr);
@@ -225,7 +225,7 @@ struct ThrowingLeaf {
 };
 
 TEST_CASE("cpp make: a constructor that throws frees the block and does not run the destructor") {
-    Session session;
+    Setting setting;
     Throwing::destructors = 0;
     CHECK_THROWS_AS(mpr::make<Throwing>(true), std::runtime_error);
     CHECK(Throwing::destructors == 0);
@@ -279,7 +279,7 @@ struct Half : Counted {
 };
 
 TEST_CASE("cpp make: a constructor may yield; its object is kept, traced and not destroyed") {
-    Session session;
+    Setting setting;
     test::soil();
     Half::traced = 0;
     {
@@ -312,7 +312,7 @@ struct LateVirtual : YieldsFirst {
 };
 
 TEST_CASE("cpp make: a virtual trace function is called before the object is one") {
-    Session session;
+    Setting setting;
     test::soil();
     LateVirtual::traced = 0;
     mpr::Root<LateVirtual> root = mpr::make<LateVirtual>();
@@ -351,7 +351,7 @@ struct RootsItself : Counted {
 };
 
 TEST_CASE("cpp make: constructors that yield, of untraced, leaf, throwing and noexcept kinds") {
-    Session session;
+    Setting setting;
     mpr::Root<YieldingUntraced> untraced = mpr::make<YieldingUntraced>();
     CHECK(untraced->value == 5);
     CHECK(untraced->text == "a string that is too long to be stored in place");

@@ -3,7 +3,7 @@
 
     Each case roots one object, gives it some references, loses some others, and counts.
  */
-#include "test/cpp/session.hpp"
+#include "test/cpp/setting.hpp"
 
 #include <array>
 #include <filesystem>
@@ -18,7 +18,7 @@
 using test::Counted;
 using test::Link;
 using test::Node;
-using test::Session;
+using test::Setting;
 
 namespace {
 
@@ -45,7 +45,7 @@ struct Variadic {
 };
 
 TEST_CASE("cpp marker: marks each of its arguments, and no other field") {
-    Session session;
+    Setting setting;
     CHECK(lostAfter<Variadic>([](Variadic& object) {
               object.a = made(1);
               object.c = made(3);
@@ -67,7 +67,7 @@ struct Pointers {
 };
 
 TEST_CASE("cpp marker: plain pointers that the constructor sets") {
-    Session session;
+    Setting setting;
     CHECK(lostAfter<Pointers>([](Pointers&) {}) == 1);
     mpr::Root<Pointers> root = mpr::make<Pointers>();
     mpr::collect();
@@ -89,7 +89,7 @@ struct Ranges {
 };
 
 TEST_CASE("cpp marker: ranges, maps, ranges of ranges") {
-    Session session;
+    Setting setting;
     CHECK(lostAfter<Ranges>([](Ranges& object) {
               object.array[2] = made(1);
               object.standard[1] = made(2);
@@ -128,7 +128,7 @@ struct Whole : Part {
 };
 
 TEST_CASE("cpp marker: bases and parts") {
-    Session session;
+    Setting setting;
     CHECK(lostAfter<Whole>([](Whole& object) {
               object.second = made(1);
               object.part.first = made(2);
@@ -148,7 +148,7 @@ struct VirtualDerived : VirtualBase {
 };
 
 TEST_CASE("cpp marker: a part is traced as what it is declared") {
-    Session session;
+    Setting setting;
     CHECK(lostAfter<VirtualDerived>([](VirtualDerived& object) {
               object.inBase = made(1);
               object.inDerived = made(2);
@@ -168,7 +168,7 @@ struct ByValue {
 };
 
 TEST_CASE("cpp marker: trace functions of other signatures") {
-    Session session;
+    Setting setting;
     CHECK(lostAfter<Generic>([](Generic& object) { object.member = made(1); }) == 1);
     CHECK(lostAfter<ByValue>([](ByValue& object) { object.member = made(1); }) == 3);
 }
@@ -186,7 +186,7 @@ struct Spans {
 };
 
 TEST_CASE("cpp marker: spans of managed and of other memory") {
-    Session session;
+    Setting setting;
     static Member table[2];
     {
         mpr::Root<Spans> root = mpr::make<Spans>();
@@ -209,7 +209,7 @@ TEST_CASE("cpp marker: spans of managed and of other memory") {
 }
 
 TEST_CASE("cpp marker: a container of members is traced without a class around it") {
-    Session session;
+    Setting setting;
     CHECK(lostAfter<std::vector<Member>>([](auto& vector) { vector.assign(3, made(1)); }) == 1);
     CHECK(lostAfter<std::map<int, Member>>([](auto& map) { map[1] = made(1); }) == 3);
     CHECK(lostAfter<std::array<Member, 2>>([](auto& array) { array[1] = made(1); }) == 5);
@@ -221,7 +221,7 @@ TEST_CASE("cpp marker: a container of members is traced without a class around i
 }
 
 TEST_CASE("cpp marker: a long list is marked to its end") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Link> first = mpr::make<Link>();
         Link* last = first;

@@ -1,7 +1,7 @@
 /*
     test/cpp/member.cpp - mpr::Member: a pointer in everything but assignment, and what keeps an object's references.
  */
-#include "test/cpp/session.hpp"
+#include "test/cpp/setting.hpp"
 
 #include "test/support/process.hpp"
 
@@ -11,7 +11,7 @@
 
 using test::Counted;
 using test::Node;
-using test::Session;
+using test::Setting;
 
 namespace {
 
@@ -56,7 +56,7 @@ static_assert(!std::is_constructible_v<Member, Counted*> && !std::is_assignable_
 static_assert(std::is_same_v<decltype(*std::declval<const Member&>()), Node&>);
 
 TEST_CASE("cpp member: behaves as a pointer") {
-    Session session;
+    Setting setting;
     Node* a = mpr::make<Node>(1);
     Node* b = mpr::make<Node>(2);
     REQUIRE(a);
@@ -110,7 +110,7 @@ TEST_CASE("cpp member: behaves as a pointer") {
 }
 
 TEST_CASE("cpp member: bases, const and void") {
-    Session session;
+    Setting setting;
     Derived* derived = mpr::make<Derived>();
     mpr::Member<Derived> exact = derived;
     mpr::Member<Base> base = derived;
@@ -129,7 +129,7 @@ TEST_CASE("cpp member: bases, const and void") {
 }
 
 TEST_CASE("cpp member: hashes by address") {
-    Session session;
+    Setting setting;
     Node* a = mpr::make<Node>(1);
     Node* b = mpr::make<Node>(2);
     std::unordered_set<Member> set{a, b, a};
@@ -140,7 +140,7 @@ TEST_CASE("cpp member: hashes by address") {
 }
 
 TEST_CASE("cpp member: keeps what it references, and only that") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Node> root = mpr::make<Node>(1);
         root->next = mpr::make<Node>(2, mpr::make<Node>(3));
@@ -162,7 +162,7 @@ TEST_CASE("cpp member: keeps what it references, and only that") {
 }
 
 TEST_CASE("cpp member: a ring that nobody refers to is garbage") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Node> ring = mpr::make<Node>(1);
         ring->next = mpr::make<Node>(2, ring);
@@ -176,7 +176,7 @@ TEST_CASE("cpp member: a ring that nobody refers to is garbage") {
 }
 
 TEST_CASE("cpp member: of a type that is incomplete where it is declared") {
-    Session session;
+    Setting setting;
     {
         mpr::Root<Early> early = mpr::make<Early>();
         early->later = mpr::make<Later>();
@@ -190,7 +190,7 @@ TEST_CASE("cpp member: of a type that is incomplete where it is declared") {
 }
 
 TEST_CASE("cpp member: child: refers to a base in the middle of an object", "[.]") {
-    Session session;
+    Setting setting;
     Derived* derived = mpr::make<Derived>();
     test::mark("child: begins");
     mpr::Member<Other> other = derived;

@@ -1,7 +1,7 @@
 /*
     test/cpp/root.cpp - mpr::Root and mpr::Held: what outlives a yield.
  */
-#include "test/cpp/session.hpp"
+#include "test/cpp/setting.hpp"
 
 #include <type_traits>
 #include <utility>
@@ -9,7 +9,7 @@
 
 using test::Counted;
 using test::Node;
-using test::Session;
+using test::Setting;
 
 namespace {
 
@@ -32,7 +32,7 @@ static_assert(!std::is_convertible_v<const Node*, Held>);
 static_assert(sizeof(mpr::Held<Incomplete>) == sizeof(void*));
 
 TEST_CASE("cpp root: behaves as a pointer") {
-    Session session;
+    Setting setting;
     Node* a = mpr::make<Node>(1);
     Root none, null = nullptr, root = a;
     CHECK(!none);
@@ -60,7 +60,7 @@ TEST_CASE("cpp root: behaves as a pointer") {
 }
 
 TEST_CASE("cpp root: keeps its target and what that reaches while it exists") {
-    Session session;
+    Setting setting;
     {
         Root root = mpr::make<Node>(1, mpr::make<Node>(2));
         mpr::collect();
@@ -74,7 +74,7 @@ TEST_CASE("cpp root: keeps its target and what that reaches while it exists") {
 }
 
 TEST_CASE("cpp root: what no root refers to is collected") {
-    Session session;
+    Setting setting;
     Node* lost = mpr::make<Node>(1);
     CHECK(lost->value == 1);
     CHECK(mpr::collect() >= 1);
@@ -82,7 +82,7 @@ TEST_CASE("cpp root: what no root refers to is collected") {
 }
 
 TEST_CASE("cpp root: copies, moves and assignments each keep what they refer to") {
-    Session session;
+    Setting setting;
     Root copied, moved;
     {
         Root first = mpr::make<Node>(1);
@@ -117,7 +117,7 @@ TEST_CASE("cpp root: copies, moves and assignments each keep what they refer to"
 }
 
 TEST_CASE("cpp root: in a container that moves them about") {
-    Session session;
+    Setting setting;
     {
         std::vector<Root> roots;
         for (int i = 0; i < 100; i++) {
@@ -137,7 +137,7 @@ TEST_CASE("cpp root: in a container that moves them about") {
 }
 
 TEST_CASE("cpp held: behaves as a pointer") {
-    Session session;
+    Setting setting;
     Held none, null = nullptr, held = mpr::make<Node>(1);
     CHECK(!none);
     CHECK(null == none);
@@ -152,7 +152,7 @@ TEST_CASE("cpp held: behaves as a pointer") {
 }
 
 TEST_CASE("cpp held: keeps its block alone, while it exists") {
-    Session session;
+    Setting setting;
     {
         Held held = mpr::make<Node>(1, mpr::make<Node>(2));
         mpr::collect();
@@ -165,7 +165,7 @@ TEST_CASE("cpp held: keeps its block alone, while it exists") {
 }
 
 TEST_CASE("cpp held: holds nest, copies and moves count") {
-    Session session;
+    Setting setting;
     {
         Held outer;
         {

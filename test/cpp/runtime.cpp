@@ -1,7 +1,7 @@
 /*
     test/cpp/runtime.cpp - mpr::Runtime: one at a time, over the system's memory or a buffer.
  */
-#include "test/cpp/session.hpp"
+#include "test/cpp/setting.hpp"
 
 #include <array>
 #include <cstddef>

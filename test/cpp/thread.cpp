@@ -1,7 +1,7 @@
 /*
     test/cpp/thread.cpp - mpr::AttachedThread, mpr::BlockingRegion and the yield points.
  */
-#include "test/cpp/session.hpp"
+#include "test/cpp/setting.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -11,7 +11,7 @@
 
 using test::Counted;
 using test::Node;
-using test::Session;
+using test::Setting;
 
 namespace {
 
@@ -37,7 +37,7 @@ private:
 };
 
 TEST_CASE("cpp thread: an attached thread makes, keeps and loses objects") {
-    Session session;
+    Setting setting;
     std::atomic<bool> attachedInside{false}, attachedAfter{true}, kept{false}, twice{true};
     std::atomic<int> second{0};
     Worker worker([&] {
@@ -83,7 +83,7 @@ TEST_CASE("cpp thread: without a runtime nothing is attached") {
 }
 
 TEST_CASE("cpp blocking region: a collection does not wait for the thread inside") {
-    Session session;
+    Setting setting;
     std::promise<void> entered, leave;
     std::atomic<bool> left{false}, inTime{false}, kept{false};
     Worker worker([&] {
@@ -123,7 +123,7 @@ struct SlowToMark {
 };
 
 TEST_CASE("cpp blocking region: its end waits while a collection marks") {
-    Session session;
+    Setting setting;
     mpr::Root<SlowToMark> slow = mpr::make<SlowToMark>();
     std::promise<void> entered;
     std::atomic<bool> sawMarking{false}, markingAfter{true};
@@ -147,7 +147,7 @@ TEST_CASE("cpp blocking region: its end waits while a collection marks") {
 }
 
 TEST_CASE("cpp yield: a collection that was asked for happens there, and nowhere before") {
-    Session session;
+    Setting setting;
     Node* node = mpr::make<Node>(1);
     CHECK(!mpr::needYield());
     CHECK(mpr::collect(MPR_GC_FORCE | MPR_GC_NO_BLOCK) == 0);
@@ -160,7 +160,7 @@ TEST_CASE("cpp yield: a collection that was asked for happens there, and nowhere
 }
 
 TEST_CASE("cpp yield: threads that make, keep and yield at once") {
-    Session session;
+    Setting setting;
     std::atomic<int> wrong{0}, made{0};
     {
         auto body = [&](int seed) {

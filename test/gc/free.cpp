@@ -228,10 +228,23 @@ TEST_CASE("a double free of a large block is refused while its region goes back 
         }
         accepted += mprFree(block) == 0;
         valid += mprIsValid(block) || mprGetBlockSize(block) != 0;
+        mprYield(0);
     }
     CHECK(accepted == 0);
     CHECK(valid == 0);
     CHECK(stats().purged > 0);
+}
+
+TEST_CASE("large blocks that are freed by hand do not pile up, without a yield", "[gc][free]") {
+    int flags = GENERATE(0, MPR_DISABLE_GC);
+    Runtime runtime("region=256k", flags);
+    Random random(2);
+    for (int i = 0; i < 2000; i++) {
+        void *block = mprAlloc(140000 + random.below(200000));
+        REQUIRE(block);
+        REQUIRE(mprFree(block) == 0);
+    }
+    CHECK(stats().heapPeak < 32 << 20);
 }
 
 TEST_CASE("blocks of other threads may be freed", "[gc][free]") {
@@ -403,6 +416,17 @@ TEST_CASE("mprRealloc keeps the holds", "[gc][realloc]") {
     CHECK(stats().misuses == 0);
     collect();
     CHECK_FALSE(mprIsValid(block));
+}
+
+TEST_CASE("a large block that grows by mprRealloc leaves no old copies behind", "[gc][realloc]") {
+    Runtime runtime;
+    void *block = nullptr;
+    for (size_t size = 1 << 20; size <= 40 << 20; size += 1 << 20) {
+        block = mprRealloc(block, size);
+        REQUIRE(block);
+    }
+    CHECK(stats().heapPeak < 160 << 20);
+    CHECK(mprFree(block) == 0);
 }
 
 TEST_CASE("mprRealloc of NULL allocates a leaf", "[gc][realloc]") {

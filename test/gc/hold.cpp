@@ -1,6 +1,7 @@
 /*
     test/gc/hold.cpp - Holds retain one block, nest, and are checked.
  */
+#include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
@@ -139,4 +140,26 @@ TEST_CASE("many held blocks survive among garbage with their contents", "[gc][ho
         mprRelease(held[i]);
     }
     CHECK(intact == held.size());
+}
+
+TEST_CASE("a block that is released before the sweep reaches it is safe until its thread yields", "[gc][hold]") {
+    Runtime runtime;
+    static Gate gate;
+    gate.close();
+    size_t size = GENERATE(24, 3000, 10000000);
+    auto leaf = static_cast<unsigned char *>(mprAllocMem(size, MPR_ALLOC_HOLD));
+    fill(leaf, size, 1);
+    mprAllocManaged(8, [](void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            untilUnyielded([] { return gate.isOpen(); });
+        }
+    }, 0);
+    mprGC(MPR_GC_FORCE);
+    mprRelease(leaf);
+    gate.open();
+    REQUIRE(untilUnyielded([] { return stats().collections == 1; }));
+    CHECK(mprIsValid(leaf));
+    CHECK(filled(leaf, size, 1));
+    CHECK(mprFree(leaf) == 0);
+    CHECK_FALSE(mprIsValid(leaf));
 }

@@ -162,3 +162,17 @@ TEST_CASE("with collection off mprFree keeps the heap small", "[gc][request]") {
     CHECK(stats().heapPeak <= 2 << 20);
     CHECK(stats().collections == 0);
 }
+
+TEST_CASE("mprGC in a sticky yield collects and leaves the thread yielded", "[gc][request]") {
+    Runtime runtime;
+    calls.reset();
+    makeNode();
+    mprYield(MPR_YIELD_STICKY);
+    collect();
+    CHECK(calls.frees == 1);
+    CHECK(stats().collections >= 1);
+    Mutator other("other", [](Mutator &) { collect(); });
+    other.join();
+    CHECK(stats().collections >= 2);
+    mprResetYield();
+}

@@ -56,10 +56,11 @@ bool untilUnyielded(Condition condition, int ms = 20000) {
     }
 }
 
-/* Lets several threads begin together. */
+/* Where threads wait for one another. */
 class Gate {
 public:
     void open() { opened.store(true); }
+    void close() { opened.store(false); }
     bool isOpen() const { return opened.load(); }
 
 private:

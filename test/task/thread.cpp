@@ -205,6 +205,30 @@ TEST_CASE("a thread that ends is detached by itself", "[task][thread]") {
     CHECK(stats().late == 0);
 }
 
+TEST_CASE("a thread that ends is detached by itself although others detached before", "[task][thread]") {
+    Runtime runtime;
+    Gate gate;
+    std::atomic<bool> attached{false};
+    mprYield(MPR_YIELD_STICKY);
+    std::thread forgetful([&] {
+        mprAttachThread("forgetful");
+        attached = true;
+        mprYield(MPR_YIELD_STICKY);
+        while (!gate.isOpen()) {
+            pause(1);
+        }
+    });
+    REQUIRE(untilUnyielded([&] { return attached.load(); }));
+    mprResetYield();
+    Mutator other("other", [](Mutator &) {});
+    other.join();
+    CHECK(stats().threads == 2);
+    gate.open();
+    forgetful.join();
+    CHECK(stats().threads == 1);
+    collect();
+}
+
 TEST_CASE("a thread may end or detach in a sticky yield or exempt", "[task][thread]") {
     Runtime runtime;
     for (int i = 0; i < 40; i++) {

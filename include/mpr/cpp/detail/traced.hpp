@@ -10,6 +10,7 @@
 #include "mpr/cpp/member.hpp"
 
 #include <concepts>
+#include <cstddef>
 #include <iterator>
 #include <span>
 #include <type_traits>
@@ -33,16 +34,22 @@ struct TraceName {
 template <class T>
 struct WithTraceName : T, TraceName {};
 
+template <class T>
+concept NamesNoTrace = requires {
+    &WithTraceName<T>::trace;
+};
+
+/** A function that happens to be called trace, of a matrix for example, is not ours. */
+template <class T>
+concept OffersTrace = requires {
+    &T::trace;
+};
+
 /** T has a member called trace that cannot be seen from here: most probably a trace function that should be public. */
 template <class T>
 constexpr bool hidesTrace() {
     if constexpr (std::is_class_v<T> && !std::is_final_v<T> && !HasTrace<T>) {
-        return !requires {
-            &WithTraceName<T>::trace;
-        }
-        &&!requires {
-            &T::trace;
-        };
+        return !NamesNoTrace<T> && !OffersTrace<T>;
     } else {
         return false;
     }

@@ -1,5 +1,5 @@
 /*
-    test/cpp/session.hpp - A runtime for one test case of the C++ API, and objects that count what happens to them.
+    test/cpp/setting.hpp - A runtime for one test case of the C++ API, and objects that count what happens to them.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace test {
 
-/* Counts constructions and destructions of all its objects together; begun anew by each Session. */
+/* Counts constructions and destructions of all its objects together; begun anew by each Setting. */
 class Counted {
 public:
     Counted() noexcept { made.fetch_add(1); }
@@ -61,13 +61,13 @@ struct Link {
 };
 
 /* The runtime of a case. At its end the heap must be in order, no call wrong, and no destructor run twice. */
-class Session {
+class Setting {
 public:
-    Session() {
+    Setting() {
         Counted::reset();
         REQUIRE(runtime);
     }
-    ~Session() {
+    ~Setting() {
         if (runtime) {
             MprMemStats stats;
             mprReadMemStats(&stats);
@@ -79,8 +79,8 @@ public:
         CHECK(Counted::wrong == 0);
         CHECK(Counted::alive() == 0);
     }
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
+    Setting(const Setting&) = delete;
+    Setting& operator=(const Setting&) = delete;
 
     int misuses = 0; // expected
     Log log;
