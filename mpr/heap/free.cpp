@@ -91,8 +91,13 @@ Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
     os::Locked locked(lock_);
     const std::size_t g = region->granuleOf(block);
     const Byte h = region->map().get(g);
-    region->map().set(g, static_cast<Byte>((h & ~clear) | set));
-    if (swar::wantFree(static_cast<Byte>((h & ~clear) | set))) {
+    Byte changed = static_cast<Byte>((h & ~clear) | set);
+    if (!colours_.live(h)) {
+        // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
+        changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
+    }
+    region->map().set(g, changed);
+    if (swar::wantFree(changed)) {
         region->noteWantsFree(region->origin == Origin::large ? 0 : g);
     }
     return h;
