@@ -58,8 +58,13 @@ MPR_EXPORT void mprUnlinkRootRef(MprRootRef *ref);
  */
 MPR_EXPORT void mprYield(int flags);
 
-/** Whether mprYield(0) would wait. One load: for use in inner loops. Any thread. */
-MPR_EXPORT bool mprNeedYield(void);
+/** The runtime's: see mprNeedYield. */
+extern MPR_EXPORT bool mprYieldWanted;
+
+/** Whether mprYield(0) would wait. One load, inline (a call would cost more than the answer): for inner loops. Any thread. */
+static inline bool mprNeedYield(void) {
+    return __atomic_load_n(&mprYieldWanted, __ATOMIC_RELAXED);
+}
 
 /** End a sticky yield. Waits while a collection marks. */
 MPR_EXPORT void mprResetYield(void);

@@ -97,9 +97,8 @@ void mprYield(int flags) {
     }
 }
 
-bool mprNeedYield(void) {
-    return runtime().collector.wanted();
-}
+// On a cache line of its own, which changes only with collections.
+alignas(os::cacheLine) bool mprYieldWanted = false;
 
 void mprResetYield(void) {
     if (current) {

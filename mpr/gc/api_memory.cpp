@@ -215,8 +215,13 @@ int mprFree(void* ptr) {
             manager(ptr, MPR_MANAGE_FREE);
         }
     }
-    heap.free(m->local, region, ptr);
-    if (region->origin == mpr::heap::Origin::large) {
+    // Asked before: a large region may be gone when free returns.
+    const bool large = region->origin == mpr::heap::Origin::large;
+    if (!heap.free(m->local, region, ptr)) [[unlikely]] {
+        misuse("mprFree", ptr, "another thread has just freed the block");
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (large) {
         runtime().collector.freedLarge();
     }
     return 0;
@@ -350,12 +355,13 @@ void pfree(void* ptr) {
         misuse("pfree", ptr, "not permanent memory");
         return;
     }
+    const bool large = region->origin == mpr::heap::Origin::large;
     if (current) {
         heap.free(current->local, region, ptr);
     } else {
         heap.freeShared(region, ptr);
     }
-    if (region->origin == mpr::heap::Origin::large) {
+    if (large) {
         runtime().collector.freedLarge();
     }
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 
 #include "mpr/heap/limits.hpp"
@@ -46,13 +47,14 @@ public:
 
     std::size_t young() const { return young_; }
 
-    void setCache(std::size_t bytes) { cache_ = bytes; }
-    std::size_t cache() const { return cache_; }
+    /** Any thread. */
+    void setCache(std::size_t bytes) { cache_.store(bytes, std::memory_order_relaxed); }
+    std::size_t cache() const { return cache_.load(std::memory_order_relaxed); }
 private:
     std::size_t young_ = 0;
     std::size_t least_ = 0;
     std::size_t fixed_ = 0;
-    std::size_t cache_ = std::size_t{1} << 20;
+    std::atomic<std::size_t> cache_{std::size_t{1} << 20};
     unsigned growth_ = 100;
 };
 

@@ -16,15 +16,16 @@
  */
 #pragma once
 
+#include "mpr/collect.h"
 #include "mpr/os/os.hpp"
 
 namespace mpr::gc {
 
 class Rendezvous {
 public:
-    /** Whether threads should yield. For polling: on a cache line of its own, which changes only with collections. */
-    bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
-    void setWanted(bool on) { wanted_.store(on, std::memory_order_relaxed); }
+    /** Whether threads should yield. For polling; the public header reads the same flag, mprYieldWanted. */
+    bool wanted() const { return mprNeedYield(); }
+    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on, __ATOMIC_RELAXED); }
 
     void leave() {
         if (word_.fetch_sub(step, std::memory_order_acq_rel) == step + closedBit) {
@@ -81,7 +82,6 @@ private:
 
     alignas(os::cacheLine) os::Word word_{0};
     os::Word openings_{0};
-    alignas(os::cacheLine) std::atomic<bool> wanted_{false};
 };
 
 } // namespace mpr::gc

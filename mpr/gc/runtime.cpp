@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "mpr/collect.h"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/thread.h"
@@ -82,6 +83,7 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
         return nullptr;
     }
     auto* rt = new (runtimeMemory) Runtime;
+    mprYieldWanted = false;
     if (!start(*rt, argc, argv, flags, buffer, size)) {
         rt->~Runtime();
         life.store(Life::none);

@@ -15,23 +15,32 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     giveBack(region, g, n);
 }
 
-std::size_t Heap::free(Local& local, Region* region, void* block) {
+bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
+    // Whoever turns the head into 7D frees the block; of two threads that try, one learns that it was late.
+    if (!region->map().claim(g)) [[unlikely]] {
+        return false;
+    }
     if (local.quick.push(block, region->map().at(g), n)) {
-        region->map().set(g, mark::opaque);
         local.freedBlocks.add(1);
         local.freedGranules.add(n);
-        return n;
+    } else {
+        freeClaimed(region, g, n);
     }
-    freeShared(region, block);
-    return n;
+    return true;
 }
 
 void Heap::freeShared(Region* region, void* block) {
-    os::Locked locked(lock_);
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
+    if (region->map().claim(g)) {
+        freeClaimed(region, g, n);
+    }
+}
+
+void Heap::freeClaimed(Region* region, std::size_t g, std::size_t n) {
+    os::Locked locked(lock_);
     ++totals_.blocksFreed;
     totals_.granulesFreed += n;
     freeBlock(region, g, n);

@@ -66,8 +66,9 @@ public:
     /** Straight from a hole or the system. Any thread, attached or not. */
     void* allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage);
 
-    /** Give back a block in use. @return Its size in granules. */
-    std::size_t free(Local& local, Region* region, void* block);
+    /** Give back a block. @return false when it is not in use: another thread was faster. */
+    bool free(Local& local, Region* region, void* block);
+    /** The same for any thread, attached or not. */
     void freeShared(Region* region, void* block);
 
     /** Make a block m granules in place. @return false when it cannot be: nothing has changed. */
@@ -170,6 +171,7 @@ private:
     void closeContexts(Local& local);
     void took(std::size_t granules);
 
+    void freeClaimed(Region* region, std::size_t g, std::size_t n);
     void freeBlock(Region* region, std::size_t g, std::size_t n);
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
     std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept);

@@ -122,6 +122,18 @@ public:
         return std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).load(std::memory_order_relaxed);
     }
 
+    /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
+    bool claim(std::size_t g) const {
+        const std::atomic_ref<Byte> first(bytes_[g]);
+        Byte h = first.load(std::memory_order_relaxed);
+        while (h & head::inUse) {
+            if (first.compare_exchange_weak(h, mark::opaque, std::memory_order_relaxed)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Zero a word of which every byte belongs to the caller. */
     void clearWord(std::size_t g) const {
         std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).store(0, std::memory_order_relaxed);

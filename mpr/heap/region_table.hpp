@@ -31,29 +31,18 @@ public:
     /** The one region of a heap over a buffer. */
     void setOnly(Region* region) { only_ = region; }
 
-    /** @return false when there is no memory for the table, or the address is beyond it. */
+    /** @return false when there is no memory for the table. */
     bool add(Region* region) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(region);
-        for (std::uintptr_t at = begin; at - begin < region->span; at += slotSize) {
-            Leaf* leaf = leafFor(at);
-            if (!leaf) {
-                remove(region);
-                return false;
-            }
-            leaf[slotOf(at)].store(region, std::memory_order_release);
+        Leaf* leaf = leafFor(reinterpret_cast<std::uintptr_t>(region));
+        if (leaf) {
+            fill(leaf, region, region);
         }
-        return true;
+        return leaf != nullptr;
     }
 
     void remove(Region* region) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(region);
-        for (std::uintptr_t at = begin; at - begin < region->span; at += slotSize) {
-            if ((at >> rootShift) < rootCount) {
-                if (Leaf* leaf = roots_[at >> rootShift].load(std::memory_order_relaxed)) {
-                    leaf[slotOf(at)].store(nullptr, std::memory_order_release);
-                }
-            }
-        }
+        const auto at = reinterpret_cast<std::uintptr_t>(region);
+        fill(roots_[at >> rootShift].load(std::memory_order_relaxed), region, nullptr);
     }
 
     /** The region whose slot the address is in, which need not reach as far as the address. */
@@ -79,6 +68,16 @@ private:
 
     static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
+
+    /** Every slot of an ordinary region; of a large one the first, where its block begins. */
+    static void fill(Leaf* leaf, Region* region, Region* value) {
+        // Aligned to its size, a region has all its slots in one leaf.
+        const std::size_t first = slotOf(reinterpret_cast<std::uintptr_t>(region));
+        const std::size_t count = region->origin == Origin::large ? 1 : region->span / slotSize;
+        for (std::size_t i = 0; i < count; ++i) {
+            leaf[first + i].store(value, std::memory_order_release);
+        }
+    }
 
     Leaf* leafFor(std::uintptr_t at) {
         if ((at >> rootShift) >= rootCount) {

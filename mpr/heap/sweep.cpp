@@ -86,6 +86,8 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
         if ((dead >> (8 * (g - at)) & 1) == 0) {
             return g;
         }
+        // The map was written by another core: ask for what comes next while this word is worked on.
+        __builtin_prefetch(map.at(g) + 2 * os::cacheLine, 1);
         swept.blocks += swar::count(dead);
         const std::size_t last = at + swar::last(dead);
         const std::size_t next = last + map.blockSize(last);

@@ -46,6 +46,17 @@ static void drawSizes(uint64_t seed, size_t low, size_t high) {
     }
 }
 
+/**
+    CPU time of the process when all its threads have come to rest, a collection that is under way included: the system
+    adds the time of a thread that runs on another core only now and then.
+ */
+static uint64_t settledCpuNanos() {
+    Alloc::block();
+    usleep(3000);
+    Alloc::unblock();
+    return cpuNanos();
+}
+
 #ifdef MPR_H
 /** Remarks on what the collector did; figures that only mpr has. */
 static void printCollector(const char *workload) {
@@ -130,7 +141,7 @@ static void forget(const char *workload, bool mixed, int threads, double count) 
     }
     resetPeak();
     size_t baseline = residentBytes();
-    uint64_t cpu = cpuNanos();
+    uint64_t cpu = settledCpuNanos();
     if (threads == 1) {
         run(&runners[0]);
     } else {
@@ -145,7 +156,7 @@ static void forget(const char *workload, bool mixed, int threads, double count) 
         }
         Alloc::unblock();
     }
-    cpu = cpuNanos() - cpu;
+    cpu = settledCpuNanos() - cpu;
     uint64_t start = runners[0].start, end = runners[0].end;
     for (int i = 1; i < threads; i++) {
         start = runners[i].start < start ? runners[i].start : start;
@@ -232,26 +243,26 @@ static void litter() {
 
 /**
     mark: all threads stopped, as the runtime says, over 50 forced collections. gc: the caller's time in a forced
-    collection; cpu: that of the whole process meanwhile, which other programs on the machine disturb least. yield: the
-    longest yield of a thread that runs on while somebody else's collection happens. All microseconds; _med and _max.
+    collection. yield: the longest yield of a thread that runs on while somebody else's collection happens. All
+    microseconds; _med and _max. cpu: mean CPU time of a collection, sweep included, which other programs disturb least.
  */
 static void pause(const char *workload, Shape shape) {
     const int rounds = 50;
-    Values marks, calls, cpus, yields;
+    Values marks, calls, yields;
     Alloc::begin(nullptr);
     void **root = buildNodes(shape, NODES);
     for (int i = 0; i < 3; i++) {
         Alloc::collect();
     }
+    uint64_t cpu = settledCpuNanos();
     for (int i = 0; i < rounds; i++) {
         litter();
 #ifdef MPR_H
         MprMemStats before, after;
         mprReadMemStats(&before);
-        uint64_t cpu = cpuNanos(), start = wallNanos();
+        uint64_t start = wallNanos();
         mprGC(MPR_GC_FORCE);
         uint64_t end = wallNanos();
-        cpu = cpuNanos() - cpu;
         do {
             mprYield(MPR_YIELD_COMPLETE);
             mprReadMemStats(&after);
@@ -262,14 +273,13 @@ static void pause(const char *workload, Shape shape) {
         marks.add((double) (after.mark.total - before.mark.total) / (double) (after.mark.count - before.mark.count) /
                   1e3);
 #else
-        uint64_t cpu = cpuNanos(), start = wallNanos();
+        uint64_t start = wallNanos();
         Alloc::collect();
         uint64_t end = wallNanos();
-        cpu = cpuNanos() - cpu;
 #endif
-        cpus.add((double) cpu / 1e3);
         calls.add((double) (end - start) / 1e3);
     }
+    print(workload, "cpu", (double) (settledCpuNanos() - cpu) / 1e3 / rounds);
 #ifdef MPR_H
     for (int i = 0; i < rounds; i++) {
         litter();
@@ -288,7 +298,6 @@ static void pause(const char *workload, Shape shape) {
     print(workload, "yield_med", yields.median());
     print(workload, "yield_max", yields.max());
 #endif
-    print(workload, "cpu_med", cpus.median());
     print(workload, "gc_med", calls.median());
     print(workload, "gc_max", calls.max());
     hide(root);
@@ -504,11 +513,11 @@ static void churn(const char *workload) {
         uint64_t start = ticks();
         floor.add(ticks() - start);
     }
-    uint64_t cpu = cpuNanos();
+    uint64_t cpu = settledCpuNanos();
     for (uint64_t i = 0; i < ops / 2; i++) {
         replace(i);
     }
-    cpu = cpuNanos() - cpu;
+    cpu = settledCpuNanos() - cpu;
     print(workload, "med", durations.quantile(0.5) * unit);
     print(workload, "p9999", durations.quantile(0.9999) * unit);
     print(workload, "max", durations.longest * unit);
@@ -569,7 +578,7 @@ static void fragment(const char *workload, size_t limit, Body body) {
     memset((void *) p.slots, 0, limit * sizeof(void *));
     uint64_t cpu = cpuNanos();
     body(p);
-    cpu = cpuNanos() - cpu;
+    cpu = settledCpuNanos() - cpu;
     print(workload, "peak", (double) above(peakBytes(), baseline + limit * sizeof(void *)) / (double) p.peakBytes);
     print(workload, "cpu", (double) cpu / (double) p.ops);
     printCollector(workload);
@@ -694,7 +703,7 @@ static void trees(const char *workload) {
     }
     nodes += checkTree((Pair *) root[0]);
     wall = wallNanos() - wall;
-    cpu = cpuNanos() - cpu;
+    cpu = settledCpuNanos() - cpu;
     hide((void *) nodes);
     print(workload, "wall", (double) wall / 1e6);
     print(workload, "cpu", (double) cpu / 1e6);
@@ -730,7 +739,7 @@ static void ring(const char *workload) {
         last = now;
     }
     wall = wallNanos() - wall;
-    cpu = cpuNanos() - cpu;
+    cpu = settledCpuNanos() - cpu;
     print(workload, "wall", (double) wall / 1e6);
     print(workload, "cpu", (double) cpu / 1e6);
     print(workload, "worst", (double) worst / 1e6);

@@ -131,7 +131,6 @@ TEST_CASE("32 KiB hold three quarters of the small objects they could", "[gc][bu
         while (mprAlloc(24)) {
             count++;
         }
-        WARN("leaves of 24 bytes in 32 KiB: " << count);
         CHECK(count > size / 32 * 3 / 4);
     }
     SECTION("managed objects of 24 bytes") {
@@ -140,7 +139,6 @@ TEST_CASE("32 KiB hold three quarters of the small objects they could", "[gc][bu
         while (mprAllocManaged(24, manageTable, MPR_ALLOC_ZERO)) {
             count++;
         }
-        WARN("managed objects of 24 bytes in 32 KiB: " << count);
         CHECK(count > size / 32 * 3 / 4);
     }
 }
