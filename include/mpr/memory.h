@@ -19,7 +19,8 @@ MPR_EXTERN_C_BEGIN
 #define MPR_ALLOC_MANAGER 0x1 /* Reserve room for a manager; see mprSetManager */
 #define MPR_ALLOC_ZERO 0x2    /* Zero the block */
 #define MPR_ALLOC_HOLD 0x4    /* Born with one hold; see mprHold */
-#define MPR_ALLOC_NO_FREE 0x10 /* The manager need not be called with MPR_MANAGE_FREE: the sweep is cheaper.
+#define MPR_ALLOC_NO_FREE \
+    0x10 /* The manager need not be called with MPR_MANAGE_FREE: the sweep is cheaper.
                                   Promises also that the manager only marks fields inside the block. */
 
 /* What a manager is called for. */
@@ -112,16 +113,16 @@ MPR_EXPORT int mprGetPageSize(void);
 
 /** Accepted for source compatibility: names are not kept. @return ptr. */
 MPR_EXPORT void *mprSetName(void *ptr, cchar *name);
-#define mprGetName(ptr) ((cchar*) "")
+#define mprGetName(ptr) ((cchar *) "")
 
 #define mprAllocObj(Type, manager) \
-    ((Type*) mprAllocManaged(sizeof(Type), (MprManager) (manager), MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO))
+    ((Type *) mprAllocManaged(sizeof(Type), (MprManager) (manager), MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO))
 #define mprAllocObjNoZero(Type, manager) \
-    ((Type*) mprAllocManaged(sizeof(Type), (MprManager) (manager), MPR_ALLOC_MANAGER))
+    ((Type *) mprAllocManaged(sizeof(Type), (MprManager) (manager), MPR_ALLOC_MANAGER))
 #define mprAllocObjWithFlags(Type, manager, flags) \
-    ((Type*) mprAllocManaged(sizeof(Type), (MprManager) (manager), (flags) | MPR_ALLOC_MANAGER))
-#define mprAllocStruct(Type) ((Type*) mprAllocZeroed(sizeof(Type)))
-#define mprAllocStructNoZero(Type) ((Type*) mprAlloc(sizeof(Type)))
+    ((Type *) mprAllocManaged(sizeof(Type), (MprManager) (manager), (flags) | MPR_ALLOC_MANAGER))
+#define mprAllocStruct(Type) ((Type *) mprAllocZeroed(sizeof(Type)))
+#define mprAllocStructNoZero(Type) ((Type *) mprAlloc(sizeof(Type)))
 #define mprAllocBlock(size, flags) mprAllocMem((size), (flags))
 
 MPR_EXTERN_C_END

@@ -20,33 +20,33 @@ typedef struct MprMemStats {
     uint64 bytesAllocated;  /* In granules, manager words included; the open contexts' share lags behind */
     uint64 blocksFreed;     /* Blocks, by sweep and by hand */
     uint64 bytesFreed;
-    uint64 bytesLive;       /* In blocks when last swept, plus what was allocated since */
-    uint64 bytesMarked;     /* Reached by the last collection */
-    uint64 heap;            /* Committed: never more than maxHeap */
+    uint64 bytesLive;   /* In blocks when last swept, plus what was allocated since */
+    uint64 bytesMarked; /* Reached by the last collection */
+    uint64 heap;        /* Committed: never more than maxHeap */
     uint64 heapPeak;
-    uint64 bytesFree;       /* Committed and free: in holes */
-    uint64 largestFree;     /* The largest hole that needs no new memory (a lower bound, by size range) */
+    uint64 bytesFree;                    /* Committed and free: in holes */
+    uint64 largestFree;                  /* The largest hole that needs no new memory (a lower bound, by size range) */
     uint64 warnHeap, maxHeap, cacheHeap; /* Limits; 0 is none */
-    uint64 youngBudget;     /* Allocation that starts the next collection */
-    uint64 regions;         /* Regions */
-    uint64 collections;     /* Collections completed */
+    uint64 youngBudget;                  /* Allocation that starts the next collection */
+    uint64 regions;                      /* Regions */
+    uint64 collections;                  /* Collections completed */
     uint64 collectionsMinor, collectionsMajor;
-    uint64 managersFreed;   /* MPR_MANAGE_FREE calls by the collector */
-    uint64 markOverflows;   /* Times the mark stack was full */
-    uint64 purged;          /* Given back to the system */
-    uint64 redlines;        /* Crossings of the redline */
-    uint64 errors;          /* Allocations that returned NULL */
-    uint64 misuses;         /* Wrong calls named in the log */
-    uint64 late;            /* Threads named for keeping a collection waiting */
-    uint64 ram;             /* Of the machine */
-    int threads;            /* Attached */
+    uint64 managersFreed; /* MPR_MANAGE_FREE calls by the collector */
+    uint64 markOverflows; /* Times the mark stack was full */
+    uint64 purged;        /* Given back to the system */
+    uint64 redlines;      /* Crossings of the redline */
+    uint64 errors;        /* Allocations that returned NULL */
+    uint64 misuses;       /* Wrong calls named in the log */
+    uint64 late;          /* Threads named for keeping a collection waiting */
+    uint64 ram;           /* Of the machine */
+    int threads;          /* Attached */
     int numCpu;
     int pageSize;
-    MprTimes pause;         /* What a thread lost at one yield: wait for the others, marking, wake-up */
-    MprTimes stall;         /* What a thread lost because the sweep was behind */
-    MprTimes rendezvous;    /* Request until every thread had yielded */
-    MprTimes mark;          /* All threads stopped */
-    MprTimes sweep;         /* Release of the threads until all memory was freed; in parallel with them */
+    MprTimes pause;      /* What a thread lost at one yield: wait for the others, marking, wake-up */
+    MprTimes stall;      /* What a thread lost because the sweep was behind */
+    MprTimes rendezvous; /* Request until every thread had yielded */
+    MprTimes mark;       /* All threads stopped */
+    MprTimes sweep;      /* Release of the threads until all memory was freed; in parallel with them */
 } MprMemStats;
 
 /** @return A snapshot, overwritten by the next call from any thread. Does not yield. Any thread. */

@@ -11,12 +11,12 @@
 
 using namespace mpr::gc;
 using mpr::heap::Byte;
+using mpr::heap::granulesFor;
+using mpr::heap::granuleShift;
 using mpr::heap::Heap;
 using mpr::heap::Kind;
 using mpr::heap::Region;
 using mpr::heap::Shortage;
-using mpr::heap::granulesFor;
-using mpr::heap::granuleShift;
 namespace head = mpr::heap::head;
 namespace os = mpr::os;
 
@@ -59,7 +59,7 @@ int causeOf(Shortage shortage) {
 }
 
 [[gnu::cold, gnu::noinline]] void* allocateShort(Mutator& m, std::size_t n, Byte flags, std::size_t size,
-                                                  Shortage shortage) {
+                                                 Shortage shortage) {
     Runtime& rt = runtime();
     void* block = nullptr;
     if (shortage != Shortage::tooBig) {

@@ -26,8 +26,8 @@ void line(os::Message&& message) {
 
 void timesLine(const char* name, const MprTimes& t) {
     os::Message message;
-    message << "  " << name << ": " << t.count << " times, us p50 " << t.p50 / 1000 << ", p99 " << t.p99 / 1000 << ", max "
-            << t.max / 1000;
+    message << "  " << name << ": " << t.count << " times, us p50 " << t.p50 / 1000 << ", p99 " << t.p99 / 1000
+            << ", max " << t.max / 1000;
     line(std::move(message));
 }
 } // namespace
@@ -98,8 +98,8 @@ void mprPrintMem(cchar* msg, int) {
     MprMemStats s;
     mprReadMemStats(&s);
     line(std::move(os::Message() << (msg ? msg : "Memory")));
-    line(std::move(os::Message() << "  heap " << s.heap << " (peak " << s.heapPeak << ", redline " << s.warnHeap << ", limit "
-                                 << s.maxHeap << "), resident " << std::uint64_t{mprGetMem()}));
+    line(std::move(os::Message() << "  heap " << s.heap << " (peak " << s.heapPeak << ", redline " << s.warnHeap
+                                 << ", limit " << s.maxHeap << "), resident " << std::uint64_t{mprGetMem()}));
     line(std::move(os::Message() << "  blocks " << s.blocksAllocated - s.blocksFreed << ", bytes " << s.bytesLive
                                  << ", free " << s.bytesFree << ", largest free " << s.largestFree << ", regions "
                                  << s.regions));

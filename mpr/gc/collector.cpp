@@ -38,8 +38,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     heap_.attach(own_.local);
     repace();
     return os::startThread(
-        thread_, "mpr-collector",
-        [](void* self) { static_cast<Collector*>(self)->run(); }, this, options.stack, true);
+        thread_, "mpr-collector", [](void* self) { static_cast<Collector*>(self)->run(); }, this, options.stack, true);
 }
 
 void Collector::close() {
@@ -225,9 +224,10 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
     const heap::Colours colours = heap_.colours();
     const GranuleMap map = region->map();
     const std::size_t begin = std::max(std::size_t{chunk} << region->chunkShift, std::size_t{region->firstGranule});
-    const std::size_t end = region->origin == heap::Origin::large
-                                ? region->endGranule
-                                : std::min(std::size_t{chunk + 1} << region->chunkShift, std::size_t{region->endGranule});
+    const std::size_t end =
+        region->origin == heap::Origin::large
+            ? region->endGranule
+            : std::min(std::size_t{chunk + 1} << region->chunkShift, std::size_t{region->endGranule});
     bool survivors = false;
     std::size_t at = begin & ~std::size_t{swar::bytes - 1};
     for (; (at = map.skipZeros(at, end)) < end; at += swar::bytes) {

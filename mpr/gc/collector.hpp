@@ -102,7 +102,8 @@ private:
     void ring();
     void waitOut(Mutator& m);
     bool stuckFreeing(std::uint64_t& calls, std::uint64_t& since) const;
-    template <typename Done> bool awaitProgress(Done done, std::uint64_t limit);
+    template <typename Done>
+    bool awaitProgress(Done done, std::uint64_t limit);
     void stall();
 
     heap::Heap& heap_;

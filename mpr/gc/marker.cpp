@@ -21,11 +21,17 @@ namespace {
 // Per thread, so that mprMark on another thread does nothing, and helpers may mark later.
 constinit thread_local Marker* activeMarker __attribute__((tls_model("initial-exec"))) = nullptr;
 
-Byte load(Byte* map) { return std::atomic_ref<Byte>(*map).load(std::memory_order_relaxed); }
-void store(Byte* map, Byte value) { std::atomic_ref<Byte>(*map).store(value, std::memory_order_relaxed); }
+Byte load(Byte* map) {
+    return std::atomic_ref<Byte>(*map).load(std::memory_order_relaxed);
+}
+void store(Byte* map, Byte value) {
+    std::atomic_ref<Byte>(*map).store(value, std::memory_order_relaxed);
+}
 } // namespace
 
-Marker* Marker::active() { return activeMarker; }
+Marker* Marker::active() {
+    return activeMarker;
+}
 
 void Marker::open(void* stack, std::size_t bytes) {
     stack_ = top_ = static_cast<Entry*>(stack);
@@ -42,7 +48,9 @@ void Marker::begin() {
     activeMarker = this;
 }
 
-void Marker::end() { activeMarker = nullptr; }
+void Marker::end() {
+    activeMarker = nullptr;
+}
 
 // The hot path of a collection: some forty instructions a reference. What usually fails leads to report(), which looks again.
 [[gnu::always_inline]] inline void Marker::mark(const void* pointer, bool loose) {

@@ -54,8 +54,7 @@ private:
     class Entry {
     public:
         Entry() = default;
-        Entry(const void* block, std::size_t granules)
-            : bits_(reinterpret_cast<std::uintptr_t>(block) | granules) {}
+        Entry(const void* block, std::size_t granules) : bits_(reinterpret_cast<std::uintptr_t>(block) | granules) {}
         explicit operator bool() const { return bits_ != 0; }
         heap::Byte* block() const { return reinterpret_cast<heap::Byte*>(bits_ & ~(heap::granuleSize - 1)); }
         /** 0: look into the map. */
@@ -79,7 +78,7 @@ private:
     /** By head: the head that says "reached"; 0 when it says so already, or is no head. */
     heap::Byte reached_[256] = {};
     Entry* stack_ = nullptr;
-    Entry* top_ = nullptr;  // one past the last entry
+    Entry* top_ = nullptr; // one past the last entry
     Entry* limit_ = nullptr;
     Entry ring_[ahead] = {};
     Entry traced_{}; // whose manager runs

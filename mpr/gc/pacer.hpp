@@ -50,6 +50,7 @@ public:
     /** Any thread. */
     void setCache(std::size_t bytes) { cache_.store(bytes, std::memory_order_relaxed); }
     std::size_t cache() const { return cache_.load(std::memory_order_relaxed); }
+
 private:
     std::size_t young_ = 0;
     std::size_t least_ = 0;

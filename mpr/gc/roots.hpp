@@ -28,7 +28,8 @@ public:
     int remove(const void* key);
     std::uint32_t count(const void* key) const;
 
-    template <typename F> void forEach(F&& f) const {
+    template <typename F>
+    void forEach(F&& f) const {
         for (std::size_t i = 0; i < capacity_; ++i) {
             if (entries_[i].key) {
                 f(entries_[i].key);
@@ -69,7 +70,8 @@ public:
     bool release(heap::Heap& heap, heap::Region* region, void* block);
 
     /** Call mark(pointer) for each root. All threads are stopped. */
-    template <typename F> void forEach(F&& mark) const {
+    template <typename F>
+    void forEach(F&& mark) const {
         table_.forEach(mark);
         for (const MprRootRef* ref = refs_.next; ref != &refs_; ref = ref->next) {
             mark(ref->ptr);

@@ -96,7 +96,9 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
 }
 } // namespace
 
-bool running() { return life.load(std::memory_order_acquire) != Life::none; }
+bool running() {
+    return life.load(std::memory_order_acquire) != Life::none;
+}
 
 } // namespace mpr::gc
 

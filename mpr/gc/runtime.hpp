@@ -26,7 +26,9 @@ struct Runtime {
 
 /** Where the runtime is, or would be: a constant address, so that reaching it costs nothing. */
 extern std::byte runtimeMemory[];
-inline Runtime& runtime() { return *reinterpret_cast<Runtime*>(runtimeMemory); }
+inline Runtime& runtime() {
+    return *reinterpret_cast<Runtime*>(runtimeMemory);
+}
 /** Whether there is one. */
 bool running();
 

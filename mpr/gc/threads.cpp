@@ -74,7 +74,8 @@ void Collector::nameOthers(const Mutator& self, const char* what) {
     for (const Mutator* m = mutators_; m; m = m->next) {
         if (m != &self) {
             os::Message message;
-            os::log(os::Level::error, message << what << ": thread \"" << std::string_view(m->name) << "\" is attached");
+            os::log(os::Level::error,
+                    message << what << ": thread \"" << std::string_view(m->name) << "\" is attached");
         }
     }
 }
@@ -190,7 +191,8 @@ bool Collector::stuckFreeing(std::uint64_t& calls, std::uint64_t& since) const {
 }
 
 /** Sleep until done() holds. @return false when the limit has passed, or a manager is stuck, which is logged. */
-template <typename Done> bool Collector::awaitProgress(Done done, std::uint64_t limit) {
+template <typename Done>
+bool Collector::awaitProgress(Done done, std::uint64_t limit) {
     const std::uint64_t begin = os::now();
     std::uint64_t calls = 0;
     std::uint64_t since = 0;
@@ -209,7 +211,8 @@ template <typename Done> bool Collector::awaitProgress(Done done, std::uint64_t 
         if (stuckFreeing(calls, since)) {
             os::Message message;
             os::log(os::Level::warning, message << "a manager's MPR_MANAGE_FREE call takes longer than "
-                                                << deadline_ / 1'000'000 << " ms; a wait for the collection ends early");
+                                                << deadline_ / 1'000'000
+                                                << " ms; a wait for the collection ends early");
             return false;
         }
     }
@@ -247,9 +250,9 @@ int Collector::collect(Mutator& m, bool complete, const void* site) {
         resume(m);
         stats_.pause.record(os::now() - begin);
     }
-    return complete && done ? static_cast<int>(std::min(freedBlocks_.load(std::memory_order_relaxed),
-                                                        std::size_t{0x7FFFFFFF}))
-                            : 0;
+    return complete && done
+               ? static_cast<int>(std::min(freedBlocks_.load(std::memory_order_relaxed), std::size_t{0x7FFFFFFF}))
+               : 0;
 }
 
 void Collector::emergency(Mutator& m) {

@@ -21,8 +21,7 @@ public:
         buckets_[indexOf(time)].fetch_add(1, std::memory_order_relaxed);
         total_.fetch_add(time, std::memory_order_relaxed);
         std::uint64_t seen = greatest_.load(std::memory_order_relaxed);
-        while (time > seen && !greatest_.compare_exchange_weak(seen, time, std::memory_order_relaxed)) {
-        }
+        while (time > seen && !greatest_.compare_exchange_weak(seen, time, std::memory_order_relaxed)) {}
     }
 
     MprTimes summary() const {
@@ -49,7 +48,8 @@ private:
             return static_cast<unsigned>(time);
         }
         const auto log = static_cast<unsigned>(std::bit_width(time)) - 1;
-        const unsigned index = (log - stepBits + 1) * steps + (static_cast<unsigned>(time >> (log - stepBits)) & (steps - 1));
+        const unsigned index =
+            (log - stepBits + 1) * steps + (static_cast<unsigned>(time >> (log - stepBits)) & (steps - 1));
         return index < count ? index : count - 1;
     }
     static std::uint64_t upperBound(unsigned index) {

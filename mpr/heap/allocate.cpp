@@ -79,7 +79,8 @@ bool Heap::openIn(Local& local, Hole* hole, std::size_t want, std::size_t n) {
         }
     }
     auto* begin = reinterpret_cast<Byte*>(hole);
-    local.contexts[static_cast<unsigned>(sortOf(n))] = {begin, begin + (take << granuleShift), region->map().at(g), region};
+    local.contexts[static_cast<unsigned>(sortOf(n))] = {begin, begin + (take << granuleShift), region->map().at(g),
+                                                        region};
     took(take);
     return true;
 }

@@ -190,7 +190,7 @@ private:
     Colours colours_;
     Limits limits_;
     Totals totals_;
-    std::size_t since_ = 0;      // bytes taken since the last rendezvous
+    std::size_t since_ = 0; // bytes taken since the last rendezvous
     std::size_t trigger_ = ~std::size_t{0};
     bool budgetSpent_ = false;
     std::atomic<bool> attention_{false};

@@ -81,9 +81,7 @@ struct Local {
     /** Counts since the last rendezvous: written by the owner only, added to the heap's totals while it is stopped. */
     struct Counter {
         std::atomic<std::size_t> value{0};
-        void add(std::size_t by) {
-            value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-        }
+        void add(std::size_t by) { value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
         std::size_t take() { return value.exchange(0, std::memory_order_relaxed); }
         std::size_t get() const { return value.load(std::memory_order_relaxed); }
     };

@@ -74,9 +74,7 @@ struct Colours {
 
     Byte newborn() const { return youngParity; }
     Byte oldMarked() const { return static_cast<Byte>(head::old | oldParity); }
-    bool live(Byte h) const {
-        return (h & head::parity) == ((h & head::old) ? oldParity : youngParity);
-    }
+    bool live(Byte h) const { return (h & head::parity) == ((h & head::old) ? oldParity : youngParity); }
 };
 
 /** Eight (on 32-bit: four) bytes of the map, tested together. Bits of answers stand at bit 0 of each byte. */
@@ -85,9 +83,15 @@ using Word = std::uintptr_t;
 inline constexpr Word ones = ~Word{0} / 0xFF;
 inline constexpr unsigned bytes = sizeof(Word);
 
-constexpr Word spread(Byte b) { return ones * b; }
-constexpr Word heads(Word w) { return (w >> 7) & ones; }
-constexpr Word held(Word w) { return (w >> 4) & ones; }
+constexpr Word spread(Byte b) {
+    return ones * b;
+}
+constexpr Word heads(Word w) {
+    return (w >> 7) & ones;
+}
+constexpr Word held(Word w) {
+    return (w >> 4) & ones;
+}
 /** Heads whose colour is not live. */
 constexpr Word unmarked(Word w, Colours c) {
     const Word byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
@@ -99,12 +103,20 @@ constexpr Word boundaries(Word w) {
     return ((low | w) >> 7) & ones;
 }
 /** Heads whose manager wants MPR_MANAGE_FREE: kind plain or traced, that is bit 2 differs from bit 3. */
-constexpr Word wantFree(Word w) { return ((w >> 2) ^ (w >> 3)) & (w >> 7) & ones; }
+constexpr Word wantFree(Word w) {
+    return ((w >> 2) ^ (w >> 3)) & (w >> 7) & ones;
+}
 /** Index of the first byte whose bit is set; answer != 0. */
-inline unsigned first(Word answer) { return static_cast<unsigned>(std::countr_zero(answer)) / 8; }
-inline unsigned last(Word answer) { return static_cast<unsigned>(std::bit_width(answer) - 1) / 8; }
+inline unsigned first(Word answer) {
+    return static_cast<unsigned>(std::countr_zero(answer)) / 8;
+}
+inline unsigned last(Word answer) {
+    return static_cast<unsigned>(std::bit_width(answer) - 1) / 8;
+}
 /** How many bytes have their bit set. */
-constexpr unsigned count(Word answer) { return static_cast<unsigned>(answer * ones >> (8 * (bytes - 1))); }
+constexpr unsigned count(Word answer) {
+    return static_cast<unsigned>(answer * ones >> (8 * (bytes - 1)));
+}
 static_assert(std::endian::native == std::endian::little, "scans count bytes from the least significant");
 } // namespace swar
 

@@ -89,9 +89,10 @@ bool Options::parse(const char* spec) {
         rest.remove_prefix(comma < rest.size() ? comma + 1 : rest.size());
         const std::size_t equals = item.find('=');
         const std::string_view wrong =
-            equals == std::string_view::npos ? std::string_view("is not name=value")
-                                             : apply(result, std::string_view(item.data(), equals),
-                                                     std::string_view(item.data() + equals + 1, item.size() - equals - 1));
+            equals == std::string_view::npos
+                ? std::string_view("is not name=value")
+                : apply(result, std::string_view(item.data(), equals),
+                        std::string_view(item.data() + equals + 1, item.size() - equals - 1));
         if (!wrong.empty()) {
             os::Message message;
             os::log(os::Level::error, message << "option \"" << item << "\" " << wrong);

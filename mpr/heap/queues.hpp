@@ -90,7 +90,8 @@ public:
     }
 
     /** Call f(hole, least, greatest) for each hole, with the sizes its queue admits. For the verifier. */
-    template <typename F> void forEach(F&& f) const {
+    template <typename F>
+    void forEach(F&& f) const {
         for (unsigned first = 0; first < firsts; ++first) {
             for (unsigned second = 0; second < seconds; ++second) {
                 for (Hole* hole = queues_[first][second]; hole; hole = hole->next) {

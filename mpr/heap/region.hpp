@@ -38,7 +38,9 @@ enum class Sort : Byte { small, big };
 inline constexpr unsigned sorts = 2;
 /** Granules of the largest small block: 1 KiB on 64-bit. */
 inline constexpr std::size_t greatestSmall = 64;
-constexpr Sort sortOf(std::size_t granules) { return granules <= greatestSmall ? Sort::small : Sort::big; }
+constexpr Sort sortOf(std::size_t granules) {
+    return granules <= greatestSmall ? Sort::small : Sort::big;
+}
 
 struct Region {
     static constexpr unsigned chunks = 64;
@@ -76,9 +78,7 @@ struct Region {
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this) < span;
     }
 
-    std::size_t blockSize(std::size_t g) {
-        return origin == Origin::large ? largeGranules : map().blockSize(g);
-    }
+    std::size_t blockSize(std::size_t g) { return origin == Origin::large ? largeGranules : map().blockSize(g); }
 
     /** Whether the address is the start of a block in use. Any address inside the region. */
     bool isBlock(const void* address) {
@@ -120,6 +120,8 @@ struct Region {
     }
 };
 
-constexpr std::size_t Region::mapOffset() { return roundUp(sizeof(Region), 64); }
+constexpr std::size_t Region::mapOffset() {
+    return roundUp(sizeof(Region), 64);
+}
 
 } // namespace mpr::heap

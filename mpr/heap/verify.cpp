@@ -119,7 +119,8 @@ private:
             const bool backed = (region->chunksTouched(g, g + n) & ~region->committed) == 0;
             check(region->sort == sort, "a hole stands in the queue of another sort", hole);
             check(backed == warm, "a hole is warm or cold in the wrong queue", hole);
-            check((region->chunksTouched(g, g + 1) & ~region->committed) == 0, "a hole's links are not committed", hole);
+            check((region->chunksTouched(g, g + 1) & ~region->committed) == 0, "a hole's links are not committed",
+                  hole);
         });
     }
 

@@ -38,7 +38,7 @@ static int sessionsFreed;
 static int pressure;
 
 static void manageSession(void *ptr, int flags) {
-    Session *sp = (Session*) ptr;
+    Session *sp = (Session *) ptr;
 
     if (flags & MPR_MANAGE_MARK) {
         mprMark(sp->next);
@@ -61,7 +61,7 @@ static void manageServer(Server *server, int flags) {
 }
 
 static char *copyName(cchar *name) {
-    return (char*) mprMemdup(name, strlen(name) + 1);
+    return (char *) mprMemdup(name, strlen(name) + 1);
 }
 
 static Session *createSession(Server *server, cchar *name) {
@@ -84,7 +84,7 @@ static int append(Session *sp, cchar *text) {
     ssize len = (ssize) strlen(text);
     unsigned char *data;
 
-    if ((data = (unsigned char*) mprRealloc(sp->data, (size_t) (sp->length + len + 1))) == 0) {
+    if ((data = (unsigned char *) mprRealloc(sp->data, (size_t) (sp->length + len + 1))) == 0) {
         return MPR_ERR_MEMORY;
     }
     memcpy(&data[sp->length], text, (size_t) len + 1);
@@ -112,7 +112,7 @@ static void testSessions(Server *server) {
         snprintf(name, sizeof(name), "session-%d", i);
         EXPECT(strcmp(sp->name, name) == 0);
         EXPECT(memcmp(sp->data, "hello ", 6) == 0);
-        EXPECT(strcmp((char*) &sp->data[6], name) == 0);
+        EXPECT(strcmp((char *) &sp->data[6], name) == 0);
         EXPECT(mprGetBlockSize(sp->data) >= (size_t) sp->length + 1);
     }
     EXPECT(i == -1);
@@ -144,13 +144,13 @@ static void testHolds(void) {
 }
 
 static void work(void *data, MprThread *tp) {
-    Server *server = (Server*) data;
+    Server *server = (Server *) data;
     int i;
 
     EXPECT(mprGetCurrentThread() == tp);
     EXPECT(strcmp(mprGetCurrentThreadName(), "worker") == 0);
     for (i = 0; i < 100000; i++) {
-        char *block = (char*) mprAllocZeroed(100);
+        char *block = (char *) mprAllocZeroed(100);
         EXPECT(block != 0 && block[0] == 0 && block[99] == 0);
         memset(block, i, 100);
         if (mprNeedYield()) {
@@ -162,7 +162,7 @@ static void work(void *data, MprThread *tp) {
 }
 
 static void testThread(Server *server) {
-    server->worker = mprCreateThread("worker", (void*) (uintptr_t) work, server, 0);
+    server->worker = mprCreateThread("worker", (void *) (uintptr_t) work, server, 0);
     EXPECT(server->worker != 0);
     EXPECT(mprStartThread(server->worker) == 0);
     while (!__atomic_load_n(&server->done, __ATOMIC_ACQUIRE)) {
@@ -187,8 +187,7 @@ static void testLimits(void) {
     mprSetMemNotifier(notify);
     mprSetMemPolicy(MPR_ALLOC_POLICY_NOTHING);
     mprSetMemLimits(16 * 1024 * 1024, 32 * 1024 * 1024, -1);
-    for (i = 0; i < 1000 && mprAlloc(100 * 1024); i++) {
-    }
+    for (i = 0; i < 1000 && mprAlloc(100 * 1024); i++) {}
     EXPECT(i < 1000);
     EXPECT(pressure == (MPR_MEM_WARNING | MPR_MEM_LIMIT));
     EXPECT(mprHasMemError());

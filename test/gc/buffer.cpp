@@ -18,8 +18,8 @@ namespace {
 /* A buffer at any alignment between canaries. */
 class Arena {
 public:
-    Arena(size_t bufferSize, size_t offset) : all(margin + offset + bufferSize + margin, canary), at(offset),
-        size(bufferSize) {
+    Arena(size_t bufferSize, size_t offset)
+        : all(margin + offset + bufferSize + margin, canary), at(offset), size(bufferSize) {
         auto start = reinterpret_cast<uintptr_t>(all.data());
         at += margin - start % 64;
         fill(buffer(), size, 0x33);
@@ -49,7 +49,7 @@ private:
     const size_t size;
 };
 
-}  // namespace
+} // namespace
 
 TEST_CASE("the canary check fires", "[gc][buffer]") {
     Arena arena(16 << 10, 3);
@@ -149,8 +149,7 @@ TEST_CASE("an exhausted buffer notifies, and yields make room", "[gc][buffer]") 
     static std::atomic<int> notified;
     notified = 0;
     mprSetMemNotifier([](int, int, size_t, size_t) { notified++; });
-    while (mprAlloc(100)) {
-    }
+    while (mprAlloc(100)) {}
     CHECK(notified >= 1);
     CHECK(mprHasMemError());
     CHECK(until([] { return mprAlloc(100) != nullptr; }));

@@ -31,7 +31,7 @@ void checkRefused(void *ptr) {
     CHECK(mprVerifyHeap() == 0);
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("mprFree gives a block back", "[gc][free]") {
     Runtime runtime;
@@ -57,13 +57,16 @@ TEST_CASE("mprFree runs the manager once, on the calling thread, before the bloc
     static std::thread::id caller;
     frees = intact = here = 0;
     caller = std::this_thread::get_id();
-    auto block = static_cast<char *>(mprAllocManaged(100, [](void *ptr, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            frees++;
-            intact += filled(ptr, 100, 9);
-            here += std::this_thread::get_id() == caller;
-        }
-    }, 0));
+    auto block = static_cast<char *>(mprAllocManaged(
+        100,
+        [](void *ptr, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                frees++;
+                intact += filled(ptr, 100, 9);
+                here += std::this_thread::get_id() == caller;
+            }
+        },
+        0));
     fill(block, 100, 9);
     CHECK(mprFree(block) == 0);
     CHECK(frees == 1);
@@ -173,8 +176,9 @@ TEST_CASE("foreign pointers are refused", "[gc][free]") {
 TEST_CASE("addresses that no process owns are refused", "[gc][free]") {
     Runtime runtime;
     const uintptr_t top = uintptr_t(1) << (sizeof(uintptr_t) * 8 - 1);
-    for (uintptr_t value : {uintptr_t(1), uintptr_t(8), uintptr_t(16), uintptr_t(4095), uintptr_t(4096), top, top + 16,
-             ~uintptr_t(0), ~uintptr_t(15), ~uintptr_t(4095), ~uintptr_t(0) << 22, top - 16, top >> 8, top >> 16}) {
+    for (uintptr_t value :
+         {uintptr_t(1), uintptr_t(8), uintptr_t(16), uintptr_t(4095), uintptr_t(4096), top, top + 16, ~uintptr_t(0),
+          ~uintptr_t(15), ~uintptr_t(4095), ~uintptr_t(0) << 22, top - 16, top >> 8, top >> 16}) {
         auto ptr = reinterpret_cast<void *>(value);
         checkRefused(ptr);
         CHECK_FALSE(mprIsValid(ptr));
@@ -387,7 +391,8 @@ TEST_CASE("mprRealloc in place keeps the manager", "[gc][realloc]") {
     Runtime runtime;
     for (size_t size = 200; size > 0; size -= 8) {
         calls.reset();
-        void *block = mprAllocManaged(200, [](void *, int flags) { calls.frees += flags == MPR_MANAGE_FREE; }, 0);
+        void *block = mprAllocManaged(
+            200, [](void *, int flags) { calls.frees += flags == MPR_MANAGE_FREE; }, 0);
         block = mprRealloc(block, size);
         REQUIRE(mprGetBlockSize(block) >= size);
         memset(block, 0xff, mprGetBlockSize(block));
@@ -474,7 +479,8 @@ TEST_CASE("blocks are aligned for every type", "[gc][free]") {
     for (size_t size = 0; size < 5000; size += 7) {
         REQUIRE(reinterpret_cast<uintptr_t>(mprAlloc(size)) % (2 * sizeof(void *)) == 0);
         REQUIRE(reinterpret_cast<uintptr_t>(mprAllocManaged(size, manageTable, MPR_ALLOC_ZERO)) %
-            (2 * sizeof(void *)) == 0);
+                    (2 * sizeof(void *)) ==
+                0);
     }
 }
 
@@ -651,8 +657,7 @@ TEST_CASE("of two threads that free one block, one is refused", "[gc][free]") {
     std::atomic<size_t> freed{0};
     std::atomic<int> ready{0};
     auto work = [&](Mutator &) {
-        for (ready++; ready < 2;) {
-        }
+        for (ready++; ready < 2;) {}
         for (void *block : blocks) {
             freed += mprFree(block) == 0;
         }

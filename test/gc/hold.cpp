@@ -149,11 +149,14 @@ TEST_CASE("a block that is released before the sweep reaches it is safe until it
     size_t size = GENERATE(24, 3000, 10000000);
     auto leaf = static_cast<unsigned char *>(mprAllocMem(size, MPR_ALLOC_HOLD));
     fill(leaf, size, 1);
-    mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            untilUnyielded([] { return gate.isOpen(); });
-        }
-    }, 0);
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                untilUnyielded([] { return gate.isOpen(); });
+            }
+        },
+        0);
     mprGC(MPR_GC_FORCE);
     mprRelease(leaf);
     gate.open();

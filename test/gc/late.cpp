@@ -53,7 +53,7 @@ void keepWaiting(cchar *name, int ms) {
     mutator.end();
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("a thread that does not yield is named after the deadline", "[gc][late]") {
     Runtime runtime("deadline=50");

@@ -101,8 +101,9 @@ TEST_CASE("a bad option is refused by mprConfigure, and the log names it", "[gc]
         cchar *spec, *named;
     };
     auto bad = GENERATE(Bad{"regoin=4m", "regoin"}, Bad{"region=3m", "region=3m"}, Bad{"region=", "region="},
-        Bad{"region=-4m", "region=-4m"}, Bad{"young=many", "young=many"}, Bad{"deadline", "deadline"},
-        Bad{"young=1m,stack=64q", "stack=64q"}, Bad{"region=99999999999999999999", "region=9999"}, Bad{"=4m", "=4m"});
+                        Bad{"region=-4m", "region=-4m"}, Bad{"young=many", "young=many"}, Bad{"deadline", "deadline"},
+                        Bad{"young=1m,stack=64q", "stack=64q"}, Bad{"region=99999999999999999999", "region=9999"},
+                        Bad{"=4m", "=4m"});
     INFO(bad.spec << "\n" << log.text());
     CHECK(mprConfigure(bad.spec) == MPR_ERR_BAD_ARGS);
     CHECK(log.has(bad.named));
@@ -129,9 +130,10 @@ TEST_CASE("every option of the documentation is accepted", "[gc][life]") {
 }
 
 TEST_CASE("an extreme option is refused with its name, or works", "[gc][life]") {
-    auto spec = GENERATE("region=1", "region=4k", "region=64k", "region=1g", "region=8e", "marks=0", "marks=1",
-        "marks=64m", "stack=0", "stack=1", "stack=16k", "young=0", "young=1", "young=1t", "growth=0", "growth=1",
-        "growth=100000", "deadline=0", "deadline=1", "deadline=9999999999", "reserve=100m", "reserve=1");
+    auto spec =
+        GENERATE("region=1", "region=4k", "region=64k", "region=1g", "region=8e", "marks=0", "marks=1", "marks=64m",
+                 "stack=0", "stack=1", "stack=16k", "young=0", "young=1", "young=1t", "growth=0", "growth=1",
+                 "growth=100000", "deadline=0", "deadline=1", "deadline=9999999999", "reserve=100m", "reserve=1");
     Log log;
     Watchdog watchdog(60);
     INFO(spec);
@@ -200,7 +202,7 @@ void terminator(int state, int how, int) {
     terminatedHow = how;
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("terminators run in order when the runtime ends, once", "[gc][life]") {
     terminatedCount = 0;

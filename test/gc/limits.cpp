@@ -83,7 +83,7 @@ bool growHeap(Hoard &hoard, uint64 heap) {
     return true;
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("the redline is notified once, before any allocation failed", "[gc][limits]") {
     Limits limits(8 * mega, 16 * mega);
@@ -176,8 +176,7 @@ TEST_CASE("allocation ends at the hard limit and works again after dropping and 
 
 TEST_CASE("at the hard limit a yield lets garbage go", "[gc][limits]") {
     Limits limits(0, 8 * mega);
-    while (mprAlloc(5000)) {
-    }
+    while (mprAlloc(5000)) {}
     CHECK(limits.heard.limits >= 1);
     CHECK(until([] { return mprAlloc(5000) != nullptr; }));
 }
@@ -213,7 +212,7 @@ namespace {
 
 /* Allocate in all sizes, keep some, yield; NULLs are counted, not minded. */
 void storm(Mutator &self, uint64_t seed, size_t keep, std::atomic<long> &served, std::atomic<long> &refused,
-    std::atomic<long> &wrong) {
+           std::atomic<long> &wrong) {
     Random random(seed);
     Root root(makeTable(keep));
     std::vector<size_t> sizes(keep, 0);
@@ -224,7 +223,9 @@ void storm(Mutator &self, uint64_t seed, size_t keep, std::atomic<long> &served,
             mprYield(0);
             continue;
         }
-        size_t size = random.chance(2) ? random.below(400000) : random.chance(20) ? random.below(20000) : random.below(600);
+        size_t size = random.chance(2)    ? random.below(400000)
+                      : random.chance(20) ? random.below(20000)
+                                          : random.below(600);
         size_t at = random.below(keep);
         if (table->items[at]) {
             wrong += !filled(table->items[at], sizes[at], at);
@@ -245,7 +246,7 @@ void storm(Mutator &self, uint64_t seed, size_t keep, std::atomic<long> &served,
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("the hard limit is never exceeded in a storm of allocation", "[gc][limits]") {
     size_t residentBefore = residentBytes();
@@ -408,7 +409,7 @@ struct Cache {
     }
 };
 
-}  // namespace
+} // namespace
 
 TEST_CASE("policy PRUNE calls the pruners, and the allocation is tried again", "[gc][limits]") {
     Limits limits(0, 16 * mega);
@@ -495,10 +496,10 @@ TEST_CASE("sixteen pruners may exist", "[gc][limits]") {
 TEST_CASE("a request that can never be had returns NULL with cause TOO_BIG", "[gc][limits]") {
     Limits limits(0, 0);
     int told = 0;
-    for (size_t size : {size_t(SIZE_MAX), size_t(SIZE_MAX) - 1, size_t(SIZE_MAX) - 3, size_t(SIZE_MAX) - 7,
-             size_t(SIZE_MAX) - 15, size_t(SIZE_MAX) - 16, size_t(SIZE_MAX) - 31, size_t(SIZE_MAX) - 4095,
-             size_t(SIZE_MAX) - (1 << 18), size_t(SIZE_MAX) - (1 << 22), size_t(PTRDIFF_MAX), size_t(PTRDIFF_MAX) + 1,
-             size_t(PTRDIFF_MAX) + 17}) {
+    for (size_t size :
+         {size_t(SIZE_MAX), size_t(SIZE_MAX) - 1, size_t(SIZE_MAX) - 3, size_t(SIZE_MAX) - 7, size_t(SIZE_MAX) - 15,
+          size_t(SIZE_MAX) - 16, size_t(SIZE_MAX) - 31, size_t(SIZE_MAX) - 4095, size_t(SIZE_MAX) - (1 << 18),
+          size_t(SIZE_MAX) - (1 << 22), size_t(PTRDIFF_MAX), size_t(PTRDIFF_MAX) + 1, size_t(PTRDIFF_MAX) + 17}) {
         INFO("size " << size);
         mprResetMemError();
         CHECK(mprAlloc(size) == nullptr);
@@ -596,7 +597,7 @@ void startChild(int policy, int argc = 0, char **argv = nullptr) {
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("child: policy EXIT", "[.child]") {
     startChild(MPR_ALLOC_POLICY_EXIT);

@@ -51,7 +51,8 @@ TEST_CASE("the manager word is beyond the size of the block", "[gc][manager]") {
     Runtime runtime;
     for (size_t size = 0; size < 600; size++) {
         calls.reset();
-        void *block = mprAllocManaged(size, [](void *, int flags) { calls.frees += flags == MPR_MANAGE_FREE; }, 0);
+        void *block = mprAllocManaged(
+            size, [](void *, int flags) { calls.frees += flags == MPR_MANAGE_FREE; }, 0);
         REQUIRE(mprGetBlockSize(block) >= size);
         memset(block, 0xff, mprGetBlockSize(block));
         REQUIRE(mprFree(block) == 0);
@@ -63,11 +64,14 @@ TEST_CASE("a manager is called with one flag at a time", "[gc][manager]") {
     Runtime runtime;
     static std::atomic<int> odd, marks, frees;
     odd = marks = frees = 0;
-    Root root(mprAllocManaged(8, [](void *, int flags) {
-        marks += flags == MPR_MANAGE_MARK;
-        frees += flags == MPR_MANAGE_FREE;
-        odd += flags != MPR_MANAGE_MARK && flags != MPR_MANAGE_FREE;
-    }, 0));
+    Root root(mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            marks += flags == MPR_MANAGE_MARK;
+            frees += flags == MPR_MANAGE_FREE;
+            odd += flags != MPR_MANAGE_MARK && flags != MPR_MANAGE_FREE;
+        },
+        0));
     collect();
     root.set(nullptr);
     collect();
@@ -157,7 +161,7 @@ void scribble(Mutator &self) {
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("dead blocks stay readable until all managers have run", "[gc][manager]") {
     Runtime runtime("region=256k");
@@ -229,12 +233,15 @@ TEST_CASE("mutators run while managers free", "[gc][manager]") {
             mprYield(0);
         }
     });
-    mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            uint64_t before = steps;
-            proceeded = untilUnyielded([before] { return steps >= before + 1000; });
-        }
-    }, 0);
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                uint64_t before = steps;
+                proceeded = untilUnyielded([before] { return steps >= before + 1000; });
+            }
+        },
+        0);
     mprGC(MPR_GC_FORCE);
     CHECK(until([] { return proceeded >= 0; }, 30000));
     CHECK(proceeded == 1);
@@ -246,12 +253,15 @@ TEST_CASE("a manager that locks what the waiting application holds does not dead
     static std::mutex applicationLock;
     static std::atomic<int> freed;
     freed = 0;
-    mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            std::lock_guard guard(applicationLock);
-            freed++;
-        }
-    }, 0);
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                std::lock_guard guard(applicationLock);
+                freed++;
+            }
+        },
+        0);
     {
         std::lock_guard guard(applicationLock);
         collect();
@@ -268,12 +278,15 @@ TEST_CASE("waiting at mprYield(COMPLETE) for a manager that waits for the caller
     static std::mutex applicationLock;
     static std::atomic<int> freed;
     freed = 0;
-    mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            std::lock_guard guard(applicationLock);
-            freed++;
-        }
-    }, 0);
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                std::lock_guard guard(applicationLock);
+                freed++;
+            }
+        },
+        0);
     {
         std::lock_guard guard(applicationLock);
         mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
@@ -287,12 +300,15 @@ TEST_CASE("allocation and yields go on while a manager is stuck", "[gc][manager]
     static std::mutex applicationLock;
     static std::atomic<int> freed;
     freed = 0;
-    mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            std::lock_guard guard(applicationLock);
-            freed++;
-        }
-    }, 0);
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                std::lock_guard guard(applicationLock);
+                freed++;
+            }
+        },
+        0);
     {
         std::lock_guard guard(applicationLock);
         mprGC(MPR_GC_FORCE);
@@ -311,20 +327,23 @@ TEST_CASE("a manager may allocate while it frees", "[gc][manager]") {
     static std::atomic<int> count, failed;
     count = failed = 0;
     for (int i = 0; i < 100; i++) {
-        mprAllocManaged(8, [](void *, int flags) {
-            if (flags & MPR_MANAGE_FREE) {
-                void *block = mprAllocMem(100, MPR_ALLOC_HOLD);
-                failed += block == nullptr;
-                if (block) {
-                    int at = count++;
-                    fill(block, 100, static_cast<uint64_t>(at));
-                    made[at] = block;
+        mprAllocManaged(
+            8,
+            [](void *, int flags) {
+                if (flags & MPR_MANAGE_FREE) {
+                    void *block = mprAllocMem(100, MPR_ALLOC_HOLD);
+                    failed += block == nullptr;
+                    if (block) {
+                        int at = count++;
+                        fill(block, 100, static_cast<uint64_t>(at));
+                        made[at] = block;
+                    }
+                    for (int garbage = 0; garbage < 10; garbage++) {
+                        failed += mprAlloc(500) == nullptr;
+                    }
                 }
-                for (int garbage = 0; garbage < 10; garbage++) {
-                    failed += mprAlloc(500) == nullptr;
-                }
-            }
-        }, 0);
+            },
+            0);
     }
     collect();
     CHECK(failed == 0);
@@ -364,16 +383,19 @@ TEST_CASE("mprGC and mprYield from a manager do not wait", "[gc][manager]") {
     static std::atomic<int> done, collected;
     done = 0;
     collected = -1;
-    mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            collected = mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
-            mprYield(0);
-            mprYield(MPR_YIELD_COMPLETE);
-            mprYield(MPR_YIELD_STICKY);
-            mprResetYield();
-            done++;
-        }
-    }, 0);
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                collected = mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+                mprYield(0);
+                mprYield(MPR_YIELD_COMPLETE);
+                mprYield(MPR_YIELD_STICKY);
+                mprResetYield();
+                done++;
+            }
+        },
+        0);
     mprGC(MPR_GC_FORCE);
     CHECK(until([] { return done == 1; }));
     CHECK(collected == 0);
@@ -382,11 +404,14 @@ TEST_CASE("mprGC and mprYield from a manager do not wait", "[gc][manager]") {
 
 TEST_CASE("mprGC from a manager asks for another collection", "[gc][manager]") {
     Runtime runtime;
-    mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            mprGC(MPR_GC_FORCE);
-        }
-    }, 0);
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                mprGC(MPR_GC_FORCE);
+            }
+        },
+        0);
     collect();
     CHECK(until([] { return stats().collections >= 2; }));
 }
@@ -395,11 +420,14 @@ TEST_CASE("a manager may hold and release other blocks while it frees", "[gc][ma
     Runtime runtime;
     static std::atomic<void *> held;
     held = mprAllocMem(10, MPR_ALLOC_HOLD);
-    mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_FREE) {
-            mprRelease(held);
-        }
-    }, 0);
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                mprRelease(held);
+            }
+        },
+        0);
     collect();
     CHECK(stats().misuses == 0);
     collect();
@@ -414,13 +442,16 @@ TEST_CASE("a manager may free other live blocks by hand", "[gc][manager]") {
     const int count = 100;
     std::vector<void *> owned;
     for (int i = 0; i < count; i++) {
-        auto owner = static_cast<Owner *>(mprAllocManaged(sizeof(Owner), [](void *ptr, int flags) {
-            auto self = static_cast<Owner *>(ptr);
-            if (flags & MPR_MANAGE_FREE) {
-                mprRelease(self->owned);
-                mprFree(self->owned);
-            }
-        }, 0));
+        auto owner = static_cast<Owner *>(mprAllocManaged(
+            sizeof(Owner),
+            [](void *ptr, int flags) {
+                auto self = static_cast<Owner *>(ptr);
+                if (flags & MPR_MANAGE_FREE) {
+                    mprRelease(self->owned);
+                    mprFree(self->owned);
+                }
+            },
+            0));
         owner->owned = mprAllocMem(100, MPR_ALLOC_HOLD);
         owned.push_back(owner->owned);
     }
@@ -456,17 +487,20 @@ TEST_CASE("managers may allocate, collect, yield and release while the runtime e
     frees = 0;
     held = mprAllocMem(10, MPR_ALLOC_HOLD);
     for (int i = 0; i < 100; i++) {
-        mprHold(mprAllocManaged(8, [](void *, int flags) {
-            if (flags & MPR_MANAGE_FREE) {
-                mprAlloc(100);
-                mprFree(mprAlloc(50));
-                mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
-                mprYield(0);
-                if (frees++ == 0) {
-                    mprRelease(held);
+        mprHold(mprAllocManaged(
+            8,
+            [](void *, int flags) {
+                if (flags & MPR_MANAGE_FREE) {
+                    mprAlloc(100);
+                    mprFree(mprAlloc(50));
+                    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+                    mprYield(0);
+                    if (frees++ == 0) {
+                        mprRelease(held);
+                    }
                 }
-            }
-        }, 0));
+            },
+            0));
     }
     runtime.end();
     CHECK(frees == 100);
@@ -503,7 +537,7 @@ Giver *makeGiver(Giver *child) {
     return self;
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("a manager that frees a block that dies in the same collection does no harm", "[gc][manager]") {
     bool childFirst = GENERATE(true, false);
@@ -530,12 +564,15 @@ TEST_CASE("managers that allocate at the hard limit get NULL and do not deadlock
     frees = refused = 0;
     mprSetMemLimits(0, 4 << 20, 0);
     for (int i = 0; i < 100; i++) {
-        mprAllocManaged(8, [](void *, int flags) {
-            if (flags & MPR_MANAGE_FREE) {
-                frees++;
-                refused += mprAlloc(100000) == nullptr;
-            }
-        }, 0);
+        mprAllocManaged(
+            8,
+            [](void *, int flags) {
+                if (flags & MPR_MANAGE_FREE) {
+                    frees++;
+                    refused += mprAlloc(100000) == nullptr;
+                }
+            },
+            0);
     }
     Root root;
     while (Node *node = makeNode(root.as<Node>(), nullptr, 0)) {

@@ -72,7 +72,7 @@ TEST_CASE("mprMark of a block that was freed is named in the log and ignored", "
 TEST_CASE("mprMark of addresses that no process owns is named in the log and ignored", "[gc][mark]") {
     Runtime runtime;
     auto value = GENERATE(uintptr_t(16), uintptr_t(4096), ~uintptr_t(0), ~uintptr_t(15), ~uintptr_t(0) << 20,
-        uintptr_t(1) << (sizeof(uintptr_t) * 8 - 1));
+                          uintptr_t(1) << (sizeof(uintptr_t) * 8 - 1));
     auto wild = reinterpret_cast<void *>(value);
     Root root(makeNode(nullptr, wild));
     collect();
@@ -111,7 +111,7 @@ void manageWatcher(void *, int flags) {
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("all threads are stopped while managers mark, and run while managers free", "[gc][mark]") {
     Runtime runtime;
@@ -172,7 +172,7 @@ TEST_CASE("an array of a million items overflows a small mark stack and loses no
         for (size_t i = 0; i < count; i++) {
             auto node = static_cast<Node *>(table->items[i]);
             intact += mprIsValid(node) && node->value == i && mprIsValid(node->next) && node->next->value == i &&
-                mprIsValid(node->data) && *static_cast<uintptr_t *>(node->data) == ~i;
+                      mprIsValid(node->data) && *static_cast<uintptr_t *>(node->data) == ~i;
         }
         CHECK(intact == count);
         CHECK(calls.frees == 0);
@@ -201,7 +201,7 @@ uintptr_t sumTree(Node *node) {
     return node->value + 1 + sumTree(node->next) + sumTree(static_cast<Node *>(node->data));
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("a tree is kept whole with every size of mark stack", "[gc][mark]") {
     auto options = GENERATE("marks=4k", "marks=16k", "marks=64k", "marks=1m");

@@ -17,7 +17,7 @@ void litter(size_t bytes) {
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("allocation starts collections", "[gc][request]") {
     Runtime runtime("young=256k");

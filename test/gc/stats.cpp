@@ -34,7 +34,7 @@ void checkPlausible(const MprMemStats &now) {
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("a fresh runtime has plausible statistics", "[gc][stats]") {
     Runtime runtime;

@@ -27,7 +27,9 @@ TEST_CASE("what a thread allocated is safe until it yields", "[gc][yield]") {
         std::vector<void *> blocks;
         for (size_t i = 0; i < count; i++) {
             size_t size = i % 200;
-            void *block = i % 3 ? mprAlloc(size) : mprAllocManaged(size, [](void *, int) {}, 0);
+            void *block = i % 3 ? mprAlloc(size)
+                                : mprAllocManaged(
+                                      size, [](void *, int) {}, 0);
             fill(block, size, i);
             blocks.push_back(block);
         }
@@ -182,7 +184,7 @@ void manageSlowly(void *, int flags) {
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("mprResetYield waits while a collection marks", "[gc][yield]") {
     Runtime runtime;

@@ -165,7 +165,7 @@ MprMemStats freshStats() {
     return stats();
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("the heap recovers after every other block was freed, then the rest", "[heap][pattern]") {
     size_t size = GENERATE(16, 48, 200, 1000, 5000);

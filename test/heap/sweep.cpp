@@ -36,7 +36,8 @@ void *makeLeaf(size_t size, uint64_t seed) {
 
 bool intact(const void *ptr) {
     auto leaf = static_cast<const Leaf *>(ptr);
-    return mprIsValid(leaf) && mprGetBlockSize(leaf) >= leaf->size && filled(leaf, leaf->size, leaf->seed, sizeof(Leaf));
+    return mprIsValid(leaf) && mprGetBlockSize(leaf) >= leaf->size &&
+           filled(leaf, leaf->size, leaf->seed, sizeof(Leaf));
 }
 
 void checkTable(const Table *table) {
@@ -104,7 +105,7 @@ void churnWith(cchar *options, size_t largest, int ms) {
     CHECK(stats().collections > 3);
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("the check of a leaf fires", "[heap][sweep]") {
     Runtime runtime;
@@ -151,10 +152,10 @@ void managePearl(void *ptr, int flags) {
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("chains that grow among temporaries of other threads stay whole until their managers have run",
-    "[heap][sweep]") {
+          "[heap][sweep]") {
     Runtime runtime("region=256k,young=256k");
     overwritten = 0;
     auto temporaries = [](Mutator &self) {

@@ -19,13 +19,14 @@ void build(Root &root, size_t count) {
 
 size_t intactNodes(const Root &root, size_t count) {
     size_t intact = 0;
-    for (Node *node = root.as<Node>(); node && mprIsValid(node) && node->value == count - 1 - intact; node = node->next) {
+    for (Node *node = root.as<Node>(); node && mprIsValid(node) && node->value == count - 1 - intact;
+         node = node->next) {
         intact++;
     }
     return intact;
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("a list of ten million nodes is marked on a 64 KiB stack", "[stress][deep]") {
     Runtime runtime("stack=64k", 0, 240);
@@ -50,7 +51,8 @@ TEST_CASE("a list of a million nodes whose elements are lists is marked on a 64 
     const size_t outer = heavy(1000000);
     Root root;
     for (size_t i = 0; i < outer; i++) {
-        root.set(makeNode(root.as<Node>(), makeNode(makeNode(makeNode(nullptr, nullptr, i), nullptr, i), nullptr, i), i));
+        root.set(
+            makeNode(root.as<Node>(), makeNode(makeNode(makeNode(nullptr, nullptr, i), nullptr, i), nullptr, i), i));
         mprYield(0);
     }
     collect();
@@ -58,7 +60,7 @@ TEST_CASE("a list of a million nodes whose elements are lists is marked on a 64 
     for (Node *node = root.as<Node>(); node; node = node->next) {
         auto inner = static_cast<Node *>(node->data);
         intact += mprIsValid(inner) && mprIsValid(inner->next) && mprIsValid(inner->next->next) &&
-            inner->next->next->value == node->value;
+                  inner->next->next->value == node->value;
     }
     CHECK(intact == outer);
     CHECK(calls.frees == 0);

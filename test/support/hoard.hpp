@@ -34,8 +34,7 @@ public:
     /* Add blocks until memory ends or limit bytes are there. @return Blocks added. */
     size_t grow(size_t size, size_t limit = SIZE_MAX) {
         size_t before = count;
-        while (bytes < limit && add(size)) {
-        }
+        while (bytes < limit && add(size)) {}
         return count - before;
     }
 
@@ -78,4 +77,4 @@ private:
     Root root;
 };
 
-}  // namespace test
+} // namespace test

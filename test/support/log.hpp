@@ -87,4 +87,4 @@ private:
     MprLogHandler previous;
 };
 
-}  // namespace test
+} // namespace test

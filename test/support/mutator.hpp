@@ -71,14 +71,15 @@ private:
 class Mutator {
 public:
     template <class Body>
-    Mutator(cchar *name, Body body) : thread([this, name, body = std::move(body)]() mutable {
-          if (mprAttachThread(name) == 0) {
-              state.store(Running);
-              body(*this);
-              mprDetachThread();
-          }
-          state.store(Ended);
-      }) {
+    Mutator(cchar *name, Body body)
+        : thread([this, name, body = std::move(body)]() mutable {
+              if (mprAttachThread(name) == 0) {
+                  state.store(Running);
+                  body(*this);
+                  mprDetachThread();
+              }
+              state.store(Ended);
+          }) {
         until([this] { return state.load() != Starting; });
     }
     ~Mutator() { end(); }
@@ -112,4 +113,4 @@ private:
     std::thread thread;
 };
 
-}  // namespace test
+} // namespace test

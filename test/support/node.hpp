@@ -93,4 +93,4 @@ private:
     MprRootRef ref{};
 };
 
-}  // namespace test
+} // namespace test

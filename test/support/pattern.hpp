@@ -61,4 +61,4 @@ inline bool zeros(const void *ptr, size_t size) {
     return true;
 }
 
-}  // namespace test
+} // namespace test

@@ -107,4 +107,4 @@ inline void mark(const char *text) {
     static_cast<void>(ignored);
 }
 
-}  // namespace test
+} // namespace test

@@ -63,4 +63,4 @@ inline MprMemStats stats() {
     return snapshot;
 }
 
-}  // namespace test
+} // namespace test

@@ -42,4 +42,4 @@ constexpr size_t heavy(size_t count) {
     return sanitized ? (count + 9) / 10 : count;
 }
 
-}  // namespace test
+} // namespace test

@@ -63,8 +63,8 @@ inline void manageLabelled(void *ptr, int flags) {
 class Sequence {
 public:
     /* @param alone No other thread allocates: then what is gone stays invalid. */
-    Sequence(uint64_t seed, Sizes sizeOf, size_t maxLive, size_t slots, bool single = true) :
-        random(seed), sizes(sizeOf), limit(maxLive), alone(single), root(makeTable(slots)), entries(slots) {}
+    Sequence(uint64_t seed, Sizes sizeOf, size_t maxLive, size_t slots, bool single = true)
+        : random(seed), sizes(sizeOf), limit(maxLive), alone(single), root(makeTable(slots)), entries(slots) {}
 
     bool step() {
         size_t at = random.below(entries.size());
@@ -80,7 +80,10 @@ public:
         case 1:
         case 2:
         case 3: return resize(at);
-        case 4: mprHold(entry.ptr); entry.holds++; return true;
+        case 4:
+            mprHold(entry.ptr);
+            entry.holds++;
+            return true;
         case 5:
             if (entry.holds) {
                 mprRelease(entry.ptr);
@@ -245,4 +248,4 @@ private:
     int taken = 0;
 };
 
-}  // namespace test
+} // namespace test

@@ -111,4 +111,4 @@ private:
     std::string problem;
 };
 
-}  // namespace test
+} // namespace test

@@ -45,4 +45,4 @@ private:
     std::thread guard;
 };
 
-}  // namespace test
+} // namespace test

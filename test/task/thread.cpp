@@ -51,7 +51,7 @@ void look(void *data, MprThread *tp) {
     seen->done++;
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("a started thread runs its procedure with its data, name and object", "[task][thread]") {
     Runtime runtime;
@@ -104,13 +104,15 @@ TEST_CASE("a started thread is retained until it ends, and so is its managed dat
     calls.reset();
     Node *data = makeNode(makeNode(nullptr, nullptr, 2), nullptr, 1);
     MprThread *thread = mprCreateThread("worker", reinterpret_cast<void *>(+[](void *ptr, MprThread *) {
-        while (!gate.isOpen()) {
-            auto node = static_cast<Node *>(ptr);
-            wrong += !mprIsValid(node) || node->value != 1 || !mprIsValid(node->next) || node->next->value != 2;
-            mprYield(0);
-        }
-        done++;
-    }), data, 0);
+                                            while (!gate.isOpen()) {
+                                                auto node = static_cast<Node *>(ptr);
+                                                wrong += !mprIsValid(node) || node->value != 1 ||
+                                                         !mprIsValid(node->next) || node->next->value != 2;
+                                                mprYield(0);
+                                            }
+                                            done++;
+                                        }),
+                                        data, 0);
     REQUIRE(mprStartThread(thread) == 0);
     for (int i = 0; i < 20; i++) {
         collect();
@@ -311,13 +313,16 @@ TEST_CASE("mprAttachThread waits while a collection marks", "[task][thread]") {
     static std::atomic<bool> marking;
     static std::atomic<int> early;
     early = 0;
-    Root root(mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_MARK) {
-            marking = true;
-            pause(10);
-            marking = false;
-        }
-    }, 0));
+    Root root(mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                marking = true;
+                pause(10);
+                marking = false;
+            }
+        },
+        0));
     std::atomic<bool> stop{false};
     std::atomic<long> attached{0};
     std::thread guest([&] {
@@ -416,13 +421,16 @@ TEST_CASE("ending an exemption waits while a collection marks", "[task][thread]"
     static std::atomic<bool> marking;
     static std::atomic<int> early;
     early = 0;
-    Root root(mprAllocManaged(8, [](void *, int flags) {
-        if (flags & MPR_MANAGE_MARK) {
-            marking = true;
-            pause(10);
-            marking = false;
-        }
-    }, 0));
+    Root root(mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                marking = true;
+                pause(10);
+                marking = false;
+            }
+        },
+        0));
     Mutator loner("loner", [](Mutator &self) {
         while (self.go()) {
             mprSetThreadYield(nullptr, false);
@@ -448,10 +456,12 @@ TEST_CASE("threads of the runtime see one another's blocks", "[task][thread]") {
     mprAddRoot(table);
     for (int i = 0; i < 8; i++) {
         MprThread *thread = mprCreateThread("writer", reinterpret_cast<void *>(+[](void *, MprThread *) {
-            int mine = number++;
-            table->items[mine] = makeNode(nullptr, nullptr, static_cast<uintptr_t>(mine));
-            done++;
-        }), nullptr, 256 << 10);
+                                                int mine = number++;
+                                                table->items[mine] =
+                                                    makeNode(nullptr, nullptr, static_cast<uintptr_t>(mine));
+                                                done++;
+                                            }),
+                                            nullptr, 256 << 10);
         REQUIRE(mprStartThread(thread) == 0);
     }
     REQUIRE(until([] { return done == 8 && stats().threads == 1; }));
@@ -476,9 +486,10 @@ TEST_CASE("a thousand short threads leave nothing behind", "[task][thread]") {
         }
         if (i % 2) {
             MprThread *thread = mprCreateThread("short", reinterpret_cast<void *>(+[](void *, MprThread *) {
-                mprAlloc(1000);
-                done++;
-            }), nullptr, 256 << 10);
+                                                    mprAlloc(1000);
+                                                    done++;
+                                                }),
+                                                nullptr, 256 << 10);
             REQUIRE(mprStartThread(thread) == 0);
             REQUIRE(until([i] { return done > i; }));
         } else {
@@ -569,7 +580,7 @@ void churn(Mutator &self, uint64_t seed) {
     }
 }
 
-}  // namespace
+} // namespace
 
 TEST_CASE("eight threads under load keep every structure whole while threads come and go", "[task][thread]") {
     Runtime runtime("young=256k,region=256k", 0, 120);
