@@ -30,7 +30,8 @@ public:
         check(committed_ == heap_.limits_.committed(), "committed chunks and the account differ", nullptr);
         std::uint64_t accounted = heap_.totals_.granulesAllocated - heap_.totals_.granulesFreed;
         for (const Local* local = heap_.locals_; local; local = local->next) {
-            accounted += local->takenGranules.get() - local->freedGranules.get();
+            accounted += local->takenGranules.get();
+            accounted -= local->freedGranules.get();
         }
         check(accounted == granulesInUse_, "granules in use and the account differ", nullptr);
         return defects_;
