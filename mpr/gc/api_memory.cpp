@@ -351,17 +351,17 @@ void pfree(void* ptr) {
         return;
     }
     Heap& heap = runtime().heap;
-    if ((heap.changeHead(region, ptr, 0, head::held) & head::held) == 0) {
-        misuse("pfree", ptr, "not permanent memory");
-        return;
-    }
+    // Asked before: a large region may be gone when free returns.
     const bool large = region->origin == mpr::heap::Origin::large;
+    bool freed = false;
     if (current) {
-        heap.free(current->local, region, ptr);
+        freed = (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
     } else {
-        heap.freeShared(region, ptr);
+        freed = heap.freeHeld(region, ptr);
     }
-    if (large) {
+    if (!freed) {
+        misuse("pfree", ptr, "not permanent memory");
+    } else if (large) {
         runtime().collector.freedLarge();
     }
 }

@@ -39,6 +39,19 @@ void Heap::freeShared(Region* region, void* block) {
     }
 }
 
+bool Heap::freeHeld(Region* region, void* block) {
+    os::Locked locked(lock_);
+    const std::size_t g = region->granuleOf(block);
+    const std::size_t n = region->blockSize(g);
+    if ((region->map().get(g) & head::held) == 0 || !region->map().claim(g)) {
+        return false;
+    }
+    ++totals_.blocksFreed;
+    totals_.granulesFreed += n;
+    freeBlock(region, g, n);
+    return true;
+}
+
 void Heap::freeClaimed(Region* region, std::size_t g, std::size_t n) {
     os::Locked locked(lock_);
     ++totals_.blocksFreed;

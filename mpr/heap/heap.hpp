@@ -68,6 +68,11 @@ public:
 
     /** Give back a block. @return false when it is not in use: another thread was faster. */
     bool free(Local& local, Region* region, void* block);
+    /**
+        Give back a held block from a thread that may not be attached: a rendezvous does not wait for such a thread, so the
+        hold must end in the same breath, or the sweep might be faster. @return false when the block is not held.
+     */
+    bool freeHeld(Region* region, void* block);
     /** The same for any thread, attached or not. */
     void freeShared(Region* region, void* block);
 
