@@ -12,6 +12,7 @@
 #include "mpr/types.h"
 #include "mpr/runtime.h"
 #include "mpr/memory.h"
+#include "mpr/barrier.h"
 #include "mpr/limits.h"
 #include "mpr/collect.h"
 #include "mpr/stats.h"

@@ -22,6 +22,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_ALLOC_NO_FREE \
     0x10 /* The manager need not be called with MPR_MANAGE_FREE: the sweep is cheaper.
                                   Promises also that the manager only marks fields inside the block. */
+#define MPR_ALLOC_BARRIER 0x20 /* References are written by mprSetRef only; see mpr/barrier.h */
 
 /* What a manager is called for. */
 #define MPR_MANAGE_FREE 0x1 /* The block is dead: release what is outside the heap */

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "mpr/barrier.h"
 #include "mpr/collect.h"
 #include "mpr/os/log.hpp"
 
@@ -213,5 +214,15 @@ void mprMark(cvoid* ptr) {
         if (mpr::gc::Marker* marker = mpr::gc::activeMarker) {
             marker->mark(ptr, false);
         }
+    }
+}
+
+void mprMarkRef(cvoid* field) {
+    mprMark(__atomic_load_n(static_cast<void* const*>(field), __ATOMIC_ACQUIRE));
+}
+
+void mprMarkRefs(cvoid* fields, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        mprMarkRef(static_cast<void* const*>(fields) + i);
     }
 }
