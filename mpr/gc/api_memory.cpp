@@ -124,7 +124,7 @@ MprManager& managerOf(void* block, std::size_t n) {
 }
 
 constexpr bool hasManager(Byte h) {
-    return (h & head::kindMask) != static_cast<Byte>(Kind::leaf);
+    return !head::isLeaf(h);
 }
 
 std::size_t usable(Region* region, std::size_t g, Byte h) {
@@ -161,12 +161,21 @@ void* mprAllocZeroed(size_t size) {
     return block ? std::memset(block, 0, size) : nullptr;
 }
 
+namespace {
+Kind kindOf(int flags) {
+    if (flags & MPR_ALLOC_BARRIER) {
+        return (flags & MPR_ALLOC_NO_FREE) ? Kind::barrierNoFree : Kind::barrier;
+    }
+    return Kind::plain;
+}
+} // namespace
+
 void* mprAllocManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
     std::size_t whole = size;
     if (room) {
-        bits |= static_cast<Byte>((flags & MPR_ALLOC_NO_FREE) ? Kind::marked : Kind::plain);
+        bits |= static_cast<Byte>(kindOf(flags));
         whole = size + sizeof(MprManager) < size ? size : size + sizeof(MprManager);
     }
     void* block = allocate(whole, bits, "mprAllocMem");
@@ -211,8 +220,11 @@ int mprFree(void* ptr) {
     }
     if (hasManager(h)) {
         if (const MprManager manager = managerOf(ptr, region->blockSize(g));
-            manager && (h & head::kindMask) != static_cast<Byte>(Kind::marked)) {
+            manager && (h & head::kindMask) != static_cast<Byte>(Kind::barrierNoFree)) {
             manager(ptr, MPR_MANAGE_FREE);
+        }
+        if (heap.freeTraced(region, g)) {
+            return 0;
         }
     }
     // Asked before: a large region may be gone when free returns.
@@ -292,7 +304,8 @@ void* mprSetManager(void* ptr, MprManager manager) {
         misuse("mprSetManager", ptr, "allocated without room for a manager; see MPR_ALLOC_MANAGER");
         return nullptr;
     }
-    managerOf(ptr, region->blockSize(g)) = manager;
+    // The collector may be about to look.
+    __atomic_store_n(&managerOf(ptr, region->blockSize(g)), manager, __ATOMIC_RELEASE);
     return ptr;
 }
 

@@ -25,6 +25,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     if (fixedHeap > 0) {
         pacer_.setCache(0);
     }
+    generations_.open(fixedHeap == 0, pacer_.young(), options.growth);
     deadline_ = options.deadline;
     // A small heap cannot spare much for the mark stack; what it lacks costs time only.
     const std::size_t marks = fixedHeap > 0 ? std::min(options.marks, fixedHeap / 32) : options.marks;
@@ -58,6 +59,10 @@ void Collector::run() {
         const std::uint32_t heard = bell_.load(std::memory_order_acquire);
         if (phase() == Phase::requested) {
             cycle();
+            continue;
+        }
+        if (tracing_ && !traced_) {
+            advanceMajor();
             continue;
         }
         if (purge_.exchange(false, std::memory_order_acq_rel)) {
@@ -136,11 +141,17 @@ void Collector::cycle() {
     stats_.rendezvous.record(stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed)));
     const bool forced = forced_.exchange(false, std::memory_order_relaxed);
     unneeded_ = std::min(unneeded_, heap_.freeBytes());
+    const Scope scope = decide(forced);
     heap_.beginMarking();
     // Meanwhile as much again may be allocated as last time; past that, threads wait for the sweep.
     heap_.setTrigger(trigger());
-    markAll();
-    marked_.fetch_add(1, std::memory_order_release);
+    mark(scope);
+    heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
+    // What a major one that was half done had reached may have died since: whoever forces wants that, too.
+    const bool again = forced && scope == Scope::last;
+    if (!again) {
+        marked_.fetch_add(1, std::memory_order_release);
+    }
     // A request that comes while this collection frees and sweeps will set it again.
     rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
     moveTo(Phase::freeing);
@@ -150,15 +161,18 @@ void Collector::cycle() {
 
     callFree(false);
     moveTo(Phase::sweeping);
-    const std::size_t freed = sweepAll();
+    const std::size_t freed = sweep(scope);
+    heap_.endSweep();
     freedBlocks_.store(freed, std::memory_order_relaxed);
-    settle(forced);
+    settle(scope, forced);
     stats_.sweep.record(os::now() - opened);
-    stats_.collections.fetch_add(1, std::memory_order_relaxed);
-    swept_.fetch_add(1, std::memory_order_release);
+    (scope == Scope::minor ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
+    if (!again) {
+        swept_.fetch_add(1, std::memory_order_release);
+    }
     moveTo(Phase::idle);
-    if (pending_.exchange(false, std::memory_order_seq_cst)) {
-        request(false);
+    if (pending_.exchange(false, std::memory_order_seq_cst) || again) {
+        request(again);
     }
 }
 
@@ -195,22 +209,6 @@ void Collector::nameLate(std::uint64_t waited) {
     }
 }
 
-void Collector::markAll() {
-    marker_.begin();
-    roots_.forEach([this](const void* block) {
-        marker_.markRoot(block);
-        marker_.drain();
-    });
-    {
-        os::Locked locked(threadsLock_);
-        for (Mutator* m = mutators_; m; m = m->next) {
-            marker_.markRoot(m->thread);
-        }
-    }
-    marker_.drain();
-    marker_.end();
-}
-
 void Collector::callFree(bool everything) {
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
@@ -221,19 +219,15 @@ void Collector::callFree(bool everything) {
 
 /** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
 void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
-    const heap::Colours colours = heap_.colours();
     const GranuleMap map = region->map();
-    const std::size_t begin = std::max(std::size_t{chunk} << region->chunkShift, std::size_t{region->firstGranule});
-    const std::size_t end =
-        region->origin == heap::Origin::large
-            ? region->endGranule
-            : std::min(std::size_t{chunk + 1} << region->chunkShift, std::size_t{region->endGranule});
+    const std::size_t begin = region->chunkBegin(chunk);
+    const std::size_t end = region->chunkEnd(chunk);
     bool survivors = false;
     std::size_t at = begin & ~std::size_t{swar::bytes - 1};
     for (; (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
         const swar::Word word = map.word(at);
         const swar::Word wanting = swar::wantFree(word);
-        swar::Word dead = wanting & swar::unmarked(word, colours) & (everything ? ~swar::Word{0} : ~swar::held(word));
+        swar::Word dead = everything ? wanting : wanting & heap_.dead(word) & ~swar::held(word);
         survivors = survivors || dead != wanting;
         for (; dead != 0; dead &= dead - 1) {
             const std::size_t g = at + swar::first(dead);
@@ -251,25 +245,40 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
     }
 }
 
-std::size_t Collector::sweepAll() {
+std::size_t Collector::sweep(Scope scope) {
     heap::Heap::Swept swept;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         if (region->origin == heap::Origin::large) {
             heap_.sweepLarge(region, swept);
-            continue;
-        }
-        for (std::size_t g = region->firstGranule; g < region->endGranule;) {
-            g = heap_.sweepSlice(region, g, swept);
+        } else {
+            sweepRegion(region, scope == Scope::minor ? region->sweepYoung : ~std::uint64_t{0}, swept);
         }
     }
     return swept.blocks;
+}
+
+/** Sweep some chunks; neighbours in one go. */
+void Collector::sweepRegion(Region* region, std::uint64_t chunks, heap::Heap::Swept& swept) {
+    while (chunks != 0) {
+        const auto first = static_cast<unsigned>(std::countr_zero(chunks));
+        const auto count = static_cast<unsigned>(std::countr_one(chunks >> first));
+        std::size_t g = region->chunkBegin(first);
+        const std::size_t to = region->chunkEnd(first + count - 1);
+        while (g < to) {
+            g = heap_.sweepSlice(region, g, to, swept);
+        }
+        chunks = first + count < Region::chunks ? chunks & (~std::uint64_t{0} << (first + count)) : 0;
+    }
 }
 
 /**
     Set the next budget and give memory back. What was free when each collection of the last second began was not needed
     in that second; a heap that breathes keeps what it breathes with.
  */
-void Collector::settle(bool forced) {
+void Collector::settle(Scope scope, bool forced) {
+    const std::size_t live = liveBytes();
+    const bool tight = pacer_.tight(live, heap_.totals().overheadBytes, heap_.limits());
+    generations_.swept(scope != Scope::minor, live, tight);
     repace();
     const std::uint64_t time = os::now();
     if (forced) {
@@ -285,13 +294,19 @@ void Collector::settle(bool forced) {
     unneeded_ = ~std::size_t{0};
 }
 
-void Collector::repace() {
+/** Bytes in blocks that were there at the last rendezvous, as far as is known. */
+std::size_t Collector::liveBytes() {
     const heap::Totals totals = heap_.totals();
     const auto live = static_cast<std::size_t>((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift);
     const std::size_t since = heap_.allocatedSince();
-    const std::size_t survived = live > since ? live - since : 0;
-    stats_.marked.store(survived, std::memory_order_relaxed);
-    const std::size_t trigger = pacer_.trigger(survived, totals.overheadBytes, heap_.limits());
+    return live > since ? live - since : 0;
+}
+
+void Collector::repace() {
+    const std::size_t live = liveBytes();
+    stats_.marked.store(live, std::memory_order_relaxed);
+    const std::size_t trigger =
+        pacer_.trigger(live, heap_.totals().overheadBytes, heap_.limits(), generations_.worthwhile());
     trigger_.store(trigger, std::memory_order_relaxed);
     heap_.setTrigger(trigger);
 }
@@ -300,6 +315,7 @@ void Collector::freeEverything() {
     // Nothing is marked, so everything is dead, held or not.
     heap_.detach(own_.local);
     heap_.beginMarking();
+    heap_.beginSweep(heap::Sweep::all);
     callFree(true);
 }
 

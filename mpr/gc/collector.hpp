@@ -11,6 +11,14 @@
     A request outside idle is remembered and becomes the next collection. Threads are stopped only in requested and
     marking: in particular no thread must wait for a manager that frees, whatever lock that manager may be waiting for.
     Where one does wait (MPR_GC_COMPLETE, and shortly when allocation outruns the sweep) the wait is bounded.
+
+    What a collection does between is its scope. A *minor* one traces young blocks only and frees what of them is dead. When
+    the heap has grown enough, a minor collection's pause ends with the start of a major one: all old blocks become
+    unmarked, the roots are reached, and from then on the collector's thread marks old blocks in idle, while threads run
+    (`tracing_`). Minor collections go on meanwhile. When nothing is left to mark, one more pause, the *last*, does what a
+    minor one does and also traces whatever old blocks that leads to; then everything unmarked is dead.
+    A *full* collection does all of it in one pause: for heaps where the others gain nothing (few blocks, or blocks that
+    must be traced again at each pause), when memory is short, and when a program asks.
  */
 #pragma once
 
@@ -18,22 +26,26 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/generations.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator.hpp"
 #include "mpr/gc/pacer.hpp"
 #include "mpr/gc/rendezvous.hpp"
 #include "mpr/gc/roots.hpp"
 #include "mpr/gc/times.hpp"
+#include "mpr/gc/write_log.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
 
 enum class Phase : std::uint32_t { idle, requested, marking, freeing, sweeping };
 
+enum class Scope : std::uint8_t { minor, last, full };
+
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
-    std::atomic<std::uint64_t> collections{0};
+    std::atomic<std::uint64_t> minors{0}, majors{0};
     std::atomic<std::uint64_t> managersFreed{0};
     std::atomic<std::uint64_t> late{0};
     std::atomic<std::uint64_t> marked{0}; // bytes reached by the last collection
@@ -41,7 +53,7 @@ struct CollectorStats {
 
 class Collector {
 public:
-    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap) {}
+    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap), log_(heap) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
@@ -65,7 +77,7 @@ public:
     void nameOthers(const Mutator& m, const char* what);
 
     // ---- Collections ----
-    /** Ask for a collection; never waits. @param forced Give free memory back afterwards. */
+    /** Ask for a collection; never waits. @param forced A full one, after which free memory is given back. */
     void request(bool forced);
     /** Ask and wait. @return blocks freed when complete. */
     int collect(Mutator& m, bool complete, const void* site);
@@ -76,7 +88,9 @@ public:
     /** A large block was freed by hand: have its memory purged when enough has gathered. */
     void freedLarge();
     /** Whether a block with this head was found dead by the collection that runs. */
-    bool isDoomed(heap::Byte h) const { return !heap_.colours().live(h); }
+    bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
+    /** The write barrier found that a store into a block has to be logged: see WriteLog. */
+    void logWrite(Mutator& m, std::uintptr_t entry);
 
     bool enable(bool on);
     /** Limits or cache have changed. */
@@ -92,11 +106,22 @@ private:
     void cycle();
     void awaitThreads();
     void nameLate(std::uint64_t waited);
-    void markAll();
+    Scope decide(bool forced) const;
+    void mark(Scope scope);
+    void markRoots();
+    void markWritten(Scope scope);
+    void markLogged(std::uintptr_t entry, bool markedOnly);
+    heap::Byte ownerOf(heap::Region* region, std::size_t g);
+    void markOld(bool markedOnly, bool all);
+    void markOldIn(heap::Region* region, unsigned chunk, bool markedOnly, bool all);
+    void startMajor();
+    void advanceMajor();
     void callFree(bool everything);
     void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
-    std::size_t sweepAll();
-    void settle(bool forced);
+    std::size_t sweep(Scope scope);
+    void sweepRegion(heap::Region* region, std::uint64_t chunks, heap::Heap::Swept& swept);
+    void settle(Scope scope, bool forced);
+    std::size_t liveBytes();
     void moveTo(Phase phase);
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();
@@ -109,6 +134,7 @@ private:
     heap::Heap& heap_;
     Roots& roots_;
     Marker marker_;
+    WriteLog log_;
     Rendezvous rendezvous_;
     Pacer pacer_;
     CollectorStats stats_;
@@ -130,6 +156,14 @@ private:
     std::atomic<std::size_t> freedBlocks_{0}; // by the last sweep
     std::atomic<std::size_t> trigger_{0};
     std::uint32_t rendezvousNumber_ = 0;
+    // The collector's thread only:
+    bool tracing_ = false; // a major collection marks old blocks while threads run
+    bool traced_ = false;  // and has nothing left to mark
+    Generations generations_;
+    struct {
+        heap::Region* region = nullptr;
+        std::size_t from = 0, to = 0; // granules of the last block that a logged field was found in
+    } lastOwner_;
     std::size_t unneeded_ = ~std::size_t{0}; // least free memory at the rendezvous since purgedAt_
     std::uint64_t purgedAt_ = 0;
 

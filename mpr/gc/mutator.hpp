@@ -11,6 +11,8 @@
 
 namespace mpr::gc {
 
+struct LogChunk;
+
 struct Mutator {
     /** Written by the thread itself; read by the collector to name those who are late. */
     enum class State : std::uint32_t {
@@ -21,6 +23,7 @@ struct Mutator {
     };
 
     heap::Local local;
+    LogChunk* log = nullptr; // what the thread's write barrier fills
     std::atomic<State> state{State::yielded};
     /** Where the thread last yielded: a code address. */
     std::atomic<const void*> site{nullptr};

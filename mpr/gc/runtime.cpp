@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "mpr/barrier.h"
 #include "mpr/collect.h"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -53,6 +54,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (!rt.heap.open(options, buffer, size)) {
         return false;
     }
+    mprBarrier = {rt.heap.heads().mask, rt.heap.heads().bias};
     if (!rt.collector.open(options, buffer ? size : 0)) {
         rt.heap.close();
         return false;

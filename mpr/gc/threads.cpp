@@ -48,6 +48,7 @@ Mutator* Collector::attach(const char* name) {
 void Collector::detach(Mutator* m) {
     // Running until the local state is back in the heap: no collection starts meanwhile.
     resume(*m);
+    log_.leave(m->log);
     heap_.detach(m->local);
     {
         os::Locked locked(threadsLock_);

@@ -146,6 +146,7 @@ void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage&
             block = region->address(region->firstGranule);
             region->map().setSizeElsewhere(region->firstGranule);
             region->map().set(region->firstGranule, h);
+            region->noteYoung(0);
             if (swar::wantFree(h)) {
                 region->noteWantsFree(0);
             }

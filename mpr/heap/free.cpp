@@ -25,10 +25,20 @@ bool Heap::free(Local& local, Region* region, void* block) {
     if (local.quick.push(block, region->map().at(g), n)) {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);
+        region->noteYoung(g); // where it may be born again
     } else {
         freeClaimed(region, g, n);
     }
     return true;
+}
+
+bool Heap::freeTraced(Region* region, std::size_t g) {
+    bool traced = false;
+    region->map().update(g, [&](Byte h) {
+        traced = mayBeTraced(h);
+        return traced ? static_cast<Byte>(h & ~(head::kindMask | head::logged)) : Byte{0};
+    });
+    return traced;
 }
 
 void Heap::freeShared(Region* region, void* block) {
@@ -77,6 +87,9 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         return m <= n && m >= n / 2;
     }
     const GranuleMap map = region->map();
+    if (mayBeTraced(map.get(g))) {
+        return m <= n && m >= n / 2; // as it is: the marker may be about to look at its head and its last word
+    }
     AllocationContext& c = local.contexts[static_cast<unsigned>(sortOf(n))];
     const std::size_t more = m > n ? m - n : 0;
     if (more > 0 && map.at(g + n) == c.map && more <= c.room()) {
@@ -112,17 +125,19 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
 Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
     os::Locked locked(lock_);
     const std::size_t g = region->granuleOf(block);
-    const Byte h = region->map().get(g);
-    Byte changed = static_cast<Byte>((h & ~clear) | set);
-    if (!colours_.live(h)) {
-        // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
-        changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
-    }
-    region->map().set(g, changed);
-    if (swar::wantFree(changed)) {
-        region->noteWantsFree(region->origin == Origin::large ? 0 : g);
-    }
-    return h;
+    const std::size_t noted = region->origin == Origin::large ? 0 : g;
+    return region->map().update(g, [&](Byte h) {
+        Byte changed = static_cast<Byte>((h & ~clear) | set);
+        if (dead(h)) {
+            // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
+            changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
+            region->noteYoung(noted);
+        }
+        if (swar::wantFree(changed)) {
+            region->noteWantsFree(noted);
+        }
+        return changed;
+    });
 }
 
 Region* Heap::findBlock(const void* address) {

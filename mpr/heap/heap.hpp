@@ -32,6 +32,9 @@ namespace mpr::heap {
 /** Why an allocation failed. */
 enum class Shortage { none, limit, system, tooBig };
 
+/** What a sweep frees: nothing, what a minor collection found dead, or all that is unmarked. */
+enum class Sweep : Byte { none, young, all };
+
 /** Totals, in blocks and granules unless said otherwise. */
 struct Totals {
     std::uint64_t blocksAllocated = 0, granulesAllocated = 0;
@@ -73,6 +76,11 @@ public:
         hold must end in the same breath, or the sweep might be faster. @return false when the block is not held.
      */
     bool freeHeld(Region* region, void* block);
+    /**
+        If the block at g may be traced now, keep its memory: it becomes a leaf that the collector will find dead, and is no
+        block in use to anybody who asks. @return false when it may not, and nothing has changed.
+     */
+    bool freeTraced(Region* region, std::size_t g);
     /** The same for any thread, attached or not. */
     void freeShared(Region* region, void* block);
 
@@ -90,17 +98,42 @@ public:
 
     // ---- Collection ----
 
-    /** All threads are stopped: close their contexts and make every block unmarked. */
+    /** All threads are stopped: close their contexts and make every young block unmarked. */
     void beginMarking();
+    /** The same threads are still stopped: make every old block unmarked. */
+    void unmarkOld();
+    /** The same threads are still stopped, marking has ended: from here blocks may be dead. */
+    void beginSweep(Sweep sweep);
+    void endSweep();
     Colours colours() const { return colours_; }
+    /** A block at address a has its head at (a & mask) + bias + (a & ~mask) / granuleSize. */
+    struct Heads {
+        std::uintptr_t mask, bias;
+    };
+    Heads heads();
+    /** Whether the sweep that runs may free a block with this head, unless it is held. */
+    bool dead(Byte h) const {
+        return !colours_.marked(h) && (sweep_ == Sweep::all || (sweep_ == Sweep::young && (h & head::old) == 0));
+    }
+    /** The same for the heads in a word of a map. */
+    swar::Word dead(swar::Word word) const {
+        const swar::Word unmarked = swar::unmarked(word, colours_);
+        return sweep_ == Sweep::all ? unmarked : sweep_ == Sweep::young ? unmarked & ~swar::old(word) : 0;
+    }
+    /**
+        Whether the collector marks old blocks while threads run. A block that it may be about to look at, old and with a
+        manager, must then keep its memory and its size.
+     */
+    void setTracing(bool on) { tracing_.store(on, std::memory_order_relaxed); }
+    bool mayBeTraced(Byte h) const { return (h & head::old) != 0 && tracing_.load(std::memory_order_relaxed); }
     /** To walk all regions. New ones come in front; only the collector's thread removes any. */
     Region* firstRegion();
     Region* nextRegion(Region* region);
     struct Swept {
         std::size_t blocks = 0;
     };
-    /** Free what is dead in the next slice of an ordinary region. @return where to go on; endGranule when done. */
-    std::size_t sweepSlice(Region* region, std::size_t from, Swept& swept);
+    /** Free what is dead in the next slice of [from, to) of an ordinary region. @return where to go on; past `to` when done. */
+    std::size_t sweepSlice(Region* region, std::size_t from, std::size_t to, Swept& swept);
     /** Free a large region's block if it is dead. */
     void sweepLarge(Region* region, Swept& swept);
     /** Free committed memory. */
@@ -178,6 +211,7 @@ private:
 
     void freeClaimed(Region* region, std::size_t g, std::size_t n);
     void freeBlock(Region* region, std::size_t g, std::size_t n);
+    void keepHeld(Region* region, std::size_t at, swar::Word held) const;
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
     std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept);
     void purgeRegion(Region* region, std::size_t keep);
@@ -193,6 +227,8 @@ private:
     std::size_t retiredBytes_ = 0;
     Local* locals_ = nullptr;
     Colours colours_;
+    Sweep sweep_ = Sweep::none;
+    std::atomic<bool> tracing_{false};
     Limits limits_;
     Totals totals_;
     std::size_t since_ = 0; // bytes taken since the last rendezvous

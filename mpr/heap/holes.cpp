@@ -51,6 +51,7 @@ bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n,
     if (!commit(region, region->chunksTouched(g, g + n + (rest > 0)), privileged)) {
         return false;
     }
+    region->young.add(region->chunksTouched(g, g + n));
     queue.remove(reinterpret_cast<Hole*>(region->address(g)), size);
     region->map().clearHole(g, size);
     if (rest > 0) {

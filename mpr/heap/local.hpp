@@ -65,6 +65,15 @@ public:
         return entry;
     }
 
+    template <typename F>
+    void forEach(F&& f) const {
+        for (std::size_t n = 1; granules_ > 0 && n <= greatest; ++n) {
+            for (Entry* entry = fronts_[n - 1]; entry; entry = entry->next) {
+                f(entry);
+            }
+        }
+    }
+
 private:
     Entry* fronts_[greatest] = {};
     Byte counts_[greatest] = {};

@@ -39,14 +39,18 @@ namespace mpr::heap {
 enum class Kind : Byte {
     leaf = 0x00,   // references nothing
     plain = 0x04,  // a manager for MARK and FREE; stores without a write barrier
-    traced = 0x08, // a manager for MARK and FREE that marks fields inside the block only
-    marked = 0x0C, // the same without FREE
+    barrier = 0x08, // a manager for MARK and FREE; every reference is in the block and written through the barrier
+    barrierNoFree = 0x0C, // the same without FREE
 };
 
 namespace head {
 inline constexpr Byte inUse = 0x80;
-// Reserved for the write barrier (the block is in the log) and for handles and weak references that point here.
+/**
+    A store into this block need not be logged: it is young, or no barrier block, or in the log already. A clear bit is
+    an old barrier block's. A leaf with a clear bit was freed by hand while the collector may be looking at it.
+ */
 inline constexpr Byte logged = 0x40;
+// Reserved for handles and weak references that point here.
 inline constexpr Byte referenced = 0x20;
 inline constexpr Byte held = 0x10;
 inline constexpr Byte kindMask = 0x0C;
@@ -54,6 +58,16 @@ inline constexpr Byte kindMask = 0x0C;
 inline constexpr Byte colourMask = 0x03;
 inline constexpr Byte old = 0x02;
 inline constexpr Byte parity = 0x01;
+
+constexpr bool isLeaf(Byte h) {
+    return (h & kindMask) == static_cast<Byte>(Kind::leaf);
+}
+constexpr bool isPlain(Byte h) {
+    return (h & kindMask) == static_cast<Byte>(Kind::plain);
+}
+constexpr bool isBarrier(Byte h) {
+    return (h & static_cast<Byte>(Kind::barrier)) != 0;
+}
 } // namespace head
 
 namespace mark {
@@ -65,16 +79,24 @@ inline constexpr Byte hole1 = 0x7F;
 
 /**
     The colours in force. Flipping a parity makes all blocks of that age unmarked without touching them.
-    A block is live when its parity is the one in force for its age; the marker gives `oldMarked`.
-    While threads are stopped no block is born, so the newborn colour then means: reached, its references not yet.
+    A block is marked when its parity is the one in force for its age; the marker makes it old in the same store, so the
+    marks of the old stick from one minor collection to the next (A. Demers et al., "Combining Generational and
+    Conservative Garbage Collection", POPL 1990). What is unmarked between collections is old, and being marked.
+    `grey` is the colour that no block has but one that was reached and not traced yet, for want of mark stack: while
+    threads are stopped that of the newborn (nothing is born), while they run that of the young dead (all swept).
  */
 struct Colours {
     Byte youngParity = 0;
     Byte oldParity = 0;
 
-    Byte newborn() const { return youngParity; }
-    Byte oldMarked() const { return static_cast<Byte>(head::old | oldParity); }
-    bool live(Byte h) const { return (h & head::parity) == ((h & head::old) ? oldParity : youngParity); }
+    Byte newborn() const { return static_cast<Byte>(head::logged | youngParity); }
+    Byte grey(bool stopped) const { return static_cast<Byte>(youngParity ^ (stopped ? 0 : 1)); }
+    bool marked(Byte h) const { return (h & head::parity) == ((h & head::old) ? oldParity : youngParity); }
+    /** The head of a block that has been reached. */
+    Byte survivor(Byte h) const {
+        const Byte clear = head::isBarrier(h) ? head::colourMask | head::logged : head::colourMask;
+        return static_cast<Byte>((h & ~clear) | head::old | oldParity);
+    }
 };
 
 /** Eight (on 32-bit: four) bytes of the map, tested together. Bits of answers stand at bit 0 of each byte. */
@@ -92,17 +114,27 @@ constexpr Word heads(Word w) {
 constexpr Word held(Word w) {
     return (w >> 4) & ones;
 }
-/** Heads whose colour is not live. */
+/** Heads that are not marked. */
 constexpr Word unmarked(Word w, Colours c) {
     const Word byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
     return (w ^ spread(c.youngParity) ^ byAge) & (w >> 7) & ones;
+}
+constexpr Word old(Word w) {
+    return (w >> 1) & (w >> 7) & ones;
+}
+constexpr Word leaf(Word w) {
+    return ~(w >> 2) & ~(w >> 3) & (w >> 7) & ones;
+}
+/** Heads of kind plain. */
+constexpr Word plain(Word w) {
+    return (w >> 2) & ~(w >> 3) & (w >> 7) & ones;
 }
 /** Heads, and the marks 7C..7F: where something begins or ends. */
 constexpr Word boundaries(Word w) {
     const Word low = (w & spread(0x7F)) + spread(0x04);
     return ((low | w) >> 7) & ones;
 }
-/** Heads whose manager wants MPR_MANAGE_FREE: kind plain or traced, that is bit 2 differs from bit 3. */
+/** Heads whose manager wants MPR_MANAGE_FREE: kind plain or barrier, that is bit 2 differs from bit 3. */
 constexpr Word wantFree(Word w) {
     return ((w >> 2) ^ (w >> 3)) & (w >> 7) & ones;
 }
@@ -146,9 +178,41 @@ public:
         return false;
     }
 
+    /**
+        Change a head that others may be changing: new = f(old). f gives 0 to leave it. What is no head is left, too.
+        @return the head before, or 0 when there was none.
+     */
+    template <typename F>
+    Byte update(std::size_t g, F&& f) const {
+        return update(bytes_ + g, f);
+    }
+    template <typename F>
+    static Byte update(Byte* first, F&& f) {
+        const std::atomic_ref<Byte> byte(*first);
+        Byte h = byte.load(std::memory_order_relaxed);
+        for (;;) {
+            const Byte changed = (h & head::inUse) ? static_cast<Byte>(f(h)) : Byte{0};
+            if (changed == 0 || changed == h ||
+                byte.compare_exchange_weak(h, changed, std::memory_order_relaxed)) {
+                return (h & head::inUse) ? h : Byte{0};
+            }
+        }
+    }
+
     /** Zero a word of which every byte belongs to the caller. */
     void clearWord(std::size_t g) const {
         std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).store(0, std::memory_order_relaxed);
+    }
+
+    /** The last head before the end of the block that holds granule g: g's own block, if g is in one. least: the map's first. */
+    std::size_t headBefore(std::size_t g, std::size_t least) const {
+        std::size_t at = g & ~std::size_t{swar::bytes - 1};
+        swar::Word heads = swar::heads(word(at)) & (~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at))));
+        while (heads == 0 && at >= least + swar::bytes) {
+            at -= swar::bytes;
+            heads = swar::heads(word(at));
+        }
+        return heads != 0 ? at + swar::last(heads) : least;
     }
 
     /** The first word from g on, g a multiple of swar::bytes, that is not zero; at least `end` when all are. */

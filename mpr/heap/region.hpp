@@ -42,6 +42,32 @@ constexpr Sort sortOf(std::size_t granules) {
     return granules <= greatestSmall ? Sort::small : Sort::big;
 }
 
+/** A set of a region's chunks that any thread may add to. Two halves: 32-bit boards have no 64-bit atomics. */
+class ChunkSet {
+public:
+    void add(std::uint64_t chunks) {
+        addHalf(0, static_cast<std::uint32_t>(chunks));
+        addHalf(1, static_cast<std::uint32_t>(chunks >> 32));
+    }
+    void addOne(std::size_t chunk) { addHalf(chunk >> 5, std::uint32_t{1} << (chunk & 31)); }
+    std::uint64_t get() const {
+        return halves_[0].load(std::memory_order_relaxed) |
+               std::uint64_t{halves_[1].load(std::memory_order_relaxed)} << 32;
+    }
+    std::uint64_t take() {
+        return halves_[0].exchange(0, std::memory_order_relaxed) |
+               std::uint64_t{halves_[1].exchange(0, std::memory_order_relaxed)} << 32;
+    }
+
+private:
+    void addHalf(std::size_t half, std::uint32_t bits) {
+        if ((~halves_[half].load(std::memory_order_relaxed) & bits) != 0) {
+            halves_[half].fetch_or(bits, std::memory_order_relaxed);
+        }
+    }
+    std::atomic<std::uint32_t> halves_[2] = {};
+};
+
 struct Region {
     static constexpr unsigned chunks = 64;
 
@@ -55,9 +81,12 @@ struct Region {
     unsigned chunkShift = 0;       // log2 of granules in a chunk
     Origin origin = Origin::system;
     Sort sort = Sort::small;
-    /** Chunks where a block that wants MPR_MANAGE_FREE was made since the last rendezvous, or survived it: a bit each. */
-    std::atomic<std::uint32_t> wantsFree[2] = {};
-    /** The same as it was at the rendezvous: where the collector has to look for such blocks among the dead. */
+    /** Chunks with a block that wants MPR_MANAGE_FREE; among them every one with a plain block. */
+    ChunkSet wantsFree;
+    /** Chunks where a block may have been made since the last rendezvous, or stayed young through it. */
+    ChunkSet young;
+    /** The collector's: the chunks that were young at the rendezvous, and those where dead blocks may want FREE. */
+    std::uint64_t sweepYoung = 0;
     std::uint64_t scanForFree = 0;
     /** The marker's: granules between which it left blocks reached but not traced, for want of mark stack. */
     std::uint32_t greyFrom = ~0u;
@@ -84,7 +113,21 @@ struct Region {
     bool isBlock(const void* address) {
         const std::size_t g = granuleOf(address);
         return reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule && g < endGranule &&
-               (origin != Origin::large || g == firstGranule) && (map().get(g) & head::inUse) != 0;
+               (origin != Origin::large || g == firstGranule) && isBlock(map().get(g));
+    }
+    /** Not a leaf that was freed while the collector might look at it. */
+    static bool isBlock(Byte h) { return (h & head::inUse) && (h & (head::logged | head::kindMask)); }
+
+    unsigned chunkCount() const {
+        return origin == Origin::large ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);
+    }
+    /** The granules of a chunk, without those before the first block. A large region's block counts as chunk 0. */
+    std::size_t chunkBegin(unsigned chunk) const {
+        return std::max(std::size_t{chunk} << chunkShift, std::size_t{firstGranule});
+    }
+    std::size_t chunkEnd(unsigned chunk) const {
+        const std::size_t end = std::size_t{chunk + 1} << chunkShift;
+        return origin == Origin::large ? endGranule : std::min(end, std::size_t{endGranule});
     }
 
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }
@@ -96,15 +139,8 @@ struct Region {
         return (set >> last & 1) == 0 ? whole : whole - ((last + 1) * chunkBytes() - span);
     }
 
-    /** Note that a block at granule g wants MPR_MANAGE_FREE. Any thread. */
-    void noteWantsFree(std::size_t g) {
-        const std::size_t chunk = g >> chunkShift;
-        auto& word = wantsFree[chunk >> 5];
-        const std::uint32_t bit = std::uint32_t{1} << (chunk & 31);
-        if ((word.load(std::memory_order_relaxed) & bit) == 0) {
-            word.fetch_or(bit, std::memory_order_relaxed);
-        }
-    }
+    void noteWantsFree(std::size_t g) { wantsFree.addOne(g >> chunkShift); }
+    void noteYoung(std::size_t g) { young.addOne(g >> chunkShift); }
 
     /** The chunks that granules [from, to) touch. */
     std::uint64_t chunksTouched(std::size_t from, std::size_t to) const {

@@ -51,6 +51,14 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     return true;
 }
 
+Heap::Heads Heap::heads() {
+    if (!buffer_) {
+        return {~((std::uintptr_t{1} << regionShift_) - 1), Region::mapOffset()};
+    }
+    const auto base = reinterpret_cast<std::uintptr_t>(regions_);
+    return {0, base + Region::mapOffset() - (base >> granuleShift)};
+}
+
 void Heap::close() {
     while (Region* region = regions_) {
         regions_ = region->next;

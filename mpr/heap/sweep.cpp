@@ -1,6 +1,8 @@
 /*
     sweep.cpp - The heap's part in a collection: contexts closed, colours flipped, dead blocks turned into holes.
 
+    A minor collection's sweep looks only at chunks where something was allocated since the rendezvous before.
+
     The sweep reads the map only, a word at a time, in slices under the lock, while mutators run. It finds runs of dead
     blocks and holes; a run becomes one hole. What mutators do meanwhile cannot confuse it: new blocks have the newborn
     colour, which is live; a block freed by hand becomes a hole (under the lock) or 7D, both of which end a run.
@@ -14,7 +16,6 @@ namespace mpr::heap {
 void Heap::beginMarking() {
     os::Locked locked(lock_);
     colours_.youngParity ^= 1;
-    colours_.oldParity ^= 1;
     for (Local* local = locals_; local; local = local->next) {
         closeContexts(*local);
         local->newborn = colours_.newborn();
@@ -26,9 +27,34 @@ void Heap::beginMarking() {
     since_ = 0;
     budgetSpent_ = false;
     for (Region* region = regions_; region; region = region->next) {
-        region->scanForFree = region->wantsFree[0].exchange(0, std::memory_order_relaxed) |
-                              std::uint64_t{region->wantsFree[1].exchange(0, std::memory_order_relaxed)} << 32;
+        region->sweepYoung = region->young.take();
     }
+    // What stands in a quick list will be born again where it lies.
+    for (Local* local = locals_; local; local = local->next) {
+        local->quick.forEach([this](QuickLists::Entry* entry) {
+            Region* region = table_.find(entry);
+            region->noteYoung(region->granuleOf(entry));
+        });
+    }
+}
+
+void Heap::unmarkOld() {
+    os::Locked locked(lock_);
+    colours_.oldParity ^= 1;
+}
+
+void Heap::beginSweep(Sweep sweep) {
+    os::Locked locked(lock_);
+    sweep_ = sweep;
+    for (Region* region = regions_; region; region = region->next) {
+        region->scanForFree =
+            sweep == Sweep::all ? region->wantsFree.take() : region->wantsFree.get() & region->sweepYoung;
+    }
+}
+
+void Heap::endSweep() {
+    os::Locked locked(lock_);
+    sweep_ = Sweep::none;
 }
 
 Region* Heap::firstRegion() {
@@ -60,14 +86,24 @@ std::size_t afterHoles(GranuleMap map, std::size_t at, swar::Word word) {
     return at + swar::bytes;
 }
 
-/** A held block that was not reached stays, as if newborn; its old colour would mean "marked" next time. */
-void recolourHeld(GranuleMap map, std::size_t at, swar::Word held, Colours colours) {
+} // namespace
+
+/**
+    Held blocks that were not reached stay. A leaf grows old, so that it need not be looked at again; anything else stays
+    young, since growing old means that what it references has been traced.
+ */
+void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
     for (; held != 0; held &= held - 1) {
         const std::size_t g = at + swar::first(held);
-        map.set(g, static_cast<Byte>((map.get(g) & ~head::colourMask) | colours.newborn()));
+        const Byte h = region->map().get(g);
+        if (head::isLeaf(h)) {
+            region->map().set(g, colours_.survivor(h));
+        } else {
+            region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | colours_.newborn()));
+            region->noteYoung(region->origin == Origin::large ? 0 : g);
+        }
     }
 }
-} // namespace
 
 /**
     A dead block begins at g, or else a boundary is there: clear the map of it and of the dead blocks behind it, jumping from
@@ -77,7 +113,7 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
     while (g < sliceEnd) {
         const std::size_t at = g & ~std::size_t{swar::bytes - 1};
         const swar::Word word = map.word(at);
-        swar::Word dead = swar::unmarked(word, colours_) & ~swar::held(word) & from(g - at);
+        swar::Word dead = this->dead(word) & ~swar::held(word) & from(g - at);
         const swar::Word other = swar::boundaries(word) & from(g - at) & ~dead;
         if (other != 0) {
             dead &= (other & (~other + 1)) - 1; // those before it
@@ -133,19 +169,19 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     return end;
 }
 
-std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
+std::size_t Heap::sweepSlice(Region* region, std::size_t start, std::size_t to, Swept& swept) {
     os::Locked locked(lock_);
     const GranuleMap map = region->map();
     const std::size_t before = swept.blocks;
     // Slices are whole words, so that what is dead in a word belongs to one slice.
     std::size_t at = start & ~std::size_t{swar::bytes - 1};
-    const std::size_t sliceEnd = std::min(at + sliceGranules, std::size_t{region->endGranule});
+    const std::size_t sliceEnd = std::min({at + sliceGranules, to, std::size_t{region->endGranule}});
     while ((at = map.skipZeros(at, sliceEnd)) < sliceEnd) {
         const swar::Word word = map.word(at);
-        swar::Word dead = swar::unmarked(word, colours_);
+        swar::Word dead = this->dead(word);
         const swar::Word held = dead & swar::held(word);
         if (held != 0) {
-            recolourHeld(map, at, held, colours_);
+            keepHeld(region, at, held);
             dead &= ~held;
         }
         if (dead == 0) {
@@ -163,11 +199,11 @@ void Heap::sweepLarge(Region* region, Swept& swept) {
     os::Locked locked(lock_);
     const std::size_t g = region->firstGranule;
     const Byte h = region->map().get(g);
-    if ((h & head::inUse) == 0 || colours_.live(h)) {
+    if ((h & head::inUse) == 0 || !dead(h)) {
         return;
     }
     if (h & head::held) {
-        recolourHeld(region->map(), g, 1, colours_);
+        keepHeld(region, g, 1);
         return;
     }
     ++swept.blocks;
