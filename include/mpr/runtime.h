@@ -53,6 +53,9 @@ MPR_EXPORT bool mprDestroy(void);
       growth=PERCENT  allocation between two collections, as a share of the live size (100)
       stack=SIZE      stack of the collector's thread (256k)
       marks=SIZE      mark stack; overflow costs time, never correctness (64k)
+      check=0|1       trace everything again after each marking and name what was missed, such as a store into a block of
+                      MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
+      everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)
       deadline=MS     a thread that keeps a collection waiting so long is named in the log (500)
     @return 0, or MPR_ERR_BAD_ARGS: the log names the item, and nothing is changed.
  */

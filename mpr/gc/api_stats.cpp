@@ -62,6 +62,7 @@ void mprReadMemStats(MprMemStats* s) {
     s->collectionsMinor = c.minors.load(std::memory_order_relaxed);
     s->collectionsMajor = c.majors.load(std::memory_order_relaxed);
     s->collections = s->collectionsMinor + s->collectionsMajor;
+    s->checkDefects = c.defects.load(std::memory_order_relaxed);
     s->managersFreed = c.managersFreed.load(std::memory_order_relaxed);
     s->markOverflows = rt.collector.marker().overflows();
     s->purged = totals.purgedBytes;

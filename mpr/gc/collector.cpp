@@ -27,6 +27,10 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     }
     generations_.open(fixedHeap == 0, pacer_.young(), options.growth);
     deadline_ = options.deadline;
+    checks_ = options.check;
+    everyYield_ = options.everyYield;
+    rendezvous_.setAlways(everyYield_);
+    generations_.setTrial(everyYield_);
     // A small heap cannot spare much for the mark stack; what it lacks costs time only.
     const std::size_t marks = fixedHeap > 0 ? std::min(options.marks, fixedHeap / 32) : options.marks;
     heap::Shortage shortage = heap::Shortage::none;
@@ -83,9 +87,9 @@ void Collector::moveTo(Phase phase) {
     os::wakeAll(progress_);
 }
 
-void Collector::request(bool forced) {
-    if (forced) {
-        forced_.store(true, std::memory_order_relaxed);
+void Collector::request(Wish wish) {
+    for (Wish before = wish_.load(std::memory_order_relaxed);
+         before < wish && !wish_.compare_exchange_weak(before, wish, std::memory_order_relaxed);) {
     }
     while (!stop_.load(std::memory_order_acquire)) {
         if (phase() == Phase::idle) {
@@ -113,7 +117,7 @@ void Collector::request(bool forced) {
 
 void Collector::budgetSpent() {
     if (enabled_.load(std::memory_order_relaxed)) {
-        request(false);
+        request(Wish::budget);
     }
 }
 
@@ -139,16 +143,16 @@ void Collector::cycle() {
     moveTo(Phase::marking);
     const std::uint64_t stopped = os::now();
     stats_.rendezvous.record(stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed)));
-    const bool forced = forced_.exchange(false, std::memory_order_relaxed);
+    const Wish wish = wish_.exchange(Wish::budget, std::memory_order_relaxed);
     unneeded_ = std::min(unneeded_, heap_.freeBytes());
-    const Scope scope = decide(forced);
+    const Scope scope = decide(wish);
     heap_.beginMarking();
     // Meanwhile as much again may be allocated as last time; past that, threads wait for the sweep.
     heap_.setTrigger(trigger());
     mark(scope);
     heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
-    // What a major one that was half done had reached may have died since: whoever forces wants that, too.
-    const bool again = forced && scope == Scope::last;
+    // What a major one that was half done had reached may have died since: whoever asks for all wants that, too.
+    const bool again = wish == Wish::full && scope == Scope::last;
     if (!again) {
         marked_.fetch_add(1, std::memory_order_release);
     }
@@ -164,7 +168,7 @@ void Collector::cycle() {
     const std::size_t freed = sweep(scope);
     heap_.endSweep();
     freedBlocks_.store(freed, std::memory_order_relaxed);
-    settle(scope, forced);
+    settle(scope, wish == Wish::full);
     stats_.sweep.record(os::now() - opened);
     (scope == Scope::minor ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
     if (!again) {
@@ -172,7 +176,7 @@ void Collector::cycle() {
     }
     moveTo(Phase::idle);
     if (pending_.exchange(false, std::memory_order_seq_cst) || again) {
-        request(again);
+        request(again ? Wish::full : Wish::budget);
     }
 }
 

@@ -42,12 +42,20 @@ enum class Phase : std::uint32_t { idle, requested, marking, freeing, sweeping }
 
 enum class Scope : std::uint8_t { minor, last, full };
 
+/** What whoever asks for a collection wants; a greater wish includes the lesser. */
+enum class Wish : std::uint8_t {
+    budget, // what the pacing finds best
+    minor,  // at least the young
+    full,   // everything that is dead now, and free memory given back
+};
+
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
     std::atomic<std::uint64_t> minors{0}, majors{0};
     std::atomic<std::uint64_t> managersFreed{0};
     std::atomic<std::uint64_t> late{0};
+    std::atomic<std::uint64_t> defects{0}; // found by checks
     std::atomic<std::uint64_t> marked{0}; // bytes reached by the last collection
 };
 
@@ -77,10 +85,10 @@ public:
     void nameOthers(const Mutator& m, const char* what);
 
     // ---- Collections ----
-    /** Ask for a collection; never waits. @param forced A full one, after which free memory is given back. */
-    void request(bool forced);
+    /** Ask for a collection; never waits. */
+    void request(Wish wish);
     /** Ask and wait. @return blocks freed when complete. */
-    int collect(Mutator& m, bool complete, const void* site);
+    int collect(Mutator& m, Wish wish, bool complete, const void* site);
     /** Allocation has used up the budget. */
     void budgetSpent();
     /** An allocation fails: make memory that is dead already usable, within a bounded time; the caller does not yield. */
@@ -106,8 +114,9 @@ private:
     void cycle();
     void awaitThreads();
     void nameLate(std::uint64_t waited);
-    Scope decide(bool forced) const;
+    Scope decide(Wish wish) const;
     void mark(Scope scope);
+    void check(Scope scope);
     void markRoots();
     void markWritten(Scope scope);
     void markLogged(std::uintptr_t entry, bool markedOnly);
@@ -140,12 +149,14 @@ private:
     CollectorStats stats_;
     void* markStack_ = nullptr;
     std::uint64_t deadline_ = 0;
+    bool checks_ = false;     // every pause: see check.hpp
+    bool everyYield_ = false; // collect at each yield point, by turns in each scope
 
     os::Word phase_{0};
     os::Word progress_{0}; // changes with every phase; waiters sleep on it
     os::Word bell_{0};     // the collector's thread sleeps on it
     std::atomic<bool> pending_{false};
-    std::atomic<bool> forced_{false};
+    std::atomic<Wish> wish_{Wish::budget};
     std::atomic<bool> purge_{false};
     std::atomic<bool> stop_{false};
     std::atomic<bool> enabled_{true};

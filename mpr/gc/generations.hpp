@@ -27,11 +27,19 @@ public:
         majorAt_ = 4 * young;
     }
 
-    bool worthwhile() const { return enabled_ && distrust_ == 0 && (plain_ <= fewPlain || plain_ * 2 <= blocks_); }
+    /** For trials: try every scope by turns, whatever it gains. */
+    void setTrial(bool on) { trial_ = on; }
+
+    bool worthwhile() const {
+        if (trial_) {
+            return enabled_ && turn_ % 16 != 0;
+        }
+        return enabled_ && distrust_ == 0 && (plain_ <= fewPlain || plain_ * 2 <= blocks_);
+    }
     /** Whether the next collection should be or start a major one. */
-    bool majorDue() const { return due_; }
+    bool majorDue() const { return due_ || trial_; }
     /** Whether that one should mark while threads run, rather than in one pause. */
-    bool concurrently() const { return !tight_ && blocks_ - std::min(plain_, blocks_) > fewBlocks; }
+    bool concurrently() const { return trial_ || (!tight_ && blocks_ - std::min(plain_, blocks_) > fewBlocks); }
     /** Whether a major one that is still marking should end in a pause now. */
     bool overdue() const { return tight_ || overdue_; }
 
@@ -54,6 +62,7 @@ public:
     /** The sweep has ended. @param live Bytes. @param tight Memory is short: no room for a whole young budget. */
     void swept(bool everything, std::size_t live, bool tight) {
         tight_ = tight;
+        ++turn_;
         if (everything) {
             majorAt_ = live + std::max(3 * young_, live / 100 * growth_);
             latestAt_ = majorAt_ + std::max(8 * young_, live / 2);
@@ -70,6 +79,8 @@ private:
     static constexpr unsigned patience = 8;              // full collections before minor ones are tried again
 
     bool enabled_ = true;
+    bool trial_ = false;
+    unsigned turn_ = 0;
     bool due_ = false;
     bool overdue_ = false;
     bool tight_ = false;

@@ -8,6 +8,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
+#include "mpr/gc/check.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
@@ -44,6 +45,7 @@ void Marker::open(void* memory, std::size_t bytes) {
 
 void Marker::begin(Marking marking) {
     colours_ = heap_.colours();
+    marking_ = marking;
     stopped_ = marking != Marking::concurrent;
     tracesOld_ = marking == Marking::all;
     for (unsigned h = head::inUse; h < 256; ++h) {
@@ -52,6 +54,12 @@ void Marker::begin(Marking marking) {
         reached_[h] = wanted ? colours_.survivor(b) : Byte{0};
     }
     reports_ = 0;
+    activeMarker = this;
+}
+
+void Marker::beginCheck(Check& check) {
+    marking_ = Marking::check;
+    check_ = &check;
     activeMarker = this;
 }
 
@@ -97,7 +105,12 @@ template <bool stopped>
 }
 
 void Marker::mark(const void* pointer, bool loose) {
-    stopped_ ? reach<true>(pointer, loose) : reach<false>(pointer, loose);
+    switch (marking_) {
+    case Marking::young:
+    case Marking::all: return reach<true>(pointer, loose);
+    case Marking::concurrent: return reach<false>(pointer, loose);
+    case Marking::check: return check_->see(pointer);
+    }
 }
 
 /** A block with a manager; its head before it was marked is given. */
@@ -157,7 +170,7 @@ inline void Marker::trace(MarkEntry entry) {
 void Marker::markRow(const void* fields, std::size_t count) {
     auto* field = static_cast<const void* const*>(fields);
     // Of a long row one piece is marked now, the rest when the stack has been emptied down to it.
-    if (count > rowPiece) {
+    if (count > rowPiece && marking_ != Marking::check) {
         if (stackNow().pushRow(field + rowPiece, count - rowPiece)) {
             count = rowPiece;
         }

@@ -36,7 +36,10 @@ enum class Marking {
     young,      // threads are stopped: reach what is unmarked, trace the young; old blocks wait for `concurrent`
     all,        // threads are stopped: reach and trace everything
     concurrent, // threads run: reach and trace the old
+    check,      // threads are stopped: change nothing, see what could be reached
 };
+
+class Check;
 
 class Marker {
 public:
@@ -47,6 +50,7 @@ public:
 
     /** From here to end, mprMark on this thread comes here. Again after the colours in force have changed. */
     void begin(Marking marking);
+    void beginCheck(Check& check);
     void end();
 
     /** Reach a block, not nullptr; what is not a block is named in the log, or ignored when `loose`. */
@@ -93,8 +97,10 @@ private:
 
     heap::Heap& heap_;
     heap::Colours colours_;
+    Marking marking_ = Marking::all;
     bool stopped_ = true;
     bool tracesOld_ = true; // before end
+    Check* check_ = nullptr;
     bool grey_ = false;
     /** By head: the head that says "reached"; 0 when it says so already, is not to be reached now, or is no head. */
     heap::Byte reached_[256] = {};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "mpr/gc/check.hpp"
 #include "mpr/gc/collector.hpp"
 
 namespace mpr::gc {
@@ -14,11 +15,14 @@ using heap::Region;
 namespace head = heap::head;
 namespace swar = heap::swar;
 
-Scope Collector::decide(bool forced) const {
+Scope Collector::decide(Wish wish) const {
     if (tracing_) {
-        return traced_ || forced || generations_.overdue() ? Scope::last : Scope::minor;
+        return traced_ || wish == Wish::full || generations_.overdue() ? Scope::last : Scope::minor;
     }
-    if (forced || !generations_.worthwhile() || (generations_.majorDue() && !generations_.concurrently())) {
+    if (wish == Wish::minor) {
+        return Scope::minor;
+    }
+    if (wish == Wish::full || !generations_.worthwhile() || (generations_.majorDue() && !generations_.concurrently())) {
         return Scope::full;
     }
     return Scope::minor;
@@ -34,6 +38,9 @@ void Collector::mark(Scope scope) {
     markWritten(scope);
     marker_.drain();
     marker_.end();
+    if (checks_) {
+        check(scope);
+    }
     if (scope != Scope::minor) {
         tracing_ = traced_ = false;
         heap_.setTracing(false);
@@ -44,6 +51,17 @@ void Collector::mark(Scope scope) {
     if (scope == Scope::minor && !tracing_ && generations_.majorDue() && generations_.concurrently()) {
         startMajor();
     }
+}
+
+/** See check.hpp. */
+void Collector::check(Scope scope) {
+    const heap::Totals totals = heap_.totals();
+    Check check(heap_, static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed),
+                scope == Scope::minor && tracing_);
+    marker_.beginCheck(check);
+    markRoots();
+    stats_.defects.fetch_add(check.trace(), std::memory_order_relaxed);
+    marker_.end();
 }
 
 void Collector::markRoots() {
@@ -168,7 +186,7 @@ void Collector::advanceMajor() {
     if (!left) {
         traced_ = true;
         if (enabled_.load(std::memory_order_relaxed)) {
-            request(false);
+            request(Wish::budget);
         }
     }
 }

@@ -25,7 +25,12 @@ class Rendezvous {
 public:
     /** Whether threads should yield. For polling; the public header reads the same flag, mprYieldWanted. */
     bool wanted() const { return mprNeedYield(); }
-    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on, __ATOMIC_RELAXED); }
+    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on || always_, __ATOMIC_RELAXED); }
+    /** @param always Threads should always yield. */
+    void setAlways(bool always) {
+        always_ = always;
+        setWanted(false);
+    }
 
     void leave() {
         if (word_.fetch_sub(step, std::memory_order_acq_rel) == step + closedBit) {
@@ -82,6 +87,7 @@ private:
 
     alignas(os::cacheLine) os::Word word_{0};
     os::Word openings_{0};
+    bool always_ = false;
 };
 
 } // namespace mpr::gc

@@ -51,6 +51,9 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (!options.parse(os::environment("MPR_OPTIONS"))) {
         return false;
     }
+    if (const char* every = os::environment("MPR_GC_EVERY_YIELD"); every && *every && *every != '0') {
+        options.everyYield = true;
+    }
     if (!rt.heap.open(options, buffer, size)) {
         return false;
     }

@@ -106,6 +106,9 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         return;
     }
     if (rendezvous_.wanted()) {
+        if (everyYield_) {
+            budgetSpent();
+        }
         waitOut(m);
     }
 }
@@ -219,17 +222,17 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit) {
     }
 }
 
-int Collector::collect(Mutator& m, bool complete, const void* site) {
+int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     m.site.store(site, std::memory_order_relaxed);
     if (m.isCollector || stop_.load(std::memory_order_acquire)) {
-        request(true);
+        request(wish);
         return 0;
     }
     // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped.
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
     const std::uint32_t target = marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
     const std::uint64_t begin = os::now();
-    request(true);
+    request(wish);
     if (running) {
         m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
         rendezvous_.leave();
@@ -242,7 +245,7 @@ int Collector::collect(Mutator& m, bool complete, const void* site) {
             }
             // A request that found the collector past marking waits as pending; one more may be needed when not running.
             if (phase() == Phase::idle) {
-                request(true);
+                request(wish);
             }
             return false;
         },
@@ -265,7 +268,7 @@ void Collector::emergency(Mutator& m) {
         const std::uint32_t before = swept_.load(std::memory_order_acquire);
         awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);
     }
-    request(true);
+    request(Wish::full);
 }
 
 } // namespace mpr::gc

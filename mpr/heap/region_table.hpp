@@ -33,17 +33,14 @@ public:
 
     /** @return false when there is no memory for the table. */
     bool add(Region* region) {
-        Leaf* leaf = leafFor(reinterpret_cast<std::uintptr_t>(region));
-        if (leaf) {
-            fill(leaf, region, region);
+        if (fill(region, region)) {
+            return true;
         }
-        return leaf != nullptr;
+        fill(region, nullptr);
+        return false;
     }
 
-    void remove(Region* region) {
-        const auto at = reinterpret_cast<std::uintptr_t>(region);
-        fill(roots_[at >> rootShift].load(std::memory_order_relaxed), region, nullptr);
-    }
+    void remove(Region* region) { fill(region, nullptr); }
 
     /** The region whose slot the address is in, which need not reach as far as the address. */
     Region* candidate(const void* address) const {
@@ -69,14 +66,17 @@ private:
     static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
 
-    /** Every slot of an ordinary region; of a large one the first, where its block begins. */
-    static void fill(Leaf* leaf, Region* region, Region* value) {
-        // Aligned to its size, a region has all its slots in one leaf.
-        const std::size_t first = slotOf(reinterpret_cast<std::uintptr_t>(region));
-        const std::size_t count = region->origin == Origin::large ? 1 : region->span / slotSize;
-        for (std::size_t i = 0; i < count; ++i) {
-            leaf[first + i].store(value, std::memory_order_release);
+    /** Every slot of a region, also where no block can begin: the barrier asks for the region of a field. */
+    bool fill(Region* region, Region* value) {
+        const auto begin = reinterpret_cast<std::uintptr_t>(region);
+        for (std::size_t offset = 0; offset < region->span; offset += slotSize) {
+            Leaf* leaf = leafFor(begin + offset);
+            if (!leaf) {
+                return false;
+            }
+            leaf[slotOf(begin + offset)].store(value, std::memory_order_release);
         }
+        return true;
     }
 
     Leaf* leafFor(std::uintptr_t at) {
