@@ -38,6 +38,7 @@ void Collector::mark(Scope scope) {
     markWritten(scope);
     marker_.drain();
     marker_.end();
+    const std::uint64_t took = os::now() - begin;
     if (checks_) {
         check(scope);
     }
@@ -46,7 +47,7 @@ void Collector::mark(Scope scope) {
         heap_.setTracing(false);
     }
     if (!tracing_) {
-        generations_.marked(scope != Scope::minor, marker_.takeReached(), os::now() - begin);
+        generations_.marked(scope != Scope::minor, marker_.takeReached(), took);
     }
     if (scope == Scope::minor && !tracing_ && generations_.majorDue() && generations_.concurrently()) {
         startMajor();

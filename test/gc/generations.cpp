@@ -273,6 +273,29 @@ TEST_CASE("a heap of barrier blocks is marked while threads run, and nothing is 
     CHECK(stats().checkDefects == 0);
 }
 
+TEST_CASE("stores into blocks that the collector is marking are not forgotten", "[gc][generations]") {
+    Runtime runtime("check=1,young=256k", 0, 200);
+    const size_t count = 12000;
+    Root root(makeRow(count));
+    void **row = root.as<void *>();
+    for (size_t i = 0; i < count; i++) {
+        mprSetRef(row, row + i, makeCell(i));
+        mprYield(0);
+    }
+    Random random(9);
+    const uint64 before = stats().collectionsMajor;
+    for (int round = 0; stats().collectionsMajor < before + 6 && round < 3000000; round++) {
+        // Chains grow at random cells; some are cut.
+        auto owner = static_cast<Cell *>(row[random.below(count)]);
+        Cell *fresh = makeCell(1);
+        mprSetRef(fresh, &fresh->left, owner->left);
+        mprSetRef(owner, &owner->left, random.chance(12) ? nullptr : fresh);
+        mprYield(0);
+    }
+    CHECK(stats().collectionsMajor >= before + 6);
+    CHECK(stats().checkDefects == 0);
+}
+
 TEST_CASE("blocks freed by hand while they are being marked", "[gc][generations]") {
     Runtime runtime("check=1,young=256k", 0, 120);
     const size_t count = 60000;
