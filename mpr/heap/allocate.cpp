@@ -3,13 +3,15 @@
 */
 #include <algorithm>
 
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
 namespace {
 /** By sort, the granules of a hole that is worth a context: tails of old ones would serve a few blocks only. */
 constexpr std::size_t leastContext[sorts] = {64, 256};
+constexpr FreeQueues::Words warmContexts[sorts] = {FreeQueues::warmWordsFrom(leastContext[0]),
+                                                   FreeQueues::warmWordsFrom(leastContext[1])};
 } // namespace
 
 void Heap::attach(Local& local) {
@@ -37,79 +39,68 @@ void Heap::detach(Local& local) {
     }
 }
 
-/** Account for granules that left the queues for a context or a block. */
-void Heap::took(std::size_t granules) {
-    totals_.granulesAllocated += granules;
-    since_ += granules << granuleShift;
-    // Once a trigger: the next one is set when the collection that this one starts has swept.
-    if (since_ >= trigger_) {
-        trigger_ = ~std::size_t{0};
-        budgetSpent_ = true;
-    }
-    if (budgetSpent_ || limits_.warned()) {
-        attention_.store(true, std::memory_order_relaxed);
-    }
-}
-
-void Heap::closeContext(AllocationContext& c) {
-    if (const std::size_t rest = c.region ? c.room() : 0; rest > 0) {
-        giveBack(c.region, c.region->granuleOf(c.bump), rest);
-        totals_.granulesAllocated -= rest;
-        since_ -= rest << granuleShift;
-    }
-    c = {};
+void Heap::close(const Remainder& r) {
+    const std::size_t n = static_cast<std::size_t>(r.end - r.begin) >> granuleShift;
+    giveBack(r.region, r.region->granuleOf(r.begin), n);
+    totals_.granulesAllocated -= n;
+    since_ -= n;
 }
 
 void Heap::closeContexts(Local& local) {
-    for (AllocationContext& context : local.contexts) {
-        closeContext(context);
+    while (local.remainderCount > 0) {
+        close(local.remainders[--local.remainderCount]);
+    }
+    for (AllocationContext& c : local.contexts) {
+        if (c.rest() > 0) {
+            close({c.bump, c.end, c.region});
+        }
+        c = {};
     }
 }
 
-/** Make (a part of) a queued hole the thread's context: `want` granules, or n when the limit allows no more. */
-bool Heap::openIn(Local& local, Hole* hole, std::size_t want, std::size_t n) {
-    Region* region = table_.find(hole);
+/**
+    Make the front hole of a queue a context: `want` granules of it or some more, but n when it would serve only one such
+    block, or when the limit allows no more. @return false: past the limit.
+ */
+[[gnu::always_inline]] inline bool Heap::openIn(unsigned queue, Sort sort, std::size_t n, std::size_t want,
+                                                bool privileged, AllocationContext& context) {
+    Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
+    Region* region = regionOf(hole, queue);
     const std::size_t g = region->granuleOf(hole);
-    const std::size_t size = region->map().holeSize(g);
-    std::size_t take = size < want ? size : want;
-    if (!carve(region, g, size, take, local.privileged)) {
+    const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
+    std::size_t take = std::min(size, want);
+    if (size < 2 * n) {
         take = n;
-        if (take == size || !carve(region, g, size, take, local.privileged)) {
+    } else if (!FreeQueues::isWarm(queue) && size < 2 * want) {
+        take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
+    }
+    while (!carve(region, g, size, take, privileged, queue)) {
+        if (take == n) {
             return false;
         }
+        take = n;
     }
     auto* begin = reinterpret_cast<Byte*>(hole);
-    local.contexts[static_cast<unsigned>(sortOf(n))] = {begin, begin + (take << granuleShift), region->map().at(g),
-                                                        region};
+    Byte* end = begin + (take << granuleShift);
+    context = {begin, end, region->map().at(g), end, region};
     took(take);
     return true;
 }
 
-/**
-    Give the thread a context with room for n granules: the smallest warm hole that serves, so that large ones stay whole;
-    for small blocks not the crumbs, each of which would serve a few blocks only. Then the heap grows. When it may not,
-    anything goes.
- */
-bool Heap::openContext(Local& local, std::size_t n, Shortage& shortage) {
-    const Sort sort = buffer_ ? Sort::small : sortOf(n);
-    const auto own = static_cast<unsigned>(sort);
-    const std::size_t want = n < contextGranules_ ? contextGranules_ : n;
-    const std::size_t least = std::max(n, leastContext[own]);
-    Hole* hole = warm_[own].find(least);
-    if (!hole) {
-        hole = warm_[own].find(n);
-    }
-    if (hole && openIn(local, hole, want, n)) {
+/** No warm hole serves: the heap grows. When it may not, anything goes. */
+[[gnu::cold, gnu::noinline]] bool Heap::openScarce(Sort sort, std::size_t n, std::size_t want, bool privileged,
+                                                   AllocationContext& context, Shortage& shortage) {
+    unsigned queue = findFresh(sort, want, privileged, shortage);
+    if (queue != FreeQueues::none && openIn(queue, sort, n, want, privileged, context)) {
         return true;
     }
-    hole = findFresh(sort, want, local.privileged, shortage);
-    if (hole && openIn(local, hole, want, n)) {
-        return true;
-    }
-    for (unsigned queue = 0; queue < 2 * sorts; ++queue) {
-        hole = (queue % 2 == 0 ? warm_ : cold_)[queue / 2].find(n);
-        if (hole && openIn(local, hole, n, n)) {
-            return true;
+    for (const bool warm : {true, false}) {
+        for (const Sort s : {Sort::small, Sort::big}) {
+            const FreeQueues& queues = queues_[static_cast<unsigned>(s)];
+            queue = warm ? queues.findWarm(n) : queues.findCold(n);
+            if (queue != FreeQueues::none && openIn(queue, s, n, n, privileged, context)) {
+                return true;
+            }
         }
     }
     if (shortage == Shortage::none) {
@@ -118,15 +109,57 @@ bool Heap::openContext(Local& local, std::size_t n, Shortage& shortage) {
     return false;
 }
 
+/**
+    A block from a new context of the thread: the smallest warm hole that serves, so that large ones stay whole; for small
+    blocks not the crumbs, each of which would serve a few blocks only.
+ */
 void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage) {
     // A block that would use up much of a context comes straight from a hole.
     if (n > contextGranules_ / 4) {
         return allocateShared(n, flags, local.privileged, shortage);
     }
+    const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
+    AllocationContext& c = local.contexts[static_cast<unsigned>(sortOf(n))];
     os::Locked locked(lock_);
-    closeContext(local.contexts[static_cast<unsigned>(sortOf(n))]);
+    if (n <= c.rest()) {
+        // Held up: see AllocationContext.
+        if (local.remainderCount > 0) {
+            close(local.remainders[--local.remainderCount]);
+        }
+        c.limit = c.end;
+        void* block = bump(c, n, h);
+        c.limit = local.remainderCount > 0 ? c.bump : c.end;
+        local.blocks.add(1);
+        return block;
+    }
+    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+    const FreeQueues& queues = queues_[static_cast<unsigned>(sort)];
+    const bool full = local.remainderCount == std::size(local.remainders);
+    const std::size_t want = full ? n : contextGranules_;
+    unsigned queue = FreeQueues::none;
+    if (n <= leastContext[static_cast<unsigned>(sort)]) {
+        queue = queues.find(warmContexts[static_cast<unsigned>(sort)]);
+    }
+    if (queue == FreeQueues::none) {
+        queue = queues.findWarm(n, coldContexts_);
+    }
+    AllocationContext context;
+    if (queue == FreeQueues::none || !openIn(queue, sort, n, want, local.privileged, context)) [[unlikely]] {
+        if (!openScarce(sort, n, want, local.privileged, context, shortage)) {
+            return nullptr;
+        }
+    }
     // The first block is made before the lock is released: no dead block may precede unused memory (map.hpp).
-    return openContext(local, n, shortage) ? allocateFast(local, n, flags) : nullptr;
+    void* block = bump(context, n, h);
+    local.blocks.add(1);
+    if (context.bump != context.end) {
+        if (c.bump != c.end) {
+            local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
+            context.limit = context.bump;
+        }
+        c = context;
+    }
+    return block;
 }
 
 void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage) {

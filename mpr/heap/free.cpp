@@ -1,7 +1,7 @@
 /*
     free.cpp - Blocks given back by hand, resized in place, and their heads changed.
 */
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
@@ -88,8 +88,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         if (!GranuleMap::beginsHole(map.get(g + n))) {
             return false;
         }
-        const std::size_t size = map.holeSize(g + n);
-        if (size < more || !carve(region, g + n, size, more, local.privileged)) {
+        const std::size_t size = region->holeSize(g + n);
+        if (size < more || !carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
             return false;
         }
         took(more);

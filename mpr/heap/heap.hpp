@@ -160,19 +160,25 @@ private:
     void forgetRetired(Region* region);
     void decommitRetiredLocked();
 
-    // holes.cpp, under the lock
-    FreeQueues& queueOf(Region* region, std::size_t g, std::size_t n);
+    // holes.hpp, under the lock
+    FreeQueues& queuesOf(Region* region) { return queues_[static_cast<unsigned>(region->sort)]; }
+    void link(Region* region, std::size_t g, std::size_t n, bool warm);
     void link(Region* region, std::size_t g, std::size_t n);
     void unlink(Region* region, std::size_t g, std::size_t n);
     void giveBack(Region* region, std::size_t g, std::size_t n);
-    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged);
-    Hole* findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage);
+    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue);
+    Region* regionOf(Hole* hole, unsigned queue);
+
+    // holes.cpp, under the lock
+    unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage);
+    bool findAny(std::size_t n, Sort& sort, unsigned& queue) const;
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage);
 
     // allocate.cpp, under the lock
-    bool openContext(Local& local, std::size_t n, Shortage& shortage);
-    bool openIn(Local& local, Hole* hole, std::size_t want, std::size_t n);
-    void closeContext(AllocationContext& context);
+    bool openIn(unsigned queue, Sort sort, std::size_t n, std::size_t want, bool privileged, AllocationContext& context);
+    bool openScarce(Sort sort, std::size_t n, std::size_t want, bool privileged, AllocationContext& context,
+                    Shortage& shortage);
+    void close(const Remainder& remainder);
     void closeContexts(Local& local);
     void took(std::size_t granules);
 
@@ -183,10 +189,11 @@ private:
     void purgeRegion(Region* region, std::size_t keep);
     bool releaseIfEmpty(Region* region, std::size_t keep);
     std::size_t freeBytesLocked() const;
+    void noteCommitted(std::size_t bytes);
 
     os::Lock lock_;
     RegionTable table_;
-    FreeQueues warm_[sorts], cold_[sorts];
+    FreeQueues queues_[sorts];
     Region* regions_ = nullptr; // newest first
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
     Region* retired_[4] = {};
@@ -195,16 +202,29 @@ private:
     Colours colours_;
     Limits limits_;
     Totals totals_;
-    std::size_t since_ = 0; // bytes taken since the last rendezvous
+    std::size_t since_ = 0; // granules taken since the last rendezvous
     std::size_t trigger_ = ~std::size_t{0};
     bool budgetSpent_ = false;
     std::atomic<bool> attention_{false};
     unsigned regionShift_ = defaultRegionShift;
-    std::size_t contextGranules_ = 0; // what a context takes when it can
+    std::size_t contextGranules_ = 0; // what a context takes when it can: a power of two
+    FreeQueues::Words coldContexts_ = 0; // where cold holes are that have as many
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;
     bool buffer_ = false;
 };
+
+/** Account for granules that left the queues for a context or a block. */
+[[gnu::always_inline]] inline void Heap::took(std::size_t granules) {
+    totals_.granulesAllocated += granules;
+    since_ += granules;
+    // Once a trigger: the next one is set when the collection that this one starts has swept.
+    if (since_ >= trigger_) [[unlikely]] {
+        trigger_ = ~std::size_t{0};
+        budgetSpent_ = true;
+        attention_.store(true, std::memory_order_relaxed);
+    }
+}
 
 [[gnu::always_inline]] inline void* bump(AllocationContext& c, std::size_t n, Byte h) {
     const std::size_t bytes = n << granuleShift;

@@ -11,7 +11,7 @@
     Memory is accounted by chunk, a 64th of an ordinary region: `committed` has a bit for each chunk that may be backed.
     Chunks inside a hole are committed when a block or a context first reaches them and given back by a purge.
 
-    Invariant: a chunk that holds any part of a block, of a context or the links of a hole is committed.
+    Invariant: a chunk that holds any part of a block, of a context or of the first two granules of a hole is committed.
  */
 #pragma once
 
@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "mpr/heap/map.hpp"
+#include "mpr/heap/queues.hpp"
 
 namespace mpr::heap {
 
@@ -80,6 +81,10 @@ struct Region {
 
     std::size_t blockSize(std::size_t g) { return origin == Origin::large ? largeGranules : map().blockSize(g); }
 
+    std::size_t holeSize(std::size_t g) {
+        return map().get(g) == mark::hole1 ? 1 : reinterpret_cast<WideHole*>(address(g))->size;
+    }
+
     /** Whether the address is the start of a block in use. Any address inside the region. */
     bool isBlock(const void* address) {
         const std::size_t g = granuleOf(address);
@@ -106,6 +111,12 @@ struct Region {
         }
     }
 
+    /** Whether every chunk that granules [from, to) touch is committed. */
+    bool allCommitted(std::size_t from, std::size_t to) const {
+        const std::size_t first = from >> chunkShift;
+        const std::size_t last = (to - 1) >> chunkShift;
+        return (~committed >> first) << (chunks - 1 - (last - first)) == 0;
+    }
     /** The chunks that granules [from, to) touch. */
     std::uint64_t chunksTouched(std::size_t from, std::size_t to) const {
         const std::size_t first = from >> chunkShift;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::heap {
@@ -24,14 +24,16 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         greatestInRegion_ = region->endGranule - region->firstGranule;
         // A context may not take more than a small part of a small heap.
         contextGranules_ = std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}));
+        coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);
         table_.setOnly(region);
-        commit(region, region->chunksTouched(0, region->firstGranule + 1), true);
+        commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
         link(region, region->firstGranule, greatestInRegion_);
         return true;
     }
     greatestInRegion_ = std::size_t{1} << (regionShift_ - granuleShift - 1);
     contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
+    coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
     do {
         Region* region = addRegion(Sort::small, true, shortage);
         if (!region) {
@@ -88,11 +90,11 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
 bool Heap::changeSort(Sort sort) {
     const std::size_t size = std::size_t{1} << (regionShift_ - granuleShift);
     const auto other = 1 - static_cast<unsigned>(sort);
-    for (FreeQueues* queue : {&warm_[other], &cold_[other]}) {
-        Hole* hole = queue->largest();
+    for (const bool warm : {true, false}) {
+        Hole* hole = queues_[other].largest(warm);
         Region* region = hole ? table_.find(hole) : nullptr;
         const std::size_t whole = region ? region->endGranule - region->firstGranule : size;
-        if (region && region->map().holeSize(region->granuleOf(hole)) == whole) {
+        if (region && region->holeSize(region->granuleOf(hole)) == whole) {
             unlink(region, region->firstGranule, whole);
             region->sort = sort;
             link(region, region->firstGranule, whole);
@@ -114,7 +116,7 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
     region->sort = sort;
     prepare(region, size, Origin::system);
     const bool listed = table_.add(region);
-    if (!listed || !commit(region, region->chunksTouched(0, region->firstGranule + 1), privileged)) {
+    if (!listed || !commit(region, region->chunksTouched(0, region->firstGranule + 2), privileged)) {
         shortage = listed ? Shortage::limit : Shortage::system;
         if (listed) {
             table_.remove(region);
@@ -154,7 +156,7 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
         return nullptr;
     }
     totals_.overheadBytes += header;
-    limits_.commit(span);
+    noteCommitted(span);
     enlist(region);
     return region;
 }
@@ -178,6 +180,13 @@ void Heap::delist(Region* region) {
     totals_.overheadBytes -= std::size_t{region->firstGranule} << granuleShift;
 }
 
+void Heap::noteCommitted(std::size_t bytes) {
+    limits_.commit(bytes);
+    if (limits_.warned()) [[unlikely]] {
+        attention_.store(true, std::memory_order_relaxed);
+    }
+}
+
 bool Heap::commit(Region* region, std::uint64_t chunks, bool privileged) {
     const std::uint64_t fresh = chunks & ~region->committed;
     if (fresh != 0) {
@@ -185,7 +194,7 @@ bool Heap::commit(Region* region, std::uint64_t chunks, bool privileged) {
         if (!limits_.allows(bytes, privileged)) {
             return false;
         }
-        limits_.commit(bytes);
+        noteCommitted(bytes);
         region->committed |= fresh;
     }
     return true;

@@ -7,7 +7,7 @@
 */
 #include <algorithm>
 
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
@@ -48,13 +48,13 @@ swar::Word from(std::size_t i) {
     return ~swar::Word{0} << (8 * i);
 }
 
-/** Where to look on after a word with nothing dead in it: behind the last hole that begins there. */
-std::size_t afterHoles(GranuleMap map, std::size_t at, swar::Word word) {
+/** Where to look on after a word with nothing dead in it: behind the last hole that begins there, if it is long. */
+std::size_t afterHoles(Region* region, std::size_t at, swar::Word word) {
     const swar::Word marks = swar::boundaries(word) & ~swar::heads(word);
     if (marks != 0) {
         const std::size_t g = at + swar::last(marks);
-        if (map.get(g) == mark::hole) {
-            return std::max(at + swar::bytes, (g + map.holeSize(g)) & ~std::size_t{swar::bytes - 1});
+        if (region->map().isLongHole(g)) {
+            return (g + region->holeSize(g)) & ~std::size_t{swar::bytes - 1};
         }
     }
     return at + swar::bytes;
@@ -121,7 +121,7 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
         end = clearDead(map, end, sliceEnd, swept);
         more = false;
         if (GranuleMap::beginsHole(map.get(end))) {
-            const std::size_t size = map.holeSize(end);
+            const std::size_t size = region->holeSize(end);
             unlink(region, end, size);
             holes += size;
             end += size;
@@ -149,7 +149,7 @@ std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
             dead &= ~held;
         }
         if (dead == 0) {
-            at = afterHoles(map, at, word);
+            at = afterHoles(region, at, word);
             continue;
         }
         const std::size_t end = sweepRun(region, at + swar::first(dead), sliceEnd, swept);
