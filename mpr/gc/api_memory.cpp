@@ -185,7 +185,10 @@ void* mprAllocMem(size_t size, int flags) {
     return mprAllocManaged(size, nullptr, flags);
 }
 
-int mprFree(void* ptr) {
+namespace {
+
+/** What mprFree does not do at once: it calls managers, names misuse, sees to large regions. */
+[[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
         return 0;
     }
@@ -224,6 +227,34 @@ int mprFree(void* ptr) {
     if (large) {
         runtime().collector.freedLarge();
     }
+    return 0;
+}
+
+/** Whether MPR_MANAGE_FREE has to be called for a small or ordinary block. */
+bool wantsFree(void* block, std::size_t n, Byte h) {
+    return hasManager(h) && (h & head::kindMask) != static_cast<Byte>(Kind::marked) && managerOf(block, n);
+}
+} // namespace
+
+int mprFree(void* ptr) {
+    Mutator* m = current;
+    Heap& heap = runtime().heap;
+    Region* region = m ? heap.table().candidate(ptr) : nullptr;
+    if (!region) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    const std::size_t g = region->indexOf(ptr);
+    if (g >= region->endGranule || region->origin == mpr::heap::Origin::large) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    Byte* map = region->map().at(g);
+    const Byte h = mpr::heap::GranuleMap::load(map);
+    const std::size_t n = mpr::heap::GranuleMap::sizeBehind(map);
+    if ((h & (head::inUse | head::held)) != head::inUse || !heap.colours().live(h) || wantsFree(ptr, n, h) ||
+        !mpr::heap::GranuleMap::claim(map, h)) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    heap.freeClaimed(m->local, region, ptr, map, n);
     return 0;
 }
 

@@ -15,6 +15,16 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     giveBack(region, g, n);
 }
 
+/** A claimed block of an ordinary region becomes (part of) a hole. */
+bool Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
+    os::Locked locked(lock_);
+    ++totals_.blocksFreed;
+    totals_.granulesFreed += n;
+    region->map().clearBlock(g, n);
+    giveBack(region, g, n);
+    return true;
+}
+
 bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);

@@ -68,6 +68,8 @@ public:
 
     /** Give back a block. @return false when it is not in use: another thread was faster. */
     bool free(Local& local, Region* region, void* block);
+    /** The same for a block of an ordinary region that the caller has claimed: its head is 7D. */
+    bool freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n);
     /**
         Give back a held block from a thread that may not be attached: a rendezvous does not wait for such a thread, so the
         hold must end in the same breath, or the sweep might be faster. @return false when the block is not held.
@@ -150,6 +152,7 @@ private:
     // regions.cpp, under the lock
     Region* addRegion(Sort sort, bool privileged, Shortage& shortage);
     bool changeSort(Sort sort);
+    void linkWhole(Region* region);
     Region* addLarge(std::size_t n, bool privileged, Shortage& shortage);
     void enlist(Region* region);
     void delist(Region* region);
@@ -161,11 +164,18 @@ private:
     void decommitRetiredLocked();
 
     // holes.hpp, under the lock
-    FreeQueues& queuesOf(Region* region) { return queues_[static_cast<unsigned>(region->sort)]; }
-    void link(Region* region, std::size_t g, std::size_t n, bool warm);
-    void link(Region* region, std::size_t g, std::size_t n);
-    void unlink(Region* region, std::size_t g, std::size_t n);
-    void giveBack(Region* region, std::size_t g, std::size_t n);
+    /** Whether a hole has chunks that are not committed: WideHole::coldBit or 0. */
+    using Cold = std::uint32_t;
+    static Cold coldOf(const Region* region, std::size_t g, std::size_t n) {
+        return region->allCommitted(g, g + n) ? 0 : WideHole::coldBit;
+    }
+    static void setSort(Region* region, Sort sort, FreeQueues* queues) {
+        region->sort = sort;
+        region->queues = queues + static_cast<unsigned>(sort);
+    }
+    void link(Region* region, std::size_t g, std::size_t n, Cold cold);
+    Cold unlink(Region* region, std::size_t g, std::size_t n);
+    void giveBack(Region* region, std::size_t g, std::size_t n, Cold cold = 0);
     bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue);
     Region* regionOf(Hole* hole, unsigned queue);
 
@@ -183,6 +193,7 @@ private:
     void took(std::size_t granules);
 
     void freeClaimed(Region* region, std::size_t g, std::size_t n);
+    bool freeOrdinary(Region* region, std::size_t g, std::size_t n);
     void freeBlock(Region* region, std::size_t g, std::size_t n);
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
     std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept);
@@ -265,6 +276,16 @@ private:
         local.blocks.add(1);
     }
     return block;
+}
+
+[[gnu::always_inline]] inline bool Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map,
+                                                     std::size_t n) {
+    if (local.quick.push(block, map, n)) [[likely]] {
+        local.freedBlocks.add(1);
+        local.freedGranules.add(n);
+        return true;
+    }
+    return freeOrdinary(region, region->granuleOf(block), n);
 }
 
 } // namespace mpr::heap

@@ -10,41 +10,62 @@
 
 namespace mpr::heap {
 
-/** [g, g + n) is all zero in the map and has no hole beside it: make it a hole. */
-[[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, bool warm) {
+/** [g, g + n) is all zero in the map but for marks of a hole that begins at g, or ends where it ends: make it a hole. */
+[[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, Cold cold) {
     auto* hole = reinterpret_cast<WideHole*>(region->address(g));
-    region->map().setHole(g, n);
-    if (n > 1) {
+    if (n == 1) {
+        region->map().setHole1(g);
+    } else {
+        region->map().setWideHole(g, n);
         hole->size = static_cast<std::uint32_t>(n);
-        hole->place = static_cast<std::uint32_t>(g);
+        hole->placement = static_cast<std::uint32_t>(g) | cold;
     }
-    queuesOf(region).push(hole, n, warm);
+    region->queues->push(hole, n, cold == 0);
 }
 
-[[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n) {
-    link(region, g, n, region->allCommitted(g, g + n));
-}
-
-[[gnu::always_inline]] inline void Heap::unlink(Region* region, std::size_t g, std::size_t n) {
-    queuesOf(region).remove(reinterpret_cast<Hole*>(region->address(g)));
+/** Take a hole out of its queue and off the map. @return whether it was cold. */
+[[gnu::always_inline]] inline Heap::Cold Heap::unlink(Region* region, std::size_t g, std::size_t n) {
+    auto* hole = reinterpret_cast<WideHole*>(region->address(g));
+    region->queues->remove(hole);
     region->map().clearHole(g, n);
+    return n > 1 ? hole->placement & WideHole::coldBit : 0;
 }
 
-/** [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side. */
-[[gnu::always_inline]] inline void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
+/**
+    [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side.
+    @param cold Whether it has chunks that are not committed.
+ */
+[[gnu::always_inline]] inline void Heap::giveBack(Region* region, std::size_t g, std::size_t n, Cold cold) {
     const GranuleMap map = region->map();
-    if (GranuleMap::beginsHole(map.get(g + n))) {
-        const std::size_t m = region->holeSize(g + n);
-        unlink(region, g + n, m);
-        n += m;
+    FreeQueues& queues = *region->queues;
+    // The marks at the far ends of its neighbours stay: those of the whole replace them.
+    if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
+        auto* right = reinterpret_cast<WideHole*>(region->address(g + n));
+        queues.remove(right);
+        map.set(g + n, 0);
+        if (b == mark::hole1) {
+            ++n;
+        } else {
+            map.set(g + n + 1, 0);
+            cold |= right->placement;
+            n += right->size;
+        }
     }
-    if (GranuleMap::endsHole(map.get(g - 1))) {
-        const std::size_t m = map.holeSizeBefore(g - 1);
-        g -= m;
-        n += m;
-        unlink(region, g, m);
+    if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
+        if (b == mark::hole1) {
+            --g;
+            ++n;
+            queues.remove(reinterpret_cast<Hole*>(region->address(g)));
+        } else {
+            const std::size_t m = map.takeWideHoleEnd(g - 1);
+            g -= m;
+            n += m;
+            auto* left = reinterpret_cast<WideHole*>(region->address(g));
+            cold |= left->placement;
+            queues.remove(left);
+        }
     }
-    link(region, g, n);
+    link(region, g, n, cold & WideHole::coldBit);
 }
 
 /**
@@ -54,22 +75,22 @@ namespace mpr::heap {
 [[gnu::always_inline]] inline bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n,
                                                bool privileged, unsigned queue) {
     const std::size_t rest = size - n;
-    bool warm = queue != FreeQueues::none && FreeQueues::isWarm(queue);
-    if (!warm) [[unlikely]] {
+    Cold cold = 0;
+    if (queue == FreeQueues::none || !FreeQueues::isWarm(queue)) [[unlikely]] {
         // The first granules of the rest will be a hole's.
         if (!commit(region, region->chunksTouched(g, g + n + (rest < 2 ? rest : 2)), privileged)) {
             return false;
         }
-        warm = rest == 0 || region->allCommitted(g + n, g + size);
+        cold = rest == 0 ? 0 : coldOf(region, g + n, rest);
     }
     if (queue != FreeQueues::none) {
-        queuesOf(region).removeFront(queue);
+        region->queues->removeFront(queue);
     } else {
-        queuesOf(region).remove(reinterpret_cast<Hole*>(region->address(g)));
+        region->queues->remove(reinterpret_cast<Hole*>(region->address(g)));
     }
     region->map().clearHole(g, size);
     if (rest > 0) {
-        link(region, g + n, rest, warm);
+        link(region, g + n, rest, cold);
     }
     return true;
 }
@@ -80,7 +101,7 @@ namespace mpr::heap {
         return table_.find(hole);
     }
     return reinterpret_cast<Region*>(reinterpret_cast<Byte*>(hole) -
-                                     (std::size_t{static_cast<WideHole*>(hole)->place} << granuleShift));
+                                     (static_cast<WideHole*>(hole)->place() << granuleShift));
 }
 
 } // namespace mpr::heap

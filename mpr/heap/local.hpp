@@ -56,7 +56,7 @@ public:
     };
     static_assert(sizeof(Entry) <= granuleSize);
 
-    bool push(void* block, Byte* map, std::size_t n) {
+    [[gnu::always_inline]] bool push(void* block, Byte* map, std::size_t n) {
         if (n > greatest || counts_[n - 1] >= depth || granules_ + n > budget) {
             return false;
         }

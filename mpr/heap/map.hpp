@@ -135,6 +135,12 @@ public:
         return std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).load(std::memory_order_relaxed);
     }
 
+    static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
+
+    /** Turn a head that was just seen into 7D. @return false when it has changed. */
+    static bool claim(Byte* head, Byte seen) {
+        return std::atomic_ref<Byte>(*head).compare_exchange_strong(seen, mark::opaque, std::memory_order_relaxed);
+    }
     /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
     bool claim(std::size_t g) const {
         const std::atomic_ref<Byte> first(bytes_[g]);
@@ -220,12 +226,9 @@ public:
         }
     }
 
-    /** Mark [g, g + n), all zero, as a hole. */
-    [[gnu::always_inline]] void setHole(std::size_t g, std::size_t n) const {
-        if (n == 1) {
-            set(g, mark::hole1);
-            return;
-        }
+    /** Mark [g, g + n) as a hole: all zero, or with such marks where these will be. */
+    void setHole1(std::size_t g) const { set(g, mark::hole1); }
+    [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) const {
         Byte* last = bytes_ + g + n - 1;
         set(g, mark::hole);
         store(last, mark::holeEnd);
@@ -236,6 +239,20 @@ public:
         } else if (n > 2) {
             store(last - 1, static_cast<Byte>(n));
         }
+    }
+
+    /** Zero what marks the end of a hole of two granules or more, at g. @return its size. */
+    [[gnu::always_inline]] std::size_t takeWideHoleEnd(std::size_t g) const {
+        Byte* last = bytes_ + g;
+        const Byte size = load(last - 1);
+        store(last, 0);
+        store(last - 1, 0);
+        if (size == large) {
+            const std::size_t n = digits(digitsBefore(last));
+            setDigits(digitsBefore(last), 0);
+            return n;
+        }
+        return size == mark::hole ? 2 : size;
     }
 
     [[gnu::always_inline]] void clearHole(std::size_t g, std::size_t n) const {
@@ -271,7 +288,6 @@ private:
     static constexpr Byte large = 0x01;
     static constexpr std::size_t greatestInByte = mark::hole - 1;
 
-    static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
     static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }
 
     // Larger sizes: eight bytes, as two aligned words. A shift and a mask take the number apart, four bits a byte.

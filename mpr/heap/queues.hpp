@@ -30,8 +30,12 @@ static_assert(sizeof(Hole) == granuleSize);
 
 /** The first two granules of a hole that has as many. */
 struct WideHole : Hole {
-    std::uint32_t size;  // granules
-    std::uint32_t place; // of the first granule in its region
+    static constexpr std::uint32_t coldBit = 0x8000'0000;
+
+    std::uint32_t size;      // granules
+    std::uint32_t placement; // of the first granule in its region, and whether it stands in a cold queue: coldBit
+
+    std::size_t place() const { return placement & ~coldBit; }
 };
 static_assert(sizeof(WideHole) <= 2 * granuleSize);
 

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -56,6 +57,7 @@ struct Region {
     unsigned chunkShift = 0;       // log2 of granules in a chunk
     Origin origin = Origin::system;
     Sort sort = Sort::small;
+    FreeQueues* queues = nullptr; // where its holes stand: follows from the sort
     /** Chunks where a block that wants MPR_MANAGE_FREE was made since the last rendezvous, or survived it: a bit each. */
     std::atomic<std::uint32_t> wantsFree[2] = {};
     /** The same as it was at the rendezvous: where the collector has to look for such blocks among the dead. */
@@ -72,6 +74,11 @@ struct Region {
     std::size_t granuleOf(const void* address) const {
         return static_cast<std::size_t>(static_cast<const Byte*>(address) - reinterpret_cast<const Byte*>(this)) >>
                granuleShift;
+    }
+    /** The same, but out of range for what is not aligned, too. */
+    std::size_t indexOf(const void* address) const {
+        return std::rotr(reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this),
+                         static_cast<int>(granuleShift));
     }
     Byte* address(std::size_t g) { return reinterpret_cast<Byte*>(this) + (g << granuleShift); }
 

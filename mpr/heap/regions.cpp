@@ -20,6 +20,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         const std::size_t lost = begin - reinterpret_cast<std::uintptr_t>(buffer);
         size = std::min((size - lost) & ~(granuleSize - 1), greatestGranules << granuleShift);
         auto* region = new (reinterpret_cast<void*>(begin)) Region;
+        setSort(region, Sort::small, queues_);
         prepare(region, size, Origin::buffer);
         greatestInRegion_ = region->endGranule - region->firstGranule;
         // A context may not take more than a small part of a small heap.
@@ -28,7 +29,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         limits_.set(Limits::none, Limits::none);
         table_.setOnly(region);
         commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
-        link(region, region->firstGranule, greatestInRegion_);
+        linkWhole(region);
         return true;
     }
     greatestInRegion_ = std::size_t{1} << (regionShift_ - granuleShift - 1);
@@ -47,7 +48,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
                 auto* page = reinterpret_cast<volatile Byte*>(region) + at;
                 *page = *page;
             }
-            link(region, region->firstGranule, region->endGranule - region->firstGranule);
+            linkWhole(region);
         }
     } while (limits_.committed() < reserve_);
     return true;
@@ -86,6 +87,12 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     enlist(region);
 }
 
+/** An empty region is one hole. */
+void Heap::linkWhole(Region* region) {
+    const std::size_t n = region->endGranule - region->firstGranule;
+    link(region, region->firstGranule, n, coldOf(region, region->firstGranule, n));
+}
+
 /** Make an empty region of another sort one of this sort. */
 bool Heap::changeSort(Sort sort) {
     const std::size_t size = std::size_t{1} << (regionShift_ - granuleShift);
@@ -96,8 +103,8 @@ bool Heap::changeSort(Sort sort) {
         const std::size_t whole = region ? region->endGranule - region->firstGranule : size;
         if (region && region->holeSize(region->granuleOf(hole)) == whole) {
             unlink(region, region->firstGranule, whole);
-            region->sort = sort;
-            link(region, region->firstGranule, whole);
+            setSort(region, sort, queues_);
+            linkWhole(region);
             return true;
         }
     }
@@ -113,7 +120,7 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
         return nullptr;
     }
     auto* region = new (pages) Region;
-    region->sort = sort;
+    setSort(region, sort, queues_);
     prepare(region, size, Origin::system);
     const bool listed = table_.add(region);
     if (!listed || !commit(region, region->chunksTouched(0, region->firstGranule + 2), privileged)) {
@@ -125,7 +132,7 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
         os::release(region, size);
         return nullptr;
     }
-    link(region, region->firstGranule, region->endGranule - region->firstGranule);
+    linkWhole(region);
     return region;
 }
 

@@ -117,19 +117,20 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     const GranuleMap map = region->map();
     std::size_t end = g;
     std::size_t holes = 0;
+    Cold cold = 0;
     for (bool more = true; more;) {
         end = clearDead(map, end, sliceEnd, swept);
         more = false;
         if (GranuleMap::beginsHole(map.get(end))) {
             const std::size_t size = region->holeSize(end);
-            unlink(region, end, size);
+            cold |= unlink(region, end, size);
             holes += size;
             end += size;
             more = end < sliceEnd;
         }
     }
     totals_.granulesFreed += end - g - holes;
-    giveBack(region, g, end - g);
+    giveBack(region, g, end - g, cold);
     return end;
 }
 

@@ -129,7 +129,9 @@ private:
             check(region->sort == sort, "a hole stands in the queue of another sort", hole);
             check(backed == FreeQueues::isWarm(queue), "a hole is warm or cold in the wrong queue", hole);
             check(region->allCommitted(g, g + std::min<std::size_t>(n, 2)), "a hole's links are not committed", hole);
-            check(n == 1 || static_cast<WideHole*>(hole)->place == g, "a hole does not know its place", hole);
+            check(n == 1 || static_cast<WideHole*>(hole)->place() == g, "a hole does not know its place", hole);
+            check(n == 1 || ((static_cast<WideHole*>(hole)->placement & WideHole::coldBit) == 0) == backed,
+                  "a hole does not know whether it is cold", hole);
         });
     }
 
