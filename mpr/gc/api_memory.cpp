@@ -6,6 +6,7 @@
 
 #include "mpr/collect.h"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/heap/context.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 
@@ -80,7 +81,7 @@ int causeOf(Shortage shortage) {
 void* allocateSlow(Mutator& m, std::size_t n, Byte flags, std::size_t size) {
     Runtime& rt = runtime();
     Shortage shortage = Shortage::none;
-    void* block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+    void* block = rt.heap.allocateInContext(m.local, n, flags, shortage);
     if (!block) [[unlikely]] {
         block = allocateShort(m, n, flags, size, shortage);
     }
@@ -254,8 +255,7 @@ int mprFree(void* ptr) {
         !mpr::heap::GranuleMap::claim(map, h)) [[unlikely]] {
         return freeUnusual(ptr);
     }
-    heap.freeClaimed(m->local, region, ptr, map, n);
-    return 0;
+    return heap.freeClaimed(m->local, region, ptr, map, n);
 }
 
 void* mprRealloc(void* ptr, size_t size) {

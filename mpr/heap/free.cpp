@@ -15,14 +15,14 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     giveBack(region, g, n);
 }
 
-/** A claimed block of an ordinary region becomes (part of) a hole. */
-bool Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
+/** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
+int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     os::Locked locked(lock_);
     ++totals_.blocksFreed;
     totals_.granulesFreed += n;
     region->map().clearBlock(g, n);
     giveBack(region, g, n);
-    return true;
+    return 0;
 }
 
 bool Heap::free(Local& local, Region* region, void* block) {

@@ -63,13 +63,15 @@ public:
     void* allocateFast(Local& local, std::size_t n, Byte flags);
     /** From a new context or straight from a hole. */
     void* allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage);
+    /** The same, inlined: context.hpp. */
+    void* allocateInContext(Local& local, std::size_t n, Byte flags, Shortage& shortage);
     /** Straight from a hole or the system. Any thread, attached or not. */
     void* allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage);
 
     /** Give back a block. @return false when it is not in use: another thread was faster. */
     bool free(Local& local, Region* region, void* block);
-    /** The same for a block of an ordinary region that the caller has claimed: its head is 7D. */
-    bool freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n);
+    /** The same for a block of an ordinary region that the caller has claimed: its head is 7D. @return 0 */
+    int freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n);
     /**
         Give back a held block from a thread that may not be attached: a rendezvous does not wait for such a thread, so the
         hold must end in the same breath, or the sweep might be faster. @return false when the block is not held.
@@ -193,7 +195,7 @@ private:
     void took(std::size_t granules);
 
     void freeClaimed(Region* region, std::size_t g, std::size_t n);
-    bool freeOrdinary(Region* region, std::size_t g, std::size_t n);
+    int freeOrdinary(Region* region, std::size_t g, std::size_t n);
     void freeBlock(Region* region, std::size_t g, std::size_t n);
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
     std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept);
@@ -278,12 +280,12 @@ private:
     return block;
 }
 
-[[gnu::always_inline]] inline bool Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map,
+[[gnu::always_inline]] inline int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map,
                                                      std::size_t n) {
     if (local.quick.push(block, map, n)) [[likely]] {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);
-        return true;
+        return 0;
     }
     return freeOrdinary(region, region->granuleOf(block), n);
 }

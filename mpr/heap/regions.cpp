@@ -79,6 +79,8 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
         ++shift;
     }
     region->chunkShift = shift;
+    region->lastChunk = std::uint64_t{1} << ((granules - 1) >> shift);
+    region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - span;
     if (origin == Origin::buffer) {
         std::memset(region->map().at(0), 0, mapBytes);
     }
