@@ -10,6 +10,9 @@ namespace mpr::heap {
 void Heap::attach(Local& local) {
     os::Locked locked(lock_);
     local.newborn = colours_.newborn();
+    for (unsigned sort = 0; sort < sorts; ++sort) {
+        local.queues[sort] = &queues_[buffer_ ? 0 : sort];
+    }
     local.next = locals_;
     local.previous = nullptr;
     if (locals_) {
@@ -51,26 +54,64 @@ void Heap::closeContexts(Local& local) {
     }
 }
 
-/** No warm hole serves: the heap grows. When it may not, anything goes. */
-[[gnu::cold, gnu::noinline]] bool Heap::openScarce(Sort sort, std::size_t n, std::size_t want, bool privileged,
-                                                   AllocationContext& context, Shortage& shortage) {
-    unsigned queue = findFresh(sort, want, privileged, shortage);
-    if (queue != FreeQueues::none && openIn(queue, sort, n, want, privileged, context)) {
-        return true;
+/** There is room, but the context was held up: see AllocationContext. */
+void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    lock_.lock();
+    if (local.remainderCount > 0) {
+        close(local.remainders[--local.remainderCount]);
     }
-    for (const bool warm : {true, false}) {
-        for (const Sort s : {Sort::small, Sort::big}) {
-            const FreeQueues& queues = queues_[static_cast<unsigned>(s)];
-            queue = warm ? queues.findWarm(n) : queues.findCold(n);
-            if (queue != FreeQueues::none && openIn(queue, s, n, n, privileged, context)) {
-                return true;
-            }
+    lock_.unlock();
+    c.limit = c.end;
+    void* block = bump(c, n, h);
+    local.blocks.add(1);
+    c.limit = local.remainderCount > 0 ? c.bump : c.end;
+    return block;
+}
+
+/** The same from the front hole of any queue. @return nullptr: past the limit. */
+void* Heap::allocateFrom(unsigned queue, Sort sort, Local& local, std::size_t n, std::size_t want, Byte h) {
+    Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
+    Region* region = regionOf(hole, queue);
+    const std::size_t g = region->granuleOf(hole);
+    const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
+    std::size_t take = std::min(size, want);
+    if (size < 2 * n) {
+        take = n;
+    } else if (!FreeQueues::isWarm(queue) && size < 2 * want) {
+        take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
+    }
+    while (!carve(region, g, size, take, local.privileged, queue)) {
+        if (take == n) {
+            return nullptr;
+        }
+        take = n;
+    }
+    return settle(local, local.contexts[static_cast<unsigned>(sortOf(n))], region, g, take, n, h);
+}
+
+/**
+    No wide warm hole serves: a hole of one granule may, else the heap grows. When it may not, anything goes.
+    The lock is held, and released.
+ */
+void* Heap::allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
+    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+    unsigned queue = queues_[static_cast<unsigned>(sort)].findWarm(n);
+    if (queue == FreeQueues::none) {
+        queue = findFresh(sort, want, local.privileged, shortage);
+    }
+    void* block = queue != FreeQueues::none ? allocateFrom(queue, sort, local, n, want, h) : nullptr;
+    for (unsigned i = 0; !block && i < 2 * sorts; ++i) {
+        const FreeQueues& queues = queues_[i % sorts];
+        queue = i < sorts ? queues.findWarm(n) : queues.findCold(n);
+        if (queue != FreeQueues::none) {
+            block = allocateFrom(queue, static_cast<Sort>(i % sorts), local, n, n, h);
         }
     }
-    if (shortage == Shortage::none) {
+    if (!block && shortage == Shortage::none) {
         shortage = Shortage::limit;
     }
-    return false;
+    lock_.unlock();
+    return block;
 }
 
 void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage) {

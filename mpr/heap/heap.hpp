@@ -178,6 +178,7 @@ private:
     void link(Region* region, std::size_t g, std::size_t n, Cold cold);
     Cold unlink(Region* region, std::size_t g, std::size_t n);
     void giveBack(Region* region, std::size_t g, std::size_t n, Cold cold = 0);
+    void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue);
     bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue);
     Region* regionOf(Hole* hole, unsigned queue);
 
@@ -187,9 +188,11 @@ private:
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage);
 
     // allocate.cpp, under the lock
-    bool openIn(unsigned queue, Sort sort, std::size_t n, std::size_t want, bool privileged, AllocationContext& context);
-    bool openScarce(Sort sort, std::size_t n, std::size_t want, bool privileged, AllocationContext& context,
-                    Shortage& shortage);
+    void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
+                 Byte h);
+    void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
+    void* allocateFrom(unsigned queue, Sort sort, Local& local, std::size_t n, std::size_t want, Byte h);
+    void* allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
     void close(const Remainder& remainder);
     void closeContexts(Local& local);
     void took(std::size_t granules);
@@ -221,7 +224,7 @@ private:
     std::atomic<bool> attention_{false};
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0; // what a context takes when it can: a power of two
-    FreeQueues::Words coldContexts_ = 0; // where cold holes are that have as many
+    std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;
     bool buffer_ = false;

@@ -68,6 +68,16 @@ namespace mpr::heap {
     link(region, g, n, cold & WideHole::coldBit);
 }
 
+/** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */
+[[gnu::always_inline]] inline void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n,
+                                                   unsigned queue) {
+    region->queues->removeFront(queue);
+    region->map().narrowHole(g, size, n);
+    if (size > n) {
+        link(region, g + n, size - n, 0);
+    }
+}
+
 /**
     Take n granules from the front of a queued hole; they are all zero in the map.
     @param queue Where the hole is the front one, or FreeQueues::none: it may stand anywhere. @return false: past the limit.

@@ -88,6 +88,7 @@ private:
 struct Local {
     /** One for small blocks, one for others: see Sort. */
     AllocationContext contexts[sorts];
+    FreeQueues* queues[sorts] = {}; // of the heap, for blocks of each sort
     QuickLists quick;
     Remainder remainders[4]; // the first remainderCount of them
     unsigned remainderCount = 0;

@@ -241,6 +241,23 @@ public:
         }
     }
 
+    /**
+        Zero what marks a hole of two granules or more, of which n are taken from the front: but for the first byte, which
+        the taker will set, and what the marks of the rest will replace.
+     */
+    [[gnu::always_inline]] void narrowHole(std::size_t g, std::size_t size, std::size_t n) const {
+        set(g + 1, 0);
+        const std::size_t rest = size - n;
+        Byte* last = bytes_ + g + size - 1;
+        if (rest <= 1) {
+            store(last - 1, 0);
+            store(last, 0);
+        }
+        if (rest <= greatestInByte && size > greatestInByte) {
+            setDigits(digitsBefore(last), 0);
+        }
+    }
+
     /** Zero what marks the end of a hole of two granules or more, at g. @return its size. */
     [[gnu::always_inline]] std::size_t takeWideHoleEnd(std::size_t g) const {
         Byte* last = bytes_ + g;

@@ -56,7 +56,6 @@ public:
     static constexpr Words warmWordsFrom(std::size_t n) {
         return warmWords & (~Words{0} << ((rangeFor(n) + seconds - 1) / seconds));
     }
-    static constexpr Words coldWordsFrom(std::size_t n) { return warmWordsFrom(n) << firsts; }
 
     static bool isWarm(unsigned queue) { return queue < ranges; }
     /** Whether its holes have one granule: these are warm, as the chunk with the links is committed. */
@@ -110,15 +109,15 @@ public:
         return word * seconds + static_cast<unsigned>(std::countr_zero(second_[word]));
     }
 
-    /** The lowest queue all of whose holes, of which there are some, have n granules; else the first of `others`; or none. */
-    [[gnu::always_inline]] unsigned findWarm(std::size_t n, Words others = 0) const {
+    /** The lowest queue that is not empty and all of whose holes have n granules, or none. */
+    [[gnu::always_inline]] unsigned findWarm(std::size_t n) const {
         const unsigned range = rangeFor(n);
         const unsigned word = range / seconds;
         const std::uint32_t usable = second_[word] & (~0u << range % seconds);
         if (usable != 0) {
             return word * seconds + static_cast<unsigned>(std::countr_zero(usable));
         }
-        return find((warmWords & (~Words{1} << word)) | others);
+        return find(warmWords & (~Words{1} << word));
     }
     unsigned findCold(std::size_t n) const {
         const unsigned range = ranges + rangeFor(n);
