@@ -162,7 +162,8 @@ void* mprAllocZeroed(size_t size) {
     return block ? std::memset(block, 0, size) : nullptr;
 }
 
-void* mprAllocManaged(size_t size, MprManager manager, int flags) {
+namespace {
+[[gnu::always_inline]] inline void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
     std::size_t whole = size;
@@ -182,8 +183,14 @@ void* mprAllocManaged(size_t size, MprManager manager, int flags) {
     return block;
 }
 
+} // namespace
+
+void* mprAllocManaged(size_t size, MprManager manager, int flags) {
+    return allocateManaged(size, manager, flags);
+}
+
 void* mprAllocMem(size_t size, int flags) {
-    return mprAllocManaged(size, nullptr, flags);
+    return allocateManaged(size, nullptr, flags);
 }
 
 namespace {

@@ -68,8 +68,9 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
     return block;
 }
 
-/** The same from the front hole of any queue. @return nullptr: past the limit. */
-void* Heap::allocateFrom(unsigned queue, Sort sort, Local& local, std::size_t n, std::size_t want, Byte h) {
+/** A block, and a context if it can be, from the front hole of any queue. @return nullptr: past the limit. */
+[[gnu::always_inline]] inline void* Heap::allocateFrom(unsigned queue, Sort sort, Local& local, std::size_t n,
+                                                       std::size_t want, Byte h) {
     Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
     Region* region = regionOf(hole, queue);
     const std::size_t g = region->granuleOf(hole);
@@ -80,32 +81,46 @@ void* Heap::allocateFrom(unsigned queue, Sort sort, Local& local, std::size_t n,
     } else if (!FreeQueues::isWarm(queue) && size < 2 * want) {
         take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
     }
-    while (!carve(region, g, size, take, local.privileged, queue)) {
-        if (take == n) {
-            return nullptr;
-        }
-        take = n;
+    if (!carve(region, g, size, take, local.privileged, queue)) [[unlikely]] {
+        return nullptr;
     }
     return settle(local, local.contexts[static_cast<unsigned>(sortOf(n))], region, g, take, n, h);
 }
 
 /**
-    No wide warm hole serves: a hole of one granule may, else the heap grows. When it may not, anything goes.
+    No wide warm hole serves: a hole of one granule, or else the heap grows into a cold hole.
     The lock is held, and released.
  */
-void* Heap::allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
+void* Heap::allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byte h, unsigned queue,
+                              Shortage& shortage) {
     const Sort sort = buffer_ ? Sort::small : sortOf(n);
-    unsigned queue = queues_[static_cast<unsigned>(sort)].findWarm(n);
     if (queue == FreeQueues::none) {
-        queue = findFresh(sort, want, local.privileged, shortage);
+        queue = local.queues[static_cast<unsigned>(sort)]->findCold(want);
     }
-    void* block = queue != FreeQueues::none ? allocateFrom(queue, sort, local, n, want, h) : nullptr;
-    for (unsigned i = 0; !block && i < 2 * sorts; ++i) {
+    if (queue != FreeQueues::none) [[likely]] {
+        if (void* block = allocateFrom(queue, sort, local, n, want, h)) [[likely]] {
+            lock_.unlock();
+            return block;
+        }
+    }
+    return allocateScarce(local, n, want, h, shortage);
+}
+
+/** A new region; when the heap may not grow, anything goes. The lock is held, and released. */
+void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
+    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+    unsigned queue = findFresh(sort, want, local.privileged, shortage);
+    void* block = nullptr;
+    // First what was wanted, then only n: warm and cold of the own sort, of others.
+    for (unsigned i = 0; !block; ++i) {
+        if (queue != FreeQueues::none) {
+            block = allocateFrom(queue, i == 0 ? sort : static_cast<Sort>((i - 1) % sorts), local, n, i == 0 ? want : n, h);
+        }
+        if (block || i == 2 * sorts) {
+            break;
+        }
         const FreeQueues& queues = queues_[i % sorts];
         queue = i < sorts ? queues.findWarm(n) : queues.findCold(n);
-        if (queue != FreeQueues::none) {
-            block = allocateFrom(queue, static_cast<Sort>(i % sorts), local, n, n, h);
-        }
     }
     if (!block && shortage == Shortage::none) {
         shortage = Shortage::limit;

@@ -192,7 +192,8 @@ private:
                  Byte h);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
     void* allocateFrom(unsigned queue, Sort sort, Local& local, std::size_t n, std::size_t want, Byte h);
-    void* allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
+    void* allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byte h, unsigned queue, Shortage& shortage);
+    void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
     void close(const Remainder& remainder);
     void closeContexts(Local& local);
     void took(std::size_t granules);

@@ -10,6 +10,26 @@
 
 namespace mpr::heap {
 
+[[gnu::always_inline]] inline void Heap::noteCommitted(std::size_t bytes) {
+    limits_.commit(bytes);
+    if (limits_.warned()) [[unlikely]] {
+        attention_.store(true, std::memory_order_relaxed);
+    }
+}
+
+[[gnu::always_inline]] inline bool Heap::commit(Region* region, std::uint64_t chunks, bool privileged) {
+    const std::uint64_t fresh = chunks & ~region->committed;
+    if (fresh != 0) {
+        const std::size_t bytes = region->bytesOf(fresh);
+        if (!limits_.allows(bytes, privileged)) {
+            return false;
+        }
+        noteCommitted(bytes);
+        region->committed |= fresh;
+    }
+    return true;
+}
+
 /** [g, g + n) is all zero in the map but for marks of a hole that begins at g, or ends where it ends: make it a hole. */
 [[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, Cold cold) {
     auto* hole = reinterpret_cast<WideHole*>(region->address(g));

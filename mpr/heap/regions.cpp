@@ -189,26 +189,6 @@ void Heap::delist(Region* region) {
     totals_.overheadBytes -= std::size_t{region->firstGranule} << granuleShift;
 }
 
-void Heap::noteCommitted(std::size_t bytes) {
-    limits_.commit(bytes);
-    if (limits_.warned()) [[unlikely]] {
-        attention_.store(true, std::memory_order_relaxed);
-    }
-}
-
-bool Heap::commit(Region* region, std::uint64_t chunks, bool privileged) {
-    const std::uint64_t fresh = chunks & ~region->committed;
-    if (fresh != 0) {
-        const std::size_t bytes = region->bytesOf(fresh);
-        if (!limits_.allows(bytes, privileged)) {
-            return false;
-        }
-        noteCommitted(bytes);
-        region->committed |= fresh;
-    }
-    return true;
-}
-
 // ---- Large regions whose block is gone --------------------------------------------------------------------------
 
 /** The block was freed: keep the region for the next block of about its size, until a purge. */
