@@ -95,7 +95,8 @@ void* Heap::allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byt
                               Shortage& shortage) {
     const Sort sort = buffer_ ? Sort::small : sortOf(n);
     if (queue == FreeQueues::none) {
-        queue = local.queues[static_cast<unsigned>(sort)]->findCold(want);
+        const FreeQueues& queues = *local.queues[static_cast<unsigned>(sort)];
+        queue = want == contextGranules_ ? queues.find(coldContexts_) : queues.findCold(want);
     }
     if (queue != FreeQueues::none) [[likely]] {
         if (void* block = allocateFrom(queue, sort, local, n, want, h)) [[likely]] {

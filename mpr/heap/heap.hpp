@@ -226,6 +226,7 @@ private:
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0; // what a context takes when it can: a power of two
     std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one
+    FreeQueues::Words coldContexts_ = 0;  // of the cold queues whose holes have as many, but for some in a tiny heap
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;
     bool buffer_ = false;

@@ -17,8 +17,8 @@ namespace mpr::heap {
     }
 }
 
-[[gnu::always_inline]] inline bool Heap::commit(Region* region, std::uint64_t chunks, bool privileged) {
-    const std::uint64_t fresh = chunks & ~region->committed;
+[[gnu::always_inline]] inline bool Heap::commit(Region* region, std::uint64_t fresh, bool privileged) {
+    fresh &= ~region->committed;
     if (fresh != 0) {
         const std::size_t bytes = region->bytesOf(fresh);
         if (!limits_.allows(bytes, privileged)) {
@@ -106,19 +106,24 @@ namespace mpr::heap {
                                                bool privileged, unsigned queue) {
     const std::size_t rest = size - n;
     Cold cold = 0;
-    if (queue == FreeQueues::none || !FreeQueues::isWarm(queue)) [[unlikely]] {
+    if (queue == FreeQueues::none || !FreeQueues::isWarm(queue)) {
         // The first granules of the rest will be a hole's.
-        if (!commit(region, region->chunksTouched(g, g + n + (rest < 2 ? rest : 2)), privileged)) {
+        const std::uint64_t missing = region->chunksTouched(g, g + size) & ~region->committed;
+        const std::uint64_t fresh = missing & region->chunksUpTo(g + n + (rest < 2 ? rest : 2));
+        if (!commit(region, fresh, privileged)) {
             return false;
         }
-        cold = rest == 0 ? 0 : coldOf(region, g + n, rest);
+        cold = missing != fresh ? WideHole::coldBit : 0;
     }
     if (queue != FreeQueues::none) {
         region->queues->removeFront(queue);
     } else {
         region->queues->remove(reinterpret_cast<Hole*>(region->address(g)));
     }
-    region->map().clearHole(g, size);
+    region->map().set(g, 0);
+    if (size > 1) {
+        region->map().narrowHole(g, size, n);
+    }
     if (rest > 0) {
         link(region, g + n, rest, cold);
     }

@@ -57,6 +57,8 @@ public:
         return warmWords & (~Words{0} << ((rangeFor(n) + seconds - 1) / seconds));
     }
 
+    static constexpr Words coldWordsFrom(std::size_t n) { return warmWordsFrom(n) << firsts; }
+
     static bool isWarm(unsigned queue) { return queue < ranges; }
     /** Whether its holes have one granule: these are warm, as the chunk with the links is committed. */
     static bool isOfSingles(unsigned queue) { return queue == 1; }

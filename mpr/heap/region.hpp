@@ -134,6 +134,8 @@ struct Region {
         const std::size_t last = (to - 1) >> chunkShift;
         return (~std::uint64_t{0} >> (chunks - 1 - (last - first))) << first;
     }
+    /** The chunks that granules [0, to) touch. */
+    std::uint64_t chunksUpTo(std::size_t to) const { return (std::uint64_t{2} << ((to - 1) >> chunkShift)) - 1; }
     /** The chunks that lie wholly between granules from and to; 0 when there is none. */
     std::uint64_t chunksInside(std::size_t from, std::size_t to) const {
         const std::size_t first = (from + (std::size_t{1} << chunkShift) - 1) >> chunkShift;
