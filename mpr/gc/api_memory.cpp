@@ -174,7 +174,7 @@ namespace {
     void* block = allocate(whole, bits, "mprAllocMem");
     if (block) {
         if (flags & MPR_ALLOC_ZERO) {
-            std::memset(block, 0, size);
+            std::memset(block, 0, whole);
         }
         if (room) {
             managerOf(block, granulesFor(whole)) = manager;

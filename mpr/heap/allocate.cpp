@@ -7,11 +7,19 @@
 
 namespace mpr::heap {
 
+namespace {
+/** By sort, the granules of a hole that is worth a context: tails of old ones would serve a few blocks only. */
+constexpr std::size_t leastContext[sorts] = {64, 256};
+} // namespace
+
 void Heap::attach(Local& local) {
     os::Locked locked(lock_);
     local.newborn = colours_.newborn();
     for (unsigned sort = 0; sort < sorts; ++sort) {
-        local.queues[sort] = &queues_[buffer_ ? 0 : sort];
+        AllocationContext& c = local.contexts[sort];
+        c.queues = &queues_[buffer_ ? 0 : sort];
+        c.least = leastContext[sort];
+        c.worth = FreeQueues::warmWordsFrom(c.least);
     }
     local.next = locals_;
     local.previous = nullptr;
@@ -50,7 +58,7 @@ void Heap::closeContexts(Local& local) {
         if (c.rest() > 0) {
             close({c.bump, c.end, c.region});
         }
-        c = {};
+        c.close();
     }
 }
 
@@ -69,9 +77,9 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
 }
 
 /** A block, and a context if it can be, from the front hole of any queue. @return nullptr: past the limit. */
-[[gnu::always_inline]] inline void* Heap::allocateFrom(unsigned queue, Sort sort, Local& local, std::size_t n,
-                                                       std::size_t want, Byte h) {
-    Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
+[[gnu::always_inline]] inline void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Local& local,
+                                                       AllocationContext& c, std::size_t n, std::size_t want, Byte h) {
+    Hole* hole = queues.front(queue);
     Region* region = regionOf(hole, queue);
     const std::size_t g = region->granuleOf(hole);
     const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
@@ -84,22 +92,21 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
     if (!carve(region, g, size, take, local.privileged, queue)) [[unlikely]] {
         return nullptr;
     }
-    return settle(local, local.contexts[static_cast<unsigned>(sortOf(n))], region, g, take, n, h);
+    return settle(local, c, region, g, take, n, h);
 }
 
 /**
     No wide warm hole serves: a hole of one granule, or else the heap grows into a cold hole.
     The lock is held, and released.
  */
-void* Heap::allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byte h, unsigned queue,
-                              Shortage& shortage) {
-    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+void* Heap::allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h,
+                              unsigned queue, Shortage& shortage) {
+    const FreeQueues& queues = *c.queues;
     if (queue == FreeQueues::none) {
-        const FreeQueues& queues = *local.queues[static_cast<unsigned>(sort)];
         queue = want == contextGranules_ ? queues.find(coldContexts_) : queues.findCold(want);
     }
     if (queue != FreeQueues::none) [[likely]] {
-        if (void* block = allocateFrom(queue, sort, local, n, want, h)) [[likely]] {
+        if (void* block = allocateFrom(queues, queue, local, c, n, want, h)) [[likely]] {
             lock_.unlock();
             return block;
         }
@@ -111,17 +118,19 @@ void* Heap::allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byt
 void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
     const Sort sort = buffer_ ? Sort::small : sortOf(n);
     unsigned queue = findFresh(sort, want, local.privileged, shortage);
+    AllocationContext& c = local.contextFor(n);
+    const FreeQueues* queues = c.queues;
     void* block = nullptr;
     // First what was wanted, then only n: warm and cold of the own sort, of others.
     for (unsigned i = 0; !block; ++i) {
         if (queue != FreeQueues::none) {
-            block = allocateFrom(queue, i == 0 ? sort : static_cast<Sort>((i - 1) % sorts), local, n, i == 0 ? want : n, h);
+            block = allocateFrom(*queues, queue, local, c, n, i == 0 ? want : n, h);
         }
         if (block || i == 2 * sorts) {
             break;
         }
-        const FreeQueues& queues = queues_[i % sorts];
-        queue = i < sorts ? queues.findWarm(n) : queues.findCold(n);
+        queues = &queues_[i % sorts];
+        queue = i < sorts ? queues->findWarm(n) : queues->findCold(n);
     }
     if (!block && shortage == Shortage::none) {
         shortage = Shortage::limit;

@@ -191,8 +191,10 @@ private:
     void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
                  Byte h);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
-    void* allocateFrom(unsigned queue, Sort sort, Local& local, std::size_t n, std::size_t want, Byte h);
-    void* allocateOtherwise(Local& local, std::size_t n, std::size_t want, Byte h, unsigned queue, Shortage& shortage);
+    void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
+                       std::size_t want, Byte h);
+    void* allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h, unsigned queue,
+                            Shortage& shortage);
     void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
     void close(const Remainder& remainder);
     void closeContexts(Local& local);

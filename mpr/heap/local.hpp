@@ -26,7 +26,12 @@ struct AllocationContext {
     Byte* map = nullptr; // of the granule at bump
     Byte* end = nullptr;
     Region* region = nullptr;
+    // For ever:
+    FreeQueues* queues = nullptr;  // of the heap, for blocks of this sort
+    FreeQueues::Words worth = 0;   // the warm queues whose holes are worth a context,
+    std::size_t least = 0;         // as they have so many granules
 
+    void close() { bump = limit = map = end = nullptr, region = nullptr; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
     /** The same when limit is not held. */
     std::size_t rest() const { return static_cast<std::size_t>(end - bump) >> granuleShift; }
@@ -86,9 +91,15 @@ private:
 };
 
 struct Local {
+    /** The context for blocks of n granules; computed here and now, not anew for each of its members. */
+    [[gnu::always_inline]] AllocationContext& contextFor(std::size_t n) {
+        AllocationContext* context = &contexts[static_cast<unsigned>(sortOf(n))];
+        asm("" : "+r"(context));
+        return *context;
+    }
+
     /** One for small blocks, one for others: see Sort. */
     AllocationContext contexts[sorts];
-    FreeQueues* queues[sorts] = {}; // of the heap, for blocks of each sort
     QuickLists quick;
     Remainder remainders[4]; // the first remainderCount of them
     unsigned remainderCount = 0;

@@ -108,7 +108,7 @@ public:
             return none;
         }
         const auto word = static_cast<unsigned>(std::countr_zero(words));
-        return word * seconds + static_cast<unsigned>(std::countr_zero(second_[word]));
+        return word * seconds + lowest(second_[word]);
     }
 
     /** The lowest queue that is not empty and all of whose holes have n granules, or none. */
@@ -117,7 +117,7 @@ public:
         const unsigned word = range / seconds;
         const std::uint32_t usable = second_[word] & (~0u << range % seconds);
         if (usable != 0) {
-            return word * seconds + static_cast<unsigned>(std::countr_zero(usable));
+            return word * seconds + lowest(usable);
         }
         return find(warmWords & (~Words{1} << word));
     }
@@ -126,7 +126,7 @@ public:
         const unsigned word = range / seconds;
         const std::uint32_t usable = second_[word] & (~0u << range % seconds);
         if (usable != 0) {
-            return word * seconds + static_cast<unsigned>(std::countr_zero(usable));
+            return word * seconds + lowest(usable);
         }
         return find(~Words{1} << word);
     }
@@ -180,6 +180,8 @@ public:
     static bool inRange(std::size_t granules, unsigned queue) { return queue % ranges == rangeOf(granules); }
 
 private:
+    /** The lowest bit that is set; there is one, which std::countr_zero would ask again. */
+    static unsigned lowest(std::uint32_t bits) { return static_cast<unsigned>(__builtin_ctz(bits)); }
     /** By how much sizes of the power of two that holds n are shifted to count their sixteenths. */
     static constexpr unsigned shiftOf(std::size_t n) {
         return static_cast<unsigned>(std::bit_width(n | seconds)) - secondBits - 1;
