@@ -393,7 +393,8 @@ void pfree(void* ptr) {
     const bool large = region->origin == mpr::heap::Origin::large;
     bool freed = false;
     if (current) {
-        freed = (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
+        freed =
+            (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
     } else {
         freed = heap.freeHeld(region, ptr);
     }

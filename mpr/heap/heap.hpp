@@ -222,11 +222,11 @@ private:
     Limits limits_;
     Totals totals_;
     std::size_t since_ = 0; // granules taken since the last rendezvous
-    std::size_t trigger_ = ~std::size_t{0};
+    std::size_t trigger_ = ~std::size_t{0}; // of since_
     bool budgetSpent_ = false;
     std::atomic<bool> attention_{false};
     unsigned regionShift_ = defaultRegionShift;
-    std::size_t contextGranules_ = 0; // what a context takes when it can: a power of two
+    std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two
     std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one
     FreeQueues::Words coldContexts_ = 0;  // of the cold queues whose holes have as many, but for some in a tiny heap
     std::size_t greatestInRegion_ = 0;
@@ -288,7 +288,7 @@ private:
 }
 
 [[gnu::always_inline]] inline int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map,
-                                                     std::size_t n) {
+                                                    std::size_t n) {
     if (local.quick.push(block, map, n)) [[likely]] {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);

@@ -20,8 +20,8 @@ public:
     void set(std::size_t warn, std::size_t maximum) {
         warn_ = warn;
         maximum_ = maximum;
-        ceiling_ = maximum == none ? none
-                                   : maximum - std::min(std::max(maximum / 32, std::size_t{64 * 1024}), maximum / 4);
+        ceiling_ =
+            maximum == none ? none : maximum - std::min(std::max(maximum / 32, std::size_t{64 * 1024}), maximum / 4);
         above_ = false;
         warned_ = false;
         commit(0);

@@ -27,9 +27,9 @@ struct AllocationContext {
     Byte* end = nullptr;
     Region* region = nullptr;
     // For ever:
-    FreeQueues* queues = nullptr;  // of the heap, for blocks of this sort
-    FreeQueues::Words worth = 0;   // the warm queues whose holes are worth a context,
-    std::size_t least = 0;         // as they have so many granules
+    FreeQueues* queues = nullptr; // of the heap, for blocks of this sort
+    FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context,
+    std::size_t least = 0;        // as they have so many granules
 
     void close() { bump = limit = map = end = nullptr, region = nullptr; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }

@@ -26,7 +26,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         // A context may not take more than a small part of a small heap.
         contextGranules_ = std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}));
         greatestFromContext_ = contextGranules_ / 4;
-    coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
+        coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);
         table_.setOnly(region);
         commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
