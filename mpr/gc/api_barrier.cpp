@@ -47,7 +47,7 @@ void mprLogRef(void* owner, void* field) {
 void mprSetRefAt(void* field, cvoid* value) {
     __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
     Mutator* m = current;
-    Region* region = value && m ? runtime().heap.find(field) : nullptr;
+    Region* region = value && m ? runtime().heap.findField(field) : nullptr;
     if (!region) {
         return;
     }

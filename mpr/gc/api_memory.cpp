@@ -6,6 +6,7 @@
 
 #include "mpr/collect.h"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/heap/context.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 
@@ -80,7 +81,7 @@ int causeOf(Shortage shortage) {
 void* allocateSlow(Mutator& m, std::size_t n, Byte flags, std::size_t size) {
     Runtime& rt = runtime();
     Shortage shortage = Shortage::none;
-    void* block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+    void* block = rt.heap.allocateInContext(m.local, n, flags, shortage);
     if (!block) [[unlikely]] {
         block = allocateShort(m, n, flags, size, shortage);
     }
@@ -168,9 +169,8 @@ Kind kindOf(int flags) {
     }
     return Kind::plain;
 }
-} // namespace
 
-void* mprAllocManaged(size_t size, MprManager manager, int flags) {
+[[gnu::always_inline]] inline void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
     std::size_t whole = size;
@@ -181,7 +181,7 @@ void* mprAllocManaged(size_t size, MprManager manager, int flags) {
     void* block = allocate(whole, bits, "mprAllocMem");
     if (block) {
         if (flags & MPR_ALLOC_ZERO) {
-            std::memset(block, 0, size);
+            std::memset(block, 0, whole);
         }
         if (room) {
             managerOf(block, granulesFor(whole)) = manager;
@@ -190,11 +190,20 @@ void* mprAllocManaged(size_t size, MprManager manager, int flags) {
     return block;
 }
 
-void* mprAllocMem(size_t size, int flags) {
-    return mprAllocManaged(size, nullptr, flags);
+} // namespace
+
+void* mprAllocManaged(size_t size, MprManager manager, int flags) {
+    return allocateManaged(size, manager, flags);
 }
 
-int mprFree(void* ptr) {
+void* mprAllocMem(size_t size, int flags) {
+    return allocateManaged(size, nullptr, flags);
+}
+
+namespace {
+
+/** What mprFree does not do at once: it calls managers, names misuse, sees to large regions. */
+[[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
         return 0;
     }
@@ -239,6 +248,30 @@ int mprFree(void* ptr) {
     return 0;
 }
 
+} // namespace
+
+int mprFree(void* ptr) {
+    Mutator* m = current;
+    Heap& heap = runtime().heap;
+    Region* region = m ? heap.table().candidate(ptr) : nullptr;
+    if (!region) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    const std::size_t g = region->indexOf(ptr);
+    if (g >= region->endGranule || region->origin == mpr::heap::Origin::large) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    Byte* map = region->map().at(g);
+    const Byte h = mpr::heap::GranuleMap::load(map);
+    const std::size_t n = mpr::heap::GranuleMap::sizeBehind(map);
+    const Heap::Freeable freeable = heap.freeable(h);
+    if (freeable == Heap::Freeable::no || (freeable == Heap::Freeable::withoutManager && managerOf(ptr, n)) ||
+        !mpr::heap::GranuleMap::claim(map, h)) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    return heap.freeClaimed(m->local, region, ptr, map, n);
+}
+
 void* mprRealloc(void* ptr, size_t size) {
     if (!ptr) {
         return mprAlloc(size);
@@ -276,7 +309,9 @@ void* mprRealloc(void* ptr, size_t size) {
         while (runtime().roots.release(runtime().heap, region, ptr)) {
             mprHold(block);
         }
-        runtime().heap.free(m->local, region, ptr);
+        if (!managed || !runtime().heap.freeTraced(region, g)) {
+            runtime().heap.free(m->local, region, ptr);
+        }
     }
     return block;
 }
@@ -368,7 +403,8 @@ void pfree(void* ptr) {
     const bool large = region->origin == mpr::heap::Origin::large;
     bool freed = false;
     if (current) {
-        freed = (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
+        freed =
+            (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
     } else {
         freed = heap.freeHeld(region, ptr);
     }

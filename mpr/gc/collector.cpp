@@ -254,25 +254,19 @@ std::size_t Collector::sweep(Scope scope) {
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         if (region->origin == heap::Origin::large) {
             heap_.sweepLarge(region, swept);
-        } else {
-            sweepRegion(region, scope == Scope::minor ? region->sweepYoung : ~std::uint64_t{0}, swept);
+            continue;
+        }
+        for (std::size_t i = 0; i < region->lineWords(); ++i) {
+            if (scope == Scope::minor) {
+                heap_.sweepYoungLines(region, i, swept);
+            }
+            region->sweepYoung.clear(i);
+        }
+        for (std::size_t g = region->firstGranule; scope != Scope::minor && g < region->endGranule;) {
+            g = heap_.sweepSlice(region, g, swept);
         }
     }
     return swept.blocks;
-}
-
-/** Sweep some chunks; neighbours in one go. */
-void Collector::sweepRegion(Region* region, std::uint64_t chunks, heap::Heap::Swept& swept) {
-    while (chunks != 0) {
-        const auto first = static_cast<unsigned>(std::countr_zero(chunks));
-        const auto count = static_cast<unsigned>(std::countr_one(chunks >> first));
-        std::size_t g = region->chunkBegin(first);
-        const std::size_t to = region->chunkEnd(first + count - 1);
-        while (g < to) {
-            g = heap_.sweepSlice(region, g, to, swept);
-        }
-        chunks = first + count < Region::chunks ? chunks & (~std::uint64_t{0} << (first + count)) : 0;
-    }
 }
 
 /**

@@ -128,7 +128,6 @@ private:
     void callFree(bool everything);
     void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
     std::size_t sweep(Scope scope);
-    void sweepRegion(heap::Region* region, std::uint64_t chunks, heap::Heap::Swept& swept);
     void settle(Scope scope, bool forced);
     std::size_t liveBytes();
     void moveTo(Phase phase);

@@ -98,7 +98,7 @@ void Collector::markWritten(Scope scope) {
 /** An entry of the log. @param markedOnly Blocks that nothing has reached so far need not be traced. */
 void Collector::markLogged(std::uintptr_t entry, bool markedOnly) {
     const void* address = reinterpret_cast<const void*>(entry & ~std::uintptr_t{1});
-    Region* region = heap_.find(address);
+    Region* region = heap_.findField(address);
     if (!region) {
         return; // freed by hand, and its region is gone
     }

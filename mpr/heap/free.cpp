@@ -1,7 +1,7 @@
 /*
     free.cpp - Blocks given back by hand, resized in place, and their heads changed.
 */
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
@@ -15,6 +15,16 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     giveBack(region, g, n);
 }
 
+/** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
+int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
+    os::Locked locked(lock_);
+    ++totals_.blocksFreed;
+    totals_.granulesFreed += n;
+    region->map().clearBlock(g, n);
+    giveBack(region, g, n);
+    return 0;
+}
+
 bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
@@ -25,7 +35,7 @@ bool Heap::free(Local& local, Region* region, void* block) {
     if (local.quick.push(block, region->map().at(g), n)) {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);
-        region->noteYoung(g); // where it may be born again
+        region->young.add(g); // where it may be born again
     } else {
         freeClaimed(region, g, n);
     }
@@ -101,8 +111,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         if (!GranuleMap::beginsHole(map.get(g + n))) {
             return false;
         }
-        const std::size_t size = map.holeSize(g + n);
-        if (size < more || !carve(region, g + n, size, more, local.privileged)) {
+        const std::size_t size = region->holeSize(g + n);
+        if (size < more || !carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
             return false;
         }
         took(more);
@@ -131,7 +141,9 @@ Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
         if (dead(h)) {
             // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
             changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
-            region->noteYoung(noted);
+            if (region->origin != Origin::large) {
+                region->young.add(g);
+            }
         }
         if (swar::wantFree(changed)) {
             region->noteWantsFree(noted);

@@ -11,9 +11,10 @@
         00..7B      elsewhere: a size (below), or nothing
 
     Sizes, in granules (a large region's block has its size in the region's header). The byte after a head (or 7D) holds the size when it is 2..7B. It is 01 when the size is larger:
-    then four bytes follow with six bits each, least first. Anything else (another head, a mark of 7C up, 00) belongs to
-    the neighbour, and the block has one granule. A hole keeps the same behind its first byte and, mirrored, before its
-    last, so that either neighbour finds its other end in constant time; only the queue links lie in the hole itself.
+    then eight bytes with four bits each follow, from the next multiple of four on. Anything else (another head, a mark of
+    7C up, 00) belongs to the neighbour, and the block has one granule. A hole has its size in its memory (queues.hpp) and,
+    mirrored, before its last byte, so that either neighbour finds its other end in constant time; the byte after the first
+    is 01 when the size is larger than 7B.
 
     Invariants (checked by Heap::verify)
       - Bit 7 is set in heads only, and no byte that is not a first or last granule is 7C or more. So a scan for heads, or
@@ -166,6 +167,12 @@ public:
         return std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).load(std::memory_order_relaxed);
     }
 
+    static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
+
+    /** Turn a head that was just seen into 7D. @return false when it has changed. */
+    static bool claim(Byte* head, Byte seen) {
+        return std::atomic_ref<Byte>(*head).compare_exchange_strong(seen, mark::opaque, std::memory_order_relaxed);
+    }
     /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
     bool claim(std::size_t g) const {
         const std::atomic_ref<Byte> first(bytes_[g]);
@@ -234,7 +241,7 @@ public:
         if (size >= 2 && size <= greatestInByte) {
             return size;
         }
-        return size == large ? digits(first + 2) : 1;
+        return size == large ? digits(digitsBehind(first)) : 1;
     }
 
     /**
@@ -258,7 +265,7 @@ public:
             store(first + 1, static_cast<Byte>(n));
         } else if (n > 1) {
             store(first + 1, large);
-            setDigits(first + 2, n);
+            setDigits(digitsBehind(first), n);
         }
     }
 
@@ -269,7 +276,7 @@ public:
             set(g + 1, 0);
         }
         if (n > greatestInByte) {
-            setDigits(bytes_ + g + 2, 0);
+            setDigits(digitsBehind(bytes_ + g), 0);
         }
     }
 
@@ -279,79 +286,108 @@ public:
             set(g + 1, 0);
         }
         if (n > greatestInByte) {
-            setDigits(bytes_ + g + 2, 0);
+            setDigits(digitsBehind(bytes_ + g), 0);
         }
     }
 
-    /** Mark [g, g + n), all zero, as a hole. */
-    void setHole(std::size_t g, std::size_t n) const {
-        if (n == 1) {
-            set(g, mark::hole1);
-            return;
-        }
+    /** Mark [g, g + n) as a hole: all zero, or with such marks where these will be. */
+    void setHole1(std::size_t g) const { set(g, mark::hole1); }
+    [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) const {
+        Byte* last = bytes_ + g + n - 1;
         set(g, mark::hole);
-        set(g + n - 1, mark::holeEnd);
+        store(last, mark::holeEnd);
         if (n > greatestInByte) {
             set(g + 1, large);
-            setDigits(bytes_ + g + 2, n);
-            set(g + n - 2, large);
-            setDigits(bytes_ + g + n - 6, n);
+            store(last - 1, large);
+            setDigits(digitsBefore(last), n);
         } else if (n > 2) {
-            set(g + 1, static_cast<Byte>(n));
-            set(g + n - 2, static_cast<Byte>(n));
+            store(last - 1, static_cast<Byte>(n));
         }
     }
 
-    void clearHole(std::size_t g, std::size_t n) const {
-        set(g, 0);
-        set(g + n - 1, 0);
-        if (n > 2) {
-            set(g + 1, 0);
-            set(g + n - 2, 0);
+    /**
+        Zero what marks a hole of two granules or more, of which n are taken from the front: but for the first byte, which
+        the taker will set, and what the marks of the rest will replace.
+     */
+    [[gnu::always_inline]] void narrowHole(std::size_t g, std::size_t size, std::size_t n) const {
+        set(g + 1, 0);
+        const std::size_t rest = size - n;
+        Byte* last = bytes_ + g + size - 1;
+        if (rest <= 1) {
+            store(last - 1, 0);
+            store(last, 0);
         }
+        if (rest <= greatestInByte && size > greatestInByte) {
+            setDigits(digitsBefore(last), 0);
+        }
+    }
+
+    /** Zero what marks the end of a hole of two granules or more, at g. @return its size. */
+    [[gnu::always_inline]] std::size_t takeWideHoleEnd(std::size_t g) const {
+        Byte* last = bytes_ + g;
+        const Byte size = load(last - 1);
+        store(last, 0);
+        store(last - 1, 0);
+        if (size == large) {
+            const std::size_t n = digits(digitsBefore(last));
+            setDigits(digitsBefore(last), 0);
+            return n;
+        }
+        return size == mark::hole ? 2 : size;
+    }
+
+    [[gnu::always_inline]] void clearHole(std::size_t g, std::size_t n) const {
+        set(g, 0);
+        if (n == 1) {
+            return;
+        }
+        Byte* last = bytes_ + g + n - 1;
+        set(g + 1, 0);
+        store(last - 1, 0);
+        store(last, 0);
         if (n > greatestInByte) {
-            setDigits(bytes_ + g + 2, 0);
-            setDigits(bytes_ + g + n - 6, 0);
+            setDigits(digitsBefore(last), 0);
         }
     }
 
     static bool beginsHole(Byte b) { return b == mark::hole || b == mark::hole1; }
     static bool endsHole(Byte b) { return b == mark::holeEnd || b == mark::hole1; }
 
-    /** Size of the hole whose first granule is g. */
-    std::size_t holeSize(std::size_t g) const {
-        if (get(g) == mark::hole1) {
-            return 1;
-        }
-        const Byte size = get(g + 1);
-        return size == large ? digits(bytes_ + g + 2) : size == mark::holeEnd ? 2 : size;
-    }
+    /** Whether the hole whose first granule is g is longer than a word or two. */
+    bool isLongHole(std::size_t g) const { return get(g) == mark::hole && get(g + 1) == large; }
 
     /** Size of the hole whose last granule is g. */
-    std::size_t holeSizeBefore(std::size_t g) const {
+    [[gnu::always_inline]] std::size_t holeSizeBefore(std::size_t g) const {
         if (get(g) == mark::hole1) {
             return 1;
         }
         const Byte size = get(g - 1);
-        return size == large ? digits(bytes_ + g - 5) : size == mark::hole ? 2 : size;
+        return size == large ? digits(digitsBefore(bytes_ + g)) : size == mark::hole ? 2 : size;
     }
 
 private:
     static constexpr Byte large = 0x01;
     static constexpr std::size_t greatestInByte = mark::hole - 1;
 
-    static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
     static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }
 
-    static std::size_t digits(Byte* b) {
-        return static_cast<std::size_t>(load(b)) | static_cast<std::size_t>(load(b + 1)) << 6 |
-               static_cast<std::size_t>(load(b + 2)) << 12 | static_cast<std::size_t>(load(b + 3)) << 18;
+    // Larger sizes: eight bytes, as two aligned words. A shift and a mask take the number apart, four bits a byte.
+    using Digits = std::uint32_t;
+    static constexpr Digits digitMask = 0x0F0F0F0F;
+    static Digits* digitsBehind(Byte* first) {
+        return reinterpret_cast<Digits*>((reinterpret_cast<std::uintptr_t>(first) + 5) & ~std::uintptr_t{3});
     }
-    static void setDigits(Byte* b, std::size_t n) {
-        store(b, n & 0x3F);
-        store(b + 1, (n >> 6) & 0x3F);
-        store(b + 2, (n >> 12) & 0x3F);
-        store(b + 3, (n >> 18) & 0x3F);
+    static Digits* digitsBefore(Byte* last) {
+        return reinterpret_cast<Digits*>((reinterpret_cast<std::uintptr_t>(last) - 9) & ~std::uintptr_t{3});
+    }
+    static std::size_t digits(Digits* d) {
+        return std::atomic_ref<Digits>(d[0]).load(std::memory_order_relaxed) |
+               std::atomic_ref<Digits>(d[1]).load(std::memory_order_relaxed) << 4;
+    }
+    static void setDigits(Digits* d, std::size_t n) {
+        const auto number = static_cast<Digits>(n);
+        std::atomic_ref<Digits>(d[0]).store(number & digitMask, std::memory_order_relaxed);
+        std::atomic_ref<Digits>(d[1]).store(number >> 4 & digitMask, std::memory_order_relaxed);
     }
 
     Byte* bytes_;

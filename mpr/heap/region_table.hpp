@@ -28,6 +28,8 @@ public:
         only_ = nullptr;
     }
 
+    /** Before any region is added. */
+    void open(unsigned regionShift) { regionSize_ = std::uintptr_t{1} << regionShift; }
     /** The one region of a heap over a buffer. */
     void setOnly(Region* region) { only_ = region; }
 
@@ -55,6 +57,16 @@ public:
         return region && region->contains(address) ? region : nullptr;
     }
 
+    /** The same for an address deep in a large region's block. */
+    Region* findField(const void* address) const {
+        Region* region = candidate(address);
+        if (!region) {
+            const auto at = reinterpret_cast<std::uintptr_t>(address) & ~(regionSize_ - 1);
+            region = candidate(reinterpret_cast<const void*>(at));
+        }
+        return region && region->contains(address) ? region : nullptr;
+    }
+
 private:
     using Leaf = std::atomic<Region*>;
 
@@ -66,10 +78,11 @@ private:
     static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
 
-    /** Every slot of a region, also where no block can begin: the barrier asks for the region of a field. */
+    /** Every slot of an ordinary region; of a large one each that begins where a region could, for findField. */
     bool fill(Region* region, Region* value) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
-        for (std::size_t offset = 0; offset < region->span; offset += slotSize) {
+        const std::size_t step = region->origin == Origin::large ? regionSize_ : slotSize;
+        for (std::size_t offset = 0; offset < region->span; offset += step) {
             Leaf* leaf = leafFor(begin + offset);
             if (!leaf) {
                 return false;
@@ -94,6 +107,7 @@ private:
     }
 
     Region* only_ = nullptr;
+    std::uintptr_t regionSize_ = slotSize;
     std::atomic<Leaf*> roots_[rootCount] = {};
 };
 

@@ -1,7 +1,7 @@
 /*
     sweep.cpp - The heap's part in a collection: contexts closed, colours flipped, dead blocks turned into holes.
 
-    A minor collection's sweep looks only at chunks where something was allocated since the rendezvous before.
+    A minor collection's sweep looks only at lines where something was allocated since the rendezvous before.
 
     The sweep reads the map only, a word at a time, in slices under the lock, while mutators run. It finds runs of dead
     blocks and holes; a run becomes one hole. What mutators do meanwhile cannot confuse it: new blocks have the newborn
@@ -9,7 +9,7 @@
 */
 #include <algorithm>
 
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
@@ -27,13 +27,13 @@ void Heap::beginMarking() {
     since_ = 0;
     budgetSpent_ = false;
     for (Region* region = regions_; region; region = region->next) {
-        region->sweepYoung = region->young.take();
+        std::swap(region->young, region->sweepYoung); // the other was emptied by the last sweep
     }
     // What stands in a quick list will be born again where it lies.
     for (Local* local = locals_; local; local = local->next) {
         local->quick.forEach([this](QuickLists::Entry* entry) {
             Region* region = table_.find(entry);
-            region->noteYoung(region->granuleOf(entry));
+            region->young.add(region->granuleOf(entry));
         });
     }
 }
@@ -43,18 +43,68 @@ void Heap::unmarkOld() {
     colours_.oldParity ^= 1;
 }
 
+/** Call f(first, count) for each run of ones. */
+template <typename F>
+static void forRuns(LineSet::Word word, F&& f) {
+    while (word != 0) {
+        const auto first = static_cast<unsigned>(std::countr_zero(word));
+        const auto count = static_cast<unsigned>(std::countr_one(word >> first));
+        f(first, count);
+        word = first + count < LineSet::wordBits ? word & (~LineSet::Word{0} << (first + count)) : 0;
+    }
+}
+
+/** The chunks with young lines. */
+static std::uint64_t youngChunks(const Region* region) {
+    if (region->origin == Origin::large) {
+        return 1;
+    }
+    std::uint64_t chunks = 0;
+    for (std::size_t i = 0; i < region->lineWords(); ++i) {
+        forRuns(region->sweepYoung.word(i), [&](unsigned first, unsigned count) {
+            const std::size_t from = (i * LineSet::wordBits + first) << LineSet::lineShift;
+            const std::size_t to = from + (std::size_t{count} << LineSet::lineShift);
+            chunks |= region->chunksTouched(from, std::min(to, std::size_t{region->endGranule}));
+        });
+    }
+    return chunks;
+}
+
 void Heap::beginSweep(Sweep sweep) {
     os::Locked locked(lock_);
     sweep_ = sweep;
     for (Region* region = regions_; region; region = region->next) {
-        region->scanForFree =
-            sweep == Sweep::all ? region->wantsFree.take() : region->wantsFree.get() & region->sweepYoung;
+        region->scanForFree = sweep == Sweep::all ? region->wantsFree.take() : region->wantsFree.get();
+        if (sweep == Sweep::young && region->scanForFree != 0) {
+            region->scanForFree &= youngChunks(region);
+        }
     }
+    refreshFreeable();
 }
 
 void Heap::endSweep() {
     os::Locked locked(lock_);
     sweep_ = Sweep::none;
+    refreshFreeable();
+}
+
+void Heap::setTracing(bool on) {
+    os::Locked locked(lock_);
+    tracing_.store(on, std::memory_order_relaxed);
+    refreshFreeable();
+}
+
+/** Not: what is not in use, held, found dead, or may be about to be traced. */
+void Heap::refreshFreeable() {
+    for (unsigned i = head::inUse; i < 256; ++i) {
+        const auto h = static_cast<Byte>(i);
+        const bool traced = !head::isLeaf(h) && mayBeTraced(h);
+        const bool manages = swar::wantFree(h) != 0;
+        const Freeable freeable = !Region::isBlock(h) || (h & head::held) || dead(h) || traced ? Freeable::no
+                                  : manages                                                      ? Freeable::withoutManager
+                                                                                                 : Freeable::yes;
+        std::atomic_ref<Freeable>(freeable_[h]).store(freeable, std::memory_order_relaxed);
+    }
 }
 
 Region* Heap::firstRegion() {
@@ -74,13 +124,13 @@ swar::Word from(std::size_t i) {
     return ~swar::Word{0} << (8 * i);
 }
 
-/** Where to look on after a word with nothing dead in it: behind the last hole that begins there. */
-std::size_t afterHoles(GranuleMap map, std::size_t at, swar::Word word) {
+/** Where to look on after a word with nothing dead in it: behind the last hole that begins there, if it is long. */
+std::size_t afterHoles(Region* region, std::size_t at, swar::Word word) {
     const swar::Word marks = swar::boundaries(word) & ~swar::heads(word);
     if (marks != 0) {
         const std::size_t g = at + swar::last(marks);
-        if (map.get(g) == mark::hole) {
-            return std::max(at + swar::bytes, (g + map.holeSize(g)) & ~std::size_t{swar::bytes - 1});
+        if (region->map().isLongHole(g)) {
+            return (g + region->holeSize(g)) & ~std::size_t{swar::bytes - 1};
         }
     }
     return at + swar::bytes;
@@ -100,7 +150,9 @@ void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
             region->map().set(g, colours_.survivor(h));
         } else {
             region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | colours_.newborn()));
-            region->noteYoung(region->origin == Origin::large ? 0 : g);
+            if (region->origin != Origin::large) {
+                region->young.add(g);
+            }
         }
     }
 }
@@ -153,30 +205,27 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     const GranuleMap map = region->map();
     std::size_t end = g;
     std::size_t holes = 0;
+    Cold cold = 0;
     for (bool more = true; more;) {
         end = clearDead(map, end, sliceEnd, swept);
         more = false;
         if (GranuleMap::beginsHole(map.get(end))) {
-            const std::size_t size = map.holeSize(end);
-            unlink(region, end, size);
+            const std::size_t size = region->holeSize(end);
+            cold |= unlink(region, end, size);
             holes += size;
             end += size;
             more = end < sliceEnd;
         }
     }
     totals_.granulesFreed += end - g - holes;
-    giveBack(region, g, end - g);
+    giveBack(region, g, end - g, cold);
     return end;
 }
 
-std::size_t Heap::sweepSlice(Region* region, std::size_t start, std::size_t to, Swept& swept) {
-    os::Locked locked(lock_);
+/** Free what is dead in [at, to), both whole words, so that what is dead in a word is met once. */
+void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) {
     const GranuleMap map = region->map();
-    const std::size_t before = swept.blocks;
-    // Slices are whole words, so that what is dead in a word belongs to one slice.
-    std::size_t at = start & ~std::size_t{swar::bytes - 1};
-    const std::size_t sliceEnd = std::min({at + sliceGranules, to, std::size_t{region->endGranule}});
-    while ((at = map.skipZeros(at, sliceEnd)) < sliceEnd) {
+    while ((at = map.skipZeros(at, to)) < to) {
         const swar::Word word = map.word(at);
         swar::Word dead = this->dead(word);
         const swar::Word held = dead & swar::held(word);
@@ -185,14 +234,36 @@ std::size_t Heap::sweepSlice(Region* region, std::size_t start, std::size_t to, 
             dead &= ~held;
         }
         if (dead == 0) {
-            at = afterHoles(map, at, word);
+            at = afterHoles(region, at, word);
             continue;
         }
-        const std::size_t end = sweepRun(region, at + swar::first(dead), sliceEnd, swept);
-        at = end & ~std::size_t{swar::bytes - 1};
+        at = sweepRun(region, at + swar::first(dead), to, swept) & ~std::size_t{swar::bytes - 1};
     }
+}
+
+std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
+    os::Locked locked(lock_);
+    const std::size_t before = swept.blocks;
+    const std::size_t from = start & ~std::size_t{swar::bytes - 1};
+    const std::size_t to = std::min(from + sliceGranules, std::size_t{region->endGranule});
+    sweepRange(region, from, to, swept);
     totals_.blocksFreed += swept.blocks - before;
-    return at;
+    return to;
+}
+
+void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
+    const LineSet::Word lines = region->sweepYoung.word(i);
+    if (lines == 0) {
+        return;
+    }
+    os::Locked locked(lock_);
+    const std::size_t before = swept.blocks;
+    forRuns(lines, [&](unsigned first, unsigned count) {
+        const std::size_t from = (i * LineSet::wordBits + first) << LineSet::lineShift;
+        const std::size_t to = from + (std::size_t{count} << LineSet::lineShift);
+        sweepRange(region, from, std::min(to, std::size_t{region->endGranule}), swept);
+    });
+    totals_.blocksFreed += swept.blocks - before;
 }
 
 void Heap::sweepLarge(Region* region, Swept& swept) {
