@@ -52,7 +52,8 @@ MPR_EXPORT bool mprDestroy(void);
       young=SIZE      least allocation between two collections (from the cache size)
       growth=PERCENT  allocation between two collections, as a share of the live size (100)
       stack=SIZE      stack of the collector's thread (256k)
-      marks=SIZE      mark stack; overflow costs time, never correctness (1m; 128k on 32-bit)
+      marks=SIZE      mark stack; overflow costs time, never correctness (64k; 16m on
+                      64-bit as long as there is no hard limit: what was used of it is given back)
       check=0|1       trace everything again after each marking and name what was missed, such as a store into a block of
                       MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
       everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)

@@ -31,14 +31,9 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     everyYield_ = options.everyYield;
     rendezvous_.setAlways(everyYield_);
     generations_.setTrial(everyYield_);
-    // A small heap cannot spare much for the mark stack; what it lacks costs time only.
-    const std::size_t marks = fixedHeap > 0 ? std::min(options.marks, fixedHeap / 32) : options.marks;
-    heap::Shortage shortage = heap::Shortage::none;
-    markStack_ = heap_.allocateShared(heap::granulesFor(marks), heap::head::held, true, shortage);
-    if (!markStack_) {
+    if (!marks_.open(heap_, options.marks, fixedHeap)) {
         return false;
     }
-    marker_.open(markStack_, marks);
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
@@ -50,6 +45,7 @@ void Collector::close() {
     stop_.store(true, std::memory_order_release);
     ring();
     os::joinThread(thread_);
+    marks_.close();
 }
 
 void Collector::ring() {
@@ -147,8 +143,9 @@ void Collector::cycle() {
     unneeded_ = std::min(unneeded_, heap_.freeBytes());
     const Scope scope = decide(wish);
     heap_.beginMarking();
-    // Meanwhile as much again may be allocated as last time; past that, threads wait for the sweep.
-    heap_.setTrigger(trigger());
+    // Meanwhile as much again may be allocated as last time, or an eighth of what a long sweep goes over; past that,
+    // threads wait for the sweep.
+    heap_.setTrigger(pacer_.slack(trigger(), liveBytes(), heap_.totals().overheadBytes, heap_.limits()));
     mark(scope);
     heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
     // What a major one that was half done had reached may have died since: whoever asks for all wants that, too.
@@ -274,6 +271,9 @@ std::size_t Collector::sweep(Scope scope) {
     in that second; a heap that breathes keeps what it breathes with.
  */
 void Collector::settle(Scope scope, bool forced) {
+    if (scope != Scope::minor) {
+        marks_.trim();
+    }
     const std::size_t live = liveBytes();
     const bool tight = pacer_.tight(live, heap_.totals().overheadBytes, heap_.limits());
     generations_.swept(scope != Scope::minor, live, tight);

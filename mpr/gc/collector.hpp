@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "mpr/gc/generations.hpp"
+#include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator.hpp"
 #include "mpr/gc/pacer.hpp"
@@ -146,7 +147,7 @@ private:
     Rendezvous rendezvous_;
     Pacer pacer_;
     CollectorStats stats_;
-    void* markStack_ = nullptr;
+    MarkMemory marks_;
     std::uint64_t deadline_ = 0;
     bool checks_ = false;     // every pause: see check.hpp
     bool everyYield_ = false; // collect at each yield point, by turns in each scope

@@ -38,9 +38,9 @@ Marker* Marker::active() {
 }
 
 void Marker::open(void* memory, std::size_t bytes) {
-    const std::size_t half = bytes / 2 & ~(sizeof(MarkEntry) - 1);
-    stacks_[0].open(memory, half);
-    stacks_[1].open(static_cast<Byte*>(memory) + half, half);
+    const std::size_t part = bytes / 4 & ~(sizeof(MarkEntry) - 1);
+    stacks_[0].open(memory, part);
+    stacks_[1].open(static_cast<Byte*>(memory) + part, bytes - part);
 }
 
 void Marker::begin(Marking marking) {
@@ -124,7 +124,7 @@ void Marker::mark(const void* pointer, bool loose) {
             return; // the last pause of this collection traces all plain blocks that are marked
         }
     }
-    if (!stacks_[old].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
+    if (!stacks_[old || tracesOld_].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
         overflow(region, map, block);
     }
 }
@@ -147,7 +147,7 @@ void Marker::markRoot(const void* block, bool loose) {
 
 void Marker::retrace(Region* region, std::size_t g) {
     Byte* map = region->map().at(g);
-    if (!stacks_[0].push(MarkEntry(region->address(g), GranuleMap::shortSizeBehind(map)))) {
+    if (!stackNow().push(MarkEntry(region->address(g), GranuleMap::shortSizeBehind(map)))) {
         overflow(region, map, region->address(g));
     }
 }
@@ -260,9 +260,6 @@ void Marker::recoverGrey(Region* region) {
                 overflow(region, map.at(g), region->address(g));
             }
             drainStack(stackNow(), noEnd);
-            if (tracesOld_) {
-                drainStack(stacks_[1], noEnd);
-            }
         }
     }
 }
@@ -279,15 +276,8 @@ void Marker::drainGrey() {
 }
 
 void Marker::drain() {
-    do {
-        drainStack(stacks_[0], noEnd);
-        if (tracesOld_) {
-            drainStack(stacks_[1], noEnd);
-        }
-        if (stacks_[0].empty()) {
-            drainGrey();
-        }
-    } while (!stacks_[0].empty() || (tracesOld_ && !stacks_[1].empty()));
+    drainStack(stackNow(), noEnd);
+    drainGrey();
     traced_ = {};
 }
 

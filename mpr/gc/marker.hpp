@@ -1,8 +1,8 @@
 /*
     marker.hpp - Reaching every block that can be reached.
 
-    Marking a block sets its colour in the map; a block with a manager is also put on a stack of fixed size, one for the
-    young and one for the old. A popped block's manager is called and marks what it references. Nothing recurses, so the
+    Marking a block sets its colour in the map; a block with a manager is also put on a stack of fixed size, with another
+    for the young while old blocks wait. A popped block's manager is called and marks what it references. Nothing recurses, so the
     collector's thread needs no more stack than the deepest manager. Long rows of references (mprMarkRefs) go on the stack
     as a row and are marked a piece at a time.
 
@@ -92,7 +92,8 @@ private:
     bool drainStack(MarkStack& stack, std::size_t budget);
     void drainGrey();
     void recoverGrey(heap::Region* region);
-    MarkStack& stackNow() { return stacks_[stopped_ ? 0 : 1]; }
+    /** The one that is drained now. */
+    MarkStack& stackNow() { return stacks_[tracesOld_ || !stopped_]; }
     [[gnu::cold]] void report(const void* pointer);
 
     heap::Heap& heap_;
@@ -104,7 +105,7 @@ private:
     bool grey_ = false;
     /** By head: the head that says "reached"; 0 when it says so already, is not to be reached now, or is no head. */
     heap::Byte reached_[256] = {};
-    MarkStack stacks_[2]; // of the young, of the old
+    MarkStack stacks_[2]; // of the young while the old wait; of all others
     MarkEntry ring_[ahead] = {};
     MarkEntry traced_{}; // whose manager runs
     Reached count_;

@@ -41,6 +41,11 @@ public:
         return std::min(budget, std::max(room(live, overhead, limits) / 2, least_));
     }
 
+    /** Bytes of allocation until threads wait for a sweep that has just begun. */
+    std::size_t slack(std::size_t trigger, std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
+        return std::max(trigger, std::min(live / 8, room(live, overhead, limits) / 4));
+    }
+
     /** Whether there is no room for the young budget twice: what minor collections leave behind has to go. */
     bool tight(std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
         return room(live, overhead, limits) / 2 < young_;

@@ -33,6 +33,9 @@ void Collector::mark(Scope scope) {
     if (scope == Scope::full) {
         heap_.unmarkOld();
     }
+    if (!tracing_) {
+        marks_.lend(marker_, heap_.limits());
+    }
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all);
     markRoots();
     markWritten(scope);

@@ -71,8 +71,8 @@ public:
     bool takeLost() { return lost_.exchange(false, std::memory_order_relaxed); }
 
 private:
-    static constexpr std::size_t mostFull = sizeof(void*) == 8 ? 8 : 2; // full chunks that call for a pause
-    static constexpr std::size_t mostSpare = mostFull;
+    static constexpr std::size_t mostFull = sizeof(void*) == 8 ? 24 : 4; // full chunks that call for a pause
+    static constexpr std::size_t mostSpare = 8;
 
     LogChunk* fresh();
     void recycle();
