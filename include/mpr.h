@@ -17,5 +17,7 @@
 #include "mpr/collect.h"
 #include "mpr/stats.h"
 #include "mpr/thread.h"
+#include "mpr/list.h"
+#include "mpr/hash.h"
 
 #endif /* MPR_H */

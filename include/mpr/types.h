@@ -41,10 +41,21 @@ typedef int64 MprTime;
 
 /* Error codes: negative, returned as int. */
 #define MPR_ERR_OK 0
-#define MPR_ERR (-1)              /* Unspecified error */
-#define MPR_ERR_BAD_ARGS (-4)     /* An argument is out of range or malformed */
-#define MPR_ERR_BAD_STATE (-7)    /* The call does not fit the present state */
-#define MPR_ERR_CANT_CREATE (-16) /* The system refused to create the object */
-#define MPR_ERR_MEMORY (-30)      /* Memory could not be had */
+#define MPR_ERR (-1)                /* Unspecified error */
+#define MPR_ERR_ALREADY_EXISTS (-3) /* There is one by that name */
+#define MPR_ERR_BAD_ARGS (-4)       /* An argument is out of range or malformed */
+#define MPR_ERR_BAD_STATE (-7)      /* The call does not fit the present state */
+#define MPR_ERR_BAD_SYNTAX (-8)     /* Text that does not follow its grammar */
+#define MPR_ERR_CANT_ACCESS (-12)   /* Not permitted, or not there */
+#define MPR_ERR_CANT_COMPLETE (-14) /* Begun, but could not be finished */
+#define MPR_ERR_CANT_CREATE (-16)   /* The system refused to create the object */
+#define MPR_ERR_CANT_DELETE (-17)   /* The system refused to delete */
+#define MPR_ERR_CANT_FIND (-18)     /* No such item */
+#define MPR_ERR_CANT_OPEN (-21)     /* The system refused to open */
+#define MPR_ERR_CANT_READ (-22)     /* The system refused to read */
+#define MPR_ERR_CANT_WRITE (-23)    /* The system refused to write */
+#define MPR_ERR_MEMORY (-30)        /* Memory could not be had */
+
+#define MPR_ERR_TOO_MANY (-33) /* A limit of the object was reached */
 
 #endif /* MPR_TYPES_H */
