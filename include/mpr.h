@@ -19,5 +19,6 @@
 #include "mpr/thread.h"
 #include "mpr/list.h"
 #include "mpr/hash.h"
+#include "mpr/time.h"
 
 #endif /* MPR_H */
