@@ -20,5 +20,6 @@
 #include "mpr/list.h"
 #include "mpr/hash.h"
 #include "mpr/time.h"
+#include "mpr/path.h"
 
 #endif /* MPR_H */
