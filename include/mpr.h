@@ -21,5 +21,6 @@
 #include "mpr/hash.h"
 #include "mpr/time.h"
 #include "mpr/path.h"
+#include "mpr/file.h"
 
 #endif /* MPR_H */

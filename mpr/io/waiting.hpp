@@ -75,7 +75,8 @@ private:
 /** One libuv file request, and what is to be given back after it. */
 class Request {
 public:
-    Request() = default;
+    /** @param yields false: in a manager, whose block must not be collected meanwhile. */
+    explicit Request(bool yields = true) : yields_(yields) {}
     ~Request() {
         if (made_) {
             uv_fs_req_cleanup(&request_);
@@ -94,6 +95,9 @@ public:
             uv_fs_req_cleanup(&request_);
         }
         made_ = true;
+        if (!yields_) {
+            return call(nullptr, &request_, arguments..., nullptr);
+        }
         mprYield(MPR_YIELD_STICKY);
         const int result = call(nullptr, &request_, arguments..., nullptr);
         mprResetYield();
@@ -106,6 +110,7 @@ public:
 private:
     uv_fs_t request_;
     bool made_ = false;
+    bool yields_;
 };
 
 /** Milliseconds are not what programs for the MPR expect here. */
