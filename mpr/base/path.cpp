@@ -7,10 +7,12 @@
 #include <cstring>
 #include <string_view>
 
+#include "mpr/base/part.hpp"
 #include "mpr/memory.h"
 
 namespace {
 
+using mpr::base::part;
 using std::string_view;
 
 constexpr char separator = '/';
@@ -28,9 +30,9 @@ char* concatenate(string_view one, string_view two, string_view three) {
     auto* text = static_cast<char*>(mprAlloc(one.size() + two.size() + three.size() + 1));
     if (text) {
         char* at = text;
-        for (const string_view part : {one, two, three}) {
-            std::memcpy(at, part.data(), part.size());
-            at += part.size();
+        for (const string_view piece : {one, two, three}) {
+            std::memcpy(at, piece.data(), piece.size());
+            at += piece.size();
         }
         *at = '\0';
     }
@@ -48,7 +50,7 @@ std::size_t extensionDot(string_view path) {
 }
 
 string_view withoutExtension(string_view path) {
-    return path.substr(0, extensionDot(path));
+    return part(path, 0, extensionDot(path));
 }
 
 /** An extension is given with or without its dot. */
@@ -72,7 +74,7 @@ public:
         }
         while (!path.empty()) {
             const std::size_t end = path.find(separator);
-            part(path.substr(0, end));
+            addPart(part(path, 0, end));
             path.remove_prefix(end == string_view::npos ? path.size() : end + 1);
         }
     }
@@ -86,7 +88,7 @@ public:
     }
 
 private:
-    void part(string_view name) {
+    void addPart(string_view name) {
         if (name.empty() || name == ".") {
             return;
         }
@@ -135,7 +137,7 @@ char* join(string_view base, string_view path) {
 /** What stands before the last separator. */
 string_view directory(string_view path) {
     const std::size_t last = path.rfind(separator);
-    return last == string_view::npos ? string_view(".") : path.substr(0, last > 0 ? last : 1);
+    return last == string_view::npos ? string_view(".") : part(path, 0, last > 0 ? last : 1);
 }
 } // namespace
 
@@ -156,7 +158,7 @@ char* mprGetPathBase(cchar* path) {
         return nullptr;
     }
     const string_view text = path;
-    return clone(text == "/" ? text : text.substr(text.rfind(separator) + 1));
+    return clone(text == "/" ? text : part(text, text.rfind(separator) + 1));
 }
 
 char* mprGetPathDir(cchar* path) {
@@ -170,7 +172,7 @@ char* mprGetPathParent(cchar* path) {
 char* mprGetPathExt(cchar* path) {
     const string_view text = path ? path : "";
     const std::size_t dot = extensionDot(text);
-    return dot == string_view::npos ? nullptr : clone(text.substr(dot + 1));
+    return dot == string_view::npos ? nullptr : clone(part(text, dot + 1));
 }
 
 char* mprTrimPathExt(cchar* path) {

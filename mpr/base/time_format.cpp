@@ -7,6 +7,7 @@
 
 #include "mpr/base/calendar.hpp"
 #include "mpr/base/names.hpp"
+#include "mpr/base/part.hpp"
 #include "mpr/memory.h"
 #include "mpr/time.h"
 
@@ -72,7 +73,7 @@ private:
     }
     template <std::size_t count>
     void name(const std::string_view (&names)[count], int index, std::size_t length) {
-        put(index >= 0 && index < static_cast<int>(count) ? names[index].substr(0, length) : std::string_view("?"));
+        put(index >= 0 && index < static_cast<int>(count) ? part(names[index], 0, length) : std::string_view("?"));
     }
     void zoneOffset() {
         const long minutes = tm_.tm_gmtoff / 60;

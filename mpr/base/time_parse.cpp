@@ -13,6 +13,7 @@
 
 #include "mpr/base/calendar.hpp"
 #include "mpr/base/names.hpp"
+#include "mpr/base/part.hpp"
 #include "mpr/base/zone.hpp"
 
 namespace mpr::base {
@@ -38,7 +39,7 @@ bool same(std::string_view one, std::string_view other) {
 template <std::size_t count>
 int nameIndex(const std::string_view (&names)[count], std::string_view word) {
     for (std::size_t i = 0; i < count; ++i) {
-        if (word.size() >= 3 && same(names[i].substr(0, word.size()), word)) {
+        if (word.size() >= 3 && same(part(names[i], 0, word.size()), word)) {
             return static_cast<int>(i);
         }
     }
@@ -62,7 +63,7 @@ constexpr Unit units[] = {
 const Unit* findUnit(std::string_view word) {
     for (const Unit& unit : units) {
         const bool plural = unit.name.size() > 1 && unit.name != "ms" && word.size() == unit.name.size() + 1 &&
-                            small(word.back()) == 's' && same(word.substr(0, word.size() - 1), unit.name);
+                            small(word.back()) == 's' && same(part(word, 0, word.size() - 1), unit.name);
         if (plural || same(word, unit.name)) {
             return &unit;
         }

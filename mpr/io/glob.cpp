@@ -3,10 +3,13 @@
  */
 #include "mpr/io/glob.hpp"
 
+#include "mpr/base/part.hpp"
+
 namespace mpr::io {
 
 namespace {
 
+using base::part;
 using std::string_view;
 constexpr std::size_t none = string_view::npos;
 
@@ -57,7 +60,7 @@ template <class Use>
 void eachPattern(string_view patterns, Use use) {
     while (!patterns.empty()) {
         const std::size_t comma = patterns.find(',');
-        string_view one = patterns.substr(0, comma);
+        string_view one = part(patterns, 0, comma);
         patterns.remove_prefix(comma == none ? patterns.size() : comma + 1);
         while (!one.empty() && one.front() == ' ') {
             one.remove_prefix(1);
@@ -81,13 +84,13 @@ bool matchesGlob(string_view pattern, string_view path) {
     Retry deepStar;  // "**": anything
     Retry directory; // "**/": from the next part on
     for (;;) {
-        if (pattern.substr(p, 3) == "**/" && (p == 0 || pattern[p - 1] == '/')) {
+        if (part(pattern, p, 3) == "**/" && (p == 0 || pattern[p - 1] == '/')) {
             p += 3;
             directory = {p, t};
             deepStar = star = {};
             continue;
         }
-        if (pattern.substr(p, 2) == "**") {
+        if (part(pattern, p, 2) == "**") {
             p += 2;
             deepStar = {p, t};
             directory = star = {};

@@ -8,9 +8,11 @@
 #include <string_view>
 #include <sys/stat.h>
 
+#include "mpr/base/part.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/path.h"
 
+using mpr::base::part;
 using mpr::io::Hold;
 using mpr::io::PathCopy;
 using mpr::io::Request;
@@ -36,7 +38,7 @@ void closeFile(uv_file file) {
 /** Whether the text of one absolute normalised path begins with another and a separator. */
 bool isBelow(string_view path, string_view dir) {
     return dir == "/" || path == dir ||
-           (path.size() > dir.size() && path.substr(0, dir.size()) == dir && path[dir.size()] == '/');
+           (path.size() > dir.size() && part(path, 0, dir.size()) == dir && path[dir.size()] == '/');
 }
 
 /** The way from one absolute normalised path to another. */
@@ -52,8 +54,8 @@ char* wayBetween(string_view origin, string_view dest) {
             break;
         }
     }
-    const string_view up = origin.substr(std::min(common, origin.size()));
-    const string_view down = dest.substr(std::min(common, dest.size()));
+    const string_view up = part(origin, std::min(common, origin.size()));
+    const string_view down = part(dest, std::min(common, dest.size()));
     const auto ups = up.empty() ? 0 : std::count(up.begin(), up.end(), '/') + 1;
     auto* text = static_cast<char*>(mprAlloc(static_cast<std::size_t>(ups) * 3 + down.size() + 2));
     if (!text) {
