@@ -17,5 +17,10 @@
 #include "mpr/collect.h"
 #include "mpr/stats.h"
 #include "mpr/thread.h"
+#include "mpr/string.h"
+#include "mpr/format.h"
+#include "mpr/buffer.h"
+#include "mpr/encode.h"
+#include "mpr/app.h"
 
 #endif /* MPR_H */

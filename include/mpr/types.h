@@ -30,6 +30,8 @@ typedef const void cvoid;
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
+typedef uint16_t uint16;
+typedef uint32_t uint32;
 typedef int64_t int64;
 typedef uint64_t uint64;
 typedef ptrdiff_t ssize;
@@ -44,7 +46,14 @@ typedef int64 MprTime;
 #define MPR_ERR (-1)              /* Unspecified error */
 #define MPR_ERR_BAD_ARGS (-4)     /* An argument is out of range or malformed */
 #define MPR_ERR_BAD_STATE (-7)    /* The call does not fit the present state */
+#define MPR_ERR_BAD_SYNTAX (-8)   /* Text is malformed */
+#define MPR_ERR_BAD_VALUE (-10)   /* A value is out of range */
 #define MPR_ERR_CANT_CREATE (-16) /* The system refused to create the object */
+#define MPR_ERR_CANT_OPEN (-21)   /* The system refused to open it */
+#define MPR_ERR_CANT_READ (-22)   /* The system refused to read from it */
+#define MPR_ERR_CANT_WRITE (-23)  /* The system refused to write to it */
 #define MPR_ERR_MEMORY (-30)      /* Memory could not be had */
+#define MPR_ERR_TOO_MANY (-31)    /* A limit set by the program is reached */
+#define MPR_ERR_WONT_FIT (-32)    /* The caller's buffer is too small */
 
 #endif /* MPR_TYPES_H */
