@@ -10,11 +10,12 @@
 #include <climits>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cwchar>
+#include <type_traits>
 #include <utility>
 
 #include "mpr/base/ascii.hpp"
-#include "mpr/base/string.hpp"
 #include "mpr/base/utf8.hpp"
 #include "mpr/memory.h"
 
@@ -31,6 +32,9 @@ struct Spec {
     char type = 0;
     int width = 0;
     int precision = -1; // none
+
+    /** Nothing but size and type. */
+    bool plain() const { return width == 0 && precision < 0 && !plus && !blank && !group; }
 };
 
 /** A number's text in parts. Zeros come between prefix and digits. */
@@ -46,6 +50,39 @@ struct Parts {
 
 constexpr std::size_t separators(std::size_t digits) {
     return digits > 0 ? (digits - 1) / 3 : 0;
+}
+
+/** A number by the C library, flags and precision heeded, the width not. @return As snprintf. */
+template <class Float>
+int convertReal(char* out, std::size_t room, const Spec& spec, Float value) {
+    char form[20];
+    FixedSink sink(form, sizeof(form));
+    sink.put('%');
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 25)
+    // A sixth faster than snprintf, but for double alone and without flags.
+    if (std::is_same_v<Float, double> && !spec.plus && !spec.blank && !spec.alternate) {
+        if (spec.precision >= 0) {
+            char digits[12];
+            sink.put('.');
+            sink.put(digits, static_cast<std::size_t>(std::to_chars(digits, digits + 12, spec.precision).ptr - digits));
+        }
+        sink.put(spec.type);
+        sink.finish();
+        return strfromd(out, room, form, static_cast<double>(value));
+    }
+#endif
+    for (const auto& [on, flag] : {std::pair{spec.plus, '+'}, {spec.blank, ' '}, {spec.alternate, '#'}}) {
+        if (on) {
+            sink.put(flag);
+        }
+    }
+    sink.put(".*", 2);
+    if (std::is_same_v<Float, long double>) {
+        sink.put('L');
+    }
+    sink.put(spec.type);
+    sink.finish();
+    return std::snprintf(out, room, form, spec.precision, value);
 }
 
 class Formatter {
@@ -252,12 +289,18 @@ std::uintmax_t Formatter::unsignedArgument(Size size) {
 }
 
 void Formatter::integer(const Spec& spec, std::uintmax_t magnitude, bool negative) {
-    char digits[CHAR_BIT * sizeof(magnitude) / 3 + 2];
+    char text[1 + CHAR_BIT * sizeof(magnitude) / 3 + 1];
+    char* const digits = text + 1;
     const bool decimal = spec.type == 'd' || spec.type == 'i' || spec.type == 'u';
     const int base = decimal ? 10 : spec.type == 'o' ? 8 : 16;
     std::size_t count = 0;
     if (magnitude != 0 || spec.precision != 0) {
-        count = static_cast<std::size_t>(std::to_chars(digits, digits + sizeof(digits), magnitude, base).ptr - digits);
+        count = static_cast<std::size_t>(std::to_chars(digits, text + sizeof(text), magnitude, base).ptr - digits);
+    }
+    if (decimal && spec.plain()) {
+        text[0] = '-';
+        out_.put(negative ? text : digits, count + (negative ? 1 : 0));
+        return;
     }
     const char* prefix = "";
     if (decimal) {
@@ -290,24 +333,8 @@ void Formatter::pointer(Spec spec) {
 
 template <class Float>
 void Formatter::floating(const Spec& spec, Float value) {
-    char form[10];
-    char* at = form;
-    *at++ = '%';
-    for (const auto& [on, flag] : {std::pair{spec.plus, '+'}, {spec.blank, ' '}, {spec.alternate, '#'}}) {
-        if (on) {
-            *at++ = flag;
-        }
-    }
-    *at++ = '.';
-    *at++ = '*';
-    if (spec.size == Size::L) {
-        *at++ = 'L';
-    }
-    *at++ = spec.type;
-    *at = '\0';
-
     char text[400]; // the longest double without a precision has 317
-    const int length = std::snprintf(text, sizeof(text), form, spec.precision, value);
+    const int length = convertReal(text, sizeof(text), spec, value);
     if (length < 0) {
         return; // more than INT_MAX characters
     }
@@ -322,13 +349,17 @@ void Formatter::floating(const Spec& spec, Float value) {
         floatingText(spec, text, sizeof(text) - 1);
         return;
     }
-    std::snprintf(large, count + 1, form, spec.precision, value);
+    convertReal(large, count + 1, spec, value);
     floatingText(spec, large, count);
     pfree(large);
 }
 
 /** Pad and group what the C library made. */
 void Formatter::floatingText(const Spec& spec, const char* text, std::size_t length) {
+    if (spec.width == 0 && !spec.group) {
+        out_.put(text, length);
+        return;
+    }
     std::size_t prefix = text[0] == '-' || text[0] == '+' || text[0] == ' ' ? 1 : 0;
     const bool finite = isDigit(text[prefix]);
     const bool hexadecimal = spec.type == 'a' || spec.type == 'A';
@@ -457,74 +488,6 @@ void format(Sink& sink, const char* text, std::va_list args) {
     if (text) {
         Formatter(sink, args).run(text);
     }
-}
-
-// ---- Sinks ------------------------------------------------------------------------------------------------------
-
-bool Sink::more(std::size_t wanted) {
-    if (!full_ && !more_(*this, wanted)) {
-        full_ = true;
-        end_ = at_; // what comes is dropped
-    }
-    return !full_;
-}
-
-void Sink::putSlow(const char* text, std::size_t count) {
-    while (count > 0 && (room() > 0 || more(count))) {
-        const std::size_t part = count < room() ? count : room();
-        std::memcpy(at_, text, part);
-        at_ += part;
-        text += part;
-        count -= part;
-    }
-}
-
-void Sink::fill(char c, std::size_t count) {
-    while (count > 0 && (room() > 0 || more(count))) {
-        const std::size_t part = count < room() ? count : room();
-        std::memset(at_, c, part);
-        at_ += part;
-        count -= part;
-    }
-}
-
-StringSink::~StringSink() {
-    mprFree(block_);
-}
-
-bool StringSink::grow(Sink& self, std::size_t wanted) {
-    auto& sink = static_cast<StringSink&>(self);
-    const std::size_t used = sink.length();
-    std::size_t size = 0;
-    if (__builtin_add_overflow(used, wanted, &size) || __builtin_add_overflow(size, sink.size_ + 1, &size)) {
-        return false;
-    }
-    auto* block = static_cast<char*>(mprRealloc(sink.block_, size));
-    if (!block) {
-        return false;
-    }
-    if (!sink.block_) {
-        std::memcpy(block, sink.stack_, used);
-    }
-    sink.block_ = block;
-    sink.size_ = size;
-    sink.setWindow(block + used, block + size - 1); // one is for the zero
-    return true;
-}
-
-char* StringSink::finish() {
-    if (!whole()) {
-        return nullptr;
-    }
-    const std::size_t used = length();
-    if (!block_) {
-        return newString(stack_, used);
-    }
-    char* string = block_;
-    block_ = nullptr;
-    string[used] = '\0';
-    auto* exact = static_cast<char*>(mprRealloc(string, used + 1));
-    return exact ? exact : string;
 }
 
 } // namespace mpr::base
