@@ -22,5 +22,6 @@
 #include "mpr/buffer.h"
 #include "mpr/encode.h"
 #include "mpr/app.h"
+#include "mpr/log.h"
 
 #endif /* MPR_H */
