@@ -23,5 +23,8 @@
 #include "mpr/encode.h"
 #include "mpr/app.h"
 #include "mpr/log.h"
+#include "mpr/list.h"
+#include "mpr/hash.h"
+#include "mpr/time.h"
 
 #endif /* MPR_H */

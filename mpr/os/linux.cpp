@@ -78,6 +78,12 @@ std::uint64_t now() {
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+std::int64_t wallTime() {
+    timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
 // ---- Waiting on a word ------------------------------------------------------------------------------------------
 
 namespace {
@@ -246,6 +252,22 @@ std::uint64_t cpuTime() {
     timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000u + static_cast<std::uint64_t>(time.tv_nsec) / 1000u;
+}
+
+void seed(void* out, std::size_t size) {
+    constexpr unsigned flags[] = {GRND_NONBLOCK, 4 /* GRND_INSECURE, Linux 5.6 */};
+    for (const unsigned flag : flags) {
+        if (getrandom(out, size, flag) == static_cast<ssize_t>(size)) {
+            return;
+        }
+    }
+    // An old kernel before its pool is filled: what differs between machines and starts.
+    std::uint64_t state = now() ^ static_cast<std::uint64_t>(wallTime()) << 20 ^
+                          reinterpret_cast<std::uintptr_t>(&out) ^ static_cast<std::uint64_t>(getpid()) << 48;
+    for (std::size_t i = 0; i < size; ++i) {
+        state = state * 6364136223846793005u + now();
+        static_cast<unsigned char*>(out)[i] = static_cast<unsigned char>(state >> 56);
+    }
 }
 
 const char* environment(const char* name) {
