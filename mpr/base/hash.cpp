@@ -20,7 +20,7 @@
 #include "mpr/base/guard.hpp"
 #include "mpr/base/references.hpp"
 #include "mpr/base/siphash.hpp"
-#include "mpr/base/vformat.hpp"
+#include "mpr/format.h"
 #include "mpr/list.h"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -514,7 +514,7 @@ MprKey* mprAddKeyFmt(MprHash* table, cvoid* key, cchar* fmt, ...) {
     }
     va_list args;
     va_start(args, fmt);
-    const char* text = mpr::base::vformat(fmt, args);
+    const char* text = sfmtv(fmt, args);
     va_end(args);
     return text ? mprAddKey(table, key, text) : nullptr;
 }

@@ -274,6 +274,49 @@ const char* environment(const char* name) {
     return std::getenv(name);
 }
 
+std::size_t programPath(char* out, std::size_t room) {
+    const ssize_t length = readlink("/proc/self/exe", out, room);
+    return length > 0 && static_cast<std::size_t>(length) < room ? static_cast<std::size_t>(length) : 0;
+}
+
+namespace {
+
+/** The device gives bytes at any time, and where the kernel has no getrandom (before 3.17). */
+bool readDevice(char* out, std::size_t size) {
+    const int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && size > 0) {
+        const ssize_t got = read(file, out, size);
+        if (got <= 0 && errno != EINTR) {
+            break;
+        }
+        if (got > 0) {
+            out += got;
+            size -= static_cast<std::size_t>(got);
+        }
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return file >= 0 && size == 0;
+}
+} // namespace
+
+bool random(void* out, std::size_t size, Entropy entropy) {
+    auto* at = static_cast<char*>(out);
+    while (size > 0) {
+        const ssize_t got = getrandom(at, size, entropy == Entropy::wait ? 0 : GRND_NONBLOCK);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return (errno == ENOSYS || entropy == Entropy::any) && readDevice(at, size);
+        }
+        at += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
 void write(const char* text, std::size_t length) {
     while (length > 0) {
         const ssize_t written = ::write(STDERR_FILENO, text, length);

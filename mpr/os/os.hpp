@@ -106,6 +106,14 @@ void seed(void* out, std::size_t size);
 /** An environment variable or nullptr. */
 const char* environment(const char* name);
 
+/** Path of the program file. @return Characters written, no NUL; 0 when unknown or longer than room. */
+std::size_t programPath(char* out, std::size_t room);
+
+/** Which random bytes will do: any, those of a generator that has gathered enough, or those after a wait until it has. */
+enum class Entropy { any, ready, wait };
+/** Fill with random bytes. @return false when there are none such. */
+bool random(void* out, std::size_t size, Entropy entropy);
+
 /** Write to the console; never fails. */
 void write(const char* text, std::size_t length);
 /** Describe a code address as "function+offset (file)" or "file+offset". @return Characters written, no NUL. */
