@@ -15,6 +15,7 @@
 
 #include "mpr/types.h"
 
+#include "mpr/format.h"
 #include "mpr/path.h"
 
 MPR_EXTERN_C_BEGIN
@@ -67,7 +68,7 @@ MPR_EXPORT int mprPeekFileChar(MprFile *file);
 MPR_EXPORT ssize mprWriteFile(MprFile *file, cvoid *buf, ssize count);
 /** Write a string without its NUL. @return Its length, or an error as above. */
 MPR_EXPORT ssize mprWriteFileString(MprFile *file, cchar *str);
-MPR_EXPORT ssize mprWriteFileFmt(MprFile *file, cchar *fmt, ...);
+MPR_EXPORT ssize mprWriteFileFmt(MprFile *file, cchar *fmt, ...) MPR_PRINTF(2, 3);
 /** @return 1, or an error as above. */
 MPR_EXPORT ssize mprPutFileChar(MprFile *file, int c);
 MPR_EXPORT ssize mprPutFileString(MprFile *file, cchar *str);

@@ -16,6 +16,7 @@
 #ifndef MPR_HASH_H
 #define MPR_HASH_H
 
+#include "mpr/format.h"
 #include "mpr/types.h"
 
 MPR_EXTERN_C_BEGIN
@@ -67,7 +68,7 @@ MPR_EXPORT MprKey *mprAddKey(MprHash *table, cvoid *key, cvoid *ptr);
 /** The same, and set the entry's type. */
 MPR_EXPORT MprKey *mprAddKeyWithType(MprHash *table, cvoid *key, cvoid *ptr, int type);
 /** The same with a value that is a new string, formatted. */
-MPR_EXPORT MprKey *mprAddKeyFmt(MprHash *table, cvoid *key, cchar *fmt, ...);
+MPR_EXPORT MprKey *mprAddKeyFmt(MprHash *table, cvoid *key, cchar *fmt, ...) MPR_PRINTF(3, 4);
 /** Add an entry even if its key exists. Lookups find the oldest; iteration finds all. */
 MPR_EXPORT MprKey *mprAddDuplicateKey(MprHash *table, cvoid *key, cvoid *ptr);
 /** Remove a key, of several entries the oldest. @return 0; MPR_ERR_CANT_FIND when there is none (or no table or key). */

@@ -16,13 +16,11 @@
 #include <unistd.h>
 
 #include "mpr/barrier.h"
-#include "mpr/base/references.hpp"
-#include "mpr/base/vformat.hpp"
+#include "mpr/format.h"
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/os/log.hpp"
 
-using mpr::base::referring;
 using mpr::io::Hold;
 using mpr::io::PathCopy;
 using mpr::io::Request;
@@ -476,7 +474,7 @@ ssize mprPutFileChar(MprFile* file, int c) {
 ssize mprWriteFileFmt(MprFile* file, cchar* fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    const char* text = fmt ? mpr::base::vformat(fmt, args) : nullptr;
+    const char* text = fmt ? sfmtv(fmt, args) : nullptr;
     va_end(args);
     return text ? mprWriteFileString(file, text) : ssize{fmt ? MPR_ERR_MEMORY : MPR_ERR_BAD_ARGS};
 }

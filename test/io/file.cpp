@@ -313,7 +313,8 @@ TEST_CASE("files opened, refused and closed", "[io][file]") {
     CHECK(mprGetFileFd(file) == -1);
     Root readOnly(openFile(folder / "file", O_RDONLY));
     CHECK(mprWriteFile(readOnly.as<MprFile>(), "x", 1) == MPR_ERR_BAD_ARGS);
-    CHECK(mprWriteFileFmt(readOnly.as<MprFile>(), nullptr) == MPR_ERR_BAD_ARGS);
+    cchar *noFormat = nullptr;
+    CHECK(mprWriteFileFmt(readOnly.as<MprFile>(), noFormat, 1) == MPR_ERR_BAD_ARGS);
     CHECK(mprWriteFileString(readOnly.as<MprFile>(), nullptr) == MPR_ERR_BAD_ARGS);
     Root directory(openFile(folder.root, O_RDONLY));
     CHECK(mprReadFile(directory.as<MprFile>(), &c, 1) == MPR_ERR_CANT_READ);
