@@ -3,11 +3,13 @@
 
     An entry is a block of its own, so that pointers to it stay valid. The table refers to two arrays: `entries`, in the
     order of addition with gaps where keys were removed, which is what the collector marks and iteration follows; and the
-    index, open addressing with linear probing, a leaf whose pointers are those of `entries` once more. A slot of the index
-    is written once: removal leaves a mark in it. Both arrays fill up together; then a fresh pair replaces them.
+    index, open addressing with linear probing, a leaf whose pointers are those of `entries` once more. When either is full
+    the gaps are closed or a fresh pair replaces both.
 
-    Lookups take no lock: they read an index that was complete when it was published, and whose slots go from empty to a key
-    to removed. What they find was in the table at that moment, and stays a block until their thread yields.
+    Lookups take no lock. They read an index that was complete when it was published. Within one, a slot goes from empty to
+    a key to removed to another key, and to empty only where no probe goes on behind it. A lookup that meets a slot in use
+    again may miss the key that came or the one that went, as if it had run before or after. What it finds was in the table
+    at that moment, and stays a block until its thread yields.
  */
 #include "mpr/hash.h"
 
@@ -66,14 +68,21 @@ MprKey* keyIn(const Slot& slot) {
     return __atomic_load_n(&slot.key, __ATOMIC_ACQUIRE);
 }
 
-void fill(Index* index, Hash hash, MprKey* key) {
+/**
+    Put a key into the first slot that is empty or, with `reuse`, whose key was removed. A key that is there already must
+    not be overtaken by another entry of its name: for that, only an empty slot will do.
+    @return Whether the slot was empty.
+ */
+bool fill(Index* index, Hash hash, MprKey* key, bool reuse) {
     std::size_t at = hash & index->mask;
-    while (keyIn(index->slots()[at])) {
+    MprKey* there;
+    while ((there = keyIn(index->slots()[at])) && !(reuse && there == removedMark())) {
         at = (at + 1) & index->mask;
     }
     Slot& slot = index->slots()[at];
     __atomic_store_n(&slot.hash, hash, __ATOMIC_RELAXED);
     __atomic_store_n(&slot.key, key, __ATOMIC_RELEASE);
+    return there == nullptr;
 }
 
 // ---- The table --------------------------------------------------------------------------------------------------
@@ -82,7 +91,8 @@ void fill(Index* index, Hash hash, MprKey* key) {
 struct Table : MprHash {
     void** entries; // of MprKey
     Index* index;   // both or none
-    int used;       // entries and slots in use, removed ones included
+    int used;       // entries in use, gaps included
+    int slotsUsed;  // slots of the index in use, removed ones included
     int first;      // before this there are only gaps
     unsigned changes;
     os::Lock lock;
@@ -252,7 +262,7 @@ void copyIndex(Index* from, Index* to) {
     for (std::size_t i = 0; i <= from->mask; ++i) {
         const Slot& slot = from->slots()[(start + i) & from->mask];
         if (MprKey* key = keyIn(slot); key && key != removedMark()) {
-            fill(to, slot.hash, key);
+            fill(to, slot.hash, key, false);
         }
     }
 }
@@ -268,7 +278,7 @@ void adopt(Table* table, const Arrays& fresh, MprKey* gone) {
     }
     mprSetRef(table, &table->entries, fresh.entries.items);
     mprSetRef(table, &table->index, fresh.index);
-    table->used = count;
+    table->used = table->slotsUsed = count;
     table->first = 0;
     table->size = capacityOf(fresh.slots);
     table->countChange();
@@ -278,9 +288,33 @@ void adopt(Table* table, const Arrays& fresh, MprKey* gone) {
     }
 }
 
+bool isFull(const Table* table) {
+    return table->used >= table->size || table->slotsUsed >= table->size;
+}
+
+/** Close the gaps of the entries where they are. The index does not know positions. */
+void closeGaps(Table* table) {
+    int count = 0;
+    for (int i = table->first; i < table->used; ++i) {
+        MprKey* key = table->entry(i);
+        if (key && i != count) {
+            key->position = count;
+            mprSetRef(table->entries, table->entries + count, key);
+            mprSetRef(table->entries, table->entries + i, nullptr);
+        }
+        count += key != nullptr;
+    }
+    table->used = count;
+    table->first = 0;
+}
+
 /** Have room for one more entry. The guard is left meanwhile. */
 bool ensureRoom(Table* table, Guard& guard) {
-    while (table->used >= table->size) {
+    while (isFull(table)) {
+        if (table->slotsUsed < table->size && table->length <= table->size / 4 * 3) {
+            closeGaps(table); // a quarter of all: so its cost is shared by as many additions
+            break;
+        }
         const std::size_t slots = slotsFor(table->length);
         Arrays fresh;
         {
@@ -290,7 +324,7 @@ bool ensureRoom(Table* table, Guard& guard) {
         if (!fresh.index) {
             return false;
         }
-        if (table->used >= table->size && table->length < capacityOf(fresh.slots)) {
+        if (isFull(table) && table->length < capacityOf(fresh.slots)) {
             adopt(table, fresh, nullptr);
         }
     }
@@ -314,7 +348,7 @@ void tidy(Table* table, MprKey* gone, Guard& guard) {
         for (std::size_t i = 0; i <= table->index->mask; ++i) {
             __atomic_store_n(&table->index->slots()[i].key, nullptr, __ATOMIC_RELEASE);
         }
-        table->used = table->first = 0;
+        table->used = table->slotsUsed = table->first = 0;
         gone->position = -1;
     }
 }
@@ -364,11 +398,11 @@ MprKey* makeEntry(const Table* table, const char* text, std::size_t length, cons
     return entry;
 }
 
-void append(Table* table, Hash hash, MprKey* entry) {
+void append(Table* table, Hash hash, MprKey* entry, Mode mode) {
     const int position = table->used++;
     entry->position = position;
     mprSetRef(table->entries, table->entries + position, entry);
-    fill(table->index, hash, entry);
+    table->slotsUsed += fill(table->index, hash, entry, mode != Mode::duplicate);
     setLength(table, table->length + 1);
 }
 
@@ -393,12 +427,27 @@ MprKey* add(Table* table, const char* text, const void* value, Mode mode) {
     if (mode != Mode::duplicate && table->changes != seen && find(table, hash, text, existing)) {
         return update(table, existing, text, value, mode); // another thread was faster; what was made is garbage
     }
-    append(table, hash, entry);
+    append(table, hash, entry, mode);
     return entry;
 }
 
-void remove(Table* table, Slot* slot, MprKey* entry, Guard& guard) {
+/** Mark a slot as removed; or as empty where no probe goes on behind it, and so those before it that were marked. */
+void clear(Table* table, Slot* slot) {
     __atomic_store_n(&slot->key, removedMark(), __ATOMIC_RELEASE);
+    Index* index = table->index;
+    auto at = static_cast<std::size_t>(slot - index->slots());
+    if (keyIn(index->slots()[(at + 1) & index->mask])) {
+        return;
+    }
+    while (keyIn(index->slots()[at]) == removedMark()) {
+        __atomic_store_n(&index->slots()[at].key, nullptr, __ATOMIC_RELEASE);
+        --table->slotsUsed;
+        at = (at - 1) & index->mask;
+    }
+}
+
+void remove(Table* table, Slot* slot, MprKey* entry, Guard& guard) {
+    clear(table, slot);
     mprSetRef(table->entries, table->entries + entry->position, nullptr);
     while (table->first < table->used && !table->entries[table->first]) {
         ++table->first;
