@@ -30,9 +30,9 @@
 MPR_EXTERN_C_BEGIN
 
 #if defined(MPR_CHECK_PRINTF) && defined(__GNUC__)
-#define MPR_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define MPR_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #else
-#define MPR_PRINTF(format, first)
+#define MPR_PRINTF(text, first)
 #endif
 
 /** Format into a new managed string of exact size. @param fmt NULL is "". @return NULL when there is no memory. Attached

@@ -91,17 +91,20 @@ int mprMakeArgv(cchar* command, cchar*** argv, int flags) {
     }
     // Words never become longer than they were, and a blank makes room for each zero but the last.
     const int first = (flags & MPR_ARGV_ARGS_ONLY) ? 1 : 0;
-    const std::size_t pointers =
-        (static_cast<std::size_t>(first) + static_cast<std::size_t>(count) + 1) * sizeof(char*);
-    const std::size_t text = std::strlen(command) + 1;
-    auto** block = static_cast<char**>(mprAlloc(pointers + text + 1));
+    const std::size_t words = static_cast<std::size_t>(first) + static_cast<std::size_t>(count) + 1;
+    std::size_t pointers = 0, size = 0;
+    if (__builtin_mul_overflow(words, sizeof(char*), &pointers) ||
+        __builtin_add_overflow(pointers, std::strlen(command) + 2, &size)) {
+        return MPR_ERR_MEMORY;
+    }
+    auto** block = static_cast<char**>(mprAlloc(size));
     if (!block) {
         return MPR_ERR_MEMORY;
     }
-    char* words = reinterpret_cast<char*>(block) + pointers;
-    *words = '\0';
-    block[0] = words++;
-    split(command, words, {block + first, count});
+    char* text = reinterpret_cast<char*>(block) + pointers;
+    *text = '\0';
+    block[0] = text++;
+    split(command, text, {block + first, count});
     block[first + count] = nullptr;
     *argv = const_cast<cchar**>(block);
     return first + count;
