@@ -17,5 +17,16 @@
 #include "mpr/collect.h"
 #include "mpr/stats.h"
 #include "mpr/thread.h"
+#include "mpr/string.h"
+#include "mpr/format.h"
+#include "mpr/buffer.h"
+#include "mpr/encode.h"
+#include "mpr/app.h"
+#include "mpr/log.h"
+#include "mpr/list.h"
+#include "mpr/hash.h"
+#include "mpr/time.h"
+#include "mpr/path.h"
+#include "mpr/file.h"
 
 #endif /* MPR_H */

@@ -21,7 +21,8 @@ struct Runtime {
     Depletion depletion{heap};
     Mpr* mpr = nullptr;
     std::atomic<std::uint64_t> misuses{0};
-    std::uintptr_t owner = 0; // the thread that created it
+    std::uintptr_t owner = 0;        // the thread that created it
+    std::atomic<void*> app{nullptr}; // of the room base: a block, a root
 };
 
 /** Where the runtime is, or would be: a constant address, so that reaching it costs nothing. */
