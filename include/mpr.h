@@ -17,5 +17,9 @@
 #include "mpr/collect.h"
 #include "mpr/stats.h"
 #include "mpr/thread.h"
+#include "mpr/lock.h"
+#include "mpr/worker.h"
+#include "mpr/event.h"
+#include "mpr/shutdown.h"
 
 #endif /* MPR_H */

@@ -51,8 +51,14 @@ public:
     void freeEverything();
 
     // ---- Threads ----
-    /** Make the calling thread a mutator, running. @return nullptr when memory is short. */
-    Mutator* attach(const char* name);
+    /** Memory for a thread that will attach, so that it cannot fail to. Any thread. @return nullptr when memory is short. */
+    void* prepare();
+    void dropPrepared(void* prepared);
+    /**
+        Make the calling thread a mutator, running. @param prepared From prepare(), or nullptr.
+        @param service It belongs to a room of the runtime, which will end it. @return nullptr when memory is short.
+     */
+    Mutator* attach(const char* name, void* prepared, bool service);
     /** The calling thread's own. */
     void detach(Mutator* mutator);
     void yield(Mutator& m, int flags, const void* site);
@@ -60,7 +66,10 @@ public:
     bool setExempt(Mutator& m, bool exempt);
     /** Whether a yield would wait. */
     bool wanted() const { return rendezvous_.wanted(); }
-    int threads();
+    /** How many are attached. @param ofServices Count the rooms' own threads, too. */
+    int threads(bool ofServices = true);
+    /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
+    bool awaitAlone(Mutator& self, std::uint64_t deadline);
     /** Name the attached threads other than m in the log. */
     void nameOthers(const Mutator& m, const char* what);
 
@@ -135,7 +144,8 @@ private:
 
     os::Lock threadsLock_;
     Mutator* mutators_ = nullptr;
-    Mutator own_; // of the collector's thread
+    os::Word departures_{0}; // changes whenever a thread has detached
+    Mutator own_;            // of the collector's thread
     os::ThreadId thread_ = 0;
 };
 

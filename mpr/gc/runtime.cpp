@@ -8,6 +8,7 @@
 #include "mpr/collect.h"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/shutdown.h"
 #include "mpr/thread.h"
 
 /** The root of all managed memory. What the runtime's rooms add to it is marked by its manager. */
@@ -22,27 +23,22 @@ alignas(Runtime) std::byte runtimeMemory[sizeof(Runtime)];
 
 namespace {
 
-enum class Life : int { none, starting, running };
-std::atomic<Life> life{Life::none};
+enum class Stage : int { none, starting, running };
+std::atomic<Stage> stage{Stage::none};
 
 heap::Options configured;
 
-void manageMpr(void*, int) {}
+void manageMpr(void*, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        runtime().services.mark();
+    }
+}
 
 /** The thread ends: detach it if it has not done so. */
 void threadEnds(void*) {
     if (current && running()) {
         mprDetachThread();
     }
-}
-
-bool attachCurrent(const char* name) {
-    current = runtime().collector.attach(name);
-    if (!current) {
-        return false;
-    }
-    os::onThreadExit(threadEnds, current);
-    return true;
 }
 
 bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::size_t size) {
@@ -59,8 +55,10 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     }
     rt.collector.enable((flags & MPR_DISABLE_GC) == 0);
     rt.depletion.setArguments(argv);
+    rt.argv = argv;
+    rt.flags = flags;
     rt.owner = os::currentThread();
-    if (attachCurrent("main")) {
+    if (attachThread("main", nullptr, false)) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
         if (rt.mpr && rt.roots.add(rt.heap, rt.mpr)) {
             rt.mpr->argc = argc;
@@ -76,8 +74,8 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
 }
 
 Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
-    Life none = Life::none;
-    if (!life.compare_exchange_strong(none, Life::starting)) {
+    Stage none = Stage::none;
+    if (!stage.compare_exchange_strong(none, Stage::starting)) {
         os::Message message;
         os::log(os::Level::error, message << "mprCreate: a runtime exists already");
         return nullptr;
@@ -86,18 +84,27 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
     mprYieldWanted = false;
     if (!start(*rt, argc, argv, flags, buffer, size)) {
         rt->~Runtime();
-        life.store(Life::none);
+        stage.store(Stage::none);
         os::Message message;
         os::log(os::Level::error, message << "mprCreate: the runtime could not be made");
         return nullptr;
     }
-    life.store(Life::running);
+    stage.store(Stage::running);
     return rt->mpr;
 }
 } // namespace
 
+bool attachThread(const char* name, void* prepared, bool service) {
+    current = runtime().collector.attach(name, prepared, service);
+    if (!current) {
+        return false;
+    }
+    os::onThreadExit(threadEnds, current);
+    return true;
+}
+
 bool running() {
-    return life.load(std::memory_order_acquire) != Life::none;
+    return stage.load(std::memory_order_acquire) != Stage::none;
 }
 
 } // namespace mpr::gc
@@ -134,7 +141,7 @@ int mprAttachThread(cchar* name) {
     if (!running() || current) {
         return MPR_ERR_BAD_STATE;
     }
-    return attachCurrent(name) ? 0 : MPR_ERR_MEMORY;
+    return attachThread(name, nullptr, false) ? 0 : MPR_ERR_MEMORY;
 }
 
 bool mprDestroy(void) {
@@ -144,21 +151,35 @@ bool mprDestroy(void) {
         return false;
     }
     Runtime& rt = runtime();
-    if (rt.collector.threads() > 1) {
+    if (rt.collector.threads(false) > 1) {
         rt.collector.nameOthers(*current, "mprDestroy refused");
         return false;
     }
-    rt.depletion.runTerminators(0, 0);
+    rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
+    rt.life.state.store(MPR_STOPPING);
+    const std::uint64_t deadline = os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load()) * 1'000'000;
+    if (!rt.services.stop(deadline) || !rt.collector.awaitAlone(*current, deadline)) {
+        rt.collector.nameOthers(*current, "mprDestroy refused");
+        return false;
+    }
+    rt.life.state.store(MPR_STOPPED);
     // The collection that may be running must not wait for this thread while this thread waits for its end.
     mprYield(MPR_YIELD_STICKY);
     rt.collector.close();
     mprResetYield();
+    rt.services.close();
     rt.collector.freeEverything();
     os::onThreadExit(threadEnds, nullptr);
     current = nullptr;
     rt.heap.close();
+    char** const restart = rt.life.strategy.load() & MPR_EXIT_RESTART ? rt.argv : nullptr;
     rt.~Runtime();
-    life.store(Life::none);
+    stage.store(Stage::none);
+    if (restart) {
+        os::restart(restart);
+        os::Message message;
+        os::log(os::Level::error, message << "mprDestroy: the program could not be executed anew");
+    }
     return true;
 }
 

@@ -21,15 +21,24 @@ constexpr std::uint64_t longestStallFreeing = 10'000'000;
 constexpr std::uint64_t look = 20'000'000;
 } // namespace
 
-Mutator* Collector::attach(const char* name) {
+void* Collector::prepare() {
     heap::Shortage shortage = heap::Shortage::none;
-    void* memory = heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
+    return heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
+}
+
+void Collector::dropPrepared(void* prepared) {
+    heap_.freeShared(heap_.find(prepared), prepared);
+}
+
+Mutator* Collector::attach(const char* name, void* prepared, bool service) {
+    void* memory = prepared ? prepared : prepare();
     if (!memory) {
         return nullptr;
     }
     auto* m = new (memory) Mutator;
     std::strncpy(m->name, name ? name : "", sizeof(m->name) - 1);
     m->id = os::currentThread();
+    m->ofService = service;
     heap_.attach(m->local);
     {
         os::Locked locked(threadsLock_);
@@ -49,24 +58,38 @@ void Collector::detach(Mutator* m) {
     // Running until the local state is back in the heap: no collection starts meanwhile.
     resume(*m);
     heap_.detach(m->local);
-    {
-        os::Locked locked(threadsLock_);
-        (m->previous ? m->previous->next : mutators_) = m->next;
-        if (m->next) {
-            m->next->previous = m->previous;
-        }
+    // All of it under the lock: whoever finds the thread gone there may end the runtime.
+    os::Locked locked(threadsLock_);
+    (m->previous ? m->previous->next : mutators_) = m->next;
+    if (m->next) {
+        m->next->previous = m->previous;
     }
     heap_.freeShared(heap_.find(m), m);
     rendezvous_.leave();
+    departures_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(departures_);
 }
 
-int Collector::threads() {
+int Collector::threads(bool ofServices) {
     os::Locked locked(threadsLock_);
     int count = 0;
     for (const Mutator* m = mutators_; m; m = m->next) {
-        ++count;
+        count += ofServices || !m->ofService;
     }
     return count;
+}
+
+bool Collector::awaitAlone(Mutator& self, std::uint64_t deadline) {
+    yield(self, MPR_YIELD_STICKY, nullptr);
+    std::uint64_t now = os::now();
+    std::uint32_t seen = departures_.load(std::memory_order_acquire);
+    while (threads(true) > 1 && now < deadline) {
+        os::wait(departures_, seen, deadline - now);
+        seen = departures_.load(std::memory_order_acquire);
+        now = os::now();
+    }
+    resume(self);
+    return threads(true) == 1;
 }
 
 void Collector::nameOthers(const Mutator& self, const char* what) {
