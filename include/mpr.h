@@ -21,5 +21,8 @@
 #include "mpr/worker.h"
 #include "mpr/event.h"
 #include "mpr/shutdown.h"
+#include "mpr/wait.h"
+#include "mpr/socket.h"
+#include "mpr/signal.h"
 
 #endif /* MPR_H */

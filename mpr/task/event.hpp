@@ -21,7 +21,17 @@ struct Event : MprEvent {
     Event* previousTimed;
     enum class Place : std::uint16_t { nowhere, queue, wheel } place;
     std::uint16_t slot; // of the wheel
-    std::uint16_t runs; // how often its procedure is active: it may nest
+    std::uint8_t runs;  // how often its procedure is active: it may nest
+    bool cancelled;     // never to be queued again
+    int came;           // of an I/O event: the mask of its next run
+};
+
+/** An event that a callback of libuv wants to be queued. It stands in the memory of the callback's handle. */
+struct Fired {
+    Fired* next = nullptr;
+    Event* event = nullptr; // retained by others until the callback returns
+    int mask = 0;
+    bool pending = false;
 };
 
 /** A doubly linked list whose head is a reference in a block. */

@@ -347,7 +347,7 @@ bool Events::schedule(Event& event, MprTicks period, int continuous) {
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
-        if (d.destroyed) {
+        if (d.destroyed || event.cancelled) {
             return false;
         }
         takeOut(event);
@@ -369,17 +369,24 @@ bool Events::schedule(Event& event, MprTicks period, int continuous) {
     return true;
 }
 
-void Events::queue(Event& event) {
+void Events::queue(Event& event, int mask) {
     MprDispatcher& d = *event.dispatcher;
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
-        if (!d.destroyed && event.place == Event::Place::nowhere) {
+        event.came |= mask;
+        if (!d.destroyed && !event.cancelled && event.place == Event::Place::nowhere) {
             enqueue(event);
             whom = hand(d);
         }
     }
     tell(d, whom);
+}
+
+void Events::cancel(Event& event) {
+    remove(event);
+    os::Locked locked(lock_);
+    event.cancelled = true;
 }
 
 void Events::remove(Event& event) {
@@ -404,6 +411,10 @@ Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
     }
     ++d.depth;
     takeOut(*event);
+    if (event->came != 0) {
+        event->mask = event->came;
+        event->came = 0;
+    }
     return event;
 }
 

@@ -41,8 +41,12 @@ public:
     bool schedule(Event& event, MprTicks period, int continuous);
     void remove(Event& event);
     int post(MprDispatcher* dispatcher, MprEventProc proc, void* data);
-    /** Queue an event now, from a callback of libuv. */
-    void queue(Event& event);
+    /** Queue an event now. @param mask Of an I/O event. */
+    void queue(Event& event, int mask);
+    /** The same from a callback of libuv, which must not allocate nor wait: it is queued when libuv has looked. */
+    void fire(Fired& fired);
+    /** Take it out and never queue it again. */
+    void cancel(Event& event);
 
     // ---- Servicing ----
     int service(MprTicks delay, int flags, const void* site);
@@ -124,7 +128,9 @@ private:
     std::atomic<bool> sleeping_{false};
     std::atomic<bool> turnWanted_{false};
     std::uint64_t lookedAt_ = 0; // when libuv was last asked
-    Post* stuck_ = nullptr;      // posts that found no memory, oldest first
+    Fired* fired_ = nullptr;     // in their order
+    Fired* lastFired_ = nullptr;
+    Post* stuck_ = nullptr; // posts that found no memory, oldest first
 
     // Other threads that wait for events to run.
     os::Word bell_{0};

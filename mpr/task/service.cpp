@@ -57,6 +57,16 @@ void Events::wakeAll() {
     }
 }
 
+void Events::fire(Fired& fired) {
+    if (fired.pending) {
+        return;
+    }
+    fired.pending = true;
+    fired.next = nullptr;
+    (lastFired_ ? lastFired_->next : fired_) = &fired;
+    lastFired_ = &fired;
+}
+
 void Events::loopChanged() {
     turnWanted_.store(true, std::memory_order_seq_cst);
     wakeServicer();
@@ -184,6 +194,12 @@ void Events::look(bool now) {
     if (turnWanted_.exchange(false) || now || time - lookedAt_ > lookEvery) {
         lookedAt_ = time;
         loop_.turn();
+        while (Fired* fired = fired_) {
+            fired_ = fired->next;
+            lastFired_ = fired_ ? lastFired_ : nullptr;
+            fired->pending = false;
+            queue(*fired->event, fired->mask);
+        }
     }
     expire();
     workers().retry();
