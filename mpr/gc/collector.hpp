@@ -51,14 +51,16 @@ public:
     void freeEverything();
 
     // ---- Threads ----
-    /** Memory for a thread that will attach, so that it cannot fail to. Any thread. @return nullptr when memory is short. */
-    void* prepare();
-    void dropPrepared(void* prepared);
     /**
-        Make the calling thread a mutator, running. @param prepared From prepare(), or nullptr.
-        @param service It belongs to a room of the runtime, which will end it. @return nullptr when memory is short.
+        Announce a thread: it counts as attached, yielded, from now on, so that the runtime does not end before it comes,
+        and it cannot fail to. @param service It belongs to a room of the runtime, which will end it.
+        @param thread Its MprThread, retained, or nullptr. @return nullptr when memory is short.
      */
-    Mutator* attach(const char* name, void* prepared, bool service);
+    Mutator* prepare(const char* name, bool service, void* thread);
+    /** It does not come. */
+    void abandon(Mutator* mutator);
+    /** It has come: the calling thread is running. */
+    void attach(Mutator* mutator);
     /** The calling thread's own. */
     void detach(Mutator* mutator);
     void yield(Mutator& m, int flags, const void* site);
@@ -109,6 +111,7 @@ private:
     void moveTo(Phase phase);
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();
+    void forget(Mutator* mutator);
     void waitOut(Mutator& m);
     bool stuckFreeing(std::uint64_t& calls, std::uint64_t& since) const;
     template <typename Done>

@@ -41,6 +41,14 @@ void threadEnds(void*) {
     }
 }
 
+bool attachCurrent(const char* name) {
+    Mutator* mutator = runtime().collector.prepare(name, false, nullptr);
+    if (mutator) {
+        attachPrepared(mutator);
+    }
+    return mutator != nullptr;
+}
+
 bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::size_t size) {
     heap::Options options = configured;
     if (!options.parse(os::environment("MPR_OPTIONS"))) {
@@ -58,7 +66,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     rt.argv = argv;
     rt.flags = flags;
     rt.owner = os::currentThread();
-    if (attachThread("main", nullptr, false)) {
+    if (attachCurrent("main")) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
         if (rt.mpr && rt.roots.add(rt.heap, rt.mpr)) {
             rt.mpr->argc = argc;
@@ -94,13 +102,10 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
 }
 } // namespace
 
-bool attachThread(const char* name, void* prepared, bool service) {
-    current = runtime().collector.attach(name, prepared, service);
-    if (!current) {
-        return false;
-    }
+void attachPrepared(Mutator* mutator) {
+    runtime().collector.attach(mutator);
+    current = mutator;
     os::onThreadExit(threadEnds, current);
-    return true;
 }
 
 bool running() {
@@ -141,7 +146,7 @@ int mprAttachThread(cchar* name) {
     if (!running() || current) {
         return MPR_ERR_BAD_STATE;
     }
-    return attachThread(name, nullptr, false) ? 0 : MPR_ERR_MEMORY;
+    return attachCurrent(name) ? 0 : MPR_ERR_MEMORY;
 }
 
 bool mprDestroy(void) {

@@ -45,8 +45,8 @@ inline Runtime& runtime() {
 /** Whether there is one. */
 bool running();
 
-/** Attach the calling thread. @param prepared From Collector::prepare, or nullptr. @param service As for Collector::attach. */
-bool attachThread(const char* name, void* prepared, bool service);
+/** Attach the calling thread, which was announced by Collector::prepare. */
+void attachPrepared(Mutator* mutator);
 
 /** Name a wrong call in the log. @param pointer What it was given. */
 [[gnu::cold]] void misuse(const char* function, const void* pointer, const char* what);

@@ -21,37 +21,45 @@ constexpr std::uint64_t longestStallFreeing = 10'000'000;
 constexpr std::uint64_t look = 20'000'000;
 } // namespace
 
-void* Collector::prepare() {
+Mutator* Collector::prepare(const char* name, bool service, void* thread) {
     heap::Shortage shortage = heap::Shortage::none;
-    return heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
-}
-
-void Collector::dropPrepared(void* prepared) {
-    heap_.freeShared(heap_.find(prepared), prepared);
-}
-
-Mutator* Collector::attach(const char* name, void* prepared, bool service) {
-    void* memory = prepared ? prepared : prepare();
+    void* memory = heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
     if (!memory) {
         return nullptr;
     }
     auto* m = new (memory) Mutator;
     std::strncpy(m->name, name ? name : "", sizeof(m->name) - 1);
-    m->id = os::currentThread();
     m->ofService = service;
-    heap_.attach(m->local);
-    {
-        os::Locked locked(threadsLock_);
-        m->next = mutators_;
-        if (mutators_) {
-            mutators_->previous = m;
-        }
-        mutators_ = m;
+    m->thread = thread;
+    os::Locked locked(threadsLock_);
+    m->next = mutators_;
+    if (mutators_) {
+        mutators_->previous = m;
     }
+    mutators_ = m;
+    return m;
+}
+
+void Collector::attach(Mutator* m) {
+    m->id = os::currentThread();
+    heap_.attach(m->local);
     resume(*m);
     // A rendezvous may have passed between the two lists; the colour is stable now.
     m->local.newborn = heap_.colours().newborn();
-    return m;
+}
+
+/** Out of the list, and gone. The lock is held. */
+void Collector::forget(Mutator* m) {
+    (m->previous ? m->previous->next : mutators_) = m->next;
+    if (m->next) {
+        m->next->previous = m->previous;
+    }
+    heap_.freeShared(heap_.find(m), m);
+}
+
+void Collector::abandon(Mutator* m) {
+    os::Locked locked(threadsLock_);
+    forget(m);
 }
 
 void Collector::detach(Mutator* m) {
@@ -60,11 +68,7 @@ void Collector::detach(Mutator* m) {
     heap_.detach(m->local);
     // All of it under the lock: whoever finds the thread gone there may end the runtime.
     os::Locked locked(threadsLock_);
-    (m->previous ? m->previous->next : mutators_) = m->next;
-    if (m->next) {
-        m->next->previous = m->previous;
-    }
-    heap_.freeShared(heap_.find(m), m);
+    forget(m);
     rendezvous_.leave();
     departures_.fetch_add(1, std::memory_order_release);
     os::wakeAll(departures_);

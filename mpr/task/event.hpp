@@ -8,6 +8,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/event.h"
+#include "mpr/memory.h"
 #include "mpr/os/os.hpp"
 #include "mpr/task/workers.hpp"
 
@@ -19,12 +20,14 @@ struct Event : MprEvent {
     Event* previous;  // in a list
     Event* nextTimed; // of the same dispatcher, in the wheel
     Event* previousTimed;
-    enum class Place : std::uint16_t { nowhere, queue, wheel } place;
-    std::uint16_t slot; // of the wheel
+    enum class Place : std::uint8_t { nowhere, queue, wheel } place;
     std::uint8_t runs;  // how often its procedure is active: it may nest
+    std::uint16_t slot; // of the wheel
     bool cancelled;     // never to be queued again
-    int came;           // of an I/O event: the mask of its next run
+    std::uint8_t came;  // of an I/O event: the mask of its next run
 };
+
+static_assert(sizeof(void*) != 8 || sizeof(Event) + sizeof(MprManager) == 128, "two cache lines, with the manager");
 
 /** An event that a callback of libuv wants to be queued. It stands in the memory of the callback's handle. */
 struct Fired {

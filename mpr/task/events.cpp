@@ -138,6 +138,9 @@ void Events::close() {
             ++lost;
         }
     }
+    while (Post* post = takeSpare()) {
+        pfree(post);
+    }
     if (lost > 0) {
         os::Message message;
         os::log(os::Level::info, message << "mprDestroy: " << lost << " events from outside came too late to run");
@@ -311,6 +314,25 @@ Events::Hand Events::hand(MprDispatcher& d) {
     return Hand::eventsThread;
 }
 
+void Events::Hands::add(MprDispatcher& d, Hand whom) {
+    forWaiters = forWaiters || whom == Hand::waiters;
+    if (whom == Hand::worker) {
+        d.nextReady = forWorkers;
+        forWorkers = &d;
+    }
+}
+
+void Events::tell(const Hands& hands) {
+    for (MprDispatcher* d = hands.forWorkers; d;) {
+        MprDispatcher* next = d->nextReady; // it may be another's when the job runs
+        workers().submit(d->job);
+        d = next;
+    }
+    if (hands.forWaiters) {
+        ring();
+    }
+}
+
 void Events::tell(MprDispatcher& d, Hand whom) {
     switch (whom) {
     case Hand::nobody: break;
@@ -322,21 +344,27 @@ void Events::tell(MprDispatcher& d, Hand whom) {
 
 // ---- Events -----------------------------------------------------------------------------------------------------
 
+Event* Events::newEvent(MprDispatcher& d, const char* name, MprTicks time, MprEventProc proc, void* data) {
+    auto* event = make<Event>(manageEvent);
+    if (event) {
+        event->name = name ? name : "";
+        event->proc = proc;
+        event->data = data;
+        event->dispatcher = &d;
+        event->timestamp = event->due = time;
+    }
+    return event;
+}
+
 Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, MprEventProc proc, void* data,
                          int flags) {
-    auto* event = make<Event>(manageEvent);
-    if (!event) {
-        return nullptr;
-    }
-    event->name = name ? name : "";
-    event->proc = proc;
-    event->data = data;
-    event->dispatcher = &d;
-    event->flags = flags;
-    event->period = period > 0 ? period : 0;
-    event->timestamp = static_cast<MprTicks>(os::now() / 1'000'000);
-    if ((flags & MPR_EVENT_DONT_QUEUE) == 0 && !schedule(*event, period, -1)) {
-        return nullptr;
+    Event* event = newEvent(d, name, static_cast<MprTicks>(os::now() / 1'000'000), proc, data);
+    if (event) {
+        event->flags = flags;
+        event->period = period > 0 ? period : 0;
+        if ((flags & MPR_EVENT_DONT_QUEUE) == 0 && !schedule(*event, period, -1)) {
+            return nullptr;
+        }
     }
     return event;
 }
@@ -374,7 +402,7 @@ void Events::queue(Event& event, int mask) {
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
-        event.came |= mask;
+        event.came = static_cast<std::uint8_t>(event.came | mask);
         if (!d.destroyed && !event.cancelled && event.place == Event::Place::nowhere) {
             enqueue(event);
             whom = hand(d);
@@ -411,6 +439,8 @@ Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
     }
     ++d.depth;
     takeOut(*event);
+    __builtin_prefetch(d.head, 1);
+    __builtin_prefetch(reinterpret_cast<std::byte*>(d.head) + 64, 1);
     if (event->came != 0) {
         event->mask = event->came;
         event->came = 0;
@@ -437,56 +467,48 @@ void Events::end(MprDispatcher& d, Event& event, MprTicks due) {
     }
 }
 
-bool Events::runOne(MprDispatcher& d, os::ThreadId self) {
-    Event* event = nullptr;
-    {
-        os::Locked locked(lock_);
-        event = begin(d, self);
-    }
-    if (!event) {
-        return false;
-    }
-    event->proc(event->data, event);
-    const MprTicks due = (event->flags & MPR_EVENT_CONTINUOUS) ? dueIn(event->period) : 0;
-    Hand whom = Hand::nobody;
-    {
-        os::Locked locked(lock_);
-        end(d, *event, due);
-        whom = due > 0 && static_cast<std::uint64_t>(due) < sleepUntil_ ? Hand::eventsThread : Hand::nobody;
-    }
-    tell(d, whom);
-    if (waiters_.load(std::memory_order_seq_cst) > 0) {
-        ring();
-    }
-    mprYield(0);
-    return true;
-}
-
-/** Run events of a dispatcher, if it is the calling thread's turn. @return How many. */
+/**
+    Run events of a dispatcher, if it is the calling thread's turn. The end of one and the begin of the next share a lock.
+    @return How many.
+ */
 int Events::run(MprDispatcher& d, int most) {
     const os::ThreadId self = os::currentThread();
     os::ThreadId outer = 0;
+    Event* event = nullptr;
     {
         os::Locked locked(lock_);
         outer = d.runner;
-        if (outer != 0 && outer != self) {
+        if ((outer != 0 && outer != self) || most <= 0 || !(event = begin(d, self))) {
             return 0;
         }
         d.runner = self;
-        settle(d);
     }
     int count = 0;
-    while (count < most && runOne(d, self)) {
-        ++count;
+    while (event) {
+        event->proc(event->data, event);
+        mprYield(0); // the event is retained: it counts as running
+        const MprTicks due = (event->flags & MPR_EVENT_CONTINUOUS) ? dueIn(event->period) : 0;
+        Hand whom = Hand::nobody;
+        bool sooner = false;
+        {
+            os::Locked locked(lock_);
+            end(d, *event, due);
+            sooner = due > 0 && static_cast<std::uint64_t>(due) < sleepUntil_;
+            event = ++count < most ? begin(d, self) : nullptr;
+            if (!event) {
+                d.runner = outer;
+                whom = hand(d);
+                settle(d);
+            }
+        }
+        tell(d, whom);
+        if (sooner) {
+            wakeServicer();
+        }
+        if (waiters_.load(std::memory_order_seq_cst) > 0) {
+            ring();
+        }
     }
-    Hand whom = Hand::nobody;
-    {
-        os::Locked locked(lock_);
-        d.runner = outer;
-        whom = hand(d);
-        settle(d);
-    }
-    tell(d, whom);
     return count;
 }
 
@@ -496,10 +518,7 @@ void Events::runAsJob(Job* job) {
     {
         os::Locked locked(all.lock_);
         d.submitted = false;
-        if (d.runner != 0) {
-            all.settle(d);
-            return;
-        }
+        all.settle(d);
     }
     all.run(d, turnOfWorker);
 }

@@ -73,9 +73,16 @@ private:
         MprDispatcher* dispatcher;
         MprEventProc proc;
         void* data;
+        Event* event; // made of it, while that is done
     };
     /** Who is to be told, after the lock has been let go, that a dispatcher has something to do. */
     enum class Hand { nobody, eventsThread, worker, waiters };
+    /** The same for many, collected by the events' thread. */
+    struct Hands {
+        MprDispatcher* forWorkers = nullptr; // by nextReady: none of them is in the list of ready ones
+        bool forWaiters = false;
+        void add(MprDispatcher& dispatcher, Hand whom);
+    };
 
     static void manageHub(void* ptr, int flags);
     static void runAsJob(Job* job);
@@ -96,7 +103,12 @@ private:
 
     // Not under the lock:
     void tell(MprDispatcher& dispatcher, Hand whom);
-    bool runOne(MprDispatcher& dispatcher, os::ThreadId self);
+    void tell(const Hands& hands);
+    Event* newEvent(MprDispatcher& dispatcher, const char* name, MprTicks time, MprEventProc proc, void* data);
+    void gatherPosts();
+    Post* queuePosts();
+    Post* takeSpare();
+    void keepSpare(Post* first, const Post* end);
     int run(MprDispatcher& dispatcher, int most);
     int readyEvents();
     int runReady();
@@ -138,6 +150,9 @@ private:
 
     // Foreign threads.
     std::atomic<Post*> posts_{nullptr};
+    os::Lock spareLock_;
+    Post* spare_ = nullptr;
+    int spareCount_ = 0;
     std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
 };
 

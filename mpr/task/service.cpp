@@ -24,8 +24,10 @@ constexpr std::uint64_t lookEvery = 500'000;
 constexpr std::uint64_t tryAgain = 10'000'000;
 /** Events that one dispatcher runs before others, and I/O, have their turn. */
 constexpr int turnOfReady = 256;
-/** Timers taken from the wheel under one lock. */
-constexpr int expireAtOnce = 64;
+/** Posts kept for the next ones instead of given back. */
+constexpr int mostSpare = 1024;
+/** Events queued under one lock. */
+constexpr int atOnce = 64;
 
 bool stopping() {
     return gc::runtime().life.state.load(std::memory_order_acquire) >= MPR_STOPPING;
@@ -90,9 +92,9 @@ int Events::post(MprDispatcher* dispatcher, MprEventProc proc, void* data) {
             return MPR_ERR_BAD_STATE;
         }
     } while (!gate_.compare_exchange_weak(seen, seen + 2, std::memory_order_acquire, std::memory_order_relaxed));
-    auto* post = static_cast<Post*>(palloc(sizeof(Post)));
-    if (post) {
-        *post = {posts_.load(std::memory_order_relaxed), dispatcher, proc, data};
+    Post* post = takeSpare();
+    if (post || (post = static_cast<Post*>(palloc(sizeof(Post))))) {
+        *post = {posts_.load(std::memory_order_relaxed), dispatcher, proc, data, nullptr};
         while (!posts_.compare_exchange_weak(post->next, post, std::memory_order_seq_cst, std::memory_order_relaxed)) {}
         wakeServicer();
     }
@@ -100,35 +102,104 @@ int Events::post(MprDispatcher* dispatcher, MprEventProc proc, void* data) {
     return post ? 0 : MPR_ERR_MEMORY;
 }
 
-/** Make events of what foreign threads posted, in their order. What finds no memory stays for the next time. */
-void Events::takePosts() {
-    if (posts_.load(std::memory_order_relaxed)) {
-        Post* turned = nullptr;
-        for (Post* post = posts_.exchange(nullptr, std::memory_order_acquire); post;) {
-            Post* next = post->next;
-            post->next = turned;
-            turned = post;
-            post = next;
-        }
-        Post** last = &stuck_;
-        while (*last) {
-            last = &(*last)->next;
-        }
-        *last = turned;
+Events::Post* Events::takeSpare() {
+    os::Locked locked(spareLock_);
+    Post* post = spare_;
+    if (post) {
+        spare_ = post->next;
+        --spareCount_;
     }
-    while (Post* post = stuck_) {
-        MprDispatcher& d = post->dispatcher ? *post->dispatcher : *hub_->main;
-        Event* event = makeEvent(d, "outside", 0, post->proc, post->data, MPR_EVENT_DONT_QUEUE);
-        if (!event) {
+    return post;
+}
+
+/** Keep the posts before end for others, or give them back when there are enough. */
+void Events::keepSpare(Post* first, const Post* end) {
+    int count = 0;
+    Post* last = nullptr;
+    for (Post* post = first; post != end; post = post->next) {
+        last = post;
+        ++count;
+    }
+    {
+        os::Locked locked(spareLock_);
+        if (spareCount_ + count <= mostSpare) {
+            last->next = spare_;
+            spare_ = first;
+            spareCount_ += count;
             return;
         }
-        if (!schedule(*event, 0, -1)) {
-            os::Message message;
-            os::log(os::Level::warning, message << "mprCreateEventOutside: dispatcher \"" << std::string_view(d.name)
-                                                << "\" was destroyed; an event for it is dropped");
-        }
-        stuck_ = post->next;
+    }
+    while (Post* post = first) {
+        first = post == last ? nullptr : post->next;
         pfree(post);
+    }
+}
+
+/** Take what foreign threads posted, the oldest first, behind what is stuck. */
+void Events::gatherPosts() {
+    Post* turned = nullptr;
+    for (Post* post = posts_.exchange(nullptr, std::memory_order_acquire); post;) {
+        Post* next = post->next;
+        post->next = turned;
+        turned = post;
+        post = next;
+    }
+    Post** last = &stuck_;
+    while (*last) {
+        last = &(*last)->next;
+    }
+    *last = turned;
+}
+
+/** Queue the first posts as events. @return The first that is left. */
+Events::Post* Events::queuePosts() {
+    const auto time = static_cast<MprTicks>(os::now() / 1'000'000);
+    Post* end = stuck_;
+    for (int made = 0; end && made < atOnce; ++made, end = end->next) {
+        MprDispatcher& d = end->dispatcher ? *end->dispatcher : *hub_->main;
+        end->event = newEvent(d, "outside", time, end->proc, end->data);
+        if (!end->event) {
+            break;
+        }
+    }
+    Hands hands;
+    {
+        os::Locked locked(lock_);
+        for (Post* post = stuck_; post != end; post = post->next) {
+            MprDispatcher& d = *post->event->dispatcher;
+            if (d.destroyed) {
+                post->event = nullptr;
+                continue;
+            }
+            enqueue(*post->event);
+            hands.add(d, hand(d));
+        }
+    }
+    tell(hands);
+    return end;
+}
+
+/** Make events of what foreign threads posted. What finds no memory stays for the next time. */
+void Events::takePosts() {
+    if (posts_.load(std::memory_order_relaxed)) {
+        gatherPosts();
+    }
+    while (stuck_) {
+        Post* const end = queuePosts();
+        if (end == stuck_) {
+            return;
+        }
+        for (const Post* post = stuck_; post != end; post = post->next) {
+            if (!post->event) {
+                os::Message message;
+                os::log(os::Level::warning, message << "mprCreateEventOutside: dispatcher \""
+                                                    << std::string_view(post->dispatcher->name)
+                                                    << "\" was destroyed; an event for it is dropped");
+            }
+        }
+        Post* const first = stuck_;
+        stuck_ = end;
+        keepSpare(first, end);
     }
 }
 
@@ -157,33 +228,20 @@ void Events::endService() {
 void Events::expire() {
     const std::uint64_t now = os::now() / 1'000'000;
     for (bool more = true; more;) {
-        MprDispatcher* forWorkers = nullptr;
-        bool forWaiters = false;
+        Hands hands;
         {
             os::Locked locked(lock_);
             int count = 0;
             Event* event = nullptr;
-            while (count < expireAtOnce && (event = wheel_.pop(now))) {
-                MprDispatcher& d = *event->dispatcher;
+            while (count < atOnce && (event = wheel_.pop(now))) {
                 leaveTimed(*event);
                 enqueue(*event);
+                hands.add(*event->dispatcher, hand(*event->dispatcher));
                 ++count;
-                const Hand whom = hand(d);
-                forWaiters = forWaiters || whom == Hand::waiters;
-                if (whom == Hand::worker) {
-                    d.nextReady = forWorkers;
-                    forWorkers = &d;
-                }
             }
             more = event != nullptr;
         }
-        while (MprDispatcher* d = forWorkers) {
-            forWorkers = d->nextReady;
-            workers().submit(d->job);
-        }
-        if (forWaiters) {
-            ring();
-        }
+        tell(hands);
     }
 }
 
@@ -236,6 +294,7 @@ int Events::runReady() {
             lastReady_ = firstReady_ ? lastReady_ : nullptr;
             --readyCount_;
             d->ready = false;
+            settle(*d);
             most = std::min(d->queued, turnOfReady);
         }
         count += run(*d, most);

@@ -19,7 +19,7 @@ struct MprThread {
     void* data;
     MprThreadProc proc;
     std::size_t stackSize;
-    void* prepared; // what attaching needs, had before the thread starts
+    Mutator* mutator; // announced before the thread starts
     std::atomic<bool> started;
     bool ofService;
     char name[32];
@@ -45,12 +45,10 @@ void manageThreadLocal(void* ptr, int flags) {
     }
 }
 
-/** The new thread. Its object was made a root by mprStartThread. */
+/** The new thread. Its object is retained by its mutator. */
 void runThread(void* argument) {
     auto* tp = static_cast<MprThread*>(argument);
-    attachThread(tp->name, tp->prepared, tp->ofService);
-    current->thread = tp;
-    runtime().roots.remove(tp);
+    attachPrepared(tp->mutator);
     tp->proc(tp->data, tp);
     mprDetachThread();
 }
@@ -75,19 +73,16 @@ int mprStartThread(MprThread* thread) {
     if (!thread || thread->started.exchange(true)) {
         return MPR_ERR_BAD_STATE;
     }
-    Runtime& rt = runtime();
-    thread->prepared = rt.collector.prepare();
-    if (!thread->prepared || !rt.roots.add(rt.heap, thread)) {
-        if (thread->prepared) {
-            rt.collector.dropPrepared(thread->prepared);
-        }
+    Collector& collector = runtime().collector;
+    Mutator* mutator = collector.prepare(thread->name, thread->ofService, thread);
+    if (!mutator) {
         thread->started.store(false);
         return MPR_ERR_MEMORY;
     }
+    thread->mutator = mutator;
     os::ThreadId id = 0;
     if (!os::startThread(id, thread->name, runThread, thread, thread->stackSize, false)) {
-        rt.roots.remove(thread);
-        rt.collector.dropPrepared(thread->prepared);
+        collector.abandon(mutator);
         thread->started.store(false);
         return MPR_ERR_CANT_CREATE;
     }
