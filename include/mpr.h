@@ -24,5 +24,14 @@
 #include "mpr/wait.h"
 #include "mpr/socket.h"
 #include "mpr/signal.h"
+#include "mpr/string.h"
+#include "mpr/format.h"
+#include "mpr/buffer.h"
+#include "mpr/encode.h"
+#include "mpr/app.h"
+#include "mpr/log.h"
+#include "mpr/list.h"
+#include "mpr/hash.h"
+#include "mpr/time.h"
 
 #endif /* MPR_H */

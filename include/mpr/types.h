@@ -30,6 +30,8 @@ typedef const void cvoid;
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
+typedef uint16_t uint16;
+typedef uint32_t uint32;
 typedef int64_t int64;
 typedef uint64_t uint64;
 typedef ptrdiff_t ssize;

@@ -35,6 +35,7 @@ struct Runtime {
     char** argv = nullptr;
     Life life;
     Services services;
+    std::atomic<void*> app{nullptr}; // of the room base: a block, a root
 };
 
 /** Where the runtime is, or would be: a constant address, so that reaching it costs nothing. */
