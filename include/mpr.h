@@ -24,6 +24,7 @@
 #include "mpr/wait.h"
 #include "mpr/socket.h"
 #include "mpr/signal.h"
+#include "mpr/command.h"
 #include "mpr/string.h"
 #include "mpr/format.h"
 #include "mpr/buffer.h"

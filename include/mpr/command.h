@@ -12,7 +12,7 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** A child process, or one to come. A managed block; opaque. When it is collected, its process is killed if it runs. */
+/** A child process, or one to come. A managed block, retained while the process runs; opaque. */
 typedef struct MprCmd MprCmd;
 
 /* Channels. */
@@ -21,17 +21,17 @@ typedef struct MprCmd MprCmd;
 #define MPR_CMD_STDERR 2
 
 /**
-    Called on the command's dispatcher when a channel has something to read (or has ended, or can be written to), and
+    Called on the command's dispatcher, as an event, when a channel has something to read (or has ended, or can be written to), and
     when the process has ended (channel -1): see mprSetCmdCallback.
  */
 typedef ssize (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
 
 /* Flags of mprStartCmd and mprRunCmd. */
-#define MPR_CMD_NEW_SESSION 0x1   /* In a session of its own: signals of the terminal do not reach it */
-#define MPR_CMD_IN 0x1000         /* Give it a pipe as standard input; else it has none */
-#define MPR_CMD_OUT 0x2000        /* Connect its standard output; else it goes where ours goes */
-#define MPR_CMD_ERR 0x4000        /* The same for standard error */
-#define MPR_CMD_EXACT_ENV 0x10    /* envp is the whole environment; else it is added to ours */
+#define MPR_CMD_NEW_SESSION 0x1 /* In a session of its own: signals of the terminal do not reach it */
+#define MPR_CMD_IN 0x1000       /* Give it a pipe as standard input; else it has none */
+#define MPR_CMD_OUT 0x2000      /* Connect its standard output; else it goes where ours goes */
+#define MPR_CMD_ERR 0x4000      /* The same for standard error */
+#define MPR_CMD_EXACT_ENV 0x10  /* envp is the whole environment; else it is added to ours */
 
 /** Make a command. @param dispatcher Of its callbacks; NULL: the main one. @return NULL when memory is short. */
 MPR_EXPORT MprCmd *mprCreateCmd(MprDispatcher *dispatcher);
@@ -71,7 +71,7 @@ MPR_EXPORT void mprDisableCmdEvents(MprCmd *cmd, int channel);
 MPR_EXPORT void mprEnableCmdOutputEvents(MprCmd *cmd, bool on);
 
 /**
-    Wait, yielded, until the process has ended. The command is held meanwhile.
+    Wait, yielded, until the process has ended. The command is a root meanwhile.
     @param timeout Milliseconds; negative: for ever. @return 0; MPR_ERR_TIMEOUT; MPR_ERR_BAD_STATE when none was started.
  */
 MPR_EXPORT int mprWaitForCmd(MprCmd *cmd, MprTicks timeout);

@@ -150,4 +150,35 @@ MPR_EXPORT int64 mprGetEventMark(MprDispatcher *dispatcher);
 MPR_EXPORT void mprWakeEventService(void);
 
 MPR_EXTERN_C_END
+/* A procedure of any parameters may be given without a cast; it must be callable as an MprEventProc. */
+#ifdef __cplusplus
+template <typename... A>
+inline MprEvent *mprCreateEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...), void *data,
+                                int flags) {
+    return mprCreateEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
+}
+template <typename... A>
+inline MprEvent *mprCreateLocalEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...),
+                                     void *data, int flags) {
+    return mprCreateLocalEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
+}
+template <typename... A>
+inline MprEvent *mprCreateTimerEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...),
+                                     void *data, int flags) {
+    return mprCreateTimerEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
+}
+template <typename... A>
+inline int mprCreateEventOutside(MprDispatcher *dispatcher, void (*proc)(A...), void *data) {
+    return mprCreateEventOutside(dispatcher, MPR_PROC(proc), data);
+}
+#else
+#define mprCreateEvent(dispatcher, name, period, proc, data, flags) \
+    mprCreateEvent(dispatcher, name, period, MPR_PROC(proc), data, flags)
+#define mprCreateLocalEvent(dispatcher, name, period, proc, data, flags) \
+    mprCreateLocalEvent(dispatcher, name, period, MPR_PROC(proc), data, flags)
+#define mprCreateTimerEvent(dispatcher, name, period, proc, data, flags) \
+    mprCreateTimerEvent(dispatcher, name, period, MPR_PROC(proc), data, flags)
+#define mprCreateEventOutside(dispatcher, proc, data) mprCreateEventOutside(dispatcher, MPR_PROC(proc), data)
+#endif
+
 #endif /* MPR_EVENT_H */

@@ -43,4 +43,16 @@ MPR_EXPORT void mprRemoveSignalHandler(MprSignal *sp);
 MPR_EXPORT void mprAddStandardSignals(void);
 
 MPR_EXTERN_C_END
+/* As in mpr/event.h. */
+#ifdef __cplusplus
+template <typename... A>
+inline MprSignal *mprAddSignalHandler(int signo, void (*handler)(A...), void *arg, MprDispatcher *dispatcher,
+                                      int flags) {
+    return mprAddSignalHandler(signo, MPR_PROC(handler), arg, dispatcher, flags);
+}
+#else
+#define mprAddSignalHandler(signo, handler, arg, dispatcher, flags) \
+    mprAddSignalHandler(signo, MPR_PROC(handler), arg, dispatcher, flags)
+#endif
+
 #endif /* MPR_SIGNAL_H */

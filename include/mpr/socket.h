@@ -2,7 +2,7 @@
     mpr/socket.h - Sockets: TCP and UDP over IPv4 and IPv6, read and written as events tell, or blocking.
 
     A socket does not block unless MPR_SOCKET_BLOCK or mprSetSocketBlockingMode says so: then reading and writing wait,
-    yielded, and what they are given must be rooted or unmanaged. The socket itself is held meanwhile.
+    yielded, and what they are given must be rooted or unmanaged. The socket itself is a root meanwhile.
 
     A socket is for one thread at a time; mprDisconnectSocket may be called by another. Attached threads only. A socket
     that nobody references is closed and collected; while its handler waits it is retained.
@@ -149,4 +149,16 @@ MPR_EXPORT bool mprIsSocketSecure(MprSocket *sp);
 MPR_EXPORT char *mprGetSocketState(MprSocket *sp);
 
 MPR_EXTERN_C_END
+/* As in mpr/event.h. */
+#ifdef __cplusplus
+template <typename... A>
+inline MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispatcher *dispatcher, void (*proc)(A...),
+                                           void *data, int flags) {
+    return mprAddSocketHandler(sp, mask, dispatcher, MPR_PROC(proc), data, flags);
+}
+#else
+#define mprAddSocketHandler(sp, mask, dispatcher, proc, data, flags) \
+    mprAddSocketHandler(sp, mask, dispatcher, MPR_PROC(proc), data, flags)
+#endif
+
 #endif /* MPR_SOCKET_H */

@@ -51,4 +51,16 @@ MPR_EXPORT void mprRemoveWaitHandler(MprWaitHandler *wp);
 MPR_EXPORT int mprWaitForSingleIO(int fd, int mask, MprTicks timeout);
 
 MPR_EXTERN_C_END
+/* As in mpr/event.h. */
+#ifdef __cplusplus
+template <typename... A>
+inline MprWaitHandler *mprCreateWaitHandler(int fd, int mask, MprDispatcher *dispatcher, void (*proc)(A...), void *data,
+                                            int flags) {
+    return mprCreateWaitHandler(fd, mask, dispatcher, MPR_PROC(proc), data, flags);
+}
+#else
+#define mprCreateWaitHandler(fd, mask, dispatcher, proc, data, flags) \
+    mprCreateWaitHandler(fd, mask, dispatcher, MPR_PROC(proc), data, flags)
+#endif
+
 #endif /* MPR_WAIT_H */

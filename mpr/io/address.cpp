@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "mpr/base/part.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/socket.h"
@@ -74,6 +75,7 @@ int resolve(const char* host, int port, bool datagram, bool passive, addrinfo*& 
 
 namespace {
 
+using mpr::base::part;
 using std::string_view;
 
 bool parsePort(string_view text, int& port) {
@@ -98,8 +100,8 @@ bool split(string_view text, string_view& host, string_view& port) {
         if (end == string_view::npos || (end + 1 < text.size() && text[end + 1] != ':')) {
             return false;
         }
-        host = text.substr(1, end - 1);
-        port = end + 1 < text.size() ? text.substr(end + 2) : string_view();
+        host = part(text, 1, end - 1);
+        port = end + 1 < text.size() ? part(text, end + 2) : string_view();
         return !host.empty() && (end + 1 == text.size() || !port.empty());
     }
     const std::size_t colon = text.find(':');
@@ -111,8 +113,8 @@ bool split(string_view text, string_view& host, string_view& port) {
         host = text; // an IPv6 address without brackets has no port
         return true;
     }
-    host = text.substr(0, colon);
-    port = text.substr(colon + 1);
+    host = part(text, 0, colon);
+    port = part(text, colon + 1);
     return !port.empty();
 }
 } // namespace
@@ -127,10 +129,10 @@ int mprParseSocketAddress(cchar* address, cchar** ip, int* port, int* secure, in
     string_view text(address);
     string_view scheme;
     if (const std::size_t end = text.find("://"); end != string_view::npos) {
-        scheme = text.substr(0, end);
+        scheme = part(text, 0, end);
         text.remove_prefix(end + 3);
     }
-    text = text.substr(0, text.find_first_of("/?# "));
+    text = part(text, 0, text.find_first_of("/?# "));
     string_view host;
     string_view service;
     int number = defaultPort;

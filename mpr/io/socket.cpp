@@ -94,7 +94,7 @@ bool setAddress(MprSocket* sp, const char* ip, int port) {
 
 /** Wait in blocking mode. @return false when waiting makes no sense. */
 bool waitUntil(MprSocket* sp, int mask) {
-    const task::HeldIfBlock held(sp);
+    const task::Rooted rooted(sp);
     return mprWaitForSingleIO(sp->fd, mask, -1) >= 0;
 }
 
@@ -211,12 +211,11 @@ int mprConnectSocket(MprSocket* sp, cchar* ip, int port, int flags) {
     if (isOpen(sp)) {
         return MPR_ERR_BAD_STATE;
     }
-    const task::HeldIfBlock held(sp);
+    const task::Rooted rooted(sp);
     if (!setAddress(sp, ip, port)) {
         return MPR_ERR_MEMORY;
     }
     const char* host = sp->ip;
-    const task::HeldIfBlock heldHost(host); // the socket's own copy, which nobody marks while only the socket is held
     addrinfo* found = nullptr;
     const bool datagram = (flags & MPR_SOCKET_DATAGRAM) != 0;
     if (const int result = mpr::io::resolve(host, port, datagram, false, found, __builtin_return_address(0))) {

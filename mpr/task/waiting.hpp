@@ -48,6 +48,18 @@ private:
     const void* block_;
 };
 
+/** Keeps a block and all that it references through a wait. For attached threads. */
+class Rooted {
+public:
+    explicit Rooted(const void* block) : block_(block) { mprAddRoot(block_); }
+    ~Rooted() { mprRemoveRoot(block_); }
+    Rooted(const Rooted&) = delete;
+    Rooted& operator=(const Rooted&) = delete;
+
+private:
+    const void* block_;
+};
+
 /** When a wait of milliseconds from now ends, as os::now() counts. Negative: never. */
 inline std::uint64_t deadlineIn(MprTicks milliseconds) {
     constexpr std::uint64_t nanoseconds = 1'000'000;
