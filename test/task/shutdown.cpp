@@ -158,7 +158,8 @@ TEST_CASE("a thousand runtimes with threads, workers, events: nothing is left", 
     }
     CHECK(untilUnyielded([&] { return threadCount() == threads; }));
     CHECK(countEntries("/proc/self/fd") == files);
-    CHECK(countLines("/proc/self/maps") <= mappings + 4);
+    // The C library's own allocator maps now and then; what each life left would be ten times as much.
+    CHECK(countLines("/proc/self/maps") <= mappings + total / 10);
 }
 
 TEST_CASE("errors of the system have codes", "[task][error]") {
