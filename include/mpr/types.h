@@ -41,6 +41,9 @@ typedef int64 MprTicks;
 /** Milliseconds since 1970-01-01 00:00 UTC. */
 typedef int64 MprTime;
 
+/* A procedure as the API takes it where it takes any: ISO C converts no function to void *, but by way of an integer. */
+#define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
+
 /* Error codes: negative, returned as int. */
 #define MPR_ERR_OK 0
 #define MPR_ERR (-1)                  /* Unspecified error */

@@ -72,8 +72,16 @@ public:
     void freeEverything();
 
     // ---- Threads ----
-    /** Make the calling thread a mutator, running. @return nullptr when memory is short. */
-    Mutator* attach(const char* name);
+    /**
+        Announce a thread: it counts as attached, yielded, from now on, so that the runtime does not end before it comes,
+        and it cannot fail to. @param service It belongs to a room of the runtime, which will end it.
+        @param thread Its MprThread, retained, or nullptr. @return nullptr when memory is short.
+     */
+    Mutator* prepare(const char* name, bool service, void* thread);
+    /** It does not come. */
+    void abandon(Mutator* mutator);
+    /** It has come: the calling thread is running. */
+    void attach(Mutator* mutator);
     /** The calling thread's own. */
     void detach(Mutator* mutator);
     void yield(Mutator& m, int flags, const void* site);
@@ -81,7 +89,10 @@ public:
     bool setExempt(Mutator& m, bool exempt);
     /** Whether a yield would wait. */
     bool wanted() const { return rendezvous_.wanted(); }
-    int threads();
+    /** How many are attached. @param ofServices Count the rooms' own threads, too. */
+    int threads(bool ofServices = true);
+    /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
+    bool awaitAlone(Mutator& self, std::uint64_t deadline);
     /** Name the attached threads other than m in the log. */
     void nameOthers(const Mutator& m, const char* what);
 
@@ -134,6 +145,7 @@ private:
     void moveTo(Phase phase);
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();
+    void forget(Mutator* mutator);
     void waitOut(Mutator& m);
     bool stuckFreeing(std::uint64_t& calls, std::uint64_t& since) const;
     template <typename Done>
@@ -180,7 +192,8 @@ private:
 
     os::Lock threadsLock_;
     Mutator* mutators_ = nullptr;
-    Mutator own_; // of the collector's thread
+    os::Word departures_{0}; // changes whenever a thread has detached
+    Mutator own_;            // of the collector's thread
     os::ThreadId thread_ = 0;
 };
 

@@ -114,4 +114,11 @@ private:
     unsigned reports_ = 0;
 };
 
+/** For managers: mark what a field refers to, if it is a block; unmanaged memory there is nobody's mistake. */
+inline void markLoose(const void* field) {
+    if (Marker* marker = Marker::active()) {
+        marker->markRoot(__atomic_load_n(static_cast<void* const*>(field), __ATOMIC_ACQUIRE), true);
+    }
+}
+
 } // namespace mpr::gc

@@ -29,6 +29,7 @@ struct Mutator {
     std::atomic<const void*> site{nullptr};
     std::atomic<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in
     bool isCollector = false;
+    bool ofService = false; // a thread of the runtime's own rooms: it ends when the runtime does
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
     os::ThreadId id = 0;
     char name[32] = {};

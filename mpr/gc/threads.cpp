@@ -21,7 +21,7 @@ constexpr std::uint64_t longestStallFreeing = 10'000'000;
 constexpr std::uint64_t look = 20'000'000;
 } // namespace
 
-Mutator* Collector::attach(const char* name) {
+Mutator* Collector::prepare(const char* name, bool service, void* thread) {
     heap::Shortage shortage = heap::Shortage::none;
     void* memory = heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
     if (!memory) {
@@ -29,20 +29,37 @@ Mutator* Collector::attach(const char* name) {
     }
     auto* m = new (memory) Mutator;
     std::strncpy(m->name, name ? name : "", sizeof(m->name) - 1);
+    m->ofService = service;
+    m->thread = thread;
+    os::Locked locked(threadsLock_);
+    m->next = mutators_;
+    if (mutators_) {
+        mutators_->previous = m;
+    }
+    mutators_ = m;
+    return m;
+}
+
+void Collector::attach(Mutator* m) {
     m->id = os::currentThread();
     heap_.attach(m->local);
-    {
-        os::Locked locked(threadsLock_);
-        m->next = mutators_;
-        if (mutators_) {
-            mutators_->previous = m;
-        }
-        mutators_ = m;
-    }
     resume(*m);
     // A rendezvous may have passed between the two lists; the colour is stable now.
     m->local.newborn = heap_.colours().newborn();
-    return m;
+}
+
+/** Out of the list, and gone. The lock is held. */
+void Collector::forget(Mutator* m) {
+    (m->previous ? m->previous->next : mutators_) = m->next;
+    if (m->next) {
+        m->next->previous = m->previous;
+    }
+    heap_.freeShared(heap_.find(m), m);
+}
+
+void Collector::abandon(Mutator* m) {
+    os::Locked locked(threadsLock_);
+    forget(m);
 }
 
 void Collector::detach(Mutator* m) {
@@ -50,24 +67,34 @@ void Collector::detach(Mutator* m) {
     resume(*m);
     log_.leave(m->log);
     heap_.detach(m->local);
-    {
-        os::Locked locked(threadsLock_);
-        (m->previous ? m->previous->next : mutators_) = m->next;
-        if (m->next) {
-            m->next->previous = m->previous;
-        }
-    }
-    heap_.freeShared(heap_.find(m), m);
+    // All of it under the lock: whoever finds the thread gone there may end the runtime.
+    os::Locked locked(threadsLock_);
+    forget(m);
     rendezvous_.leave();
+    departures_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(departures_);
 }
 
-int Collector::threads() {
+int Collector::threads(bool ofServices) {
     os::Locked locked(threadsLock_);
     int count = 0;
     for (const Mutator* m = mutators_; m; m = m->next) {
-        ++count;
+        count += ofServices || !m->ofService;
     }
     return count;
+}
+
+bool Collector::awaitAlone(Mutator& self, std::uint64_t deadline) {
+    yield(self, MPR_YIELD_STICKY, nullptr);
+    std::uint64_t now = os::now();
+    std::uint32_t seen = departures_.load(std::memory_order_acquire);
+    while (threads(true) > 1 && now < deadline) {
+        os::wait(departures_, seen, deadline - now);
+        seen = departures_.load(std::memory_order_acquire);
+        now = os::now();
+    }
+    resume(self);
+    return threads(true) == 1;
 }
 
 void Collector::nameOthers(const Mutator& self, const char* what) {
