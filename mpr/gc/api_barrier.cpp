@@ -28,24 +28,9 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
         runtime().collector.logWrite(m, WriteLog::ofBlock(region->address(g)));
     }
 }
-} // namespace
 
-void mprLogRef(void* owner, void* field) {
-    Mutator* m = current;
-    if (!m) {
-        misuseForeign("mprSetRef");
-        return;
-    }
-    Region* region = runtime().heap.find(owner);
-    if (!region || !region->isBlock(owner)) {
-        misuse("mprSetRef", owner, "the owner is not the start of a block in use");
-        return;
-    }
-    logBlock(*m, region, region->granuleOf(owner), field);
-}
-
-void mprSetRefAt(void* field, cvoid* value) {
-    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
+/** Log a store into a field, if the block that it stands in can be found and is not known to be young. */
+[[gnu::noinline]] void logField(void* field, const void* value) {
     Mutator* m = current;
     Region* region = value && m ? runtime().heap.findField(field) : nullptr;
     if (!region) {
@@ -69,6 +54,34 @@ void mprSetRefAt(void* field, cvoid* value) {
         }
     }
     runtime().collector.logWrite(*m, WriteLog::ofField(field));
+}
+} // namespace
+
+void mprLogRef(void* owner, void* field) {
+    Mutator* m = current;
+    if (!m) {
+        misuseForeign("mprSetRef");
+        return;
+    }
+    Region* region = runtime().heap.find(owner);
+    if (!region || !region->isBlock(owner)) {
+        misuse("mprSetRef", owner, "the owner is not the start of a block in use");
+        return;
+    }
+    logBlock(*m, region, region->granuleOf(owner), field);
+}
+
+void mprSetRefAt(void* field, cvoid* value) {
+    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
+    Region* region = runtime().heap.table().candidate(field);
+    if (region && region->contains(field)) [[likely]] {
+        // Most fields stand in the first granule of a block, most blocks are young.
+        const Byte h = GranuleMap::load(region->map().at(region->granuleOf(field)));
+        if ((h & head::inUse) && (h & head::logged)) [[likely]] {
+            return;
+        }
+    }
+    logField(field, value);
 }
 
 void mprSetRefs(void* owner, void* fields, cvoid* values, size_t count) {

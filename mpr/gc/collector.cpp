@@ -143,7 +143,7 @@ void Collector::cycle() {
     unneeded_ = std::min(unneeded_, heap_.freeBytes());
     const Scope scope = decide(wish);
     heap_.beginMarking();
-    // Meanwhile as much again may be allocated as last time, or an eighth of what a long sweep goes over; past that,
+    // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
     // threads wait for the sweep.
     heap_.setTrigger(pacer_.slack(trigger(), liveBytes(), heap_.totals().overheadBytes, heap_.limits()));
     mark(scope);

@@ -43,7 +43,7 @@ public:
 
     /** Bytes of allocation until threads wait for a sweep that has just begun. */
     std::size_t slack(std::size_t trigger, std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
-        return std::max(trigger, std::min(live / 8, room(live, overhead, limits) / 4));
+        return std::max(trigger, std::min(live / 2, room(live, overhead, limits) / 4));
     }
 
     /** Whether there is no room for the young budget twice: what minor collections leave behind has to go. */

@@ -198,7 +198,8 @@ void Collector::advanceMajor() {
 // ---- The barrier ---------------------------------------------------------------------------------------------------
 
 void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
-    if (log_.add(m.log, entry)) {
+    // While a collection sweeps, threads would have to wait for its end; the log can.
+    if (log_.add(m.log, entry) && phase() == Phase::idle) {
         budgetSpent();
     }
 }

@@ -242,7 +242,7 @@ void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swe
 }
 
 std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
-    os::Locked locked(lock_);
+    os::LockedFairly locked(lock_);
     const std::size_t before = swept.blocks;
     const std::size_t from = start & ~std::size_t{swar::bytes - 1};
     const std::size_t to = std::min(from + sliceGranules, std::size_t{region->endGranule});
@@ -252,18 +252,22 @@ std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
 }
 
 void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
-    const LineSet::Word lines = region->sweepYoung.word(i);
-    if (lines == 0) {
-        return;
+    constexpr unsigned linesInSlice = sliceGranules >> LineSet::lineShift;
+    const LineSet::Word all = region->sweepYoung.word(i);
+    for (unsigned at = 0; at < LineSet::wordBits; at += linesInSlice) {
+        const LineSet::Word lines = all & (((LineSet::Word{1} << linesInSlice) - 1) << at);
+        if (lines == 0) {
+            continue;
+        }
+        os::LockedFairly locked(lock_);
+        const std::size_t before = swept.blocks;
+        forRuns(lines, [&](unsigned first, unsigned count) {
+            const std::size_t from = (i * LineSet::wordBits + first) << LineSet::lineShift;
+            const std::size_t to = from + (std::size_t{count} << LineSet::lineShift);
+            sweepRange(region, from, std::min(to, std::size_t{region->endGranule}), swept);
+        });
+        totals_.blocksFreed += swept.blocks - before;
     }
-    os::Locked locked(lock_);
-    const std::size_t before = swept.blocks;
-    forRuns(lines, [&](unsigned first, unsigned count) {
-        const std::size_t from = (i * LineSet::wordBits + first) << LineSet::lineShift;
-        const std::size_t to = from + (std::size_t{count} << LineSet::lineShift);
-        sweepRange(region, from, std::min(to, std::size_t{region->endGranule}), swept);
-    });
-    totals_.blocksFreed += swept.blocks - before;
 }
 
 void Heap::sweepLarge(Region* region, Swept& swept) {

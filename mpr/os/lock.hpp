@@ -25,6 +25,16 @@ public:
         }
     }
 
+    /** For whoever will lock again at once: if others sleep, one of them gets the lock first, if it comes within microseconds. */
+    void unlockFairly() {
+        if (word_.exchange(0, std::memory_order_release) == 2) {
+            wakeOne(word_);
+            for (int spins = 0; spins < 2000 && word_.load(std::memory_order_relaxed) == 0; ++spins) {
+                relax();
+            }
+        }
+    }
+
 private:
     void lockSlow() {
         for (int spins = 0; spins < 100; ++spins) {
@@ -49,6 +59,18 @@ public:
     ~Locked() { lock_.unlock(); }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
+
+private:
+    Lock& lock_;
+};
+
+/** The same for one of many short holds in a row. */
+class LockedFairly {
+public:
+    explicit LockedFairly(Lock& lock) : lock_(lock) { lock_.lock(); }
+    ~LockedFairly() { lock_.unlockFairly(); }
+    LockedFairly(const LockedFairly&) = delete;
+    LockedFairly& operator=(const LockedFairly&) = delete;
 
 private:
     Lock& lock_;

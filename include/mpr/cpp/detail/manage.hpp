@@ -69,13 +69,13 @@ void manageComplete(void* ptr, int flags) noexcept {
     }
 }
 
-/** A block for a T, or for several with the managers given; zeroed when T is traced. */
-template <class T>
+/** A block for a T, or for several, with the manager given; zeroed when it may be traced before it is complete. */
+template <class T, bool guarded>
 void* allocate(std::size_t size, [[maybe_unused]] MprManager manager) noexcept {
     if constexpr (isTraced<T>()) {
         // What a type with a destructor references may stand in memory of its own, a vector's say: no barrier there.
         constexpr int kind = !destroyed<T> && tracedInside<T> ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0;
-        return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | kind);
+        return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | (guarded ? MPR_ALLOC_ZERO : 0) | kind);
     } else if constexpr (destroyed<T>) {
         return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER);
     } else {
