@@ -67,12 +67,12 @@ bench:
 	$(Q)$(call BUILD,bench)
 	$(Q)test/bench/run build/bench
 
-## bench-gc   only what the collector costs
+## bench-gc   what the collector costs its threads, beside malloc and free
 bench-gc:
 	$(Q)$(DEPS) build bench
 	$(Q)$(call CONFIGURE,bench)
 	$(Q)$(call BUILD,bench)
-	$(Q)test/bench/run build/bench gc
+	$(Q)test/bench/run-gc build/bench
 
 ## fmt        format all sources in place
 fmt:

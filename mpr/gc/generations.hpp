@@ -23,7 +23,7 @@ public:
         young_ = young;
         // Growth is what a heap may gain between two collections that mark everything; a major one runs beside the
         // threads, so that more of them are affordable, and what is allocated meanwhile comes on top.
-        growth_ = std::max(growth * 2 / 5, 1u);
+        growth_ = std::max(growth * 3 / 10, 1u);
         majorAt_ = 4 * young;
     }
 

@@ -103,7 +103,10 @@ void pauses(const char *workload, size_t count) {
     Policy::end(workload);
 }
 
-/** A loop of stores to random fields within 256 KiB of old objects. plain, barrier: ns each; ratio: of the two. */
+/**
+    A loop of stores to random fields of old objects, 256 KiB of them, taken in order or at random.
+    plain, barrier: ns each; ratio: of the two.
+ */
 inline void barrierCost(const char *workload) {
     Policy::begin();
     {
@@ -117,33 +120,35 @@ inline void barrierCost(const char *workload) {
             }
         };
         mpr::Root<mpr::Array<Object>> objects = mpr::Array<Object>::make(count);
-        std::vector<Object *> direct(count);
+        std::vector<Object *> row(count);
         for (size_t i = 0; i < count; i++) {
-            direct[i] = (Object *) mprAllocManaged(sizeof(Object), manage,
-                                                   MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
-            objects->set(i, direct[i]);
+            row[i] = (Object *) mprAllocManaged(sizeof(Object), manage,
+                                                MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
+            objects->set(i, row[i]);
         }
         mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
         const uint64_t stores = scaled(5e7);
-        double best[2] = {1e9, 1e9};
-        for (int round = 0; round < 10; round++) {
-            uint32_t x = 12345;
-            uint64_t start = cpuNanos();
-            for (uint64_t i = 0; i < stores / 10; i++) {
-                x = x * 1664525u + 1013904223u;
-                Object *object = direct[(x >> 8) & (count - 1)];
-                void **field = object->fields + (x >> 29) % 7;
-                if (round % 2) {
-                    mprSetRef(object, field, object);
-                } else {
-                    __atomic_store_n(field, object, __ATOMIC_RELEASE);
+        for (bool shuffled : {false, true}) {
+            double best[2] = {1e9, 1e9};
+            for (int round = 0; round < 10; round++) {
+                uint32_t x = 12345;
+                uint64_t start = cpuNanos();
+                for (uint64_t i = 0; i < stores / 10; i++) {
+                    x = x * 1664525u + 1013904223u;
+                    Object *object = row[(shuffled ? x >> 8 : i) & (count - 1)];
+                    void **field = object->fields + (x >> 30);
+                    if (round % 2) {
+                        mprSetRef(object, field, object);
+                    } else {
+                        __atomic_store_n(field, object, __ATOMIC_RELEASE);
+                    }
                 }
+                best[round % 2] = std::min(best[round % 2], (double) (cpuNanos() - start) / (double) (stores / 10));
             }
-            best[round % 2] = std::min(best[round % 2], (double) (cpuNanos() - start) / (double) (stores / 10));
+            print(workload, shuffled ? "plain_random" : "plain", best[0]);
+            print(workload, shuffled ? "barrier_random" : "barrier", best[1]);
+            print(workload, shuffled ? "ratio_random" : "ratio", best[1] / best[0]);
         }
-        print(workload, "plain", best[0]);
-        print(workload, "barrier", best[1]);
-        print(workload, "ratio", best[1] / best[0]);
     }
     Policy::end(workload);
 }

@@ -84,6 +84,9 @@ inline void ringScanned(const char *workload) {
         Steps steps;
         for (uint64_t i = 0, n = scaled(2e6); i < n; i++) {
             auto message = Policy::message();
+            if (!message) {
+                fail("no memory for a message");
+            }
             memset(message->text, (int) i, sizeof(message->text));
             for (auto &ref : message->refs) {
                 ref = cells.get(random.below(1000));
