@@ -189,7 +189,7 @@ public:
 private:
     friend class Verifier;
 
-    static constexpr std::size_t sliceGranules = 1024;
+    static constexpr std::size_t sliceGranules = 2048;
     /** Bytes of retired large blocks past which the next large allocation decommits them. */
     static constexpr std::size_t retiredGreatest = std::size_t{16} << 20;
 

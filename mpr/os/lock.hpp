@@ -25,32 +25,43 @@ public:
         }
     }
 
-    /** For whoever will lock again at once: if others sleep, one of them gets the lock first, if it comes within microseconds. */
+    /** For whoever will lock again at once: a thread that waits gets the lock first, if it is awake. */
     void unlockFairly() {
-        if (word_.exchange(0, std::memory_order_release) == 2) {
-            wakeOne(word_);
-            for (int spins = 0; spins < 2000 && word_.load(std::memory_order_relaxed) == 0; ++spins) {
-                relax();
-            }
+        unlock();
+        for (int pauses = 0; waiting_.load(std::memory_order_relaxed) != 0 && pauses < 100 &&
+                             word_.load(std::memory_order_relaxed) == 0;
+             ++pauses) {
+            relax();
         }
     }
 
 private:
     void lockSlow() {
-        for (int spins = 0; spins < 100; ++spins) {
+        std::uint32_t taken = 1; // 2 when this thread has slept, since others may still do so
+        waiting_.fetch_add(1, std::memory_order_relaxed);
+        while (!take(taken)) {
+            wait(word_, 2);
+            taken = 2;
+        }
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
+
+    /** Spin, then mark the lock as one that somebody sleeps for. @return whether it was got. */
+    bool take(std::uint32_t taken) {
+        for (int spins = 0; spins < 200; ++spins) {
             std::uint32_t expected = 0;
             if (word_.load(std::memory_order_relaxed) == 0 &&
-                word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-                return;
+                word_.compare_exchange_strong(expected, taken, std::memory_order_acquire,
+                                              std::memory_order_relaxed)) {
+                return true;
             }
             relax();
         }
-        while (word_.exchange(2, std::memory_order_acquire) != 0) {
-            wait(word_, 2);
-        }
+        return word_.exchange(2, std::memory_order_acquire) == 0;
     }
 
     Word word_{0};
+    Word waiting_{0}; // threads in lockSlow
 };
 
 class Locked {
