@@ -43,8 +43,14 @@ public:
     /** Whether a major one that is still marking should end in a pause now. */
     bool overdue() const { return tight_ || overdue_; }
 
-    /** Marking has ended. @param everything Not only the young. @param paused How long threads stood for it. */
-    void marked(bool everything, Marker::Reached reached, std::uint64_t paused) {
+    /**
+        Marking has ended. @param everything Not only the young. @param whole And all of it in this pause.
+        @param paused How long threads stood for it, in nanoseconds.
+     */
+    void marked(bool everything, bool whole, Marker::Reached reached, std::uint64_t paused) {
+        if (whole && reached.blocks > fewBlocks / 10) {
+            perBlock_ = std::max(paused / reached.blocks, perBlock / 4);
+        }
         if (everything) {
             blocks_ = reached.blocks;
             plain_ = reached.plain;
@@ -54,7 +60,7 @@ public:
         blocks_ += reached.blocks;
         plain_ += reached.plain;
         const std::size_t old = blocks_ - reached.blocks;
-        if (paused > shortPause && paused > old * perBlock) {
+        if (paused > shortPause && paused > old * perBlock_) {
             distrust_ = patience;
         }
     }
@@ -75,7 +81,7 @@ private:
     static constexpr std::size_t fewPlain = 1000;
     static constexpr std::size_t fewBlocks = 10'000;
     static constexpr std::uint64_t shortPause = 500'000; // ns
-    static constexpr std::uint64_t perBlock = 40;        // ns to mark one, roughly
+    static constexpr std::uint64_t perBlock = 40;        // ns to mark one, until it has been measured
     static constexpr unsigned patience = 8;              // full collections before minor ones are tried again
 
     bool enabled_ = true;
@@ -85,7 +91,8 @@ private:
     bool overdue_ = false;
     bool tight_ = false;
     unsigned distrust_ = 0;
-    unsigned growth_ = 40;
+    unsigned growth_ = 30;
+    std::uint64_t perBlock_ = perBlock;
     std::size_t young_ = 0;
     std::size_t blocks_ = 0; // reached by the last collection that marked everything, and grown old since
     std::size_t plain_ = 0;  // plain ones among them

