@@ -40,8 +40,8 @@ void manageCell(void *ptr, int flags) {
 }
 
 Cell *makeCell(uintptr_t value, int flags = 0) {
-    auto cell = static_cast<Cell *>(
-        mprAllocManaged(sizeof(Cell), manageCell, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | flags));
+    auto cell =
+        static_cast<Cell *>(mprAllocManaged(sizeof(Cell), manageCell, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | flags));
     if (cell) {
         cell->value = value;
     }
@@ -55,8 +55,8 @@ void manageRow(void *ptr, int flags) {
 }
 
 void **makeRow(size_t count) {
-    return static_cast<void **>(mprAllocManaged(count * sizeof(void *), manageRow,
-                                                MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+    return static_cast<void **>(
+        mprAllocManaged(count * sizeof(void *), manageRow, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
 }
 
 /* Collect the young; the caller's unrooted blocks go. */
@@ -327,9 +327,12 @@ TEST_CASE("blocks freed by hand while they are being marked", "[gc][generations]
     CHECK(mprFree(cell) == MPR_ERR_BAD_ARGS);
 }
 
-TEST_CASE("random stores by several threads: every mark is checked", "[gc][generations]") {
+namespace {
+
+/* Threads that store at random into cells of their own and of a shared row. Every mark is checked. */
+void storeAtRandom(int operations, int seconds) {
     for (int threads : {1, 2, 4, 8}) {
-        Runtime runtime("check=1,young=128k", 0, 200);
+        Runtime runtime("check=1,young=128k", 0, seconds);
         constexpr size_t slots = 400;
         Root shared(makeRow(slots));
         std::atomic<size_t> wrong{0};
@@ -339,7 +342,7 @@ TEST_CASE("random stores by several threads: every mark is checked", "[gc][gener
                 Random random(static_cast<uint32_t>(t) + 1);
                 Root own(makeRow(slots));
                 void **row = own.as<void *>(), **common = shared.as<void *>();
-                for (int i = 0; i < 20000 / threads; i++) {
+                for (int i = 0; i < operations / threads; i++) {
                     const size_t at = random.below(slots);
                     auto cell = static_cast<Cell *>(row[at]);
                     auto other = static_cast<Cell *>(__atomic_load_n(common + random.below(slots), __ATOMIC_ACQUIRE));
@@ -377,4 +380,15 @@ TEST_CASE("random stores by several threads: every mark is checked", "[gc][gener
         CHECK(stats().collectionsMinor > 0);
         CHECK(stats().checkDefects == 0);
     }
+}
+
+} // namespace
+
+TEST_CASE("random stores by several threads: every mark is checked", "[gc][generations]") {
+    storeAtRandom(20000, 200);
+}
+
+/* Long: test_gc "[soak]" */
+TEST_CASE("ten million random stores by 1 to 8 threads: every mark is checked", "[.][soak]") {
+    storeAtRandom(2500000, 1800);
 }
