@@ -51,8 +51,9 @@ void Marker::begin(Marking marking) {
     for (unsigned h = head::inUse; h < 256; ++h) {
         const auto b = static_cast<Byte>(h);
         const bool wanted = !colours_.marked(b) && (stopped_ || (b & head::old) != 0);
-        // While threads run, what is in the log stays there: it may be written again once it has been traced.
-        const Byte kept = stopped_ ? Byte{0} : static_cast<Byte>(b & head::logged);
+        // An old block that is in the log and not traced in this pause stays there: its young must be reached now, and
+        // while threads run it may be written again once it has been traced.
+        const Byte kept = (b & head::old) && !tracesOld_ ? static_cast<Byte>(b & head::logged) : Byte{0};
         reached_[h] = wanted ? static_cast<Byte>(colours_.survivor(b) | kept) : Byte{0};
     }
     reports_ = 0;
@@ -254,7 +255,7 @@ void Marker::recoverGrey(Region* region) {
                 continue;
             }
             map.update(g, [&](Byte h) {
-                return static_cast<Byte>(colours_.survivor(h) | (stopped_ ? 0 : h & head::logged));
+                return static_cast<Byte>(colours_.survivor(h) | (tracesOld_ ? 0 : h & head::logged));
             });
             if (!stackNow().push(MarkEntry(region->address(g), GranuleMap::shortSizeBehind(map.at(g))))) {
                 overflow(region, map.at(g), region->address(g));
