@@ -81,13 +81,26 @@ private:
     /** Every slot of an ordinary region; of a large one each that begins where a region could, for findField. */
     bool fill(Region* region, Region* value) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
-        const std::size_t step = region->origin == Origin::large ? regionSize_ : slotSize;
-        for (std::size_t offset = 0; offset < region->span; offset += step) {
-            Leaf* leaf = leafFor(begin + offset);
-            if (!leaf) {
+        if (region->origin != Origin::large) {
+            return fillRow(begin, region->span / slotSize, value);
+        }
+        for (std::size_t offset = 0; offset < region->span; offset += regionSize_) {
+            if (!fillRow(begin + offset, 1, value)) {
                 return false;
             }
-            leaf[slotOf(begin + offset)].store(value, std::memory_order_release);
+        }
+        return true;
+    }
+
+    /** Slots of one leaf: a region is aligned to its size. */
+    bool fillRow(std::uintptr_t at, std::size_t count, Region* value) {
+        Leaf* leaf = leafFor(at);
+        if (!leaf) {
+            return false;
+        }
+        Leaf* slot = leaf + slotOf(at);
+        for (Leaf* end = slot + count; slot != end; ++slot) {
+            slot->store(value, std::memory_order_release);
         }
         return true;
     }
