@@ -216,7 +216,7 @@ int mprFree(void* ptr) {
         }
     }
     // Asked before: a large region may be gone when free returns.
-    const bool large = region->origin == mpr::heap::Origin::large;
+    const bool large = region->isLarge();
     if (!heap.free(m->local, region, ptr)) [[unlikely]] {
         misuse("mprFree", ptr, "another thread has just freed the block");
         return MPR_ERR_BAD_ARGS;
@@ -352,7 +352,7 @@ void pfree(void* ptr) {
     }
     Heap& heap = runtime().heap;
     // Asked before: a large region may be gone when free returns.
-    const bool large = region->origin == mpr::heap::Origin::large;
+    const bool large = region->isLarge();
     bool freed = false;
     if (current) {
         freed = (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);

@@ -33,10 +33,10 @@ enum class Phase : std::uint32_t { idle, requested, marking, freeing, sweeping }
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
-    std::atomic<std::uint64_t> collections{0};
-    std::atomic<std::uint64_t> managersFreed{0};
-    std::atomic<std::uint64_t> late{0};
-    std::atomic<std::uint64_t> marked{0}; // bytes reached by the last collection
+    os::Counter collections{0};
+    os::Counter managersFreed{0};
+    os::Counter late{0};
+    os::Counter marked{0}; // bytes reached by the last collection
 };
 
 class Collector {
@@ -105,6 +105,9 @@ private:
     template <typename Done>
     bool awaitProgress(Done done, std::uint64_t limit);
     void stall();
+    // cooperative.cpp
+    std::size_t collectHere(Mutator& m);
+    void yieldHere(Mutator& m, int flags);
 
     heap::Heap& heap_;
     Roots& roots_;
@@ -123,10 +126,10 @@ private:
     std::atomic<bool> purge_{false};
     std::atomic<bool> stop_{false};
     std::atomic<bool> enabled_{true};
-    std::atomic<std::uint64_t> requestedAt_{0};
+    os::Counter requestedAt_{0};
     std::atomic<std::uint32_t> marked_{0}; // collections that have marked
     std::atomic<std::uint32_t> swept_{0};  // and have swept, too
-    std::atomic<std::uint64_t> freeCalls_{0};
+    os::Counter freeCalls_{0};
     std::atomic<std::size_t> freedBlocks_{0}; // by the last sweep
     std::atomic<std::size_t> trigger_{0};
     std::uint32_t rendezvousNumber_ = 0;

@@ -20,7 +20,7 @@ namespace swar = heap::swar;
 
 namespace {
 // Per thread, so that mprMark on another thread does nothing, and helpers may mark later.
-constinit thread_local Marker* activeMarker __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit MPR_PER_THREAD Marker* activeMarker = nullptr;
 
 Byte load(Byte* map) {
     return std::atomic_ref<Byte>(*map).load(std::memory_order_relaxed);

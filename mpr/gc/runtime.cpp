@@ -47,7 +47,7 @@ bool attachCurrent(const char* name) {
 
 bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::size_t size) {
     heap::Options options = configured;
-    if (!options.parse(os::environment("MPR_OPTIONS"))) {
+    if (os::hasEnvironment && !options.parse(os::environment("MPR_OPTIONS"))) {
         return false;
     }
     if (!rt.heap.open(options, buffer, size)) {
@@ -106,6 +106,11 @@ using namespace mpr::gc;
 namespace os = mpr::os;
 
 Mpr* mprCreate(int argc, char** argv, int flags) {
+    if constexpr (!os::hasPages) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprCreate: this system has no pages; see mprCreateInBuffer");
+        return nullptr;
+    }
     return create(argc, argv, flags, nullptr, 0);
 }
 

@@ -20,7 +20,7 @@ struct Runtime {
     Collector collector{heap, roots};
     Depletion depletion{heap};
     Mpr* mpr = nullptr;
-    std::atomic<std::uint64_t> misuses{0};
+    os::Counter misuses{0};
     std::uintptr_t owner = 0; // the thread that created it
 };
 

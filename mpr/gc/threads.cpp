@@ -10,7 +10,7 @@
 
 namespace mpr::gc {
 
-constinit thread_local Mutator* current __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit MPR_PER_THREAD Mutator* current = nullptr;
 
 namespace {
 /** Nothing waits longer for a sweep that lags behind allocation; the hard limit holds anyway. */
@@ -85,6 +85,10 @@ void Collector::nameOthers(const Mutator& self, const char* what) {
 void Collector::yield(Mutator& m, int flags, const void* site) {
     m.site.store(site, std::memory_order_relaxed);
     if (m.isCollector || m.state.load(std::memory_order_relaxed) != Mutator::State::running) {
+        return;
+    }
+    if constexpr (!os::hasThreads) {
+        yieldHere(m, flags);
         return;
     }
     if (flags & MPR_YIELD_STICKY) {
@@ -224,6 +228,11 @@ int Collector::collect(Mutator& m, bool complete, const void* site) {
         request(true);
         return 0;
     }
+    if constexpr (!os::hasThreads) {
+        request(true);
+        const std::size_t freed = collectHere(m);
+        return complete ? static_cast<int>(freed) : 0;
+    }
     // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped.
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
     const std::uint32_t target = marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
@@ -260,7 +269,7 @@ void Collector::emergency(Mutator& m) {
     // is what the last rendezvous proved dead and the sweep has not reached, what was freed by hand, and empty pages.
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
-    if (!m.isCollector && phase() == Phase::sweeping) {
+    if (os::hasThreads && !m.isCollector && phase() == Phase::sweeping) {
         const std::uint32_t before = swept_.load(std::memory_order_acquire);
         awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);
     }

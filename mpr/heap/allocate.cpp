@@ -9,7 +9,7 @@ namespace mpr::heap {
 
 namespace {
 /** By sort, the granules of a hole that is worth a context: tails of old ones would serve a few blocks only. */
-constexpr std::size_t leastContext[sorts] = {64, 256};
+constexpr std::size_t leastContext[] = {64, 256};
 } // namespace
 
 void Heap::attach(Local& local) {
@@ -91,7 +91,7 @@ bool Heap::openIn(Local& local, Hole* hole, std::size_t want, std::size_t n) {
     anything goes.
  */
 bool Heap::openContext(Local& local, std::size_t n, Shortage& shortage) {
-    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+    const Sort sort = fixed() ? Sort::small : sortOf(n);
     const auto own = static_cast<unsigned>(sort);
     const std::size_t want = n < contextGranules_ ? contextGranules_ : n;
     const std::size_t least = std::max(n, leastContext[own]);
@@ -107,7 +107,13 @@ bool Heap::openContext(Local& local, std::size_t n, Shortage& shortage) {
         return true;
     }
     for (unsigned queue = 0; queue < 2 * sorts; ++queue) {
-        hole = (queue % 2 == 0 ? warm_ : cold_)[queue / 2].find(n);
+        FreeQueues& holes = (queue % 2 == 0 ? warm_ : cold_)[queue / 2];
+        hole = holes.find(n);
+        if (hole && openIn(local, hole, n, n)) {
+            return true;
+        }
+        // The smallest cold hole may lie in memory that the limit forbids; the largest is mostly memory once used.
+        hole = hole ? holes.largest() : nullptr;
         if (hole && openIn(local, hole, n, n)) {
             return true;
         }
@@ -135,7 +141,7 @@ void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage&
     void* block = nullptr;
     if (n <= greatestInRegion_) {
         block = carveBlock(n, h, privileged, shortage);
-    } else if (buffer_) {
+    } else if (fixed()) {
         shortage = Shortage::tooBig;
     } else {
         Region* region = reuseRetired(n);

@@ -7,7 +7,7 @@ namespace mpr::heap {
 
 /** Under the lock: a block in use becomes (part of) a hole, or its large region is retired. */
 void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
-    if (region->origin == Origin::large) {
+    if (region->isLarge()) {
         retire(region);
         return;
     }
@@ -72,7 +72,7 @@ void Heap::flushQuickLists(Local& local) {
 bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
-    if (region->origin == Origin::large) {
+    if (region->isLarge()) {
         // The pages of a large block's tail are not worth keeping when most of it goes.
         return m <= n && m >= n / 2;
     }
@@ -120,7 +120,7 @@ Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
     }
     region->map().set(g, changed);
     if (swar::wantFree(changed)) {
-        region->noteWantsFree(region->origin == Origin::large ? 0 : g);
+        region->noteWantsFree(region->isLarge() ? 0 : g);
     }
     return h;
 }

@@ -127,7 +127,7 @@ public:
     void repeatRedline();
     void setLimits(std::size_t warn, std::size_t maximum);
     Limits limits();
-    bool fixed() const { return buffer_; }
+    bool fixed() const { return !os::hasPages || buffer_; }
 
     /** Totals, the attached threads' shares included. */
     Totals totals();
@@ -227,7 +227,7 @@ private:
     const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
     void* block = nullptr;
     if (n <= greatestSmall) [[likely]] {
-        if (QuickLists::Entry* entry = local.quick.pop(n)) {
+        if (QuickLists::Entry* entry = n <= QuickLists::greatest ? local.quick.pop(n) : nullptr) {
             std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
             local.takenGranules.add(n);
             if (swar::wantFree(h)) {
@@ -239,7 +239,7 @@ private:
             block = bump(local.contexts[static_cast<unsigned>(Sort::small)], n, h);
         }
     } else {
-        block = bump(local.contexts[static_cast<unsigned>(Sort::big)], n, h);
+        block = bump(local.contexts[static_cast<unsigned>(sortOf(n))], n, h);
     }
     if (block) [[likely]] {
         local.blocks.add(1);

@@ -63,7 +63,7 @@ bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n,
 Hole* Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) {
     const auto own = static_cast<unsigned>(sort);
     Hole* hole = cold_[own].find(n);
-    if (!hole && !buffer_ && (changeSort(sort) || addRegion(sort, privileged, shortage))) {
+    if (!hole && !fixed() && (changeSort(sort) || addRegion(sort, privileged, shortage))) {
         hole = warm_[own].find(n);
         hole = hole ? hole : cold_[own].find(n);
     }
@@ -72,7 +72,7 @@ Hole* Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& short
 
 /** A block straight from a hole. */
 void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortage) {
-    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+    const Sort sort = fixed() ? Sort::small : sortOf(n);
     const auto own = static_cast<unsigned>(sort);
     Hole* hole = warm_[own].find(n);
     if (!hole) {

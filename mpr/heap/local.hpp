@@ -32,7 +32,7 @@ struct AllocationContext {
  */
 class QuickLists {
 public:
-    static constexpr std::size_t greatest = greatestSmall; // granules
+    static constexpr std::size_t greatest = os::quickSizes; // granules
     static constexpr unsigned depth = 16;
     static constexpr std::size_t budget = (sizeof(void*) == 8 ? 32 : 2) * 1024 >> granuleShift;
 

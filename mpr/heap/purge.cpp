@@ -27,8 +27,11 @@ void Heap::purge(std::size_t keep) {
         for (Region* region = firstRegion(); region; region = next) {
             next = nextRegion(region);
             if (wholeRegions) {
+                if constexpr (!os::hasPages) {
+                    continue;
+                }
                 releaseIfEmpty(region, keep);
-            } else if (region->origin != Origin::large) {
+            } else if (!region->isLarge()) {
                 purgeRegion(region, keep);
             }
         }
@@ -41,7 +44,7 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
         os::Locked locked(lock_);
         const std::size_t first = region->firstGranule;
         const Byte b = region->map().get(first);
-        if (region->origin == Origin::large) {
+        if (region->isLarge()) {
             if (b != 0) {
                 return false;
             }

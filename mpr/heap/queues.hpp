@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "mpr/heap/granule.hpp"
+#include "mpr/os/target.hpp"
 
 namespace mpr::heap {
 
@@ -121,10 +122,10 @@ public:
     }
 
 private:
-    static constexpr unsigned secondBits = 4;
+    static constexpr unsigned secondBits = os::rangeBits;
     static constexpr unsigned seconds = 1u << secondBits;
     /** Enough for greatestGranules. */
-    static constexpr unsigned firsts = 24 - secondBits + 1;
+    static constexpr unsigned firsts = os::granuleBits - secondBits + 1;
 
     struct Range {
         unsigned first, second;

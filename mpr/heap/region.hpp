@@ -35,11 +35,11 @@ enum class Origin : Byte {
     sort leaves holes that its own kind can use again. An empty region may change its sort; a buffer serves both.
  */
 enum class Sort : Byte { small, big };
-inline constexpr unsigned sorts = 2;
+inline constexpr unsigned sorts = os::hasPages ? 2 : 1;
 /** Granules of the largest small block: 1 KiB on 64-bit. */
 inline constexpr std::size_t greatestSmall = 64;
 constexpr Sort sortOf(std::size_t granules) {
-    return granules <= greatestSmall ? Sort::small : Sort::big;
+    return sorts == 1 || granules <= greatestSmall ? Sort::small : Sort::big;
 }
 
 struct Region {
@@ -78,13 +78,15 @@ struct Region {
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this) < span;
     }
 
-    std::size_t blockSize(std::size_t g) { return origin == Origin::large ? largeGranules : map().blockSize(g); }
+    bool isLarge() const { return os::hasPages && origin == Origin::large; }
+
+    std::size_t blockSize(std::size_t g) { return isLarge() ? largeGranules : map().blockSize(g); }
 
     /** Whether the address is the start of a block in use. Any address inside the region. */
     bool isBlock(const void* address) {
         const std::size_t g = granuleOf(address);
         return reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule && g < endGranule &&
-               (origin != Origin::large || g == firstGranule) && (map().get(g) & head::inUse) != 0;
+               (!isLarge() || g == firstGranule) && (map().get(g) & head::inUse) != 0;
     }
 
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }

@@ -47,6 +47,9 @@ public:
 
     /** The region whose slot the address is in, which need not reach as far as the address. */
     Region* candidate(const void* address) const {
+        if constexpr (!os::hasPages) {
+            return only_;
+        }
         const auto at = reinterpret_cast<std::uintptr_t>(address);
         // Addresses beyond the table fold onto others here; they lie in no region that is found for them.
         const Leaf* leaf = roots_[(at >> rootShift) % rootCount].load(std::memory_order_acquire);
@@ -64,7 +67,7 @@ private:
     static constexpr unsigned rootShift = sizeof(void*) == 8 ? 34 : 31;
     static constexpr std::uintptr_t slotSize = std::uintptr_t{1} << leastRegionShift;
     static constexpr std::size_t slots = (std::size_t{1} << rootShift) / slotSize;
-    static constexpr std::size_t rootCount = sizeof(void*) == 8 ? std::size_t{1} << 14 : 2;
+    static constexpr std::size_t rootCount = !os::hasPages ? 1 : sizeof(void*) == 8 ? std::size_t{1} << 14 : 2;
 
     static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
@@ -73,7 +76,7 @@ private:
     static void fill(Leaf* leaf, Region* region, Region* value) {
         // Aligned to its size, a region has all its slots in one leaf.
         const std::size_t first = slotOf(reinterpret_cast<std::uintptr_t>(region));
-        const std::size_t count = region->origin == Origin::large ? 1 : region->span / slotSize;
+        const std::size_t count = region->isLarge() ? 1 : region->span / slotSize;
         for (std::size_t i = 0; i < count; ++i) {
             leaf[first + i].store(value, std::memory_order_release);
         }

@@ -30,6 +30,9 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         link(region, region->firstGranule, greatestInRegion_);
         return true;
     }
+    if constexpr (!os::hasPages) {
+        return false;
+    }
     greatestInRegion_ = std::size_t{1} << (regionShift_ - granuleShift - 1);
     contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
     do {
@@ -87,7 +90,7 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
 /** Make an empty region of another sort one of this sort. */
 bool Heap::changeSort(Sort sort) {
     const std::size_t size = std::size_t{1} << (regionShift_ - granuleShift);
-    const auto other = 1 - static_cast<unsigned>(sort);
+    const auto other = (1 - static_cast<unsigned>(sort)) % sorts;
     for (FreeQueues* queue : {&warm_[other], &cold_[other]}) {
         Hole* hole = queue->largest();
         Region* region = hole ? table_.find(hole) : nullptr;
@@ -239,7 +242,7 @@ void Heap::decommitRetired() {
 
 void Heap::decommitRetiredLocked() {
     for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
-        const bool gone = region->origin == Origin::large && region->map().get(region->firstGranule) == 0;
+        const bool gone = region->isLarge() && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {
             forgetRetired(region);
             os::decommit(region->address(region->firstGranule), region->span - os::pageSize());

@@ -158,7 +158,8 @@ TEST_CASE("allocation ends at the hard limit and works again after dropping and 
         size_t added = hoard.grow(size);
         CHECK(added > 0);
         CHECK(stats().heapPeak <= 16 * mega);
-        CHECK(stats().bytesLive >= 12 * mega);
+        // Of the rest, the map takes an eighth on 32-bit.
+        CHECK(stats().bytesLive >= (sizeof(void *) == 8 ? 48 : 46) * mega / 4);
         CHECK(limits.heard.limits > round);
         CHECK(mprHasMemError());
         CHECK(hoard.intact());
@@ -657,6 +658,10 @@ TEST_CASE("policy ABORT prints the state and aborts", "[gc][limits][policy]") {
 }
 
 TEST_CASE("policy RESTART executes the program anew with its arguments", "[gc][limits][policy]") {
+    if (emulator()) {
+        WARN("not tried: an emulated program that executes /proc/self/exe executes the emulator");
+        return;
+    }
     Ended ended = runChild("child: policy RESTART");
     INFO(ended.output);
     CHECK(ended.exited(7));

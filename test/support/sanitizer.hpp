@@ -1,9 +1,11 @@
 /*
-    test/support/sanitizer.hpp - Which sanitizer this binary was built with, so that heavy loops can be smaller there.
+    test/support/sanitizer.hpp - Which sanitizer this binary was built with, and whether an emulator runs it, so that heavy
+    loops can be smaller there.
  */
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TEST_ADDRESS_SANITIZER 1
@@ -37,9 +39,14 @@ inline constexpr bool threadSanitizer = false;
 
 inline constexpr bool sanitized = addressSanitizer || threadSanitizer;
 
-/* The count of a heavy loop: the whole of it, or a tenth under a sanitizer. */
-constexpr size_t heavy(size_t count) {
-    return sanitized ? (count + 9) / 10 : count;
+/* The command that runs programs of this architecture here, or NULL where the machine does so itself. Set by the build. */
+inline const char *emulator() {
+    return getenv("MPR_TEST_EMULATOR");
+}
+
+/* The count of a heavy loop: the whole of it, or a tenth under a sanitizer or an emulator, which are that much slower. */
+inline size_t heavy(size_t count) {
+    return sanitized || emulator() ? (count + 9) / 10 : count;
 }
 
 } // namespace test
