@@ -1,0 +1,175 @@
+/*
+    test/metal/worst.cpp - The worst case of allocation and free on a Cortex-M, in instructions.
+
+    toolchains/metal/run makes each instruction take 1024 ns of the machine's time, and the system timer runs at 25 MHz: so
+    its difference across a call, times 40/1024, is the number of instructions executed. An empty call is subtracted.
+
+    Worst cases are sought in two ways: at random, in a heap that is nearly full of blocks of all sizes; and by building
+    each costly situation (a block between two holes, a context that must be closed and another opened) many times.
+ */
+#include <mpr.h>
+#include <mpr/board.h>
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+
+namespace {
+
+void say(const char* text) {
+    mprBoardWrite(text, std::strlen(text));
+}
+
+void say(std::uint32_t number) {
+    char digits[11] = {};
+    char* at = digits + 10;
+    do {
+        *--at = static_cast<char>('0' + number % 10);
+    } while ((number /= 10) != 0);
+    say(at);
+}
+
+std::uint32_t random() {
+    static std::uint32_t state = 1;
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state;
+}
+
+// ---- Counting ---------------------------------------------------------------------------------------------------
+
+std::uint32_t timer() {
+    return *reinterpret_cast<volatile std::uint32_t*>(0xE000E018);
+}
+
+std::uint32_t empty = 0;
+
+/** Instructions that f takes. */
+template <typename F>
+[[gnu::always_inline]] inline std::uint32_t instructions(F&& f) {
+    const std::uint32_t before = timer();
+    f();
+    const std::uint32_t after = timer();
+    const std::uint32_t count = (((before - after) & 0xFFFFFF) * 40 + 512) / 1024;
+    return count > empty ? count - empty : 0;
+}
+
+struct Cost {
+    const char* name;
+    std::uint32_t worst = 0, calls = 0;
+    std::uint64_t sum = 0;
+
+    void note(std::uint32_t count) {
+        worst = count > worst ? count : worst;
+        sum += count;
+        ++calls;
+    }
+    void report() const {
+        say(name);
+        say(": worst ");
+        say(worst);
+        say(" instructions, mean ");
+        say(calls ? static_cast<std::uint32_t>(sum / calls) : 0);
+        say(", of ");
+        say(calls);
+        say(" calls\n");
+    }
+};
+
+Cost allocation{"alloc"}, release{"free"};
+
+void* allocate(std::size_t size) {
+    void* block = nullptr;
+    allocation.note(instructions([&] { block = mprAlloc(size); }));
+    return block;
+}
+
+void give(void* block) {
+    release.note(instructions([&] { mprFree(block); }));
+}
+
+// ---- Seeking ----------------------------------------------------------------------------------------------------
+
+constexpr int places = 300;
+void* blocks[places];
+
+std::size_t heapSize = 0;
+
+/** Up to three quarters of what there is: an allocation that is refused calls the notifier, which is no allocation. */
+bool hasRoom() {
+    return mprGetMemStats()->bytesLive < heapSize - heapSize / 4;
+}
+
+void atRandom(std::uint32_t greatest, int steps) {
+    for (int step = 0; step < steps; ++step) {
+        void*& place = blocks[random() % places];
+        if (place) {
+            give(place);
+            place = nullptr;
+        } else {
+            const std::size_t size = random() % (random() % 4 == 0 ? greatest : 48) + 1;
+            if (hasRoom()) {
+                place = allocate(size);
+            }
+        }
+    }
+    for (void*& place : blocks) {
+        if (place) {
+            give(place);
+        }
+        place = nullptr;
+    }
+}
+
+/** Neighbours of one size; then every other one goes, then those between two holes. */
+void coalesce(std::size_t size) {
+    int count = 0;
+    while (count < places && hasRoom()) {
+        blocks[count++] = allocate(size);
+    }
+    for (int i = 0; i < count; i += 2) {
+        give(blocks[i]);
+    }
+    for (int i = 1; i < count; i += 2) {
+        give(blocks[i]);
+    }
+    std::memset(blocks, 0, sizeof(blocks));
+}
+
+alignas(16) char buffer[128 * 1024];
+} // namespace
+
+int main() {
+    empty = instructions([] {});
+    // A loop of known length, to know that the counting is right: two instructions a turn.
+    const std::uint32_t loop = instructions([] {
+        std::uint32_t turns = 1000;
+        __asm__ volatile("1: subs %0, %0, #1\n bne 1b" : "+r"(turns));
+    });
+    if (loop < 1990 || loop > 2020) {
+        say("worst: a loop of 2000 instructions is counted as ");
+        say(loop);
+        say("; is this not QEMU with -icount?\n");
+        return 1;
+    }
+    for (const std::size_t size : {std::size_t{32}, std::size_t{128}}) {
+        if (!mprCreateInBuffer(buffer, size * 1024, 0)) {
+            return 1;
+        }
+        mprEnableGC(false);
+        heapSize = size * 1024;
+        for (std::size_t block = 8; block <= 1600; block = block * 3 / 2) {
+            coalesce(block);
+        }
+        atRandom(64, 3000);
+        atRandom(400, 3000);
+        atRandom(2000, 3000);
+        if (mprVerifyHeap() != 0 || !mprDestroy()) {
+            return 1;
+        }
+    }
+    allocation.report();
+    release.report();
+    return 0;
+}
