@@ -227,7 +227,7 @@ void Collector::markAll() {
 
 void Collector::callFree(bool everything) {
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
+        for (heap::ChunkSet chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
             callFreeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
         }
     }

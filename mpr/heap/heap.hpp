@@ -154,7 +154,7 @@ private:
     void enlist(Region* region);
     void delist(Region* region);
     void prepare(Region* region, std::size_t span, Origin origin);
-    bool commit(Region* region, std::uint64_t chunks, bool privileged);
+    bool commit(Region* region, ChunkSet chunks, bool privileged);
     void retire(Region* region);
     Region* reuseRetired(std::size_t n);
     void forgetRetired(Region* region);

@@ -80,7 +80,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
     while (at < region->endGranule) {
         std::size_t g = 0;
         std::size_t n = 0;
-        std::uint64_t chunks = 0;
+        ChunkSet chunks = 0;
         {
             os::Locked locked(lock_);
             const std::size_t sliceEnd = std::min(at + sliceGranules, std::size_t{region->endGranule});
@@ -116,12 +116,12 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
         }
         const std::size_t bytes = region->bytesOf(chunks);
         if (region->origin == Origin::system) {
-            for (std::uint64_t left = chunks; left != 0;) {
+            for (ChunkSet left = chunks; left != 0;) {
                 const int first = std::countr_zero(left);
                 const int run = std::countr_one(left >> first);
                 os::decommit(reinterpret_cast<Byte*>(region) + static_cast<std::size_t>(first) * region->chunkBytes(),
                              static_cast<std::size_t>(run) * region->chunkBytes());
-                left &= run + first >= 64 ? 0 : ~std::uint64_t{0} << (run + first);
+                left &= run + first >= static_cast<int>(Region::chunks) ? 0 : ~ChunkSet{0} << (run + first);
             }
         }
         os::Locked locked(lock_);

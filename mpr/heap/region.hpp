@@ -8,7 +8,7 @@
     stay 00. A region from the system is aligned to the region size. A large region holds one block that no ordinary
     region can hold; its map has the few bytes that this block needs.
 
-    Memory is accounted by chunk, a 64th of an ordinary region: `committed` has a bit for each chunk that may be backed.
+    Memory is accounted by chunk, a 64th of an ordinary region (32-bit: a 32nd): `committed` has a bit for each chunk that may be backed.
     Chunks inside a hole are committed when a block or a context first reaches them and given back by a purge.
 
     Invariant: a chunk that holds any part of a block, of a context or the links of a hole is committed.
@@ -42,23 +42,26 @@ constexpr Sort sortOf(std::size_t granules) {
     return sorts == 1 || granules <= greatestSmall ? Sort::small : Sort::big;
 }
 
+/** A bit for each chunk of a region: one word, so that looking at several is a few instructions on any processor. */
+using ChunkSet = std::size_t;
+
 struct Region {
-    static constexpr unsigned chunks = 64;
+    static constexpr unsigned chunks = 8 * sizeof(ChunkSet);
 
     Region* next = nullptr;
     Region* previous = nullptr;
     std::size_t span = 0; // bytes from this
     std::uint32_t firstGranule = 0;
     std::uint32_t endGranule = 0;
-    std::uint64_t committed = 0;
+    ChunkSet committed = 0;
     std::size_t largeGranules = 0; // size of the block of a large region
     unsigned chunkShift = 0;       // log2 of granules in a chunk
     Origin origin = Origin::system;
     Sort sort = Sort::small;
     /** Chunks where a block that wants MPR_MANAGE_FREE was made since the last rendezvous, or survived it: a bit each. */
-    std::atomic<std::uint32_t> wantsFree[2] = {};
+    std::atomic<ChunkSet> wantsFree{0};
     /** The same as it was at the rendezvous: where the collector has to look for such blocks among the dead. */
-    std::uint64_t scanForFree = 0;
+    ChunkSet scanForFree = 0;
     /** The marker's: granules between which it left blocks reached but not traced, for want of mark stack. */
     std::uint32_t greyFrom = ~0u;
     std::uint32_t greyTo = 0;
@@ -92,7 +95,7 @@ struct Region {
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }
 
     /** Bytes of a set of chunks; the region may end inside its last one. */
-    std::size_t bytesOf(std::uint64_t set) const {
+    std::size_t bytesOf(ChunkSet set) const {
         const std::size_t whole = static_cast<std::size_t>(std::popcount(set)) * chunkBytes();
         const std::size_t last = (span - 1) / chunkBytes();
         return (set >> last & 1) == 0 ? whole : whole - ((last + 1) * chunkBytes() - span);
@@ -100,25 +103,23 @@ struct Region {
 
     /** Note that a block at granule g wants MPR_MANAGE_FREE. Any thread. */
     void noteWantsFree(std::size_t g) {
-        const std::size_t chunk = g >> chunkShift;
-        auto& word = wantsFree[chunk >> 5];
-        const std::uint32_t bit = std::uint32_t{1} << (chunk & 31);
-        if ((word.load(std::memory_order_relaxed) & bit) == 0) {
-            word.fetch_or(bit, std::memory_order_relaxed);
+        const ChunkSet bit = ChunkSet{1} << (g >> chunkShift);
+        if ((wantsFree.load(std::memory_order_relaxed) & bit) == 0) {
+            wantsFree.fetch_or(bit, std::memory_order_relaxed);
         }
     }
 
     /** The chunks that granules [from, to) touch. */
-    std::uint64_t chunksTouched(std::size_t from, std::size_t to) const {
+    ChunkSet chunksTouched(std::size_t from, std::size_t to) const {
         const std::size_t first = from >> chunkShift;
         const std::size_t last = (to - 1) >> chunkShift;
-        return (~std::uint64_t{0} >> (chunks - 1 - (last - first))) << first;
+        return (~ChunkSet{0} >> (chunks - 1 - (last - first))) << first;
     }
     /** The chunks that lie wholly between granules from and to; 0 when there is none. */
-    std::uint64_t chunksInside(std::size_t from, std::size_t to) const {
+    ChunkSet chunksInside(std::size_t from, std::size_t to) const {
         const std::size_t first = (from + (std::size_t{1} << chunkShift) - 1) >> chunkShift;
         const std::size_t end = to >> chunkShift;
-        return first < end ? (~std::uint64_t{0} >> (chunks - (end - first))) << first : 0;
+        return first < end ? (~ChunkSet{0} >> (chunks - (end - first))) << first : 0;
     }
 };
 

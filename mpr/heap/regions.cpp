@@ -181,8 +181,8 @@ void Heap::delist(Region* region) {
     totals_.overheadBytes -= std::size_t{region->firstGranule} << granuleShift;
 }
 
-bool Heap::commit(Region* region, std::uint64_t chunks, bool privileged) {
-    const std::uint64_t fresh = chunks & ~region->committed;
+bool Heap::commit(Region* region, ChunkSet chunks, bool privileged) {
+    const ChunkSet fresh = chunks & ~region->committed;
     if (fresh != 0) {
         const std::size_t bytes = region->bytesOf(fresh);
         if (!limits_.allows(bytes, privileged)) {

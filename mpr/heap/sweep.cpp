@@ -26,8 +26,7 @@ void Heap::beginMarking() {
     since_ = 0;
     budgetSpent_ = false;
     for (Region* region = regions_; region; region = region->next) {
-        region->scanForFree = region->wantsFree[0].exchange(0, std::memory_order_relaxed) |
-                              std::uint64_t{region->wantsFree[1].exchange(0, std::memory_order_relaxed)} << 32;
+        region->scanForFree = region->wantsFree.exchange(0, std::memory_order_relaxed);
     }
 }
 

@@ -81,7 +81,10 @@ Cost allocation{"alloc"}, release{"free"};
 
 void* allocate(std::size_t size) {
     void* block = nullptr;
-    allocation.note(instructions([&] { block = mprAlloc(size); }));
+    const std::uint32_t count = instructions([&] { block = mprAlloc(size); });
+    if (block) {
+        allocation.note(count); // a refusal calls the notifier, which is the program's
+    }
     return block;
 }
 
@@ -96,7 +99,7 @@ void* blocks[places];
 
 std::size_t heapSize = 0;
 
-/** Up to three quarters of what there is: an allocation that is refused calls the notifier, which is no allocation. */
+/** Fill three quarters of what there is. */
 bool hasRoom() {
     return mprGetMemStats()->bytesLive < heapSize - heapSize / 4;
 }
@@ -158,6 +161,7 @@ int main() {
             return 1;
         }
         mprEnableGC(false);
+        mprSetMemNotifier([](int, int, std::size_t, std::size_t) {});
         heapSize = size * 1024;
         for (std::size_t block = 8; block <= 1600; block = block * 3 / 2) {
             coalesce(block);
