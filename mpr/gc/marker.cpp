@@ -41,9 +41,8 @@ void Marker::open(void* stack, std::size_t bytes) {
 
 void Marker::begin() {
     colours_ = heap_.colours();
-    for (unsigned h = head::inUse; h < 256; ++h) {
-        const auto b = static_cast<Byte>(h);
-        reached_[h] = colours_.live(b) ? Byte{0} : static_cast<Byte>((b & ~head::colourMask) | colours_.oldMarked());
+    for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
+        reached_[h] = compute(static_cast<Byte>(h));
     }
     reports_ = 0;
     activeMarker = this;
@@ -67,7 +66,7 @@ void Marker::end() {
     }
     Byte* map = region->map().at(g);
     const Byte h = load(map);
-    const Byte reached = reached_[h];
+    const Byte reached = this->reached(h);
     if (reached == 0) {
         return (h & head::inUse) || loose ? void() : report(pointer);
     }

@@ -63,7 +63,7 @@ private:
     private:
         std::uintptr_t bits_ = 0;
     };
-    static constexpr std::size_t ahead = 16; // entries in the ring: a power of two
+    static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in the ring: a power of two
 
     void push(heap::Region* region, heap::Byte* map, heap::Byte reached, const void* block);
     void trace(Entry entry);
@@ -75,8 +75,19 @@ private:
 
     heap::Heap& heap_;
     heap::Colours colours_;
-    /** By head: the head that says "reached"; 0 when it says so already, or is no head. */
-    heap::Byte reached_[256] = {};
+    /** The head that says "reached"; 0 when h says so already, or is no head. */
+    heap::Byte reached(heap::Byte h) const {
+        if constexpr (os::cooperative) {
+            return compute(h); // no room for a table
+        }
+        return reached_[h];
+    }
+    heap::Byte compute(heap::Byte h) const {
+        return (h & heap::head::inUse) == 0 || colours_.live(h)
+                   ? heap::Byte{0}
+                   : static_cast<heap::Byte>((h & ~heap::head::colourMask) | colours_.oldMarked());
+    }
+    heap::Byte reached_[os::cooperative ? 1 : 256] = {};
     Entry* stack_ = nullptr;
     Entry* top_ = nullptr; // one past the last entry
     Entry* limit_ = nullptr;

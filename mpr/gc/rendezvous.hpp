@@ -28,6 +28,9 @@ public:
     void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on, __ATOMIC_RELAXED); }
 
     void leave() {
+        if constexpr (!os::hasThreads) {
+            return; // nobody to meet
+        }
         if (word_.fetch_sub(step, std::memory_order_acq_rel) == step + closedBit) {
             os::wakeAll(word_);
         }
@@ -35,6 +38,9 @@ public:
 
     /** @return Whether it had to wait. */
     bool enter() {
+        if constexpr (!os::hasThreads) {
+            return false;
+        }
         bool waited = false;
         for (;;) {
             const std::uint32_t opened = openings_.load(std::memory_order_acquire);
@@ -71,6 +77,9 @@ public:
     }
 
     void open() {
+        if constexpr (!os::hasThreads) {
+            return;
+        }
         word_.fetch_and(~closedBit, std::memory_order_acq_rel);
         openings_.fetch_add(1, std::memory_order_release);
         os::wakeAll(openings_);

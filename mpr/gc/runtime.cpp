@@ -149,7 +149,7 @@ bool mprDestroy(void) {
         return false;
     }
     Runtime& rt = runtime();
-    if (rt.collector.threads() > 1) {
+    if (os::hasThreads && rt.collector.threads() > 1) {
         rt.collector.nameOthers(*current, "mprDestroy refused");
         return false;
     }

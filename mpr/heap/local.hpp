@@ -43,6 +43,9 @@ public:
     static_assert(sizeof(Entry) <= granuleSize);
 
     bool push(void* block, Byte* map, std::size_t n) {
+        if constexpr (greatest == 0) {
+            return false;
+        }
         if (n > greatest || counts_[n - 1] >= depth || granules_ + n > budget) {
             return false;
         }
@@ -56,6 +59,9 @@ public:
 
     /** n <= greatest. */
     Entry* pop(std::size_t n) {
+        if constexpr (greatest == 0) {
+            return nullptr;
+        }
         Entry* entry = fronts_[n - 1];
         if (entry) {
             fronts_[n - 1] = entry->next;
@@ -66,8 +72,9 @@ public:
     }
 
 private:
-    Entry* fronts_[greatest] = {};
-    Byte counts_[greatest] = {};
+    static constexpr std::size_t sizes = greatest > 0 ? greatest : 1;
+    Entry* fronts_[sizes] = {};
+    Byte counts_[sizes] = {};
     std::size_t granules_ = 0;
 };
 

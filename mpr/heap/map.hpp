@@ -125,13 +125,13 @@ class GranuleMap {
 public:
     explicit GranuleMap(Byte* bytes) : bytes_(bytes) {}
 
-    Byte* at(std::size_t g) const { return bytes_ + g; }
-    Byte get(std::size_t g) const { return load(bytes_ + g); }
-    void set(std::size_t g, Byte b) const { store(bytes_ + g, b); }
+    [[gnu::always_inline]] Byte* at(std::size_t g) const { return bytes_ + g; }
+    [[gnu::always_inline]] Byte get(std::size_t g) const { return load(bytes_ + g); }
+    [[gnu::always_inline]] void set(std::size_t g, Byte b) const { store(bytes_ + g, b); }
 
     /** The word that holds granule g, which is a multiple of swar::bytes. */
     swar::Word word(std::size_t g) const {
-        return std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).load(std::memory_order_relaxed);
+        return __atomic_load_n(reinterpret_cast<swar::Word*>(bytes_ + g), __ATOMIC_RELAXED);
     }
 
     /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
@@ -148,7 +148,7 @@ public:
 
     /** Zero a word of which every byte belongs to the caller. */
     void clearWord(std::size_t g) const {
-        std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).store(0, std::memory_order_relaxed);
+        __atomic_store_n(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}, __ATOMIC_RELAXED);
     }
 
     /** The first word from g on, g a multiple of swar::bytes, that is not zero; at least `end` when all are. */
@@ -251,8 +251,8 @@ public:
         }
     }
 
-    static bool beginsHole(Byte b) { return b == mark::hole || b == mark::hole1; }
-    static bool endsHole(Byte b) { return b == mark::holeEnd || b == mark::hole1; }
+    [[gnu::always_inline]] static bool beginsHole(Byte b) { return b == mark::hole || b == mark::hole1; }
+    [[gnu::always_inline]] static bool endsHole(Byte b) { return b == mark::holeEnd || b == mark::hole1; }
 
     /** Size of the hole whose first granule is g. */
     std::size_t holeSize(std::size_t g) const {
@@ -276,8 +276,9 @@ private:
     static constexpr Byte large = 0x01;
     static constexpr std::size_t greatestInByte = mark::hole - 1;
 
-    static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
-    static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }
+    // Not std::atomic_ref, and always inline: optimising for size, GCC would call functions of one instruction.
+    [[gnu::always_inline]] static Byte load(Byte* b) { return __atomic_load_n(b, __ATOMIC_RELAXED); }
+    [[gnu::always_inline]] static void store(Byte* b, Byte value) { __atomic_store_n(b, value, __ATOMIC_RELAXED); }
 
     static std::size_t digits(Byte* b) {
         return static_cast<std::size_t>(load(b)) | static_cast<std::size_t>(load(b + 1)) << 6 |

@@ -115,7 +115,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
             map.set(g, mark::opaque);
         }
         const std::size_t bytes = region->bytesOf(chunks);
-        if (region->origin == Origin::system) {
+        if (os::hasPages && region->origin == Origin::system) {
             for (ChunkSet left = chunks; left != 0;) {
                 const int first = std::countr_zero(left);
                 const int run = std::countr_one(left >> first);

@@ -236,6 +236,9 @@ std::size_t Heap::retiredBytes() {
 }
 
 void Heap::decommitRetired() {
+    if constexpr (!os::hasPages) {
+        return;
+    }
     os::Locked locked(lock_);
     decommitRetiredLocked();
 }

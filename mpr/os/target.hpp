@@ -38,18 +38,21 @@ static_assert(rangeBits >= 1 && rangeBits <= 4);
 #ifdef MPR_GRANULE_BITS
 inline constexpr unsigned granuleBits = MPR_GRANULE_BITS;
 #else
-/** Log2 of the most granules in a region or buffer: 24 bits are what the granule map can say. */
-inline constexpr unsigned granuleBits = cooperative ? 20 : 24;
+/** Log2 of the most granules in a region or buffer, 24 at most. Cooperative: a buffer of 1 MiB. */
+inline constexpr unsigned granuleBits = cooperative ? 17 : 24;
 #endif
 static_assert(granuleBits >= 12 && granuleBits <= 24);
 
 #ifdef MPR_QUICK_SIZES
 inline constexpr std::size_t quickSizes = MPR_QUICK_SIZES;
 #else
-/** Block sizes, in granules, that a thread keeps quick lists of. */
-inline constexpr std::size_t quickSizes = cooperative ? 8 : 64;
+/**
+    Block sizes, in granules, that a thread keeps quick lists of. None: a free takes longer on average, but an allocation
+    that finds no memory need not look for it there, which is the worst case.
+ */
+inline constexpr std::size_t quickSizes = cooperative ? 0 : 64;
 #endif
-static_assert(quickSizes >= 1 && quickSizes <= 64);
+static_assert(quickSizes <= 64);
 
 /** Characters in a message: each message stands on the stack. */
 inline constexpr std::size_t messageLength = cooperative ? 120 : 400;
