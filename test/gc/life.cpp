@@ -70,7 +70,8 @@ TEST_CASE("200 lives leak nothing", "[gc][life]") {
         if (!emulator()) { // whose own memory it would be
             CHECK(residentBytes() <= resident + (1 << 20));
         }
-        CHECK(threadCount() == threads);
+        // The system counts a thread for a moment after it was joined.
+        CHECK(until([&] { return threadCount() <= threads; }));
     }
 }
 

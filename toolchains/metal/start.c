@@ -31,14 +31,19 @@ static void end(int status) {
 
 /* ---- mpr/board.h ---- */
 
-/* The system timer counts down 24 bits of a 25 MHz clock: good for 0.67 s between two calls, which tests do not exceed. */
+/* The system timer counts down 24 bits of the processor's clock: good for 0.67 s between two calls, which tests do not exceed. */
+#ifdef __ARM_FEATURE_CMSE
+enum { nanosecondsACount = 50 }; /* ARMv8-M: the an505 runs at 20 MHz */
+#else
+enum { nanosecondsACount = 40 }; /* the others at 25 MHz */
+#endif
 static volatile uint32_t *const timer = (volatile uint32_t *) 0xE000E010;
 static uint32_t lastCount = 0xFFFFFF;
 static uint64 elapsed;
 
 uint64 mprBoardTime(void) {
     const uint32_t count = timer[2];
-    elapsed += (uint64) ((lastCount - count) & 0xFFFFFF) * 40;
+    elapsed += (uint64) ((lastCount - count) & 0xFFFFFF) * nanosecondsACount;
     lastCount = count;
     return elapsed;
 }
