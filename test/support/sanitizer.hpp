@@ -44,9 +44,14 @@ inline const char *emulator() {
     return getenv("MPR_TEST_EMULATOR");
 }
 
-/* The count of a heavy loop: the whole of it, or a tenth under a sanitizer or an emulator, which are that much slower. */
+/* A sanitizer, an emulator or a simulated board (which sets the variable) is ten times slower. */
+inline bool slow() {
+    return sanitized || emulator() || getenv("MPR_TEST_SLOW");
+}
+
+/* The count of a heavy loop: the whole of it, or a tenth where everything is slow. */
 inline size_t heavy(size_t count) {
-    return sanitized || emulator() ? (count + 9) / 10 : count;
+    return slow() ? (count + 9) / 10 : count;
 }
 
 } // namespace test
