@@ -1,8 +1,9 @@
 /*
     mpr/board.h - What firmware supplies where there is no operating system: five functions.
 
-    mpr calls these, the firmware defines them; the linker names the one that is missing. They are called on the one thread that uses
-    mpr, must not call mpr, and need not be re-entrant. toolchains/README.md says how to bring up a board.
+    mpr calls these, the firmware defines them; the linker names the one that is missing. They are called on the one
+    thread that uses mpr, must not call mpr, and need not be re-entrant. toolchains/README.md says how to bring up a
+    board.
  */
 #ifndef MPR_BOARD_H
 #define MPR_BOARD_H

@@ -355,7 +355,8 @@ void pfree(void* ptr) {
     const bool large = region->isLarge();
     bool freed = false;
     if (current) {
-        freed = (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
+        freed =
+            (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
     } else {
         freed = heap.freeHeld(region, ptr);
     }

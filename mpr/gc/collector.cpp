@@ -239,9 +239,8 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
     const GranuleMap map = region->map();
     const std::size_t begin = std::max(std::size_t{chunk} << region->chunkShift, std::size_t{region->firstGranule});
     const std::size_t end =
-        region->isLarge()
-            ? region->endGranule
-            : std::min(std::size_t{chunk + 1} << region->chunkShift, std::size_t{region->endGranule});
+        region->isLarge() ? region->endGranule
+                          : std::min(std::size_t{chunk + 1} << region->chunkShift, std::size_t{region->endGranule});
     bool survivors = false;
     std::size_t at = begin & ~std::size_t{swar::bytes - 1};
     for (; (at = map.skipZeros(at, end)) < end; at += swar::bytes) {

@@ -1,10 +1,10 @@
 /*
     cooperative.cpp - The collector without a thread of its own: a collection runs, whole, inside a yield.
 
-    The phases are those of collector.hpp and so is every step of a collection; only who executes it differs. For as long as it
-    lasts the one thread is out of the rendezvous, like any thread that waits, and acts as the collector's: what managers call
-    from MPR_MANAGE_FREE meets the same rules as there. A request never collects by itself; it is seen to at the next
-    yield, mprGC included. So nothing is reclaimed between two yields here either.
+    The phases are those of collector.hpp and so is every step of a collection; only who executes it differs. For as long
+    as it lasts the one thread counts as waiting, and acts as the collector's: what managers call from MPR_MANAGE_FREE
+    meets the same rules as there. A request never collects by itself; it is seen to at the next yield, mprGC included.
+    So nothing is reclaimed between two yields here either.
  */
 #include "mpr/gc/collector.hpp"
 

@@ -79,8 +79,8 @@ void Depletion::abortWithState(std::size_t size, std::size_t total) {
     os::Message message;
     if constexpr (os::cooperative) {
         // Little room for text; whoever wants more calls mprPrintMem from the notifier.
-        os::log(os::Level::error, message << "memory: aborting by policy: " << std::uint64_t{size} << " of "
-                                          << std::uint64_t{total});
+        os::log(os::Level::error,
+                message << "memory: aborting by policy: " << std::uint64_t{size} << " of " << std::uint64_t{total});
         os::abort();
     }
     const heap::Limits limits = heap_.limits();

@@ -25,9 +25,8 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         // A context may not take more than a small part of a small heap. One thread, without locks, is better served without:
         // closing a context and opening another would be the worst case, twice that of a block straight from a hole.
         contextGranules_ =
-            os::hasThreads
-                ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}))
-                : 0;
+            os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}))
+                           : 0;
         limits_.set(Limits::none, Limits::none);
         table_.setOnly(region);
         commit(region, region->chunksTouched(0, region->firstGranule + 1), true);

@@ -193,8 +193,7 @@ void yields() {
     mprResetYield();
     check(isList(kept, 3), "and nothing else");
     check(mprEnableGC(false), "it was on");
-    while (mprAlloc(100)) {
-    }
+    while (mprAlloc(100)) {}
     check(stats().errors > 0, "with the collector off memory ends");
     mprYield(0);
     mprEnableGC(true);
@@ -286,8 +285,7 @@ void redline(ssize size) {
     check(mprAddPruner(prune, nullptr) == 0, "a pruner");
     heard = pruned = 0;
     cache = makeList(100);
-    while (pruned == 0 && mprAlloc(100)) {
-    }
+    while (pruned == 0 && mprAlloc(100)) {}
     check(pruned > 0 && cache == nullptr && mprAlloc(100) != nullptr, "a pruner makes room");
     mprRemovePruner(prune, nullptr);
     mprSetMemPolicy(MPR_ALLOC_POLICY_NOTHING);

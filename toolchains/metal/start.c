@@ -25,8 +25,7 @@ static void end(int status) {
     enum { exitExtended = 0x20, applicationExit = 0x20026 };
     const uint32_t reason[2] = {applicationExit, (uint32_t) status};
     semihost(exitExtended, reason);
-    for (;;) {
-    }
+    for (;;) {}
 }
 
 /* ---- mpr/board.h ---- */
