@@ -105,6 +105,7 @@ private:
     template <typename Done>
     bool awaitProgress(Done done, std::uint64_t limit);
     void stall();
+    void clearWanted();
     // cooperative.cpp
     std::size_t collectHere(Mutator& m);
     void yieldHere(Mutator& m, int flags);

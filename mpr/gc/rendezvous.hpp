@@ -25,7 +25,7 @@ class Rendezvous {
 public:
     /** Whether threads should yield. For polling; the public header reads the same flag, mprYieldWanted. */
     bool wanted() const { return mprNeedYield(); }
-    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on, __ATOMIC_RELAXED); }
+    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on, __ATOMIC_SEQ_CST); }
 
     void leave() {
         if constexpr (!os::hasThreads) {

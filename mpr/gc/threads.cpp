@@ -134,13 +134,26 @@ void Collector::waitOut(Mutator& m) {
         break;
     }
     case Phase::idle:
-        // Set late, by a request whose collection is over. Clearing it by mistake is mended when the gate closes.
-        rendezvous_.setWanted(false);
+        // Set late, by a request whose collection is over.
+        clearWanted();
         break;
     case Phase::marking: break;
     }
     resume(m);
     stats_.pause.record(os::now() - begin - stalled);
+}
+
+/**
+    Threads need not yield for now. The next collection may have been requested, and its gate closed, since the caller looked at
+    the phase: then its flag must not stay cleared, or a thread that runs would never come to the rendezvous. Whoever
+    requests stores the phase first and the flag second, this the other way round, all sequentially consistent: so
+    either the phase is seen here or the flag is set last there.
+ */
+void Collector::clearWanted() {
+    rendezvous_.setWanted(false);
+    if (phase_.load(std::memory_order_seq_cst) == static_cast<std::uint32_t>(Phase::requested)) {
+        rendezvous_.setWanted(true);
+    }
 }
 
 /**
@@ -152,7 +165,7 @@ void Collector::stall() {
     awaitProgress([&] { return phase() != Phase::freeing && phase() != Phase::sweeping; },
                   freeing ? longestStallFreeing : longestStall);
     if (phase() == Phase::freeing || phase() == Phase::sweeping) {
-        rendezvous_.setWanted(false);
+        clearWanted();
         heap_.setTrigger(heap_.allocatedSince() + trigger());
     }
 }
