@@ -14,16 +14,37 @@
 
 MPR_EXTERN_C_BEGIN
 
+/** The runtime's: where it keeps what it knows of a block, and which bit of it says that a store need not be logged. */
+typedef struct MprBarrier {
+    uintptr_t mask, bias;
+} MprBarrier;
+extern MPR_EXPORT MprBarrier mprBarrier;
+#define MPR_BARRIER_SHIFT (sizeof(void *) == 8 ? 4 : 3)
+#define MPR_BARRIER_DONE 0x40
+/** The runtime's: the slow part of mprSetRef. */
+MPR_EXPORT void mprLogRef(void *owner, void *field);
+
 /**
     Store a reference: *field = value.
-    @param owner The start of the block in which the field stands. @param field Address of a pointer in it.
-    @param value A block or NULL.
+    @param owner The start of the block in which the field stands; any block, not NULL. @param field Address of a pointer
+    in it. @param value A block or NULL.
     Attached threads. Never yields. The store releases: what was written to *value before can be read through the field.
  */
 static inline void mprSetRef(void *owner, void *field, cvoid *value) {
-    (void) owner;
+    const uintptr_t at = (uintptr_t) owner;
+    const unsigned char *known =
+        (const unsigned char *) ((at & mprBarrier.mask) + mprBarrier.bias + ((at & ~mprBarrier.mask) >> MPR_BARRIER_SHIFT));
     __atomic_store_n((void **) field, (void *) value, __ATOMIC_RELEASE);
+    if ((__atomic_load_n(known, __ATOMIC_RELAXED) & MPR_BARRIER_DONE) == 0) {
+        mprLogRef(owner, field);
+    }
 }
+
+/**
+    The same where the owner is not at hand, or the field may be outside managed memory (on a stack, say): then it is a
+    plain store. Slower than mprSetRef by a function call.
+ */
+MPR_EXPORT void mprSetRefAt(void *field, cvoid *value);
 
 /** Store count references, as memmove would: the areas may overlap. @param fields,values Addresses of the first pointers. */
 MPR_EXPORT void mprSetRefs(void *owner, void *fields, cvoid *values, size_t count);

@@ -21,6 +21,8 @@ MPR_EXTERN_C_BEGIN
 #define MPR_GC_FORCE 0x1    /* Collect even when little was allocated since the last time */
 #define MPR_GC_NO_BLOCK 0x2 /* Ask only; the calling thread does not yield */
 #define MPR_GC_COMPLETE 0x4 /* Wait until the memory has been freed */
+#define MPR_GC_MINOR 0x8    /* Young blocks only: those made since the last collection; implies FORCE */
+#define MPR_GC_MAJOR 0x10   /* Everything, in one pause: what MPR_GC_FORCE does; implies it */
 
 /**
     Called by a manager for each managed reference of its block. NULL is fine. A pointer that is not the start of a

@@ -15,12 +15,12 @@ typedef struct Mpr Mpr;
 
 /* Flags of mprCreate. */
 #define MPR_DISABLE_GC 0x1         /* Start with collection off; see mprEnableGC */
-#define MPR_USER_EVENTS_THREAD 0x2 /* Accepted for source compatibility: the application services its own events */
+#define MPR_USER_EVENTS_THREAD 0x2 /* mprStart makes no thread for events: the application calls mprServiceEvents */
 
 /**
     Make the runtime and attach the calling thread to it.
     @param argc,argv The program's arguments; kept (not copied) for a restart by policy. May be 0, NULL.
-    @param flags MPR_DISABLE_GC or 0.
+    @param flags MPR_DISABLE_GC, MPR_USER_EVENTS_THREAD, or 0.
     @return The runtime, or NULL when one exists already, an option is bad (it is named in the log), or memory or the
     collector's thread could not be had.
     @remarks Options come from mprConfigure and then from the environment variable MPR_OPTIONS, same syntax.
@@ -37,9 +37,10 @@ MPR_EXPORT Mpr *mprCreate(int argc, char **argv, int flags);
 MPR_EXPORT Mpr *mprCreateInBuffer(void *buffer, size_t size, int flags);
 
 /**
-    End the runtime: run every remaining block's manager with MPR_MANAGE_FREE, stop the collector, give all memory back.
-    @return false when other threads are still attached (they are named in the log and nothing is done), or there is no
-    runtime.
+    End the runtime: stop its services and wait for work in progress (mprSetExitTimeout), run every remaining block's
+    manager with MPR_MANAGE_FREE, stop the collector, give all memory back.
+    @return false when threads of the application are still attached (they are named in the log and nothing is done),
+    when work in progress does not end in time (the same, but the services have stopped), or there is no runtime.
     @remarks Call from the thread that created the runtime. Every pointer to managed memory is dead afterwards.
  */
 MPR_EXPORT bool mprDestroy(void);
@@ -52,7 +53,11 @@ MPR_EXPORT bool mprDestroy(void);
       young=SIZE      least allocation between two collections (from the cache size)
       growth=PERCENT  allocation between two collections, as a share of the live size (100)
       stack=SIZE      stack of the collector's thread (256k)
-      marks=SIZE      mark stack; overflow costs time, never correctness (64k)
+      marks=SIZE      mark stack; overflow costs time, never correctness (64k; 16m on
+                      64-bit as long as there is no hard limit: what was used of it is given back)
+      check=0|1       trace everything again after each marking and name what was missed, such as a store into a block of
+                      MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
+      everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)
       deadline=MS     a thread that keeps a collection waiting so long is named in the log (500)
     @return 0, or MPR_ERR_BAD_ARGS: the log names the item, and nothing is changed.
  */

@@ -32,6 +32,7 @@ typedef struct MprMemStats {
     uint64 regions;                      /* Regions */
     uint64 collections;                  /* Collections completed */
     uint64 collectionsMinor, collectionsMajor;
+    uint64 checkDefects;  /* Option check=1: blocks that could be reached and were not marked; each is in the log */
     uint64 managersFreed; /* MPR_MANAGE_FREE calls by the collector */
     uint64 markOverflows; /* Times the mark stack was full */
     uint64 purged;        /* Given back to the system */

@@ -25,7 +25,7 @@ typedef void (*MprThreadProc)(void *data, MprThread *tp);
     @return NULL when memory is short. Retain it as any block; a started thread is retained until it ends.
  */
 MPR_EXPORT MprThread *mprCreateThread(cchar *name, void *proc, void *data, ssize stackSize);
-/** @return 0; MPR_ERR_BAD_STATE when it was started before; MPR_ERR_CANT_CREATE. */
+/** @return 0; MPR_ERR_BAD_STATE when it was started before; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE. */
 MPR_EXPORT int mprStartThread(MprThread *thread);
 
 /**
@@ -49,6 +49,9 @@ MPR_EXPORT MprOsThread mprGetCurrentOsThread(void);
     setting. Setting it to true waits while a collection marks.
  */
 MPR_EXPORT bool mprSetThreadYield(MprThread *tp, bool on);
+
+/** Sleep, yielded. @param msec Milliseconds; 0 or less is a yield that may wait for a collection. Any thread. */
+MPR_EXPORT void mprSleep(MprTicks msec);
 
 /** A value per thread. Managed values are not marked through it: hold or root them. */
 typedef struct MprThreadLocal MprThreadLocal;

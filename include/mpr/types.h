@@ -30,6 +30,8 @@ typedef const void cvoid;
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
+typedef uint16_t uint16;
+typedef uint32_t uint32;
 typedef int64_t int64;
 typedef uint64_t uint64;
 typedef ptrdiff_t ssize;
@@ -39,12 +41,43 @@ typedef int64 MprTicks;
 /** Milliseconds since 1970-01-01 00:00 UTC. */
 typedef int64 MprTime;
 
+/* A procedure as the API takes it where it takes any: ISO C converts no function to void *, but by way of an integer. */
+#define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
+
 /* Error codes: negative, returned as int. */
 #define MPR_ERR_OK 0
-#define MPR_ERR (-1)              /* Unspecified error */
-#define MPR_ERR_BAD_ARGS (-4)     /* An argument is out of range or malformed */
-#define MPR_ERR_BAD_STATE (-7)    /* The call does not fit the present state */
-#define MPR_ERR_CANT_CREATE (-16) /* The system refused to create the object */
-#define MPR_ERR_MEMORY (-30)      /* Memory could not be had */
+#define MPR_ERR (-1)                  /* Unspecified error */
+#define MPR_ERR_ABORTED (-2)          /* Given up before it was done */
+#define MPR_ERR_ALREADY_EXISTS (-3)   /* There is one already */
+#define MPR_ERR_BAD_ARGS (-4)         /* An argument is out of range or malformed */
+#define MPR_ERR_BAD_FORMAT (-5)       /* Data in another format than expected */
+#define MPR_ERR_BAD_HANDLE (-6)       /* Not an open descriptor */
+#define MPR_ERR_BAD_STATE (-7)        /* The call does not fit the present state */
+#define MPR_ERR_BAD_SYNTAX (-8)       /* Text that cannot be parsed */
+#define MPR_ERR_BAD_TYPE (-9)         /* Another kind of object than expected */
+#define MPR_ERR_BAD_VALUE (-10)       /* A value is out of range */
+#define MPR_ERR_BUSY (-11)            /* In use; it may be free later */
+#define MPR_ERR_CANT_ACCESS (-12)     /* The system denies access */
+#define MPR_ERR_CANT_ALLOCATE (-13)   /* A resource of the system could not be had */
+#define MPR_ERR_CANT_COMPLETE (-14)   /* Begun, but not finished */
+#define MPR_ERR_CANT_CONNECT (-15)    /* The peer cannot be reached */
+#define MPR_ERR_CANT_CREATE (-16)     /* The system refused to create the object */
+#define MPR_ERR_CANT_DELETE (-17)     /* The system refused to delete the object */
+#define MPR_ERR_CANT_FIND (-18)       /* There is none of that name */
+#define MPR_ERR_CANT_INITIALIZE (-19) /* A part of the runtime could not be made ready */
+#define MPR_ERR_CANT_LOAD (-20)       /* Could not be loaded */
+#define MPR_ERR_CANT_OPEN (-21)       /* Could not be opened */
+#define MPR_ERR_CANT_READ (-22)       /* Could not be read */
+#define MPR_ERR_CANT_WRITE (-23)      /* Could not be written */
+#define MPR_ERR_DELETED (-24)         /* The object exists no longer */
+#define MPR_ERR_NETWORK (-26)         /* The network failed */
+#define MPR_ERR_NOT_INITIALIZED (-27) /* Not made ready before use */
+#define MPR_ERR_NOT_READY (-28)       /* Not yet; try again */
+#define MPR_ERR_READ_ONLY (-29)       /* May not be changed */
+#define MPR_ERR_MEMORY (-30)          /* Memory could not be had */
+#define MPR_ERR_TIMEOUT (-31)         /* The time ran out */
+#define MPR_ERR_TOO_MANY (-32)        /* A limit on their number is reached */
+#define MPR_ERR_WONT_FIT (-33)        /* Larger than the room for it */
+#define MPR_ERR_WOULD_BLOCK (-34)     /* It would have to wait, which it was told not to */
 
 #endif /* MPR_TYPES_H */

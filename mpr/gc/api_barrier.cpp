@@ -3,6 +3,74 @@
  */
 #include "mpr/barrier.h"
 
+#include "mpr/gc/runtime.hpp"
+
+using namespace mpr::gc;
+using mpr::heap::Byte;
+using mpr::heap::GranuleMap;
+using mpr::heap::Region;
+namespace head = mpr::heap::head;
+
+static_assert(MPR_BARRIER_DONE == head::logged && MPR_BARRIER_SHIFT == mpr::heap::granuleShift);
+
+MprBarrier mprBarrier;
+
+namespace {
+
+/** Log a store into the block at granule g, unless it is logged already. */
+void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
+    if (region->blockSize(g) > mpr::heap::greatestSmall) {
+        runtime().collector.logWrite(m, WriteLog::ofField(field));
+        return;
+    }
+    const Byte before = region->map().update(g, [](Byte h) { return static_cast<Byte>(h | head::logged); });
+    if (before != 0 && (before & head::logged) == 0) {
+        runtime().collector.logWrite(m, WriteLog::ofBlock(region->address(g)));
+    }
+}
+} // namespace
+
+void mprLogRef(void* owner, void* field) {
+    Mutator* m = current;
+    if (!m) {
+        misuseForeign("mprSetRef");
+        return;
+    }
+    Region* region = runtime().heap.find(owner);
+    if (!region || !region->isBlock(owner)) {
+        misuse("mprSetRef", owner, "the owner is not the start of a block in use");
+        return;
+    }
+    logBlock(*m, region, region->granuleOf(owner), field);
+}
+
+void mprSetRefAt(void* field, cvoid* value) {
+    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
+    Mutator* m = current;
+    Region* region = value && m ? runtime().heap.findField(field) : nullptr;
+    if (!region) {
+        return;
+    }
+    if (region->isLarge()) {
+        if ((region->map().get(region->firstGranule) & head::logged) == 0) {
+            logBlock(*m, region, region->firstGranule, field);
+        }
+        return;
+    }
+    // The block's head is at most greatestSmall granules before the field, or the block is a large one.
+    const std::size_t g = region->granuleOf(field);
+    for (std::size_t i = 0; i <= mpr::heap::greatestSmall && g >= region->firstGranule + i; ++i) {
+        const Byte h = region->map().get(g - i);
+        if (h & head::inUse) {
+            if ((h & head::logged) == 0) {
+                logBlock(*m, region, g - i, field);
+            }
+            return;
+        }
+    }
+    runtime().collector.logWrite(*m, WriteLog::ofField(field));
+}
+
 void mprSetRefs(void* owner, void* fields, cvoid* values, size_t count) {
     auto* to = static_cast<void**>(fields);
     auto* from = static_cast<void* const*>(values);

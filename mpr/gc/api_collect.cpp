@@ -111,14 +111,16 @@ int mprGC(int flags) {
         return 0;
     }
     Collector& collector = runtime().collector;
-    if ((flags & MPR_GC_FORCE) == 0 && !collector.halfSpent()) {
+    const Wish wish = (flags & (MPR_GC_MINOR | MPR_GC_MAJOR)) == MPR_GC_MINOR ? Wish::minor : Wish::full;
+    constexpr int asked = MPR_GC_FORCE | MPR_GC_MINOR | MPR_GC_MAJOR;
+    if ((flags & asked) == 0 && !collector.halfSpent()) {
         return 0;
     }
     if ((flags & MPR_GC_NO_BLOCK) || !current) {
-        collector.request((flags & MPR_GC_FORCE) != 0);
+        collector.request((flags & asked) ? wish : Wish::budget);
         return 0;
     }
-    return collector.collect(*current, (flags & MPR_GC_COMPLETE) != 0, __builtin_return_address(0));
+    return collector.collect(*current, wish, (flags & MPR_GC_COMPLETE) != 0, __builtin_return_address(0));
 }
 
 bool mprEnableGC(bool on) {

@@ -6,6 +6,7 @@
 
 #include "mpr/collect.h"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/heap/context.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 
@@ -80,7 +81,7 @@ int causeOf(Shortage shortage) {
 void* allocateSlow(Mutator& m, std::size_t n, Byte flags, std::size_t size) {
     Runtime& rt = runtime();
     Shortage shortage = Shortage::none;
-    void* block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+    void* block = rt.heap.allocateInContext(m.local, n, flags, shortage);
     if (!block) [[unlikely]] {
         block = allocateShort(m, n, flags, size, shortage);
     }
@@ -124,7 +125,7 @@ MprManager& managerOf(void* block, std::size_t n) {
 }
 
 constexpr bool hasManager(Byte h) {
-    return (h & head::kindMask) != static_cast<Byte>(Kind::leaf);
+    return !head::isLeaf(h);
 }
 
 std::size_t usable(Region* region, std::size_t g, Byte h) {
@@ -161,18 +162,26 @@ void* mprAllocZeroed(size_t size) {
     return block ? std::memset(block, 0, size) : nullptr;
 }
 
-void* mprAllocManaged(size_t size, MprManager manager, int flags) {
+namespace {
+Kind kindOf(int flags) {
+    if (flags & MPR_ALLOC_BARRIER) {
+        return (flags & MPR_ALLOC_NO_FREE) ? Kind::barrierNoFree : Kind::barrier;
+    }
+    return Kind::plain;
+}
+
+[[gnu::always_inline]] inline void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
     std::size_t whole = size;
     if (room) {
-        bits |= static_cast<Byte>((flags & MPR_ALLOC_NO_FREE) ? Kind::marked : Kind::plain);
+        bits |= static_cast<Byte>(kindOf(flags));
         whole = size + sizeof(MprManager) < size ? size : size + sizeof(MprManager);
     }
     void* block = allocate(whole, bits, "mprAllocMem");
     if (block) {
         if (flags & MPR_ALLOC_ZERO) {
-            std::memset(block, 0, size);
+            std::memset(block, 0, whole);
         }
         if (room) {
             managerOf(block, granulesFor(whole)) = manager;
@@ -181,11 +190,20 @@ void* mprAllocManaged(size_t size, MprManager manager, int flags) {
     return block;
 }
 
-void* mprAllocMem(size_t size, int flags) {
-    return mprAllocManaged(size, nullptr, flags);
+} // namespace
+
+void* mprAllocManaged(size_t size, MprManager manager, int flags) {
+    return allocateManaged(size, manager, flags);
 }
 
-int mprFree(void* ptr) {
+void* mprAllocMem(size_t size, int flags) {
+    return allocateManaged(size, nullptr, flags);
+}
+
+namespace {
+
+/** What mprFree does not do at once: it calls managers, names misuse, sees to large regions. */
+[[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
         return 0;
     }
@@ -211,8 +229,11 @@ int mprFree(void* ptr) {
     }
     if (hasManager(h)) {
         if (const MprManager manager = managerOf(ptr, region->blockSize(g));
-            manager && (h & head::kindMask) != static_cast<Byte>(Kind::marked)) {
+            manager && (h & head::kindMask) != static_cast<Byte>(Kind::barrierNoFree)) {
             manager(ptr, MPR_MANAGE_FREE);
+        }
+        if (heap.freeTraced(region, g)) {
+            return 0;
         }
     }
     // Asked before: a large region may be gone when free returns.
@@ -225,6 +246,30 @@ int mprFree(void* ptr) {
         runtime().collector.freedLarge();
     }
     return 0;
+}
+
+} // namespace
+
+int mprFree(void* ptr) {
+    Mutator* m = current;
+    Heap& heap = runtime().heap;
+    Region* region = m ? heap.table().candidate(ptr) : nullptr;
+    if (!region) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    const std::size_t g = region->indexOf(ptr);
+    if (g >= region->endGranule || region->isLarge()) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    Byte* map = region->map().at(g);
+    const Byte h = mpr::heap::GranuleMap::load(map);
+    const std::size_t n = mpr::heap::GranuleMap::sizeBehind(map);
+    const Heap::Freeable freeable = heap.freeable(h);
+    if (freeable == Heap::Freeable::no || (freeable == Heap::Freeable::withoutManager && managerOf(ptr, n)) ||
+        !mpr::heap::GranuleMap::claim(map, h)) [[unlikely]] {
+        return freeUnusual(ptr);
+    }
+    return heap.freeClaimed(m->local, region, ptr, map, n);
 }
 
 void* mprRealloc(void* ptr, size_t size) {
@@ -264,7 +309,9 @@ void* mprRealloc(void* ptr, size_t size) {
         while (runtime().roots.release(runtime().heap, region, ptr)) {
             mprHold(block);
         }
-        runtime().heap.free(m->local, region, ptr);
+        if (!managed || !runtime().heap.freeTraced(region, g)) {
+            runtime().heap.free(m->local, region, ptr);
+        }
     }
     return block;
 }
@@ -292,7 +339,8 @@ void* mprSetManager(void* ptr, MprManager manager) {
         misuse("mprSetManager", ptr, "allocated without room for a manager; see MPR_ALLOC_MANAGER");
         return nullptr;
     }
-    managerOf(ptr, region->blockSize(g)) = manager;
+    // The collector may be about to look.
+    __atomic_store_n(&managerOf(ptr, region->blockSize(g)), manager, __ATOMIC_RELEASE);
     return ptr;
 }
 

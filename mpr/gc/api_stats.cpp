@@ -59,8 +59,10 @@ void mprReadMemStats(MprMemStats* s) {
     s->cacheHeap = rt.collector.pacer().cache();
     s->youngBudget = rt.collector.trigger();
     s->regions = totals.regions;
-    s->collections = c.collections.load(std::memory_order_relaxed);
-    s->collectionsMajor = s->collections;
+    s->collectionsMinor = c.minors.load(std::memory_order_relaxed);
+    s->collectionsMajor = c.majors.load(std::memory_order_relaxed);
+    s->collections = s->collectionsMinor + s->collectionsMajor;
+    s->checkDefects = c.defects.load(std::memory_order_relaxed);
     s->managersFreed = c.managersFreed.load(std::memory_order_relaxed);
     s->markOverflows = rt.collector.marker().overflows();
     s->purged = totals.purgedBytes;

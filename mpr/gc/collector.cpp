@@ -25,15 +25,15 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     if (fixedHeap > 0) {
         pacer_.setCache(0);
     }
+    generations_.open(fixedHeap == 0, pacer_.young(), options.growth);
     deadline_ = options.deadline;
-    // A small heap cannot spare much for the mark stack; what it lacks costs time only.
-    const std::size_t marks = fixedHeap > 0 ? std::min(options.marks, fixedHeap / 32) : options.marks;
-    heap::Shortage shortage = heap::Shortage::none;
-    markStack_ = heap_.allocateShared(heap::granulesFor(marks), heap::head::held, true, shortage);
-    if (!markStack_) {
+    checks_ = options.check;
+    everyYield_ = options.everyYield;
+    rendezvous_.setAlways(everyYield_);
+    generations_.setTrial(everyYield_);
+    if (!marks_.open(heap_, options.marks, fixedHeap)) {
         return false;
     }
-    marker_.open(markStack_, marks);
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
@@ -50,6 +50,7 @@ void Collector::close() {
         ring();
         os::joinThread(thread_);
     }
+    marks_.close();
 }
 
 void Collector::ring() {
@@ -66,6 +67,10 @@ void Collector::run() {
         const std::uint32_t heard = bell_.load(std::memory_order_acquire);
         if (phase() == Phase::requested) {
             cycle();
+            continue;
+        }
+        if (tracing_ && !traced_) {
+            advanceMajor();
             continue;
         }
         if (purge_.exchange(false, std::memory_order_acq_rel)) {
@@ -89,9 +94,9 @@ void Collector::moveTo(Phase phase) {
     os::wakeAll(progress_);
 }
 
-void Collector::request(bool forced) {
-    if (forced) {
-        forced_.store(true, std::memory_order_relaxed);
+void Collector::request(Wish wish) {
+    for (Wish before = wish_.load(std::memory_order_relaxed);
+         before < wish && !wish_.compare_exchange_weak(before, wish, std::memory_order_relaxed);) {
     }
     while (!stop_.load(std::memory_order_acquire)) {
         if (phase() == Phase::idle) {
@@ -119,7 +124,7 @@ void Collector::request(bool forced) {
 
 void Collector::budgetSpent() {
     if (enabled_.load(std::memory_order_relaxed)) {
-        request(false);
+        request(Wish::budget);
     }
 }
 
@@ -145,13 +150,20 @@ void Collector::cycle() {
     moveTo(Phase::marking);
     const std::uint64_t stopped = os::now();
     stats_.rendezvous.record(stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed)));
-    const bool forced = forced_.exchange(false, std::memory_order_relaxed);
+    const Wish wish = wish_.exchange(Wish::budget, std::memory_order_relaxed);
     unneeded_ = std::min(unneeded_, heap_.freeBytes());
+    const Scope scope = decide(wish);
     heap_.beginMarking();
-    // Meanwhile as much again may be allocated as last time; past that, threads wait for the sweep.
-    heap_.setTrigger(trigger());
-    markAll();
-    marked_.fetch_add(1, std::memory_order_release);
+    // Meanwhile as much again may be allocated as last time, or an eighth of what a long sweep goes over; past that,
+    // threads wait for the sweep.
+    heap_.setTrigger(pacer_.slack(trigger(), liveBytes(), heap_.totals().overheadBytes, heap_.limits()));
+    mark(scope);
+    heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
+    // What a major one that was half done had reached may have died since: whoever asks for all wants that, too.
+    const bool again = wish == Wish::full && scope == Scope::last;
+    if (!again) {
+        marked_.fetch_add(1, std::memory_order_release);
+    }
     // A request that comes while this collection frees and sweeps will set it again.
     rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
     moveTo(Phase::freeing);
@@ -161,15 +173,18 @@ void Collector::cycle() {
 
     callFree(false);
     moveTo(Phase::sweeping);
-    const std::size_t freed = sweepAll();
+    const std::size_t freed = sweep(scope);
+    heap_.endSweep();
     freedBlocks_.store(freed, std::memory_order_relaxed);
-    settle(forced);
+    settle(scope, wish == Wish::full);
     stats_.sweep.record(os::now() - opened);
-    stats_.collections.fetch_add(1, std::memory_order_relaxed);
-    swept_.fetch_add(1, std::memory_order_release);
+    (scope == Scope::minor ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
+    if (!again) {
+        swept_.fetch_add(1, std::memory_order_release);
+    }
     moveTo(Phase::idle);
-    if (pending_.exchange(false, std::memory_order_seq_cst)) {
-        request(false);
+    if (pending_.exchange(false, std::memory_order_seq_cst) || again) {
+        request(again ? Wish::full : Wish::budget);
     }
 }
 
@@ -209,25 +224,9 @@ void Collector::nameLate(std::uint64_t waited) {
     }
 }
 
-void Collector::markAll() {
-    marker_.begin();
-    roots_.forEach([this](const void* block) {
-        marker_.markRoot(block);
-        marker_.drain();
-    });
-    {
-        os::Locked locked(threadsLock_);
-        for (Mutator* m = mutators_; m; m = m->next) {
-            marker_.markRoot(m->thread);
-        }
-    }
-    marker_.drain();
-    marker_.end();
-}
-
 void Collector::callFree(bool everything) {
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        for (heap::ChunkSet chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
+        for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
             callFreeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
         }
     }
@@ -235,18 +234,15 @@ void Collector::callFree(bool everything) {
 
 /** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
 void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
-    const heap::Colours colours = heap_.colours();
     const GranuleMap map = region->map();
-    const std::size_t begin = std::max(std::size_t{chunk} << region->chunkShift, std::size_t{region->firstGranule});
-    const std::size_t end =
-        region->isLarge() ? region->endGranule
-                          : std::min(std::size_t{chunk + 1} << region->chunkShift, std::size_t{region->endGranule});
+    const std::size_t begin = region->chunkBegin(chunk);
+    const std::size_t end = region->chunkEnd(chunk);
     bool survivors = false;
     std::size_t at = begin & ~std::size_t{swar::bytes - 1};
     for (; (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
         const swar::Word word = map.word(at);
         const swar::Word wanting = swar::wantFree(word);
-        swar::Word dead = wanting & swar::unmarked(word, colours) & (everything ? ~swar::Word{0} : ~swar::held(word));
+        swar::Word dead = everything ? wanting : wanting & heap_.dead(word) & ~swar::held(word);
         survivors = survivors || dead != wanting;
         for (; dead != 0; dead &= dead - 1) {
             const std::size_t g = at + swar::first(dead);
@@ -264,14 +260,20 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
     }
 }
 
-std::size_t Collector::sweepAll() {
+std::size_t Collector::sweep(Scope scope) {
     heap::Heap::Swept swept;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         if (region->isLarge()) {
             heap_.sweepLarge(region, swept);
             continue;
         }
-        for (std::size_t g = region->firstGranule; g < region->endGranule;) {
+        for (std::size_t i = 0; i < region->lineWords(); ++i) {
+            if (scope == Scope::minor) {
+                heap_.sweepYoungLines(region, i, swept);
+            }
+            region->sweepYoung.clear(i);
+        }
+        for (std::size_t g = region->firstGranule; scope != Scope::minor && g < region->endGranule;) {
             g = heap_.sweepSlice(region, g, swept);
         }
     }
@@ -282,7 +284,13 @@ std::size_t Collector::sweepAll() {
     Set the next budget and give memory back. What was free when each collection of the last second began was not needed
     in that second; a heap that breathes keeps what it breathes with.
  */
-void Collector::settle(bool forced) {
+void Collector::settle(Scope scope, bool forced) {
+    if (scope != Scope::minor) {
+        marks_.trim();
+    }
+    const std::size_t live = liveBytes();
+    const bool tight = pacer_.tight(live, heap_.totals().overheadBytes, heap_.limits());
+    generations_.swept(scope != Scope::minor, live, tight);
     repace();
     const std::uint64_t time = os::now();
     if (forced) {
@@ -298,13 +306,19 @@ void Collector::settle(bool forced) {
     unneeded_ = ~std::size_t{0};
 }
 
-void Collector::repace() {
+/** Bytes in blocks that were there at the last rendezvous, as far as is known. */
+std::size_t Collector::liveBytes() {
     const heap::Totals totals = heap_.totals();
     const auto live = static_cast<std::size_t>((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift);
     const std::size_t since = heap_.allocatedSince();
-    const std::size_t survived = live > since ? live - since : 0;
-    stats_.marked.store(survived, std::memory_order_relaxed);
-    const std::size_t trigger = pacer_.trigger(survived, totals.overheadBytes, heap_.limits());
+    return live > since ? live - since : 0;
+}
+
+void Collector::repace() {
+    const std::size_t live = liveBytes();
+    stats_.marked.store(live, std::memory_order_relaxed);
+    const std::size_t trigger =
+        pacer_.trigger(live, heap_.totals().overheadBytes, heap_.limits(), generations_.worthwhile());
     trigger_.store(trigger, std::memory_order_relaxed);
     heap_.setTrigger(trigger);
 }
@@ -313,6 +327,7 @@ void Collector::freeEverything() {
     // Nothing is marked, so everything is dead, held or not.
     heap_.detach(own_.local);
     heap_.beginMarking();
+    heap_.beginSweep(heap::Sweep::all);
     callFree(true);
 }
 

@@ -11,6 +11,14 @@
     A request outside idle is remembered and becomes the next collection. Threads are stopped only in requested and
     marking: in particular no thread must wait for a manager that frees, whatever lock that manager may be waiting for.
     Where one does wait (MPR_GC_COMPLETE, and shortly when allocation outruns the sweep) the wait is bounded.
+
+    What a collection does between is its scope. A *minor* one traces young blocks only and frees what of them is dead. When
+    the heap has grown enough, a minor collection's pause ends with the start of a major one: all old blocks become
+    unmarked, the roots are reached, and from then on the collector's thread marks old blocks in idle, while threads run
+    (`tracing_`). Minor collections go on meanwhile. When nothing is left to mark, one more pause, the *last*, does what a
+    minor one does and also traces whatever old blocks that leads to; then everything unmarked is dead.
+    A *full* collection does all of it in one pause: for heaps where the others gain nothing (few blocks, or blocks that
+    must be traced again at each pause), when memory is short, and when a program asks.
  */
 #pragma once
 
@@ -18,30 +26,43 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/generations.hpp"
+#include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator.hpp"
 #include "mpr/gc/pacer.hpp"
 #include "mpr/gc/rendezvous.hpp"
 #include "mpr/gc/roots.hpp"
 #include "mpr/gc/times.hpp"
+#include "mpr/gc/write_log.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
 
 enum class Phase : std::uint32_t { idle, requested, marking, freeing, sweeping };
 
+enum class Scope : std::uint8_t { minor, last, full };
+
+/** What whoever asks for a collection wants; a greater wish includes the lesser. */
+enum class Wish : std::uint8_t {
+    budget, // what the pacing finds best
+    minor,  // at least the young
+    full,   // everything that is dead now, and free memory given back
+};
+
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
-    os::Counter collections{0};
+    os::Counter minors{0}, majors{0};
     os::Counter managersFreed{0};
     os::Counter late{0};
-    os::Counter marked{0}; // bytes reached by the last collection
+    os::Counter defects{0}; // found by checks
+    os::Counter marked{0};  // bytes reached by the last collection
 };
 
 class Collector {
 public:
-    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap) {}
+    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap), log_(heap) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
@@ -51,8 +72,16 @@ public:
     void freeEverything();
 
     // ---- Threads ----
-    /** Make the calling thread a mutator, running. @return nullptr when memory is short. */
-    Mutator* attach(const char* name);
+    /**
+        Announce a thread: it counts as attached, yielded, from now on, so that the runtime does not end before it comes,
+        and it cannot fail to. @param service It belongs to a room of the runtime, which will end it.
+        @param thread Its MprThread, retained, or nullptr. @return nullptr when memory is short.
+     */
+    Mutator* prepare(const char* name, bool service, void* thread);
+    /** It does not come. */
+    void abandon(Mutator* mutator);
+    /** It has come: the calling thread is running. */
+    void attach(Mutator* mutator);
     /** The calling thread's own. */
     void detach(Mutator* mutator);
     void yield(Mutator& m, int flags, const void* site);
@@ -60,15 +89,18 @@ public:
     bool setExempt(Mutator& m, bool exempt);
     /** Whether a yield would wait. */
     bool wanted() const { return rendezvous_.wanted(); }
-    int threads();
+    /** How many are attached. @param ofServices Count the rooms' own threads, too. */
+    int threads(bool ofServices = true);
+    /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
+    bool awaitAlone(Mutator& self, std::uint64_t deadline);
     /** Name the attached threads other than m in the log. */
     void nameOthers(const Mutator& m, const char* what);
 
     // ---- Collections ----
-    /** Ask for a collection; never waits. @param forced Give free memory back afterwards. */
-    void request(bool forced);
+    /** Ask for a collection; never waits. */
+    void request(Wish wish);
     /** Ask and wait. @return blocks freed when complete. */
-    int collect(Mutator& m, bool complete, const void* site);
+    int collect(Mutator& m, Wish wish, bool complete, const void* site);
     /** Allocation has used up the budget. */
     void budgetSpent();
     /** An allocation fails: make memory that is dead already usable, within a bounded time; the caller does not yield. */
@@ -76,7 +108,9 @@ public:
     /** A large block was freed by hand: have its memory purged when enough has gathered. */
     void freedLarge();
     /** Whether a block with this head was found dead by the collection that runs. */
-    bool isDoomed(heap::Byte h) const { return !heap_.colours().live(h); }
+    bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
+    /** The write barrier found that a store into a block has to be logged: see WriteLog. */
+    void logWrite(Mutator& m, std::uintptr_t entry);
 
     bool enable(bool on);
     /** Limits or cache have changed. */
@@ -92,14 +126,26 @@ private:
     void cycle();
     void awaitThreads();
     void nameLate(std::uint64_t waited);
-    void markAll();
+    Scope decide(Wish wish) const;
+    void mark(Scope scope);
+    void check(Scope scope);
+    void markRoots();
+    void markWritten(Scope scope);
+    void markLogged(std::uintptr_t entry, bool markedOnly);
+    heap::Byte ownerOf(heap::Region* region, std::size_t g);
+    void markOld(bool markedOnly, bool all);
+    void markOldIn(heap::Region* region, unsigned chunk, bool markedOnly, bool all);
+    void startMajor();
+    void advanceMajor();
     void callFree(bool everything);
     void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
-    std::size_t sweepAll();
-    void settle(bool forced);
+    std::size_t sweep(Scope scope);
+    void settle(Scope scope, bool forced);
+    std::size_t liveBytes();
     void moveTo(Phase phase);
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();
+    void forget(Mutator* mutator);
     void waitOut(Mutator& m);
     bool stuckFreeing(std::uint64_t& calls, std::uint64_t& since) const;
     template <typename Done>
@@ -113,17 +159,20 @@ private:
     heap::Heap& heap_;
     Roots& roots_;
     Marker marker_;
+    WriteLog log_;
     Rendezvous rendezvous_;
     Pacer pacer_;
     CollectorStats stats_;
-    void* markStack_ = nullptr;
+    MarkMemory marks_;
     std::uint64_t deadline_ = 0;
+    bool checks_ = false;     // every pause: see check.hpp
+    bool everyYield_ = false; // collect at each yield point, by turns in each scope
 
     os::Word phase_{0};
     os::Word progress_{0}; // changes with every phase; waiters sleep on it
     os::Word bell_{0};     // the collector's thread sleeps on it
     std::atomic<bool> pending_{false};
-    std::atomic<bool> forced_{false};
+    std::atomic<Wish> wish_{Wish::budget};
     std::atomic<bool> purge_{false};
     std::atomic<bool> stop_{false};
     std::atomic<bool> enabled_{true};
@@ -134,12 +183,21 @@ private:
     std::atomic<std::size_t> freedBlocks_{0}; // by the last sweep
     std::atomic<std::size_t> trigger_{0};
     std::uint32_t rendezvousNumber_ = 0;
+    // The collector's thread only:
+    bool tracing_ = false; // a major collection marks old blocks while threads run
+    bool traced_ = false;  // and has nothing left to mark
+    Generations generations_;
+    struct {
+        heap::Region* region = nullptr;
+        std::size_t from = 0, to = 0; // granules of the last block that a logged field was found in
+    } lastOwner_;
     std::size_t unneeded_ = ~std::size_t{0}; // least free memory at the rendezvous since purgedAt_
     std::uint64_t purgedAt_ = 0;
 
     os::Lock threadsLock_;
     Mutator* mutators_ = nullptr;
-    Mutator own_; // of the collector's thread
+    os::Word departures_{0}; // changes whenever a thread has detached
+    Mutator own_;            // of the collector's thread
     os::ThreadId thread_ = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
+#include "mpr/gc/check.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
@@ -22,6 +23,8 @@ namespace {
 // Per thread, so that mprMark on another thread does nothing, and helpers may mark later.
 constinit MPR_PER_THREAD Marker* activeMarker = nullptr;
 
+constexpr std::size_t noEnd = ~std::size_t{0};
+
 Byte load(Byte* map) {
     return std::atomic_ref<Byte>(*map).load(std::memory_order_relaxed);
 }
@@ -34,17 +37,31 @@ Marker* Marker::active() {
     return activeMarker;
 }
 
-void Marker::open(void* stack, std::size_t bytes) {
-    stack_ = top_ = static_cast<Entry*>(stack);
-    limit_ = stack_ + bytes / sizeof(Entry);
+void Marker::open(void* memory, std::size_t bytes) {
+    const std::size_t part = bytes / 4 & ~(sizeof(MarkEntry) - 1);
+    stacks_[0].open(memory, part);
+    stacks_[1].open(static_cast<Byte*>(memory) + part, bytes - part);
 }
 
-void Marker::begin() {
+void Marker::begin(Marking marking) {
     colours_ = heap_.colours();
-    for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
-        reached_[h] = compute(static_cast<Byte>(h));
+    marking_ = marking;
+    stopped_ = marking != Marking::concurrent;
+    tracesOld_ = marking == Marking::all;
+    for (unsigned h = head::inUse; h < 256; ++h) {
+        const auto b = static_cast<Byte>(h);
+        const bool wanted = !colours_.marked(b) && (stopped_ || (b & head::old) != 0);
+        // While threads run, what is in the log stays there: it may be written again once it has been traced.
+        const Byte kept = stopped_ ? Byte{0} : static_cast<Byte>(b & head::logged);
+        reached_[h] = wanted ? static_cast<Byte>(colours_.survivor(b) | kept) : Byte{0};
     }
     reports_ = 0;
+    activeMarker = this;
+}
+
+void Marker::beginCheck(Check& check) {
+    marking_ = Marking::check;
+    check_ = &check;
     activeMarker = this;
 }
 
@@ -53,7 +70,8 @@ void Marker::end() {
 }
 
 // The hot path of a collection: some forty instructions a reference. What usually fails leads to report(), which looks again.
-[[gnu::always_inline]] inline void Marker::mark(const void* pointer, bool loose) {
+template <bool stopped>
+[[gnu::always_inline]] inline void Marker::reach(const void* pointer, bool loose) {
     Region* region = heap_.table().candidate(pointer);
     if (!region) [[unlikely]] {
         return loose ? void() : report(pointer);
@@ -65,31 +83,55 @@ void Marker::end() {
         return loose ? void() : report(pointer);
     }
     Byte* map = region->map().at(g);
-    const Byte h = load(map);
-    const Byte reached = this->reached(h);
+    Byte h = load(map);
+    Byte reached = reached_[h];
     if (reached == 0) {
-        return (h & head::inUse) || loose ? void() : report(pointer);
+        // While threads run, a field may name a block that has just been freed by hand, or what was made of its memory.
+        return !stopped || (h & head::inUse) || loose ? void() : report(pointer);
     }
-    if ((h & head::kindMask) == static_cast<Byte>(heap::Kind::leaf)) {
+    if constexpr (stopped) {
         store(map, reached);
     } else {
-        push(region, map, reached, pointer);
+        // Others change heads, too: holds, the barrier, frees. Whatever they made of it may be still to be reached.
+        while (!std::atomic_ref<Byte>(*map).compare_exchange_weak(h, reached, std::memory_order_relaxed)) {
+            reached = reached_[h];
+            if (reached == 0) {
+                return;
+            }
+        }
+    }
+    ++count_.blocks;
+    if (!head::isLeaf(h)) {
+        push(region, map, h, pointer);
     }
 }
 
-inline void Marker::push(Region* region, Byte* map, Byte reached, const void* block) {
-    Entry* top = top_;
-    if (top == limit_) [[unlikely]] {
-        overflow(region, map, block);
-        return;
+void Marker::mark(const void* pointer, bool loose) {
+    switch (marking_) {
+    case Marking::young:
+    case Marking::all: return reach<true>(pointer, loose);
+    case Marking::concurrent: return reach<false>(pointer, loose);
+    case Marking::check: return check_->see(pointer);
     }
-    store(map, reached);
-    *top = Entry(block, GranuleMap::shortSizeBehind(map));
-    top_ = top + 1;
+}
+
+/** A block with a manager; its head before it was marked is given. */
+[[gnu::always_inline]] inline void Marker::push(Region* region, Byte* map, Byte before, const void* block) {
+    const bool old = (before & head::old) != 0;
+    if (head::isPlain(before)) {
+        ++count_.plain;
+        if (old && !tracesOld_) {
+            return; // the last pause of this collection traces all plain blocks that are marked
+        }
+    }
+    if (!stacks_[old || tracesOld_].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
+        overflow(region, map, block);
+    }
 }
 
 void Marker::overflow(Region* region, Byte* map, const void* block) {
-    store(map, static_cast<Byte>((load(map) & ~head::colourMask) | colours_.newborn()));
+    const Byte grey = colours_.grey(stopped_);
+    GranuleMap::update(map, [&](Byte h) { return static_cast<Byte>((h & ~head::colourMask) | grey); });
     const auto g = static_cast<std::uint32_t>(region->granuleOf(block));
     region->greyFrom = std::min(region->greyFrom, g);
     region->greyTo = std::max(region->greyTo, g + 1);
@@ -103,8 +145,15 @@ void Marker::markRoot(const void* block, bool loose) {
     }
 }
 
+void Marker::retrace(Region* region, std::size_t g) {
+    Byte* map = region->map().at(g);
+    if (!stackNow().push(MarkEntry(region->address(g), GranuleMap::shortSizeBehind(map)))) {
+        overflow(region, map, region->address(g));
+    }
+}
+
 /** A block's last word. */
-inline MprManager* Marker::managerOf(Entry entry) const {
+inline MprManager* Marker::managerOf(MarkEntry entry) const {
     std::size_t n = entry.granules();
     if (n == 0) {
         Region* region = heap_.find(entry.block());
@@ -113,22 +162,52 @@ inline MprManager* Marker::managerOf(Entry entry) const {
     return reinterpret_cast<MprManager*>(entry.block() + (n << heap::granuleShift)) - 1;
 }
 
-inline void Marker::trace(Entry entry) {
+inline void Marker::trace(MarkEntry entry) {
     traced_ = entry;
-    if (const MprManager manager = *managerOf(entry)) {
+    if (const MprManager manager = __atomic_load_n(managerOf(entry), __ATOMIC_RELAXED)) {
         manager(entry.block(), MPR_MANAGE_MARK);
     }
 }
 
-void Marker::drainStack() {
+void Marker::markRow(const void* fields, std::size_t count) {
+    auto* field = static_cast<const void* const*>(fields);
+    // Of a long row one piece is marked now, the rest when the stack has been emptied down to it.
+    if (count > rowPiece && marking_ != Marking::check) {
+        if (stackNow().pushRow(field + rowPiece, count - rowPiece)) {
+            count = rowPiece;
+        }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        if (const void* ref = __atomic_load_n(field + i, __ATOMIC_ACQUIRE)) {
+            mark(ref, false);
+        }
+    }
+}
+
+/** The top of the stack is a row. */
+void Marker::traceRow(MarkStack& stack) {
+    stack.pop();
+    const auto* fields = reinterpret_cast<const void*>(stack.pop().bits());
+    const std::size_t count = stack.pop().bits();
+    markRow(fields, count);
+}
+
+bool Marker::drainStack(MarkStack& stack, std::size_t budget) {
     std::size_t turn = 0;
     std::size_t waiting = 0; // entries in the ring
     for (;;) {
-        Entry entry;
-        if (top_ != stack_) {
-            const Entry next = *--top_;
-            if (waiting == 0 && top_ == stack_) {
+        MarkEntry entry;
+        if (!stack.empty() && budget > 0) {
+            const MarkEntry next = stack.pop();
+            if (next.isRow()) [[unlikely]] {
+                stack.push(next);
+                traceRow(stack);
+                budget -= std::min(budget, rowPiece);
+                continue;
+            }
+            if (waiting == 0 && stack.empty()) {
                 trace(next); // a list: nothing else to do while it is fetched
+                --budget;
                 continue;
             }
             __builtin_prefetch(next.block());
@@ -140,16 +219,17 @@ void Marker::drainStack() {
                 ++waiting;
                 continue;
             }
+            --budget;
         } else if (waiting > 0) {
             entry = ring_[turn];
-            ring_[turn] = Entry();
+            ring_[turn] = MarkEntry();
             turn = (turn + 1) % ahead;
             if (!entry) {
                 continue;
             }
             --waiting;
         } else {
-            return;
+            return stack.empty();
         }
         trace(entry);
     }
@@ -162,25 +242,29 @@ void Marker::recoverGrey(Region* region) {
     const std::size_t to = region->greyTo;
     region->greyFrom = ~0u;
     region->greyTo = 0;
+    const Byte colour = colours_.grey(stopped_);
     for (std::size_t at = from & ~std::size_t{swar::bytes - 1}; at < to; at += swar::bytes) {
         const swar::Word word = map.word(at);
-        const swar::Word other = word ^ swar::spread(colours_.newborn());
+        const swar::Word other = word ^ swar::spread(colour);
         swar::Word grey = swar::heads(word) & ~(other | other >> 1);
         for (; grey != 0; grey &= grey - 1) {
             const std::size_t g = at + swar::first(grey);
-            const Byte h = map.get(g);
             // A leaf of this colour was made by a thread outside the rendezvous (palloc).
-            if ((h & head::kindMask) != static_cast<Byte>(heap::Kind::leaf)) {
-                push(region, map.at(g), static_cast<Byte>((h & ~head::colourMask) | colours_.oldMarked()),
-                     region->address(g));
-                drainStack();
+            if (head::isLeaf(map.get(g))) {
+                continue;
             }
+            map.update(g, [&](Byte h) {
+                return static_cast<Byte>(colours_.survivor(h) | (stopped_ ? 0 : h & head::logged));
+            });
+            if (!stackNow().push(MarkEntry(region->address(g), GranuleMap::shortSizeBehind(map.at(g))))) {
+                overflow(region, map.at(g), region->address(g));
+            }
+            drainStack(stackNow(), noEnd);
         }
     }
 }
 
-void Marker::drain() {
-    drainStack();
+void Marker::drainGrey() {
     while (grey_) {
         grey_ = false;
         for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
@@ -189,7 +273,23 @@ void Marker::drain() {
             }
         }
     }
+}
+
+void Marker::drain() {
+    drainStack(stackNow(), noEnd);
+    drainGrey();
     traced_ = {};
+}
+
+bool Marker::advance() {
+    constexpr std::size_t blocks = 256;
+    bool left = !drainStack(stacks_[1], blocks);
+    if (!left && grey_) {
+        drainGrey();
+        left = !stacks_[1].empty();
+    }
+    traced_ = {};
+    return left;
 }
 
 void Marker::report(const void* pointer) {
@@ -208,9 +308,11 @@ void Marker::report(const void* pointer) {
 
 } // namespace mpr::gc
 
+using mpr::gc::Marker;
+
 void mprMark(cvoid* ptr) {
     if (ptr) {
-        if (mpr::gc::Marker* marker = mpr::gc::activeMarker) {
+        if (Marker* marker = mpr::gc::activeMarker) {
             marker->mark(ptr, false);
         }
     }
@@ -221,7 +323,7 @@ void mprMarkRef(cvoid* field) {
 }
 
 void mprMarkRefs(cvoid* fields, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-        mprMarkRef(static_cast<void* const*>(fields) + i);
+    if (Marker* marker = mpr::gc::activeMarker) {
+        marker->markRow(fields, count);
     }
 }

@@ -1,13 +1,19 @@
 /*
     marker.hpp - Reaching every block that can be reached.
 
-    Marking a block sets its colour in the map; a block with a manager is also put on a stack of fixed size. A popped
-    block's manager is called and marks what it references. Nothing recurses, so the collector's thread needs no more
-    stack than the deepest manager.
+    Marking a block sets its colour in the map; a block with a manager is also put on a stack of fixed size, with another
+    for the young while old blocks wait. A popped block's manager is called and marks what it references. Nothing recurses, so the
+    collector's thread needs no more stack than the deepest manager. Long rows of references (mprMarkRefs) go on the stack
+    as a row and are marked a piece at a time.
 
-    When the stack is full a block is left *grey*: coloured newborn, which no block reached before can have, and its
-    region remembers between which granules such blocks lie. When the stack has run empty those stretches of the map are
-    searched for grey blocks. A block is traced once, whatever happens.
+    The marker works in two ways. *Stopped*: threads are at a rendezvous, every block may be reached and traced.
+    *Concurrent*: threads run. Then only old blocks are marked, and only barrier blocks traced: the young are not looked
+    at, and plain blocks are marked and left for the next pause, which traces every marked plain block anyway. What
+    threads change meanwhile is in the log, which the next pause goes through (incremental update: E. Dijkstra et al.,
+    "On-the-Fly Garbage Collection", CACM 1978, with the objects in place of the references).
+
+    When a stack is full a block is left *grey*, a colour that nothing else has (heap::Colours), and its region remembers
+    between which granules such blocks lie. When the stack has run empty those stretches of the map are searched.
 
     Between the stack and the managers stands a short ring: a block is fetched into the cache when it enters the ring and
     used when it leaves (C.-Y. Cher, A. L. Hosking, T. N. Vijaykumar, "Software Prefetching for Mark-Sweep Garbage
@@ -17,86 +23,102 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
+#include "mpr/gc/mark_stack.hpp"
 #include "mpr/heap/heap.hpp"
 #include "mpr/memory.h"
 
 namespace mpr::gc {
 
+/** What is marked, and when. */
+enum class Marking {
+    young,      // threads are stopped: reach what is unmarked, trace the young; old blocks wait for `concurrent`
+    all,        // threads are stopped: reach and trace everything
+    concurrent, // threads run: reach and trace the old
+    check,      // threads are stopped: change nothing, see what could be reached
+};
+
+class Check;
+
 class Marker {
 public:
     explicit Marker(heap::Heap& heap) : heap_(heap) {}
 
-    /** @param stack Memory for the mark stack, at least one entry. */
-    void open(void* stack, std::size_t bytes);
+    /** @param memory For the mark stacks, at least two entries. */
+    void open(void* memory, std::size_t bytes);
 
-    /** All threads are stopped and the colours flipped. Between begin and end, mprMark on this thread comes here. */
-    void begin();
+    /** From here to end, mprMark on this thread comes here. Again after the colours in force have changed. */
+    void begin(Marking marking);
+    void beginCheck(Check& check);
+    void end();
+
     /** Reach a block, not nullptr; what is not a block is named in the log, or ignored when `loose`. */
     void mark(const void* block, bool loose);
     /** The same for other files; nullptr is fine. */
     void markRoot(const void* block, bool loose = false);
-    /** Trace until nothing is left. */
+    /** Reach what a row of fields holds. */
+    void markRow(const void* fields, std::size_t count);
+    /** Trace a block that was reached before. */
+    void retrace(heap::Region* region, std::size_t g);
+    /** Trace until nothing is left; with Marking::young, nothing but old blocks. Threads are stopped. */
     void drain();
-    void end();
+    /** Trace some hundred old blocks. @return false when nothing is left. */
+    bool advance();
 
     std::uint64_t overflows() const { return overflows_; }
     std::uint64_t misuses() const { return misuses_; }
+    /** Blocks reached since the last call, all and those that every pause traces again. */
+    struct Reached {
+        std::size_t blocks = 0, plain = 0;
+    };
+    Reached takeReached() { return std::exchange(count_, {}); }
 
     /** The marker at work on this thread, or nullptr. */
     static Marker* active();
 
 private:
-    /**
-        A block on the stack: its address, and in the bits that alignment leaves its size in granules, or 0 when that
-        does not fit. One word: copied as two, it would be stored in halves and loaded whole, which stalls.
-     */
-    class Entry {
-    public:
-        Entry() = default;
-        Entry(const void* block, std::size_t granules) : bits_(reinterpret_cast<std::uintptr_t>(block) | granules) {}
-        explicit operator bool() const { return bits_ != 0; }
-        heap::Byte* block() const { return reinterpret_cast<heap::Byte*>(bits_ & ~(heap::granuleSize - 1)); }
-        /** 0: look into the map. */
-        std::size_t granules() const { return bits_ & (heap::granuleSize - 1); }
+    static constexpr std::size_t ahead = 16;     // entries in the ring: a power of two
+    static constexpr std::size_t rowPiece = 128; // fields marked at a time
 
-    private:
-        std::uintptr_t bits_ = 0;
-    };
-    static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in the ring: a power of two
-
-    void push(heap::Region* region, heap::Byte* map, heap::Byte reached, const void* block);
-    void trace(Entry entry);
-    MprManager* managerOf(Entry entry) const;
+    template <bool stopped>
+    void reach(const void* block, bool loose);
+    void push(heap::Region* region, heap::Byte* map, heap::Byte before, const void* block);
+    void trace(MarkEntry entry);
+    void traceRow(MarkStack& stack);
+    MprManager* managerOf(MarkEntry entry) const;
     [[gnu::cold]] void overflow(heap::Region* region, heap::Byte* map, const void* block);
-    void drainStack();
+    /** @return false when at most `budget` blocks were traced and some are left. */
+    bool drainStack(MarkStack& stack, std::size_t budget);
+    void drainGrey();
     void recoverGrey(heap::Region* region);
+    /** The one that is drained now. */
+    MarkStack& stackNow() { return stacks_[tracesOld_ || !stopped_]; }
     [[gnu::cold]] void report(const void* pointer);
 
     heap::Heap& heap_;
     heap::Colours colours_;
-    /** The head that says "reached"; 0 when h says so already, or is no head. */
-    heap::Byte reached(heap::Byte h) const {
-        if constexpr (os::cooperative) {
-            return compute(h); // no room for a table
-        }
-        return reached_[h];
-    }
-    heap::Byte compute(heap::Byte h) const {
-        return (h & heap::head::inUse) == 0 || colours_.live(h)
-                   ? heap::Byte{0}
-                   : static_cast<heap::Byte>((h & ~heap::head::colourMask) | colours_.oldMarked());
-    }
-    heap::Byte reached_[os::cooperative ? 1 : 256] = {};
-    Entry* stack_ = nullptr;
-    Entry* top_ = nullptr; // one past the last entry
-    Entry* limit_ = nullptr;
-    Entry ring_[ahead] = {};
-    Entry traced_{}; // whose manager runs
+    Marking marking_ = Marking::all;
+    bool stopped_ = true;
+    bool tracesOld_ = true; // before end
+    Check* check_ = nullptr;
     bool grey_ = false;
+    /** By head: the head that says "reached"; 0 when it says so already, is not to be reached now, or is no head. */
+    heap::Byte reached_[256] = {};
+    MarkStack stacks_[2]; // of the young while the old wait; of all others
+    MarkEntry ring_[ahead] = {};
+    MarkEntry traced_{}; // whose manager runs
+    Reached count_;
     std::uint64_t overflows_ = 0;
     std::uint64_t misuses_ = 0;
     unsigned reports_ = 0;
 };
+
+/** For managers: mark what a field refers to, if it is a block; unmanaged memory there is nobody's mistake. */
+inline void markLoose(const void* field) {
+    if (Marker* marker = Marker::active()) {
+        marker->markRoot(__atomic_load_n(static_cast<void* const*>(field), __ATOMIC_ACQUIRE), true);
+    }
+}
 
 } // namespace mpr::gc

@@ -32,17 +32,23 @@ public:
         fixed_ = fixedHeap;
     }
 
-    /** Bytes of allocation until the next collection. @param live Bytes in blocks. @param overhead Of regions. */
-    std::size_t trigger(std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
-        std::size_t budget = std::max(young_, live / 100 * growth_);
-        const std::size_t used = live + overhead;
-        std::size_t ceiling = fixed_ > 0 ? fixed_ : limits.ceiling();
-        if (used < limits.warn()) {
-            ceiling = std::min(ceiling, limits.warn());
-        }
-        const std::size_t room = ceiling > used ? ceiling - used : 0;
-        budget = std::min(budget, std::max(room / 2, least_));
-        return budget;
+    /**
+        Bytes of allocation until the next collection. @param live Bytes in blocks. @param overhead Of regions.
+        @param minor The next collection will be a minor one.
+     */
+    std::size_t trigger(std::size_t live, std::size_t overhead, const heap::Limits& limits, bool minor) const {
+        const std::size_t budget = minor ? young_ : std::max(young_, live / 100 * growth_);
+        return std::min(budget, std::max(room(live, overhead, limits) / 2, least_));
+    }
+
+    /** Bytes of allocation until threads wait for a sweep that has just begun. */
+    std::size_t slack(std::size_t trigger, std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
+        return std::max(trigger, std::min(live / 8, room(live, overhead, limits) / 4));
+    }
+
+    /** Whether there is no room for the young budget twice: what minor collections leave behind has to go. */
+    bool tight(std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
+        return room(live, overhead, limits) / 2 < young_;
     }
 
     std::size_t young() const { return young_; }
@@ -52,6 +58,15 @@ public:
     std::size_t cache() const { return cache_.load(std::memory_order_relaxed); }
 
 private:
+    std::size_t room(std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
+        const std::size_t used = live + overhead;
+        std::size_t ceiling = fixed_ > 0 ? fixed_ : limits.ceiling();
+        if (used < limits.warn()) {
+            ceiling = std::min(ceiling, limits.warn());
+        }
+        return ceiling > used ? ceiling - used : 0;
+    }
+
     std::size_t young_ = 0;
     std::size_t least_ = 0;
     std::size_t fixed_ = 0;

@@ -25,7 +25,12 @@ class Rendezvous {
 public:
     /** Whether threads should yield. For polling; the public header reads the same flag, mprYieldWanted. */
     bool wanted() const { return mprNeedYield(); }
-    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on, __ATOMIC_SEQ_CST); }
+    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on || always_, __ATOMIC_SEQ_CST); }
+    /** @param always Threads should always yield. */
+    void setAlways(bool always) {
+        always_ = always;
+        setWanted(false);
+    }
 
     void leave() {
         if constexpr (!os::hasThreads) {
@@ -91,6 +96,7 @@ private:
 
     alignas(os::cacheLine) os::Word word_{0};
     os::Word openings_{0};
+    bool always_ = false;
 };
 
 } // namespace mpr::gc

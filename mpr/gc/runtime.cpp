@@ -5,9 +5,11 @@
 
 #include <new>
 
+#include "mpr/barrier.h"
 #include "mpr/collect.h"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/shutdown.h"
 #include "mpr/thread.h"
 
 /** The root of all managed memory. What the runtime's rooms add to it is marked by its manager. */
@@ -22,12 +24,16 @@ alignas(Runtime) std::byte runtimeMemory[sizeof(Runtime)];
 
 namespace {
 
-enum class Life : int { none, starting, running };
-std::atomic<Life> life{Life::none};
+enum class Stage : int { none, starting, running };
+std::atomic<Stage> stage{Stage::none};
 
 heap::Options configured;
 
-void manageMpr(void*, int) {}
+void manageMpr(void*, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        runtime().services.mark();
+    }
+}
 
 /** The thread ends: detach it if it has not done so. */
 void threadEnds(void*) {
@@ -37,12 +43,11 @@ void threadEnds(void*) {
 }
 
 bool attachCurrent(const char* name) {
-    current = runtime().collector.attach(name);
-    if (!current) {
-        return false;
+    Mutator* mutator = runtime().collector.prepare(name, false, nullptr);
+    if (mutator) {
+        attachPrepared(mutator);
     }
-    os::onThreadExit(threadEnds, current);
-    return true;
+    return mutator != nullptr;
 }
 
 bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::size_t size) {
@@ -50,15 +55,21 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (os::hasEnvironment && !options.parse(os::environment("MPR_OPTIONS"))) {
         return false;
     }
+    if (const char* every = os::environment("MPR_GC_EVERY_YIELD"); every && *every && *every != '0') {
+        options.everyYield = true;
+    }
     if (!rt.heap.open(options, buffer, size)) {
         return false;
     }
+    mprBarrier = {rt.heap.heads().mask, rt.heap.heads().bias};
     if (!rt.collector.open(options, buffer ? size : 0)) {
         rt.heap.close();
         return false;
     }
     rt.collector.enable((flags & MPR_DISABLE_GC) == 0);
     rt.depletion.setArguments(argv);
+    rt.argv = argv;
+    rt.flags = flags;
     rt.owner = os::currentThread();
     if (attachCurrent("main")) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
@@ -76,8 +87,8 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
 }
 
 Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
-    Life none = Life::none;
-    if (!life.compare_exchange_strong(none, Life::starting)) {
+    Stage none = Stage::none;
+    if (!stage.compare_exchange_strong(none, Stage::starting)) {
         os::Message message;
         os::log(os::Level::error, message << "mprCreate: a runtime exists already");
         return nullptr;
@@ -86,18 +97,24 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
     mprYieldWanted = false;
     if (!start(*rt, argc, argv, flags, buffer, size)) {
         rt->~Runtime();
-        life.store(Life::none);
+        stage.store(Stage::none);
         os::Message message;
         os::log(os::Level::error, message << "mprCreate: the runtime could not be made");
         return nullptr;
     }
-    life.store(Life::running);
+    stage.store(Stage::running);
     return rt->mpr;
 }
 } // namespace
 
+void attachPrepared(Mutator* mutator) {
+    runtime().collector.attach(mutator);
+    current = mutator;
+    os::onThreadExit(threadEnds, current);
+}
+
 bool running() {
-    return life.load(std::memory_order_acquire) != Life::none;
+    return stage.load(std::memory_order_acquire) != Stage::none;
 }
 
 } // namespace mpr::gc
@@ -149,21 +166,35 @@ bool mprDestroy(void) {
         return false;
     }
     Runtime& rt = runtime();
-    if (os::hasThreads && rt.collector.threads() > 1) {
+    if (os::hasThreads && rt.collector.threads(false) > 1) {
         rt.collector.nameOthers(*current, "mprDestroy refused");
         return false;
     }
-    rt.depletion.runTerminators(0, 0);
+    rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
+    rt.life.state.store(MPR_STOPPING);
+    const std::uint64_t deadline = os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load()) * 1'000'000;
+    if (!rt.services.stop(deadline) || !rt.collector.awaitAlone(*current, deadline)) {
+        rt.collector.nameOthers(*current, "mprDestroy refused");
+        return false;
+    }
+    rt.life.state.store(MPR_STOPPED);
     // The collection that may be running must not wait for this thread while this thread waits for its end.
     mprYield(MPR_YIELD_STICKY);
     rt.collector.close();
     mprResetYield();
+    rt.services.close();
     rt.collector.freeEverything();
     os::onThreadExit(threadEnds, nullptr);
     current = nullptr;
     rt.heap.close();
+    char** const restart = rt.life.strategy.load() & MPR_EXIT_RESTART ? rt.argv : nullptr;
     rt.~Runtime();
-    life.store(Life::none);
+    stage.store(Stage::none);
+    if (restart) {
+        os::restart(restart);
+        os::Message message;
+        os::log(os::Level::error, message << "mprDestroy: the program could not be executed anew");
+    }
     return true;
 }
 

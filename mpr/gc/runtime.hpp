@@ -9,10 +9,19 @@
 #include "mpr/gc/collector.hpp"
 #include "mpr/gc/depletion.hpp"
 #include "mpr/gc/roots.hpp"
+#include "mpr/gc/service.hpp"
 #include "mpr/heap/heap.hpp"
 #include "mpr/runtime.h"
 
 namespace mpr::gc {
+
+/** How far the runtime has come, and how it is to end. mpr/shutdown.h is the interface. */
+struct Life {
+    std::atomic<int> state{1}; // MPR_CREATED ...
+    std::atomic<int> strategy{0};
+    std::atomic<int> status{0};
+    std::atomic<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
+};
 
 struct Runtime {
     heap::Heap heap;
@@ -22,6 +31,11 @@ struct Runtime {
     Mpr* mpr = nullptr;
     os::Counter misuses{0};
     std::uintptr_t owner = 0; // the thread that created it
+    int flags = 0;            // of mprCreate
+    char** argv = nullptr;
+    Life life;
+    Services services;
+    std::atomic<void*> app{nullptr}; // of the room base: a block, a root
 };
 
 /** Where the runtime is, or would be: a constant address, so that reaching it costs nothing. */
@@ -31,6 +45,9 @@ inline Runtime& runtime() {
 }
 /** Whether there is one. */
 bool running();
+
+/** Attach the calling thread, which was announced by Collector::prepare. */
+void attachPrepared(Mutator* mutator);
 
 /** Name a wrong call in the log. @param pointer What it was given. */
 [[gnu::cold]] void misuse(const char* function, const void* pointer, const char* what);

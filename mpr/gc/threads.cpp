@@ -21,7 +21,7 @@ constexpr std::uint64_t longestStallFreeing = 10'000'000;
 constexpr std::uint64_t look = 20'000'000;
 } // namespace
 
-Mutator* Collector::attach(const char* name) {
+Mutator* Collector::prepare(const char* name, bool service, void* thread) {
     heap::Shortage shortage = heap::Shortage::none;
     void* memory = heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
     if (!memory) {
@@ -29,44 +29,72 @@ Mutator* Collector::attach(const char* name) {
     }
     auto* m = new (memory) Mutator;
     std::strncpy(m->name, name ? name : "", sizeof(m->name) - 1);
+    m->ofService = service;
+    m->thread = thread;
+    os::Locked locked(threadsLock_);
+    m->next = mutators_;
+    if (mutators_) {
+        mutators_->previous = m;
+    }
+    mutators_ = m;
+    return m;
+}
+
+void Collector::attach(Mutator* m) {
     m->id = os::currentThread();
     heap_.attach(m->local);
-    {
-        os::Locked locked(threadsLock_);
-        m->next = mutators_;
-        if (mutators_) {
-            mutators_->previous = m;
-        }
-        mutators_ = m;
-    }
     resume(*m);
     // A rendezvous may have passed between the two lists; the colour is stable now.
     m->local.newborn = heap_.colours().newborn();
-    return m;
+}
+
+/** Out of the list, and gone. The lock is held. */
+void Collector::forget(Mutator* m) {
+    (m->previous ? m->previous->next : mutators_) = m->next;
+    if (m->next) {
+        m->next->previous = m->previous;
+    }
+    heap_.freeShared(heap_.find(m), m);
+}
+
+void Collector::abandon(Mutator* m) {
+    os::Locked locked(threadsLock_);
+    forget(m);
 }
 
 void Collector::detach(Mutator* m) {
     // Running until the local state is back in the heap: no collection starts meanwhile.
     resume(*m);
+    log_.leave(m->log);
     heap_.detach(m->local);
-    {
-        os::Locked locked(threadsLock_);
-        (m->previous ? m->previous->next : mutators_) = m->next;
-        if (m->next) {
-            m->next->previous = m->previous;
-        }
-    }
-    heap_.freeShared(heap_.find(m), m);
+    // All of it under the lock: whoever finds the thread gone there may end the runtime.
+    os::Locked locked(threadsLock_);
+    forget(m);
     rendezvous_.leave();
+    departures_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(departures_);
 }
 
-int Collector::threads() {
+int Collector::threads(bool ofServices) {
     os::Locked locked(threadsLock_);
     int count = 0;
     for (const Mutator* m = mutators_; m; m = m->next) {
-        ++count;
+        count += ofServices || !m->ofService;
     }
     return count;
+}
+
+bool Collector::awaitAlone(Mutator& self, std::uint64_t deadline) {
+    yield(self, MPR_YIELD_STICKY, nullptr);
+    std::uint64_t now = os::now();
+    std::uint32_t seen = departures_.load(std::memory_order_acquire);
+    while (threads(true) > 1 && now < deadline) {
+        os::wait(departures_, seen, deadline - now);
+        seen = departures_.load(std::memory_order_acquire);
+        now = os::now();
+    }
+    resume(self);
+    return threads(true) == 1;
 }
 
 void Collector::nameOthers(const Mutator& self, const char* what) {
@@ -109,6 +137,9 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         return;
     }
     if (rendezvous_.wanted()) {
+        if (everyYield_) {
+            budgetSpent();
+        }
         waitOut(m);
     }
 }
@@ -235,14 +266,14 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit) {
     }
 }
 
-int Collector::collect(Mutator& m, bool complete, const void* site) {
+int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     m.site.store(site, std::memory_order_relaxed);
     if (m.isCollector || stop_.load(std::memory_order_acquire)) {
-        request(true);
+        request(wish);
         return 0;
     }
     if constexpr (!os::hasThreads) {
-        request(true);
+        request(wish);
         const std::size_t freed = collectHere(m);
         return complete ? static_cast<int>(freed) : 0;
     }
@@ -250,7 +281,7 @@ int Collector::collect(Mutator& m, bool complete, const void* site) {
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
     const std::uint32_t target = marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
     const std::uint64_t begin = os::now();
-    request(true);
+    request(wish);
     if (running) {
         m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
         rendezvous_.leave();
@@ -263,7 +294,7 @@ int Collector::collect(Mutator& m, bool complete, const void* site) {
             }
             // A request that found the collector past marking waits as pending; one more may be needed when not running.
             if (phase() == Phase::idle) {
-                request(true);
+                request(wish);
             }
             return false;
         },
@@ -286,7 +317,7 @@ void Collector::emergency(Mutator& m) {
         const std::uint32_t before = swept_.load(std::memory_order_acquire);
         awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);
     }
-    request(true);
+    request(Wish::full);
 }
 
 } // namespace mpr::gc

@@ -3,7 +3,7 @@
 */
 #include <algorithm>
 
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/context.hpp"
 
 namespace mpr::heap {
 
@@ -15,6 +15,12 @@ constexpr std::size_t leastContext[] = {64, 256};
 void Heap::attach(Local& local) {
     os::Locked locked(lock_);
     local.newborn = colours_.newborn();
+    for (unsigned sort = 0; sort < sorts; ++sort) {
+        AllocationContext& c = local.contexts[sort];
+        c.queues = &queues_[fixed() ? 0 : sort];
+        c.least = leastContext[sort];
+        c.worth = FreeQueues::warmWordsFrom(c.least);
+    }
     local.next = locals_;
     local.previous = nullptr;
     if (locals_) {
@@ -37,102 +43,104 @@ void Heap::detach(Local& local) {
     }
 }
 
-/** Account for granules that left the queues for a context or a block. */
-void Heap::took(std::size_t granules) {
-    totals_.granulesAllocated += granules;
-    since_ += granules << granuleShift;
-    // Once a trigger: the next one is set when the collection that this one starts has swept.
-    if (since_ >= trigger_) {
-        trigger_ = ~std::size_t{0};
-        budgetSpent_ = true;
-    }
-    if (budgetSpent_ || limits_.warned()) {
-        attention_.store(true, std::memory_order_relaxed);
-    }
-}
-
-void Heap::closeContext(AllocationContext& c) {
-    if (const std::size_t rest = c.region ? c.room() : 0; rest > 0) {
-        giveBack(c.region, c.region->granuleOf(c.bump), rest);
-        totals_.granulesAllocated -= rest;
-        since_ -= rest << granuleShift;
-    }
-    c = {};
+void Heap::close(const Remainder& r) {
+    const std::size_t n = static_cast<std::size_t>(r.end - r.begin) >> granuleShift;
+    giveBack(r.region, r.region->granuleOf(r.begin), n);
+    totals_.granulesAllocated -= n;
+    since_ -= n;
 }
 
 void Heap::closeContexts(Local& local) {
-    for (AllocationContext& context : local.contexts) {
-        closeContext(context);
+    while (local.remainderCount > 0) {
+        close(local.remainders[--local.remainderCount]);
+    }
+    for (AllocationContext& c : local.contexts) {
+        if (c.rest() > 0) {
+            close({c.bump, c.end, c.region});
+        }
+        c.close();
     }
 }
 
-/** Make (a part of) a queued hole the thread's context: `want` granules, or n when the limit allows no more. */
-bool Heap::openIn(Local& local, Hole* hole, std::size_t want, std::size_t n) {
-    Region* region = table_.find(hole);
-    const std::size_t g = region->granuleOf(hole);
-    const std::size_t size = region->map().holeSize(g);
-    std::size_t take = size < want ? size : want;
-    if (!carve(region, g, size, take, local.privileged)) {
-        take = n;
-        if (take == size || !carve(region, g, size, take, local.privileged)) {
-            return false;
-        }
+/** There is room, but the context was held up: see AllocationContext. */
+void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    lock_.lock();
+    if (local.remainderCount > 0) {
+        close(local.remainders[--local.remainderCount]);
     }
-    auto* begin = reinterpret_cast<Byte*>(hole);
-    local.contexts[static_cast<unsigned>(sortOf(n))] = {begin, begin + (take << granuleShift), region->map().at(g),
-                                                        region};
-    took(take);
-    return true;
+    lock_.unlock();
+    c.limit = c.end;
+    void* block = bump(c, n, h);
+    local.blocks.add(1);
+    c.limit = local.remainderCount > 0 ? c.bump : c.end;
+    return block;
+}
+
+/** A block, and a context if it can be, from the front hole of any queue. @return nullptr: past the limit. */
+[[gnu::always_inline]] inline void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Local& local,
+                                                       AllocationContext& c, std::size_t n, std::size_t want, Byte h) {
+    Hole* hole = queues.front(queue);
+    Region* region = regionOf(hole, queue);
+    const std::size_t g = region->granuleOf(hole);
+    const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
+    std::size_t take = std::min(size, want);
+    if (size < 2 * n) {
+        take = n;
+    } else if (!FreeQueues::isWarm(queue) && size < 2 * want) {
+        take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
+    }
+    if (!carve(region, g, size, take, local.privileged, queue)) [[unlikely]] {
+        return nullptr;
+    }
+    return settle(local, c, region, g, take, n, h);
 }
 
 /**
-    Give the thread a context with room for n granules: the smallest warm hole that serves, so that large ones stay whole;
-    for small blocks not the crumbs, each of which would serve a few blocks only. Then the heap grows. When it may not,
-    anything goes.
+    No wide warm hole serves: a hole of one granule, or else the heap grows into a cold hole.
+    The lock is held, and released.
  */
-bool Heap::openContext(Local& local, std::size_t n, Shortage& shortage) {
+void* Heap::allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h,
+                              unsigned queue, Shortage& shortage) {
+    const FreeQueues& queues = *c.queues;
+    if (queue == FreeQueues::none) {
+        queue = want == contextGranules_ ? queues.find(coldContexts_) : queues.findCold(want);
+    }
+    if (queue != FreeQueues::none) [[likely]] {
+        if (void* block = allocateFrom(queues, queue, local, c, n, want, h)) [[likely]] {
+            lock_.unlock();
+            return block;
+        }
+    }
+    return allocateScarce(local, n, want, h, shortage);
+}
+
+/** A new region; when the heap may not grow, anything goes. The lock is held, and released. */
+void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
     const Sort sort = fixed() ? Sort::small : sortOf(n);
-    const auto own = static_cast<unsigned>(sort);
-    const std::size_t want = n < contextGranules_ ? contextGranules_ : n;
-    const std::size_t least = std::max(n, leastContext[own]);
-    Hole* hole = warm_[own].find(least);
-    if (!hole) {
-        hole = warm_[own].find(n);
-    }
-    if (hole && openIn(local, hole, want, n)) {
-        return true;
-    }
-    hole = findFresh(sort, want, local.privileged, shortage);
-    if (hole && openIn(local, hole, want, n)) {
-        return true;
-    }
-    for (unsigned queue = 0; queue < 2 * sorts; ++queue) {
-        FreeQueues& holes = (queue % 2 == 0 ? warm_ : cold_)[queue / 2];
-        hole = holes.find(n);
-        if (hole && openIn(local, hole, n, n)) {
-            return true;
+    unsigned queue = findFresh(sort, want, local.privileged, shortage);
+    AllocationContext& c = local.contextFor(n);
+    const FreeQueues* queues = c.queues;
+    void* block = nullptr;
+    // First what was wanted, then only n: warm and cold of the own sort, of others.
+    for (unsigned i = 0; !block; ++i) {
+        if (queue != FreeQueues::none) {
+            block = allocateFrom(*queues, queue, local, c, n, i == 0 ? want : n, h);
         }
-        // The smallest cold hole may lie in memory that the limit forbids; the largest is mostly memory once used.
-        hole = hole ? holes.largest() : nullptr;
-        if (hole && openIn(local, hole, n, n)) {
-            return true;
+        if (block || i == 2 * sorts) {
+            break;
         }
+        queues = &queues_[i % sorts];
+        queue = i < sorts ? queues->findWarm(n) : queues->findCold(n);
     }
-    if (shortage == Shortage::none) {
+    if (!block && shortage == Shortage::none) {
         shortage = Shortage::limit;
     }
-    return false;
+    lock_.unlock();
+    return block;
 }
 
 void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage) {
-    // A block that would use up much of a context comes straight from a hole.
-    if (n > contextGranules_ / 4) {
-        return allocateShared(n, flags, local.privileged, shortage);
-    }
-    os::Locked locked(lock_);
-    closeContext(local.contexts[static_cast<unsigned>(sortOf(n))]);
-    // The first block is made before the lock is released: no dead block may precede unused memory (map.hpp).
-    return openContext(local, n, shortage) ? allocateFast(local, n, flags) : nullptr;
+    return allocateInContext(local, n, flags, shortage);
 }
 
 void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage) {

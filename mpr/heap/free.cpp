@@ -1,7 +1,7 @@
 /*
     free.cpp - Blocks given back by hand, resized in place, and their heads changed.
 */
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
@@ -15,6 +15,16 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     giveBack(region, g, n);
 }
 
+/** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
+int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
+    os::Locked locked(lock_);
+    ++totals_.blocksFreed;
+    totals_.granulesFreed += n;
+    region->map().clearBlock(g, n);
+    giveBack(region, g, n);
+    return 0;
+}
+
 bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
@@ -25,10 +35,20 @@ bool Heap::free(Local& local, Region* region, void* block) {
     if (local.quick.push(block, region->map().at(g), n)) {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);
+        region->young.add(g); // where it may be born again
     } else {
         freeClaimed(region, g, n);
     }
     return true;
+}
+
+bool Heap::freeTraced(Region* region, std::size_t g) {
+    bool traced = false;
+    region->map().update(g, [&](Byte h) {
+        traced = mayBeTraced(h);
+        return traced ? static_cast<Byte>(h & ~(head::kindMask | head::logged)) : Byte{0};
+    });
+    return traced;
 }
 
 void Heap::freeShared(Region* region, void* block) {
@@ -77,6 +97,9 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         return m <= n && m >= n / 2;
     }
     const GranuleMap map = region->map();
+    if (mayBeTraced(map.get(g))) {
+        return m <= n && m >= n / 2; // as it is: the marker may be about to look at its head and its last word
+    }
     AllocationContext& c = local.contexts[static_cast<unsigned>(sortOf(n))];
     const std::size_t more = m > n ? m - n : 0;
     if (more > 0 && map.at(g + n) == c.map && more <= c.room()) {
@@ -88,8 +111,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         if (!GranuleMap::beginsHole(map.get(g + n))) {
             return false;
         }
-        const std::size_t size = map.holeSize(g + n);
-        if (size < more || !carve(region, g + n, size, more, local.privileged)) {
+        const std::size_t size = region->holeSize(g + n);
+        if (size < more || !carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
             return false;
         }
         took(more);
@@ -112,17 +135,21 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
 Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
     os::Locked locked(lock_);
     const std::size_t g = region->granuleOf(block);
-    const Byte h = region->map().get(g);
-    Byte changed = static_cast<Byte>((h & ~clear) | set);
-    if (!colours_.live(h)) {
-        // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
-        changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
-    }
-    region->map().set(g, changed);
-    if (swar::wantFree(changed)) {
-        region->noteWantsFree(region->isLarge() ? 0 : g);
-    }
-    return h;
+    const std::size_t noted = region->isLarge() ? 0 : g;
+    return region->map().update(g, [&](Byte h) {
+        Byte changed = static_cast<Byte>((h & ~clear) | set);
+        if (dead(h)) {
+            // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
+            changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
+            if (!region->isLarge()) {
+                region->young.add(g);
+            }
+        }
+        if (swar::wantFree(changed)) {
+            region->noteWantsFree(noted);
+        }
+        return changed;
+    });
 }
 
 Region* Heap::findBlock(const void* address) {

@@ -32,6 +32,9 @@ namespace mpr::heap {
 /** Why an allocation failed. */
 enum class Shortage { none, limit, system, tooBig };
 
+/** What a sweep frees: nothing, what a minor collection found dead, or all that is unmarked. */
+enum class Sweep : Byte { none, young, all };
+
 /** Totals, in blocks and granules unless said otherwise. */
 struct Totals {
     std::uint64_t blocksAllocated = 0, granulesAllocated = 0;
@@ -63,16 +66,25 @@ public:
     void* allocateFast(Local& local, std::size_t n, Byte flags);
     /** From a new context or straight from a hole. */
     void* allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage);
+    /** The same, inlined: context.hpp. */
+    void* allocateInContext(Local& local, std::size_t n, Byte flags, Shortage& shortage);
     /** Straight from a hole or the system. Any thread, attached or not. */
     void* allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage);
 
     /** Give back a block. @return false when it is not in use: another thread was faster. */
     bool free(Local& local, Region* region, void* block);
+    /** The same for a block of an ordinary region that the caller has claimed: its head is 7D. @return 0 */
+    int freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n);
     /**
         Give back a held block from a thread that may not be attached: a rendezvous does not wait for such a thread, so the
         hold must end in the same breath, or the sweep might be faster. @return false when the block is not held.
      */
     bool freeHeld(Region* region, void* block);
+    /**
+        If the block at g may be traced now, keep its memory: it becomes a leaf that the collector will find dead, and is no
+        block in use to anybody who asks. @return false when it may not, and nothing has changed.
+     */
+    bool freeTraced(Region* region, std::size_t g);
     /** The same for any thread, attached or not. */
     void freeShared(Region* region, void* block);
 
@@ -84,15 +96,42 @@ public:
 
     // ---- Looking ----
     Region* find(const void* address) const { return table_.find(address); }
+    /** The same for an address that may be anywhere in a large block. */
+    Region* findField(const void* address) const { return table_.findField(address); }
     const RegionTable& table() const { return table_; }
     /** The region if address is the start of a block in use, else nullptr. Not for hot paths: takes the lock. */
     Region* findBlock(const void* address);
 
     // ---- Collection ----
 
-    /** All threads are stopped: close their contexts and make every block unmarked. */
+    /** All threads are stopped: close their contexts and make every young block unmarked. */
     void beginMarking();
+    /** The same threads are still stopped: make every old block unmarked. */
+    void unmarkOld();
+    /** The same threads are still stopped, marking has ended: from here blocks may be dead. */
+    void beginSweep(Sweep sweep);
+    void endSweep();
     Colours colours() const { return colours_; }
+    /** A block at address a has its head at (a & mask) + bias + (a & ~mask) / granuleSize. */
+    struct Heads {
+        std::uintptr_t mask, bias;
+    };
+    Heads heads();
+    /** Whether the sweep that runs may free a block with this head, unless it is held. */
+    bool dead(Byte h) const {
+        return !colours_.marked(h) && (sweep_ == Sweep::all || (sweep_ == Sweep::young && (h & head::old) == 0));
+    }
+    /** The same for the heads in a word of a map. */
+    swar::Word dead(swar::Word word) const {
+        const swar::Word unmarked = swar::unmarked(word, colours_);
+        return sweep_ == Sweep::all ? unmarked : sweep_ == Sweep::young ? unmarked & ~swar::old(word) : 0;
+    }
+    /**
+        Whether the collector marks old blocks while threads run. A block that it may be about to look at, old and with a
+        manager, must then keep its memory and its size.
+     */
+    void setTracing(bool on);
+    bool mayBeTraced(Byte h) const { return (h & head::old) != 0 && tracing_.load(std::memory_order_relaxed); }
     /** To walk all regions. New ones come in front; only the collector's thread removes any. */
     Region* firstRegion();
     Region* nextRegion(Region* region);
@@ -101,6 +140,13 @@ public:
     };
     /** Free what is dead in the next slice of an ordinary region. @return where to go on; endGranule when done. */
     std::size_t sweepSlice(Region* region, std::size_t from, Swept& swept);
+    /** The same in the young lines of word i of region->sweepYoung. */
+    void sweepYoungLines(Region* region, std::size_t i, Swept& swept);
+    /** Whether a block with this head may be freed by hand as it is. */
+    enum class Freeable : Byte { no, yes, withoutManager };
+    Freeable freeable(Byte h) const {
+        return std::atomic_ref<const Freeable>(freeable_[h]).load(std::memory_order_relaxed);
+    }
     /** Free a large region's block if it is dead. */
     void sweepLarge(Region* region, Swept& swept);
     /** Free committed memory. */
@@ -150,61 +196,103 @@ private:
     // regions.cpp, under the lock
     Region* addRegion(Sort sort, bool privileged, Shortage& shortage);
     bool changeSort(Sort sort);
+    void linkWhole(Region* region);
     Region* addLarge(std::size_t n, bool privileged, Shortage& shortage);
     void enlist(Region* region);
     void delist(Region* region);
     void prepare(Region* region, std::size_t span, Origin origin);
-    bool commit(Region* region, ChunkSet chunks, bool privileged);
+    bool commit(Region* region, std::uint64_t fresh, bool privileged);
     void retire(Region* region);
     Region* reuseRetired(std::size_t n);
     void forgetRetired(Region* region);
     void decommitRetiredLocked();
 
+    // holes.hpp, under the lock
+    /** Whether a hole has chunks that are not committed: WideHole::coldBit or 0. */
+    using Cold = std::uint32_t;
+    static Cold coldOf(const Region* region, std::size_t g, std::size_t n) {
+        return region->allCommitted(g, g + n) ? 0 : WideHole::coldBit;
+    }
+    static void setSort(Region* region, Sort sort, FreeQueues* queues) {
+        region->sort = sort;
+        region->queues = queues + static_cast<unsigned>(sort);
+    }
+    void link(Region* region, std::size_t g, std::size_t n, Cold cold);
+    Cold unlink(Region* region, std::size_t g, std::size_t n);
+    void giveBack(Region* region, std::size_t g, std::size_t n, Cold cold = 0);
+    void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue);
+    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue);
+    Region* regionOf(Hole* hole, unsigned queue);
+
     // holes.cpp, under the lock
-    FreeQueues& queueOf(Region* region, std::size_t g, std::size_t n);
-    void link(Region* region, std::size_t g, std::size_t n);
-    void unlink(Region* region, std::size_t g, std::size_t n);
-    void giveBack(Region* region, std::size_t g, std::size_t n);
-    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged);
-    Hole* findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage);
+    unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage);
+    bool findAny(std::size_t n, Sort& sort, unsigned& queue) const;
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage);
 
     // allocate.cpp, under the lock
-    bool openContext(Local& local, std::size_t n, Shortage& shortage);
-    bool openIn(Local& local, Hole* hole, std::size_t want, std::size_t n);
-    void closeContext(AllocationContext& context);
+    void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
+                 Byte h);
+    void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
+    void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
+                       std::size_t want, Byte h);
+    void* allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h, unsigned queue,
+                            Shortage& shortage);
+    void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
+    void close(const Remainder& remainder);
     void closeContexts(Local& local);
     void took(std::size_t granules);
 
     void freeClaimed(Region* region, std::size_t g, std::size_t n);
+    int freeOrdinary(Region* region, std::size_t g, std::size_t n);
     void freeBlock(Region* region, std::size_t g, std::size_t n);
+    void refreshFreeable();
+    void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept);
+    void keepHeld(Region* region, std::size_t at, swar::Word held) const;
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
     std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept);
     void purgeRegion(Region* region, std::size_t keep);
     bool releaseIfEmpty(Region* region, std::size_t keep);
     std::size_t freeBytesLocked() const;
+    void noteCommitted(std::size_t bytes);
 
     os::Lock lock_;
     RegionTable table_;
-    FreeQueues warm_[sorts], cold_[sorts];
+    FreeQueues queues_[sorts];
     Region* regions_ = nullptr; // newest first
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
     Region* retired_[4] = {};
     std::size_t retiredBytes_ = 0;
     Local* locals_ = nullptr;
     Colours colours_;
+    Sweep sweep_ = Sweep::none;
+    std::atomic<bool> tracing_{false};
+    Freeable freeable_[256] = {}; // by head; follows from what stands above
     Limits limits_;
     Totals totals_;
-    std::size_t since_ = 0; // bytes taken since the last rendezvous
-    std::size_t trigger_ = ~std::size_t{0};
+    std::size_t since_ = 0; // granules taken since the last rendezvous
+    std::size_t trigger_ = ~std::size_t{0}; // of since_
     bool budgetSpent_ = false;
     std::atomic<bool> attention_{false};
     unsigned regionShift_ = defaultRegionShift;
-    std::size_t contextGranules_ = 0; // what a context takes when it can
+    std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two
+    std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one
+    FreeQueues::Words coldContexts_ = 0;  // of the cold queues whose holes have as many, but for some in a tiny heap
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;
     bool buffer_ = false;
 };
+
+/** Account for granules that left the queues for a context or a block. */
+[[gnu::always_inline]] inline void Heap::took(std::size_t granules) {
+    totals_.granulesAllocated += granules;
+    since_ += granules;
+    // Once a trigger: the next one is set when the collection that this one starts has swept.
+    if (since_ >= trigger_) [[unlikely]] {
+        trigger_ = ~std::size_t{0};
+        budgetSpent_ = true;
+        attention_.store(true, std::memory_order_relaxed);
+    }
+}
 
 [[gnu::always_inline]] inline void* bump(AllocationContext& c, std::size_t n, Byte h) {
     const std::size_t bytes = n << granuleShift;
@@ -245,6 +333,17 @@ private:
         local.blocks.add(1);
     }
     return block;
+}
+
+[[gnu::always_inline]] inline int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map,
+                                                    std::size_t n) {
+    if (local.quick.push(block, map, n)) [[likely]] {
+        local.freedBlocks.add(1);
+        local.freedGranules.add(n);
+        region->young.add(region->granuleOf(block)); // where it may be born again
+        return 0;
+    }
+    return freeOrdinary(region, region->granuleOf(block), n);
 }
 
 } // namespace mpr::heap

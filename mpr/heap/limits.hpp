@@ -20,14 +20,15 @@ public:
     void set(std::size_t warn, std::size_t maximum) {
         warn_ = warn;
         maximum_ = maximum;
-        reserve_ = maximum == none ? 0 : std::min(std::max(maximum / 32, std::size_t{64 * 1024}), maximum / 4);
+        ceiling_ =
+            maximum == none ? none : maximum - std::min(std::max(maximum / 32, std::size_t{64 * 1024}), maximum / 4);
         above_ = false;
         warned_ = false;
         commit(0);
     }
 
     bool allows(std::size_t bytes, bool privileged) const {
-        const std::size_t ceiling = privileged ? maximum_ : maximum_ - reserve_;
+        const std::size_t ceiling = privileged ? maximum_ : ceiling_;
         return committed_ <= ceiling && bytes <= ceiling - committed_;
     }
 
@@ -58,13 +59,13 @@ public:
     std::size_t warn() const { return warn_; }
     std::size_t maximum() const { return maximum_; }
     /** What ordinary allocation may commit in all. */
-    std::size_t ceiling() const { return maximum_ - reserve_; }
+    std::size_t ceiling() const { return ceiling_; }
     std::size_t crossings() const { return crossings_; }
 
 private:
     std::size_t warn_ = none;
     std::size_t maximum_ = none;
-    std::size_t reserve_ = 0;
+    std::size_t ceiling_ = none; // the maximum less the reserve
     std::size_t committed_ = 0;
     std::size_t peak_ = 0;
     std::size_t crossings_ = 0;

@@ -13,16 +13,35 @@
 namespace mpr::heap {
 
 /**
-    The hole in which one thread bump-allocates: [bump, limit) is taken from the queues and all zero in the map.
+    The hole in which one thread bump-allocates: [bump, end) is taken from the queues and all zero in the map.
     Closed (all null) between a rendezvous and the next allocation.
+
+    When a new context replaces one, what was left of the old is to become a hole again: an other allocation does that, so
+    that none does both. Hence `limit`, normally the end, is held at bump while such remainders wait: the next allocation
+    finds no room, takes the slow path, gives one back, and goes on in the same context.
  */
 struct AllocationContext {
     Byte* bump = nullptr;
     Byte* limit = nullptr;
     Byte* map = nullptr; // of the granule at bump
+    Byte* end = nullptr;
     Region* region = nullptr;
+    // For ever:
+    FreeQueues* queues = nullptr; // of the heap, for blocks of this sort
+    FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context,
+    std::size_t least = 0;        // as they have so many granules
 
+    void close() { bump = limit = map = end = nullptr, region = nullptr; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
+    /** The same when limit is not held. */
+    std::size_t rest() const { return static_cast<std::size_t>(end - bump) >> granuleShift; }
+};
+
+/** What was left of a context: [begin, end), as in the context. */
+struct Remainder {
+    Byte* begin;
+    Byte* end;
+    Region* region;
 };
 
 /**
@@ -42,10 +61,7 @@ public:
     };
     static_assert(sizeof(Entry) <= granuleSize);
 
-    bool push(void* block, Byte* map, std::size_t n) {
-        if constexpr (greatest == 0) {
-            return false;
-        }
+    [[gnu::always_inline]] bool push(void* block, Byte* map, std::size_t n) {
         if (n > greatest || counts_[n - 1] >= depth || granules_ + n > budget) {
             return false;
         }
@@ -71,6 +87,15 @@ public:
         return entry;
     }
 
+    template <typename F>
+    void forEach(F&& f) const {
+        for (std::size_t n = 1; granules_ > 0 && n <= greatest; ++n) {
+            for (Entry* entry = fronts_[n - 1]; entry; entry = entry->next) {
+                f(entry);
+            }
+        }
+    }
+
 private:
     static constexpr std::size_t sizes = greatest > 0 ? greatest : 1;
     Entry* fronts_[sizes] = {};
@@ -79,9 +104,18 @@ private:
 };
 
 struct Local {
+    /** The context for blocks of n granules; computed here and now, not anew for each of its members. */
+    [[gnu::always_inline]] AllocationContext& contextFor(std::size_t n) {
+        AllocationContext* context = &contexts[static_cast<unsigned>(sortOf(n))];
+        asm("" : "+r"(context));
+        return *context;
+    }
+
     /** One for small blocks, one for others: see Sort. */
     AllocationContext contexts[sorts];
     QuickLists quick;
+    Remainder remainders[4]; // the first remainderCount of them
+    unsigned remainderCount = 0;
     Byte newborn = 0;        // colour of new blocks; changes only while all threads are stopped
     bool privileged = false; // may use the reserve below the hard limit
 

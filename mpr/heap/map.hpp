@@ -11,9 +11,10 @@
         00..7B      elsewhere: a size (below), or nothing
 
     Sizes, in granules (a large region's block has its size in the region's header). The byte after a head (or 7D) holds the size when it is 2..7B. It is 01 when the size is larger:
-    then four bytes follow with six bits each, least first. Anything else (another head, a mark of 7C up, 00) belongs to
-    the neighbour, and the block has one granule. A hole keeps the same behind its first byte and, mirrored, before its
-    last, so that either neighbour finds its other end in constant time; only the queue links lie in the hole itself.
+    then eight bytes with four bits each follow, from the next multiple of four on. Anything else (another head, a mark of
+    7C up, 00) belongs to the neighbour, and the block has one granule. A hole has its size in its memory (queues.hpp) and,
+    mirrored, before its last byte, so that either neighbour finds its other end in constant time; the byte after the first
+    is 01 when the size is larger than 7B.
 
     Invariants (checked by Heap::verify)
       - Bit 7 is set in heads only, and no byte that is not a first or last granule is 7C or more. So a scan for heads, or
@@ -39,14 +40,18 @@ namespace mpr::heap {
 enum class Kind : Byte {
     leaf = 0x00,   // references nothing
     plain = 0x04,  // a manager for MARK and FREE; stores without a write barrier
-    traced = 0x08, // a manager for MARK and FREE that marks fields inside the block only
-    marked = 0x0C, // the same without FREE
+    barrier = 0x08, // a manager for MARK and FREE; every reference is in the block and written through the barrier
+    barrierNoFree = 0x0C, // the same without FREE
 };
 
 namespace head {
 inline constexpr Byte inUse = 0x80;
-// Reserved for the write barrier (the block is in the log) and for handles and weak references that point here.
+/**
+    A store into this block need not be logged: it is young, or no barrier block, or in the log already. A clear bit is
+    an old barrier block's. A leaf with a clear bit was freed by hand while the collector may be looking at it.
+ */
 inline constexpr Byte logged = 0x40;
+// Reserved for handles and weak references that point here.
 inline constexpr Byte referenced = 0x20;
 inline constexpr Byte held = 0x10;
 inline constexpr Byte kindMask = 0x0C;
@@ -54,6 +59,16 @@ inline constexpr Byte kindMask = 0x0C;
 inline constexpr Byte colourMask = 0x03;
 inline constexpr Byte old = 0x02;
 inline constexpr Byte parity = 0x01;
+
+constexpr bool isLeaf(Byte h) {
+    return (h & kindMask) == static_cast<Byte>(Kind::leaf);
+}
+constexpr bool isPlain(Byte h) {
+    return (h & kindMask) == static_cast<Byte>(Kind::plain);
+}
+constexpr bool isBarrier(Byte h) {
+    return (h & static_cast<Byte>(Kind::barrier)) != 0;
+}
 } // namespace head
 
 namespace mark {
@@ -65,16 +80,24 @@ inline constexpr Byte hole1 = 0x7F;
 
 /**
     The colours in force. Flipping a parity makes all blocks of that age unmarked without touching them.
-    A block is live when its parity is the one in force for its age; the marker gives `oldMarked`.
-    While threads are stopped no block is born, so the newborn colour then means: reached, its references not yet.
+    A block is marked when its parity is the one in force for its age; the marker makes it old in the same store, so the
+    marks of the old stick from one minor collection to the next (A. Demers et al., "Combining Generational and
+    Conservative Garbage Collection", POPL 1990). What is unmarked between collections is old, and being marked.
+    `grey` is the colour that no block has but one that was reached and not traced yet, for want of mark stack: while
+    threads are stopped that of the newborn (nothing is born), while they run that of the young dead (all swept).
  */
 struct Colours {
     Byte youngParity = 0;
     Byte oldParity = 0;
 
-    Byte newborn() const { return youngParity; }
-    Byte oldMarked() const { return static_cast<Byte>(head::old | oldParity); }
-    bool live(Byte h) const { return (h & head::parity) == ((h & head::old) ? oldParity : youngParity); }
+    Byte newborn() const { return static_cast<Byte>(head::logged | youngParity); }
+    Byte grey(bool stopped) const { return static_cast<Byte>(youngParity ^ (stopped ? 0 : 1)); }
+    bool marked(Byte h) const { return (h & head::parity) == ((h & head::old) ? oldParity : youngParity); }
+    /** The head of a block that has been reached. */
+    Byte survivor(Byte h) const {
+        const Byte clear = head::isBarrier(h) ? head::colourMask | head::logged : head::colourMask;
+        return static_cast<Byte>((h & ~clear) | head::old | oldParity);
+    }
 };
 
 /** Eight (on 32-bit: four) bytes of the map, tested together. Bits of answers stand at bit 0 of each byte. */
@@ -92,17 +115,27 @@ constexpr Word heads(Word w) {
 constexpr Word held(Word w) {
     return (w >> 4) & ones;
 }
-/** Heads whose colour is not live. */
+/** Heads that are not marked. */
 constexpr Word unmarked(Word w, Colours c) {
     const Word byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
     return (w ^ spread(c.youngParity) ^ byAge) & (w >> 7) & ones;
+}
+constexpr Word old(Word w) {
+    return (w >> 1) & (w >> 7) & ones;
+}
+constexpr Word leaf(Word w) {
+    return ~(w >> 2) & ~(w >> 3) & (w >> 7) & ones;
+}
+/** Heads of kind plain. */
+constexpr Word plain(Word w) {
+    return (w >> 2) & ~(w >> 3) & (w >> 7) & ones;
 }
 /** Heads, and the marks 7C..7F: where something begins or ends. */
 constexpr Word boundaries(Word w) {
     const Word low = (w & spread(0x7F)) + spread(0x04);
     return ((low | w) >> 7) & ones;
 }
-/** Heads whose manager wants MPR_MANAGE_FREE: kind plain or traced, that is bit 2 differs from bit 3. */
+/** Heads whose manager wants MPR_MANAGE_FREE: kind plain or barrier, that is bit 2 differs from bit 3. */
 constexpr Word wantFree(Word w) {
     return ((w >> 2) ^ (w >> 3)) & (w >> 7) & ones;
 }
@@ -134,6 +167,12 @@ public:
         return __atomic_load_n(reinterpret_cast<swar::Word*>(bytes_ + g), __ATOMIC_RELAXED);
     }
 
+    static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
+
+    /** Turn a head that was just seen into 7D. @return false when it has changed. */
+    static bool claim(Byte* head, Byte seen) {
+        return std::atomic_ref<Byte>(*head).compare_exchange_strong(seen, mark::opaque, std::memory_order_relaxed);
+    }
     /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
     bool claim(std::size_t g) const {
         const std::atomic_ref<Byte> first(bytes_[g]);
@@ -146,9 +185,41 @@ public:
         return false;
     }
 
+    /**
+        Change a head that others may be changing: new = f(old). f gives 0 to leave it. What is no head is left, too.
+        @return the head before, or 0 when there was none.
+     */
+    template <typename F>
+    Byte update(std::size_t g, F&& f) const {
+        return update(bytes_ + g, f);
+    }
+    template <typename F>
+    static Byte update(Byte* first, F&& f) {
+        const std::atomic_ref<Byte> byte(*first);
+        Byte h = byte.load(std::memory_order_relaxed);
+        for (;;) {
+            const Byte changed = (h & head::inUse) ? static_cast<Byte>(f(h)) : Byte{0};
+            if (changed == 0 || changed == h ||
+                byte.compare_exchange_weak(h, changed, std::memory_order_relaxed)) {
+                return (h & head::inUse) ? h : Byte{0};
+            }
+        }
+    }
+
     /** Zero a word of which every byte belongs to the caller. */
     void clearWord(std::size_t g) const {
         __atomic_store_n(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}, __ATOMIC_RELAXED);
+    }
+
+    /** The last head before the end of the block that holds granule g: g's own block, if g is in one. least: the map's first. */
+    std::size_t headBefore(std::size_t g, std::size_t least) const {
+        std::size_t at = g & ~std::size_t{swar::bytes - 1};
+        swar::Word heads = swar::heads(word(at)) & (~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at))));
+        while (heads == 0 && at >= least + swar::bytes) {
+            at -= swar::bytes;
+            heads = swar::heads(word(at));
+        }
+        return heads != 0 ? at + swar::last(heads) : least;
     }
 
     /** The first word from g on, g a multiple of swar::bytes, that is not zero; at least `end` when all are. */
@@ -170,7 +241,7 @@ public:
         if (size >= 2 && size <= greatestInByte) {
             return size;
         }
-        return size == large ? digits(first + 2) : 1;
+        return size == large ? digits(digitsBehind(first)) : 1;
     }
 
     /**
@@ -194,7 +265,7 @@ public:
             store(first + 1, static_cast<Byte>(n));
         } else if (n > 1) {
             store(first + 1, large);
-            setDigits(first + 2, n);
+            setDigits(digitsBehind(first), n);
         }
     }
 
@@ -205,7 +276,7 @@ public:
             set(g + 1, 0);
         }
         if (n > greatestInByte) {
-            setDigits(bytes_ + g + 2, 0);
+            setDigits(digitsBehind(bytes_ + g), 0);
         }
     }
 
@@ -215,80 +286,108 @@ public:
             set(g + 1, 0);
         }
         if (n > greatestInByte) {
-            setDigits(bytes_ + g + 2, 0);
+            setDigits(digitsBehind(bytes_ + g), 0);
         }
     }
 
-    /** Mark [g, g + n), all zero, as a hole. */
-    void setHole(std::size_t g, std::size_t n) const {
-        if (n == 1) {
-            set(g, mark::hole1);
-            return;
-        }
+    /** Mark [g, g + n) as a hole: all zero, or with such marks where these will be. */
+    void setHole1(std::size_t g) const { set(g, mark::hole1); }
+    [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) const {
+        Byte* last = bytes_ + g + n - 1;
         set(g, mark::hole);
-        set(g + n - 1, mark::holeEnd);
+        store(last, mark::holeEnd);
         if (n > greatestInByte) {
             set(g + 1, large);
-            setDigits(bytes_ + g + 2, n);
-            set(g + n - 2, large);
-            setDigits(bytes_ + g + n - 6, n);
+            store(last - 1, large);
+            setDigits(digitsBefore(last), n);
         } else if (n > 2) {
-            set(g + 1, static_cast<Byte>(n));
-            set(g + n - 2, static_cast<Byte>(n));
+            store(last - 1, static_cast<Byte>(n));
         }
     }
 
-    void clearHole(std::size_t g, std::size_t n) const {
-        set(g, 0);
-        set(g + n - 1, 0);
-        if (n > 2) {
-            set(g + 1, 0);
-            set(g + n - 2, 0);
+    /**
+        Zero what marks a hole of two granules or more, of which n are taken from the front: but for the first byte, which
+        the taker will set, and what the marks of the rest will replace.
+     */
+    [[gnu::always_inline]] void narrowHole(std::size_t g, std::size_t size, std::size_t n) const {
+        set(g + 1, 0);
+        const std::size_t rest = size - n;
+        Byte* last = bytes_ + g + size - 1;
+        if (rest <= 1) {
+            store(last - 1, 0);
+            store(last, 0);
         }
+        if (rest <= greatestInByte && size > greatestInByte) {
+            setDigits(digitsBefore(last), 0);
+        }
+    }
+
+    /** Zero what marks the end of a hole of two granules or more, at g. @return its size. */
+    [[gnu::always_inline]] std::size_t takeWideHoleEnd(std::size_t g) const {
+        Byte* last = bytes_ + g;
+        const Byte size = load(last - 1);
+        store(last, 0);
+        store(last - 1, 0);
+        if (size == large) {
+            const std::size_t n = digits(digitsBefore(last));
+            setDigits(digitsBefore(last), 0);
+            return n;
+        }
+        return size == mark::hole ? 2 : size;
+    }
+
+    [[gnu::always_inline]] void clearHole(std::size_t g, std::size_t n) const {
+        set(g, 0);
+        if (n == 1) {
+            return;
+        }
+        Byte* last = bytes_ + g + n - 1;
+        set(g + 1, 0);
+        store(last - 1, 0);
+        store(last, 0);
         if (n > greatestInByte) {
-            setDigits(bytes_ + g + 2, 0);
-            setDigits(bytes_ + g + n - 6, 0);
+            setDigits(digitsBefore(last), 0);
         }
     }
 
     [[gnu::always_inline]] static bool beginsHole(Byte b) { return b == mark::hole || b == mark::hole1; }
     [[gnu::always_inline]] static bool endsHole(Byte b) { return b == mark::holeEnd || b == mark::hole1; }
 
-    /** Size of the hole whose first granule is g. */
-    std::size_t holeSize(std::size_t g) const {
-        if (get(g) == mark::hole1) {
-            return 1;
-        }
-        const Byte size = get(g + 1);
-        return size == large ? digits(bytes_ + g + 2) : size == mark::holeEnd ? 2 : size;
-    }
+    /** Whether the hole whose first granule is g is longer than a word or two. */
+    bool isLongHole(std::size_t g) const { return get(g) == mark::hole && get(g + 1) == large; }
 
     /** Size of the hole whose last granule is g. */
-    std::size_t holeSizeBefore(std::size_t g) const {
+    [[gnu::always_inline]] std::size_t holeSizeBefore(std::size_t g) const {
         if (get(g) == mark::hole1) {
             return 1;
         }
         const Byte size = get(g - 1);
-        return size == large ? digits(bytes_ + g - 5) : size == mark::hole ? 2 : size;
+        return size == large ? digits(digitsBefore(bytes_ + g)) : size == mark::hole ? 2 : size;
     }
 
 private:
     static constexpr Byte large = 0x01;
     static constexpr std::size_t greatestInByte = mark::hole - 1;
 
-    // Not std::atomic_ref, and always inline: optimising for size, GCC would call functions of one instruction.
-    [[gnu::always_inline]] static Byte load(Byte* b) { return __atomic_load_n(b, __ATOMIC_RELAXED); }
-    [[gnu::always_inline]] static void store(Byte* b, Byte value) { __atomic_store_n(b, value, __ATOMIC_RELAXED); }
+    static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }
 
-    static std::size_t digits(Byte* b) {
-        return static_cast<std::size_t>(load(b)) | static_cast<std::size_t>(load(b + 1)) << 6 |
-               static_cast<std::size_t>(load(b + 2)) << 12 | static_cast<std::size_t>(load(b + 3)) << 18;
+    // Larger sizes: eight bytes, as two aligned words. A shift and a mask take the number apart, four bits a byte.
+    using Digits = std::uint32_t;
+    static constexpr Digits digitMask = 0x0F0F0F0F;
+    static Digits* digitsBehind(Byte* first) {
+        return reinterpret_cast<Digits*>((reinterpret_cast<std::uintptr_t>(first) + 5) & ~std::uintptr_t{3});
     }
-    static void setDigits(Byte* b, std::size_t n) {
-        store(b, n & 0x3F);
-        store(b + 1, (n >> 6) & 0x3F);
-        store(b + 2, (n >> 12) & 0x3F);
-        store(b + 3, (n >> 18) & 0x3F);
+    static Digits* digitsBefore(Byte* last) {
+        return reinterpret_cast<Digits*>((reinterpret_cast<std::uintptr_t>(last) - 9) & ~std::uintptr_t{3});
+    }
+    static std::size_t digits(Digits* d) {
+        return std::atomic_ref<Digits>(d[0]).load(std::memory_order_relaxed) |
+               std::atomic_ref<Digits>(d[1]).load(std::memory_order_relaxed) << 4;
+    }
+    static void setDigits(Digits* d, std::size_t n) {
+        const auto number = static_cast<Digits>(n);
+        std::atomic_ref<Digits>(d[0]).store(number & digitMask, std::memory_order_relaxed);
+        std::atomic_ref<Digits>(d[1]).store(number >> 4 & digitMask, std::memory_order_relaxed);
     }
 
     Byte* bytes_;

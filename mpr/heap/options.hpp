@@ -16,7 +16,9 @@ struct Options {
     std::size_t young = 0;                     // least bytes between collections; 0: from the cache size
     unsigned growth = 100;                     // percent of the live size between collections
     std::size_t stack = 256 * 1024;            // of the collector's thread
-    std::size_t marks = 64 * 1024;             // mark stack
+    std::size_t marks = 0;                     // mark stack; 0: large, as far as address space is cheap
+    bool check = false;                        // trace again after each marking, and compare
+    bool everyYield = false;                   // collect at each yield point
     std::uint64_t deadline = 500'000'000;      // nanoseconds until a late thread is named
 
     /** Apply "name=value,...". @return false: a message has named the bad item and nothing has changed. */

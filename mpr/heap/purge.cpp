@@ -6,7 +6,7 @@
 */
 #include <algorithm>
 
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
@@ -58,7 +58,7 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
             const std::size_t bytes = region->bytesOf(region->committed);
             const bool only = regions_ == region && !region->next;
             if (region->origin == Origin::buffer || only || !GranuleMap::beginsHole(b) ||
-                region->map().holeSize(first) != all || limits_.committed() - bytes < reserve_ ||
+                region->holeSize(first) != all || limits_.committed() - bytes < reserve_ ||
                 freeBytesLocked() < keep + bytes) {
                 return false;
             }
@@ -80,7 +80,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
     while (at < region->endGranule) {
         std::size_t g = 0;
         std::size_t n = 0;
-        ChunkSet chunks = 0;
+        std::uint64_t chunks = 0;
         {
             os::Locked locked(lock_);
             const std::size_t sliceEnd = std::min(at + sliceGranules, std::size_t{region->endGranule});
@@ -94,9 +94,9 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
                     if (map.get(g) != mark::hole || g >= region->endGranule) {
                         continue;
                     }
-                    n = map.holeSize(g);
-                    // The first granule holds the queue's links.
-                    chunks = region->chunksInside(g + 1, g + n) & region->committed;
+                    n = region->holeSize(g);
+                    // The first two granules hold its links and its size.
+                    chunks = region->chunksInside(g + 2, g + n) & region->committed;
                     next = (g + n) & ~std::size_t{swar::bytes - 1};
                     if (next <= at) {
                         next = at + swar::bytes;
@@ -116,12 +116,12 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
         }
         const std::size_t bytes = region->bytesOf(chunks);
         if (os::hasPages && region->origin == Origin::system) {
-            for (ChunkSet left = chunks; left != 0;) {
+            for (std::uint64_t left = chunks; left != 0;) {
                 const int first = std::countr_zero(left);
                 const int run = std::countr_one(left >> first);
                 os::decommit(reinterpret_cast<Byte*>(region) + static_cast<std::size_t>(first) * region->chunkBytes(),
                              static_cast<std::size_t>(run) * region->chunkBytes());
-                left &= run + first >= static_cast<int>(Region::chunks) ? 0 : ~ChunkSet{0} << (run + first);
+                left &= run + first >= 64 ? 0 : ~std::uint64_t{0} << (run + first);
             }
         }
         os::Locked locked(lock_);
@@ -129,7 +129,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
         map.clearBlock(g, n);
         region->committed &= ~chunks;
         limits_.uncommit(bytes);
-        giveBack(region, g, n);
+        giveBack(region, g, n, WideHole::coldBit);
     }
 }
 
@@ -137,7 +137,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
 
 void Heap::setTrigger(std::size_t bytes) {
     os::Locked locked(lock_);
-    trigger_ = bytes;
+    trigger_ = bytes >> granuleShift;
     budgetSpent_ = false;
     took(0);
 }
@@ -154,16 +154,18 @@ Heap::Attention Heap::takeAttention() {
 void Heap::repeatRedline() {
     os::Locked locked(lock_);
     limits_.setWarned(true);
+    noteCommitted(0);
 }
 
 std::size_t Heap::allocatedSince() {
     os::Locked locked(lock_);
-    return since_;
+    return since_ << granuleShift;
 }
 
 void Heap::setLimits(std::size_t warn, std::size_t maximum) {
     os::Locked locked(lock_);
     limits_.set(warn, maximum);
+    noteCommitted(0);
 }
 
 Limits Heap::limits() {
@@ -191,10 +193,10 @@ std::uint64_t Heap::granulesInUse() {
 std::size_t Heap::largestFree() {
     os::Locked locked(lock_);
     std::size_t largest = 0;
-    for (const FreeQueues& queue : warm_) {
-        if (Hole* hole = queue.largest()) {
+    for (const FreeQueues& queues : queues_) {
+        if (Hole* hole = queues.largest(true)) {
             Region* region = table_.find(hole);
-            largest = std::max(largest, region->map().holeSize(region->granuleOf(hole)) << granuleShift);
+            largest = std::max(largest, region->holeSize(region->granuleOf(hole)) << granuleShift);
         }
     }
     return largest;

@@ -5,6 +5,9 @@
     (ECRTS 2004): a first-level bitmap over powers of two and a second-level bitmap over sixteenths of each; a request is
     rounded up to the next range, so the first hole found there fits. Sizes below sixteen granules have a queue each.
 
+    Queues are numbered in one row: the warm ones by range, then the cold ones (see heap.hpp). Sixteen of them are a word:
+    a bit of the first level. A hole that is not the only one of its queue leaves it without anybody asking which that is.
+
     Invariant: a bit is set exactly when its queue is not empty, at both levels.
     Not synchronised: the heap's lock is held.
  */
@@ -22,126 +25,190 @@ namespace mpr::heap {
 /** The first granule of a hole while it stands in a queue. */
 struct Hole {
     Hole* next;
-    Hole* previous;
+    Hole** back; // what points here: the front of a queue or the `next` of another hole
 };
 static_assert(sizeof(Hole) == granuleSize);
 
+/** The first two granules of a hole that has as many. */
+struct WideHole : Hole {
+    static constexpr std::uint32_t coldBit = 0x8000'0000;
+
+    std::uint32_t size;      // granules
+    std::uint32_t placement; // of the first granule in its region, and whether it stands in a cold queue: coldBit
+
+    std::size_t place() const { return placement & ~coldBit; }
+};
+static_assert(sizeof(WideHole) <= 2 * granuleSize);
+
 class FreeQueues {
+    static constexpr unsigned secondBits = 4;
+    static constexpr unsigned seconds = 1u << secondBits;
+    /** Enough for greatestGranules, rounded up. */
+    static constexpr unsigned firsts = 24 - secondBits + 2;
+
 public:
-    void push(Hole* hole, std::size_t granules) {
-        const Range r = rangeOf(granules);
-        Hole*& front = queues_[r.first][r.second];
-        hole->previous = nullptr;
-        hole->next = front;
-        if (front) {
-            front->previous = hole;
-        }
-        front = hole;
-        firstLevel_ |= 1u << r.first;
-        secondLevel_[r.first] |= static_cast<std::uint16_t>(1u << r.second);
+    static constexpr unsigned ranges = firsts * seconds;
+    static constexpr unsigned none = ~0u;
+
+    /** Words of queues: a set of them restricts a search. */
+    using Words = std::uint64_t;
+    static constexpr Words warmWords = (Words{1} << firsts) - 1;
+    /** Words of which every queue has holes of n granules and more only. */
+    static constexpr Words warmWordsFrom(std::size_t n) {
+        return warmWords & (~Words{0} << ((rangeFor(n) + seconds - 1) / seconds));
     }
 
-    void remove(Hole* hole, std::size_t granules) {
-        if (hole->next) {
-            hole->next->previous = hole->previous;
-        }
-        if (hole->previous) {
-            hole->previous->next = hole->next;
-            return;
-        }
-        const Range r = rangeOf(granules);
-        assert(queues_[r.first][r.second] == hole);
-        queues_[r.first][r.second] = hole->next;
-        if (!hole->next) {
-            secondLevel_[r.first] &= static_cast<std::uint16_t>(~(1u << r.second));
-            if (secondLevel_[r.first] == 0) {
-                firstLevel_ &= ~(1u << r.first);
-            }
+    static constexpr Words coldWordsFrom(std::size_t n) { return warmWordsFrom(n) << firsts; }
+
+    static bool isWarm(unsigned queue) { return queue < ranges; }
+    /** Whether its holes have one granule: these are warm, as the chunk with the links is committed. */
+    static bool isOfSingles(unsigned queue) { return queue == 1; }
+    Hole* front(unsigned queue) const { return fronts_[queue]; }
+
+    [[gnu::always_inline]] void push(Hole* hole, std::size_t granules, bool warm) {
+        const unsigned queue = rangeOf(granules) + (warm ? 0 : ranges);
+        Hole* next = fronts_[queue];
+        hole->next = next;
+        hole->back = &fronts_[queue];
+        fronts_[queue] = hole;
+        if (next) {
+            next->back = &hole->next;
+        } else {
+            const unsigned word = queue / seconds;
+            second_[word] |= static_cast<std::uint16_t>(1u << queue % seconds);
+            first_ |= Words{1} << word;
         }
     }
 
-    /** A hole of at least so many granules, from the lowest range in which all fit; nullptr when there is none. */
-    Hole* find(std::size_t granules) const {
-        if (granules >= seconds) {
-            granules += (std::size_t{1} << (std::bit_width(granules) - 1 - secondBits)) - 1;
+    [[gnu::always_inline]] void remove(Hole* hole) {
+        Hole* next = hole->next;
+        Hole** back = hole->back;
+        *back = next;
+        if (next) {
+            next->back = back;
+        } else if (const auto queue = static_cast<std::size_t>(back - fronts_); queue < 2 * ranges) {
+            emptied(static_cast<unsigned>(queue));
         }
-        Range r = rangeOf(granules);
-        if (r.first >= firsts) {
+    }
+
+    /** The same for the front hole of a queue. */
+    [[gnu::always_inline]] void removeFront(unsigned queue) {
+        Hole* next = fronts_[queue]->next;
+        fronts_[queue] = next;
+        if (next) {
+            next->back = &fronts_[queue];
+        } else {
+            emptied(queue);
+        }
+    }
+
+    /** The first queue of these words that is not empty, or none. */
+    [[gnu::always_inline]] unsigned find(Words words) const {
+        words &= first_;
+        if (words == 0) {
+            return none;
+        }
+        const auto word = static_cast<unsigned>(std::countr_zero(words));
+        return word * seconds + lowest(second_[word]);
+    }
+
+    /** The lowest queue that is not empty and all of whose holes have n granules, or none. */
+    [[gnu::always_inline]] unsigned findWarm(std::size_t n) const {
+        const unsigned range = rangeFor(n);
+        const unsigned word = range / seconds;
+        const std::uint32_t usable = second_[word] & (~0u << range % seconds);
+        if (usable != 0) {
+            return word * seconds + lowest(usable);
+        }
+        return find(warmWords & (~Words{1} << word));
+    }
+    unsigned findCold(std::size_t n) const {
+        const unsigned range = ranges + rangeFor(n);
+        const unsigned word = range / seconds;
+        const std::uint32_t usable = second_[word] & (~0u << range % seconds);
+        if (usable != 0) {
+            return word * seconds + lowest(usable);
+        }
+        return find(~Words{1} << word);
+    }
+
+    /** The front hole of the highest range, warm or cold: within a sixteenth of the largest; nullptr when all are empty. */
+    Hole* largest(bool warm) const {
+        const Words words = warm ? first_ & warmWords : first_ & ~warmWords;
+        if (words == 0) {
             return nullptr;
         }
-        std::uint32_t usable = secondLevel_[r.first] & (~0u << r.second);
-        if (usable == 0) {
-            const std::uint32_t higher = firstLevel_ & (~1u << r.first);
-            if (higher == 0) {
-                return nullptr;
-            }
-            r.first = static_cast<unsigned>(std::countr_zero(higher));
-            usable = secondLevel_[r.first];
-        }
-        return queues_[r.first][std::countr_zero(usable)];
+        const auto word = static_cast<unsigned>(std::bit_width(words)) - 1;
+        return fronts_[word * seconds + static_cast<unsigned>(std::bit_width(second_[word])) - 1];
     }
 
-    /** The front hole of the highest range: within a sixteenth of the largest; nullptr when all are empty. */
-    Hole* largest() const {
-        if (firstLevel_ == 0) {
-            return nullptr;
-        }
-        const auto first = static_cast<unsigned>(std::bit_width(firstLevel_)) - 1;
-        return queues_[first][std::bit_width(static_cast<std::uint32_t>(secondLevel_[first])) - 1];
-    }
-
-    /** Call f(hole, least, greatest) for each hole, with the sizes its queue admits. For the verifier. */
+    /** Call f(hole, queue) for each hole. For the verifier. */
     template <typename F>
     void forEach(F&& f) const {
-        for (unsigned first = 0; first < firsts; ++first) {
-            for (unsigned second = 0; second < seconds; ++second) {
-                for (Hole* hole = queues_[first][second]; hole; hole = hole->next) {
-                    f(hole, first, second);
-                }
+        for (unsigned queue = 0; queue < 2 * ranges; ++queue) {
+            for (Hole* hole = fronts_[queue]; hole; hole = hole->next) {
+                f(hole, queue);
             }
         }
     }
 
-    bool bitsAgree() const {
-        for (unsigned first = 0; first < firsts; ++first) {
-            for (unsigned second = 0; second < seconds; ++second) {
-                if ((queues_[first][second] != nullptr) != ((secondLevel_[first] >> second & 1u) != 0)) {
+    bool linksAgree() const {
+        for (unsigned queue = 0; queue < 2 * ranges; ++queue) {
+            Hole* const* back = &fronts_[queue];
+            for (; *back; back = &(*back)->next) {
+                if ((*back)->back != back) {
                     return false;
                 }
             }
-            if ((secondLevel_[first] != 0) != ((firstLevel_ >> first & 1u) != 0)) {
+        }
+        return true;
+    }
+
+    bool bitsAgree() const {
+        for (unsigned queue = 0; queue < 2 * ranges; ++queue) {
+            if ((fronts_[queue] != nullptr) != ((second_[queue / seconds] >> queue % seconds & 1u) != 0)) {
+                return false;
+            }
+        }
+        for (unsigned word = 0; word < 2 * firsts; ++word) {
+            if ((second_[word] != 0) != ((first_ >> word & 1u) != 0)) {
                 return false;
             }
         }
         return true;
     }
 
-    static bool inRange(std::size_t granules, unsigned first, unsigned second) {
-        const Range r = rangeOf(granules);
-        return r.first == first && r.second == second;
-    }
+    static bool inRange(std::size_t granules, unsigned queue) { return queue % ranges == rangeOf(granules); }
 
 private:
-    static constexpr unsigned secondBits = os::rangeBits;
-    static constexpr unsigned seconds = 1u << secondBits;
-    /** Enough for greatestGranules. */
-    static constexpr unsigned firsts = os::granuleBits - secondBits + 1;
-
-    struct Range {
-        unsigned first, second;
-    };
-
-    static Range rangeOf(std::size_t granules) {
-        if (granules < seconds) {
-            return {0, static_cast<unsigned>(granules)};
-        }
-        const auto log = static_cast<unsigned>(std::bit_width(granules)) - 1;
-        return {log - secondBits + 1, static_cast<unsigned>(granules >> (log - secondBits)) & (seconds - 1)};
+    /** The lowest bit that is set; there is one, which std::countr_zero would ask again. */
+    static unsigned lowest(std::uint32_t bits) { return static_cast<unsigned>(__builtin_ctz(bits)); }
+    /** By how much sizes of the power of two that holds n are shifted to count their sixteenths. */
+    static constexpr unsigned shiftOf(std::size_t n) {
+        return static_cast<unsigned>(std::bit_width(n | seconds)) - secondBits - 1;
+    }
+    /** The range that a hole of n granules is in. As the sixteenths of one power of two end, those of the next begin. */
+    static constexpr unsigned rangeOf(std::size_t n) {
+        const unsigned shift = shiftOf(n);
+        return shift * seconds + static_cast<unsigned>(n >> shift);
+    }
+    /** The first range whose holes have n granules, all of them. */
+    static constexpr unsigned rangeFor(std::size_t n) {
+        const unsigned shift = shiftOf(n);
+        return shift * seconds + static_cast<unsigned>((n + (std::size_t{1} << shift) - 1) >> shift);
     }
 
-    std::uint32_t firstLevel_ = 0;
-    std::uint16_t secondLevel_[firsts] = {};
-    Hole* queues_[firsts][seconds] = {};
+    [[gnu::always_inline]] void emptied(unsigned queue) {
+        const unsigned word = queue / seconds;
+        second_[word] &= static_cast<std::uint16_t>(~(1u << queue % seconds));
+        if (second_[word] == 0) {
+            first_ &= ~(Words{1} << word);
+        }
+    }
+
+    Words first_ = 0;
+    std::uint16_t second_[2 * firsts] = {};
+    Hole* fronts_[2 * ranges] = {};
 };
 
 } // namespace mpr::heap

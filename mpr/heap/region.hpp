@@ -8,19 +8,21 @@
     stay 00. A region from the system is aligned to the region size. A large region holds one block that no ordinary
     region can hold; its map has the few bytes that this block needs.
 
-    Memory is accounted by chunk, a 64th of an ordinary region (32-bit: a 32nd): `committed` has a bit for each chunk that may be backed.
+    Memory is accounted by chunk, a 64th of an ordinary region: `committed` has a bit for each chunk that may be backed.
     Chunks inside a hole are committed when a block or a context first reaches them and given back by a purge.
 
-    Invariant: a chunk that holds any part of a block, of a context or the links of a hole is committed.
+    Invariant: a chunk that holds any part of a block, of a context or of the first two granules of a hole is committed.
  */
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "mpr/heap/map.hpp"
+#include "mpr/heap/queues.hpp"
 
 namespace mpr::heap {
 
@@ -42,26 +44,102 @@ constexpr Sort sortOf(std::size_t granules) {
     return sorts == 1 || granules <= greatestSmall ? Sort::small : Sort::big;
 }
 
-/** A bit for each chunk of a region: one word, so that looking at several is a few instructions on any processor. */
-using ChunkSet = std::size_t;
+/** A set of a region's chunks that any thread may add to. Two halves: 32-bit boards have no 64-bit atomics. */
+class ChunkSet {
+public:
+    void add(std::size_t chunk) {
+        auto& half = halves_[chunk >> 5];
+        const std::uint32_t bit = std::uint32_t{1} << (chunk & 31);
+        if ((half.load(std::memory_order_relaxed) & bit) == 0) {
+            half.fetch_or(bit, std::memory_order_relaxed);
+        }
+    }
+    std::uint64_t get() const {
+        return halves_[0].load(std::memory_order_relaxed) |
+               std::uint64_t{halves_[1].load(std::memory_order_relaxed)} << 32;
+    }
+    std::uint64_t take() {
+        return halves_[0].exchange(0, std::memory_order_relaxed) |
+               std::uint64_t{halves_[1].exchange(0, std::memory_order_relaxed)} << 32;
+    }
+
+private:
+    std::atomic<std::uint32_t> halves_[2] = {};
+};
+
+/**
+    A set of a region's lines that any thread may add to. A line is 64 granules, whose map bytes are a cache line: what a
+    minor collection sweeps. The bits stand behind the map; a large region has none.
+ */
+class LineSet {
+public:
+    using Word = std::uintptr_t;
+    static constexpr unsigned lineShift = 6;
+    static constexpr std::size_t wordBits = 8 * sizeof(Word);
+
+    static constexpr std::size_t wordsFor(std::size_t granules) {
+        return ((granules >> lineShift) + wordBits) / wordBits;
+    }
+    void open(void* zeroedWords) { words_ = static_cast<Word*>(zeroedWords); }
+
+    void add(std::size_t g) { addBits(g >> lineShift >> wordShift, Word{1} << ((g >> lineShift) & (wordBits - 1))); }
+    /** Granules [from, to), not empty. */
+    [[gnu::always_inline]] void add(std::size_t from, std::size_t to) {
+        const std::size_t first = from >> lineShift;
+        const std::size_t last = (to - 1) >> lineShift;
+        const Word low = ~Word{0} << (first & (wordBits - 1));
+        const Word high = ~Word{0} >> (wordBits - 1 - (last & (wordBits - 1)));
+        std::size_t word = first >> wordShift;
+        const std::size_t end = last >> wordShift;
+        if (word == end) {
+            addBits(word, low & high);
+            return;
+        }
+        addBits(word, low);
+        while (++word < end) {
+            addBits(word, ~Word{0});
+        }
+        addBits(end, high);
+    }
+
+    // The collector's, for a set to which nobody adds any more:
+    Word word(std::size_t i) const { return words_[i]; }
+    void clear(std::size_t i) { words_[i] = 0; }
+
+private:
+    static constexpr unsigned wordShift = sizeof(Word) == 8 ? 6 : 5;
+
+    void addBits(std::size_t i, Word bits) {
+        const std::atomic_ref<Word> word(words_[i]);
+        if ((~word.load(std::memory_order_relaxed) & bits) != 0) {
+            word.fetch_or(bits, std::memory_order_relaxed);
+        }
+    }
+    Word* words_ = nullptr;
+};
 
 struct Region {
-    static constexpr unsigned chunks = 8 * sizeof(ChunkSet);
+    static constexpr unsigned chunks = 64;
 
     Region* next = nullptr;
     Region* previous = nullptr;
     std::size_t span = 0; // bytes from this
     std::uint32_t firstGranule = 0;
     std::uint32_t endGranule = 0;
-    ChunkSet committed = 0;
+    std::uint64_t committed = 0;
     std::size_t largeGranules = 0; // size of the block of a large region
     unsigned chunkShift = 0;       // log2 of granules in a chunk
+    std::uint64_t lastChunk = 0;   // its bit
+    std::size_t lastMissing = 0;   // bytes that it is smaller than others
     Origin origin = Origin::system;
     Sort sort = Sort::small;
-    /** Chunks where a block that wants MPR_MANAGE_FREE was made since the last rendezvous, or survived it: a bit each. */
-    std::atomic<ChunkSet> wantsFree{0};
-    /** The same as it was at the rendezvous: where the collector has to look for such blocks among the dead. */
-    ChunkSet scanForFree = 0;
+    FreeQueues* queues = nullptr; // where its holes stand: follows from the sort
+    /** Chunks with a block that wants MPR_MANAGE_FREE; among them every one with a plain block. */
+    ChunkSet wantsFree;
+    /** The lines in which a block may have been made, or stayed young: since the last rendezvous, and before it. */
+    LineSet young, sweepYoung;
+    /** The collector's: the chunks where dead blocks may want MPR_MANAGE_FREE. */
+    std::uint64_t scanForFree = 0;
     /** The marker's: granules between which it left blocks reached but not traced, for want of mark stack. */
     std::uint32_t greyFrom = ~0u;
     std::uint32_t greyTo = 0;
@@ -75,6 +153,11 @@ struct Region {
         return static_cast<std::size_t>(static_cast<const Byte*>(address) - reinterpret_cast<const Byte*>(this)) >>
                granuleShift;
     }
+    /** The same, but out of range for what is not aligned, too. */
+    std::size_t indexOf(const void* address) const {
+        return std::rotr(reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this),
+                         static_cast<int>(granuleShift));
+    }
     Byte* address(std::size_t g) { return reinterpret_cast<Byte*>(this) + (g << granuleShift); }
 
     bool contains(const void* address) const {
@@ -85,41 +168,64 @@ struct Region {
 
     std::size_t blockSize(std::size_t g) { return isLarge() ? largeGranules : map().blockSize(g); }
 
+    std::size_t holeSize(std::size_t g) {
+        return map().get(g) == mark::hole1 ? 1 : reinterpret_cast<WideHole*>(address(g))->size;
+    }
+
     /** Whether the address is the start of a block in use. Any address inside the region. */
     bool isBlock(const void* address) {
         const std::size_t g = granuleOf(address);
         return reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule && g < endGranule &&
-               (!isLarge() || g == firstGranule) && (map().get(g) & head::inUse) != 0;
+               (!isLarge() || g == firstGranule) && isBlock(map().get(g));
+    }
+    /** Not a leaf that was freed while the collector might look at it. */
+    static bool isBlock(Byte h) { return (h & head::inUse) && (h & (head::logged | head::kindMask)); }
+
+    unsigned chunkCount() const {
+        return isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);
+    }
+    /** The granules of a chunk, without those before the first block. A large region's block counts as chunk 0. */
+    std::size_t chunkBegin(unsigned chunk) const {
+        return std::max(std::size_t{chunk} << chunkShift, std::size_t{firstGranule});
+    }
+    std::size_t chunkEnd(unsigned chunk) const {
+        const std::size_t end = std::size_t{chunk + 1} << chunkShift;
+        return isLarge() ? endGranule : std::min(end, std::size_t{endGranule});
     }
 
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }
 
     /** Bytes of a set of chunks; the region may end inside its last one. */
-    std::size_t bytesOf(ChunkSet set) const {
-        const std::size_t whole = static_cast<std::size_t>(std::popcount(set)) * chunkBytes();
-        const std::size_t last = (span - 1) / chunkBytes();
-        return (set >> last & 1) == 0 ? whole : whole - ((last + 1) * chunkBytes() - span);
+    std::size_t bytesOf(std::uint64_t set) const {
+        // Nearly always one run of chunks, and a population count is a loop on small processors, a call on others.
+        const std::uint64_t low = set >> (std::countr_zero(set) & (chunks - 1));
+        const auto count = static_cast<std::size_t>((low & (low + 1)) == 0 ? std::bit_width(low) : std::popcount(low));
+        const std::size_t whole = count << (chunkShift + granuleShift);
+        return set < lastChunk ? whole : whole - lastMissing;
     }
 
-    /** Note that a block at granule g wants MPR_MANAGE_FREE. Any thread. */
-    void noteWantsFree(std::size_t g) {
-        const ChunkSet bit = ChunkSet{1} << (g >> chunkShift);
-        if ((wantsFree.load(std::memory_order_relaxed) & bit) == 0) {
-            wantsFree.fetch_or(bit, std::memory_order_relaxed);
-        }
-    }
+    void noteWantsFree(std::size_t g) { wantsFree.add(g >> chunkShift); }
+    std::size_t lineWords() const { return isLarge() ? 0 : LineSet::wordsFor(endGranule); }
 
-    /** The chunks that granules [from, to) touch. */
-    ChunkSet chunksTouched(std::size_t from, std::size_t to) const {
+    /** Whether every chunk that granules [from, to) touch is committed. */
+    bool allCommitted(std::size_t from, std::size_t to) const {
         const std::size_t first = from >> chunkShift;
         const std::size_t last = (to - 1) >> chunkShift;
-        return (~ChunkSet{0} >> (chunks - 1 - (last - first))) << first;
+        return (~committed >> first) << (chunks - 1 - (last - first)) == 0;
     }
+    /** The chunks that granules [from, to) touch. */
+    std::uint64_t chunksTouched(std::size_t from, std::size_t to) const {
+        const std::size_t first = from >> chunkShift;
+        const std::size_t last = (to - 1) >> chunkShift;
+        return (~std::uint64_t{0} >> (chunks - 1 - (last - first))) << first;
+    }
+    /** The chunks that granules [0, to) touch. */
+    std::uint64_t chunksUpTo(std::size_t to) const { return (std::uint64_t{2} << ((to - 1) >> chunkShift)) - 1; }
     /** The chunks that lie wholly between granules from and to; 0 when there is none. */
-    ChunkSet chunksInside(std::size_t from, std::size_t to) const {
+    std::uint64_t chunksInside(std::size_t from, std::size_t to) const {
         const std::size_t first = (from + (std::size_t{1} << chunkShift) - 1) >> chunkShift;
         const std::size_t end = to >> chunkShift;
-        return first < end ? (~ChunkSet{0} >> (chunks - (end - first))) << first : 0;
+        return first < end ? (~std::uint64_t{0} >> (chunks - (end - first))) << first : 0;
     }
 };
 

@@ -28,22 +28,21 @@ public:
         only_ = nullptr;
     }
 
+    /** Before any region is added. */
+    void open(unsigned regionShift) { regionSize_ = std::uintptr_t{1} << regionShift; }
     /** The one region of a heap over a buffer. */
     void setOnly(Region* region) { only_ = region; }
 
     /** @return false when there is no memory for the table. */
     bool add(Region* region) {
-        Leaf* leaf = leafFor(reinterpret_cast<std::uintptr_t>(region));
-        if (leaf) {
-            fill(leaf, region, region);
+        if (fill(region, region)) {
+            return true;
         }
-        return leaf != nullptr;
+        fill(region, nullptr);
+        return false;
     }
 
-    void remove(Region* region) {
-        const auto at = reinterpret_cast<std::uintptr_t>(region);
-        fill(roots_[at >> rootShift].load(std::memory_order_relaxed), region, nullptr);
-    }
+    void remove(Region* region) { fill(region, nullptr); }
 
     /** The region whose slot the address is in, which need not reach as far as the address. */
     Region* candidate(const void* address) const {
@@ -61,6 +60,16 @@ public:
         return region && region->contains(address) ? region : nullptr;
     }
 
+    /** The same for an address deep in a large region's block. */
+    Region* findField(const void* address) const {
+        Region* region = candidate(address);
+        if (!region) {
+            const auto at = reinterpret_cast<std::uintptr_t>(address) & ~(regionSize_ - 1);
+            region = candidate(reinterpret_cast<const void*>(at));
+        }
+        return region && region->contains(address) ? region : nullptr;
+    }
+
 private:
     using Leaf = std::atomic<Region*>;
 
@@ -72,14 +81,18 @@ private:
     static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
 
-    /** Every slot of an ordinary region; of a large one the first, where its block begins. */
-    static void fill(Leaf* leaf, Region* region, Region* value) {
-        // Aligned to its size, a region has all its slots in one leaf.
-        const std::size_t first = slotOf(reinterpret_cast<std::uintptr_t>(region));
-        const std::size_t count = region->isLarge() ? 1 : region->span / slotSize;
-        for (std::size_t i = 0; i < count; ++i) {
-            leaf[first + i].store(value, std::memory_order_release);
+    /** Every slot of an ordinary region; of a large one each that begins where a region could, for findField. */
+    bool fill(Region* region, Region* value) {
+        const auto begin = reinterpret_cast<std::uintptr_t>(region);
+        const std::size_t step = region->isLarge() ? regionSize_ : slotSize;
+        for (std::size_t offset = 0; offset < region->span; offset += step) {
+            Leaf* leaf = leafFor(begin + offset);
+            if (!leaf) {
+                return false;
+            }
+            leaf[slotOf(begin + offset)].store(value, std::memory_order_release);
         }
+        return true;
     }
 
     Leaf* leafFor(std::uintptr_t at) {
@@ -97,6 +110,7 @@ private:
     }
 
     Region* only_ = nullptr;
+    std::uintptr_t regionSize_ = slotSize;
     std::atomic<Leaf*> roots_[rootCount] = {};
 };
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::heap {
@@ -13,6 +13,8 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     regionShift_ = options.regionShift;
     reserve_ = options.reserve;
     os::Locked locked(lock_);
+    table_.open(regionShift_);
+    refreshFreeable();
     Shortage shortage = Shortage::none;
     if (buffer) {
         buffer_ = true;
@@ -20,17 +22,17 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         const std::size_t lost = begin - reinterpret_cast<std::uintptr_t>(buffer);
         size = std::min((size - lost) & ~(granuleSize - 1), greatestGranules << granuleShift);
         auto* region = new (reinterpret_cast<void*>(begin)) Region;
+        setSort(region, Sort::small, queues_);
         prepare(region, size, Origin::buffer);
         greatestInRegion_ = region->endGranule - region->firstGranule;
-        // A context may not take more than a small part of a small heap. One thread, without locks, is better served without:
-        // closing a context and opening another would be the worst case, twice that of a block straight from a hole.
-        contextGranules_ =
-            os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}))
-                           : 0;
+        // A context may not take more than a small part of a small heap.
+        contextGranules_ = std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}));
+        greatestFromContext_ = contextGranules_ / 4;
+        coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);
         table_.setOnly(region);
-        commit(region, region->chunksTouched(0, region->firstGranule + 1), true);
-        link(region, region->firstGranule, greatestInRegion_);
+        commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
+        linkWhole(region);
         return true;
     }
     if constexpr (!os::hasPages) {
@@ -38,6 +40,8 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     }
     greatestInRegion_ = std::size_t{1} << (regionShift_ - granuleShift - 1);
     contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
+    greatestFromContext_ = contextGranules_ / 4;
+    coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
     do {
         Region* region = addRegion(Sort::small, true, shortage);
         if (!region) {
@@ -51,10 +55,18 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
                 auto* page = reinterpret_cast<volatile Byte*>(region) + at;
                 *page = *page;
             }
-            link(region, region->firstGranule, region->endGranule - region->firstGranule);
+            linkWhole(region);
         }
     } while (limits_.committed() < reserve_);
     return true;
+}
+
+Heap::Heads Heap::heads() {
+    if (!fixed()) {
+        return {~((std::uintptr_t{1} << regionShift_) - 1), Region::mapOffset()};
+    }
+    const auto base = reinterpret_cast<std::uintptr_t>(regions_);
+    return {0, base + Region::mapOffset() - (base >> granuleShift)};
 }
 
 void Heap::close() {
@@ -75,33 +87,45 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     region->endGranule = static_cast<std::uint32_t>(granules);
     // One byte more for the mark that ends it; scans read whole words.
     const std::size_t mapBytes = roundUp(granules + 1, swar::bytes);
-    region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes));
+    const std::size_t lineBytes = LineSet::wordsFor(granules) * sizeof(LineSet::Word);
+    Byte* lines = region->map().at(0) + mapBytes;
+    region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes + 2 * lineBytes));
     unsigned shift = 0;
     while ((granules - 1) >> shift >= Region::chunks ||
            (origin == Origin::system && (granuleSize << shift) < os::pageSize())) {
         ++shift;
     }
     region->chunkShift = shift;
+    region->lastChunk = std::uint64_t{1} << ((granules - 1) >> shift);
+    region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - span;
     if (origin == Origin::buffer) {
-        std::memset(region->map().at(0), 0, mapBytes);
+        std::memset(region->map().at(0), 0, mapBytes + 2 * lineBytes);
     }
+    region->young.open(lines);
+    region->sweepYoung.open(lines + lineBytes);
     region->map().set(granules, mark::opaque);
     totals_.overheadBytes += std::size_t{region->firstGranule} << granuleShift;
     enlist(region);
+}
+
+/** An empty region is one hole. */
+void Heap::linkWhole(Region* region) {
+    const std::size_t n = region->endGranule - region->firstGranule;
+    link(region, region->firstGranule, n, coldOf(region, region->firstGranule, n));
 }
 
 /** Make an empty region of another sort one of this sort. */
 bool Heap::changeSort(Sort sort) {
     const std::size_t size = std::size_t{1} << (regionShift_ - granuleShift);
     const auto other = (1 - static_cast<unsigned>(sort)) % sorts;
-    for (FreeQueues* queue : {&warm_[other], &cold_[other]}) {
-        Hole* hole = queue->largest();
+    for (const bool warm : {true, false}) {
+        Hole* hole = queues_[other].largest(warm);
         Region* region = hole ? table_.find(hole) : nullptr;
         const std::size_t whole = region ? region->endGranule - region->firstGranule : size;
-        if (region && region->map().holeSize(region->granuleOf(hole)) == whole) {
+        if (region && region->holeSize(region->granuleOf(hole)) == whole) {
             unlink(region, region->firstGranule, whole);
-            region->sort = sort;
-            link(region, region->firstGranule, whole);
+            setSort(region, sort, queues_);
+            linkWhole(region);
             return true;
         }
     }
@@ -117,10 +141,10 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
         return nullptr;
     }
     auto* region = new (pages) Region;
-    region->sort = sort;
+    setSort(region, sort, queues_);
     prepare(region, size, Origin::system);
     const bool listed = table_.add(region);
-    if (!listed || !commit(region, region->chunksTouched(0, region->firstGranule + 1), privileged)) {
+    if (!listed || !commit(region, region->chunksTouched(0, region->firstGranule + 2), privileged)) {
         shortage = listed ? Shortage::limit : Shortage::system;
         if (listed) {
             table_.remove(region);
@@ -129,7 +153,7 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
         os::release(region, size);
         return nullptr;
     }
-    link(region, region->firstGranule, region->endGranule - region->firstGranule);
+    linkWhole(region);
     return region;
 }
 
@@ -160,7 +184,7 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
         return nullptr;
     }
     totals_.overheadBytes += header;
-    limits_.commit(span);
+    noteCommitted(span);
     enlist(region);
     return region;
 }
@@ -182,19 +206,6 @@ void Heap::delist(Region* region) {
     }
     --totals_.regions;
     totals_.overheadBytes -= std::size_t{region->firstGranule} << granuleShift;
-}
-
-bool Heap::commit(Region* region, ChunkSet chunks, bool privileged) {
-    const ChunkSet fresh = chunks & ~region->committed;
-    if (fresh != 0) {
-        const std::size_t bytes = region->bytesOf(fresh);
-        if (!limits_.allows(bytes, privileged)) {
-            return false;
-        }
-        limits_.commit(bytes);
-        region->committed |= fresh;
-    }
-    return true;
 }
 
 // ---- Large regions whose block is gone --------------------------------------------------------------------------

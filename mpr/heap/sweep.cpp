@@ -1,20 +1,21 @@
 /*
     sweep.cpp - The heap's part in a collection: contexts closed, colours flipped, dead blocks turned into holes.
 
+    A minor collection's sweep looks only at lines where something was allocated since the rendezvous before.
+
     The sweep reads the map only, a word at a time, in slices under the lock, while mutators run. It finds runs of dead
     blocks and holes; a run becomes one hole. What mutators do meanwhile cannot confuse it: new blocks have the newborn
     colour, which is live; a block freed by hand becomes a hole (under the lock) or 7D, both of which end a run.
 */
 #include <algorithm>
 
-#include "mpr/heap/heap.hpp"
+#include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
 void Heap::beginMarking() {
     os::Locked locked(lock_);
     colours_.youngParity ^= 1;
-    colours_.oldParity ^= 1;
     for (Local* local = locals_; local; local = local->next) {
         closeContexts(*local);
         local->newborn = colours_.newborn();
@@ -26,7 +27,83 @@ void Heap::beginMarking() {
     since_ = 0;
     budgetSpent_ = false;
     for (Region* region = regions_; region; region = region->next) {
-        region->scanForFree = region->wantsFree.exchange(0, std::memory_order_relaxed);
+        std::swap(region->young, region->sweepYoung); // the other was emptied by the last sweep
+    }
+    // What stands in a quick list will be born again where it lies.
+    for (Local* local = locals_; local; local = local->next) {
+        local->quick.forEach([this](QuickLists::Entry* entry) {
+            Region* region = table_.find(entry);
+            region->young.add(region->granuleOf(entry));
+        });
+    }
+}
+
+void Heap::unmarkOld() {
+    os::Locked locked(lock_);
+    colours_.oldParity ^= 1;
+}
+
+/** Call f(first, count) for each run of ones. */
+template <typename F>
+static void forRuns(LineSet::Word word, F&& f) {
+    while (word != 0) {
+        const auto first = static_cast<unsigned>(std::countr_zero(word));
+        const auto count = static_cast<unsigned>(std::countr_one(word >> first));
+        f(first, count);
+        word = first + count < LineSet::wordBits ? word & (~LineSet::Word{0} << (first + count)) : 0;
+    }
+}
+
+/** The chunks with young lines. */
+static std::uint64_t youngChunks(const Region* region) {
+    if (region->isLarge()) {
+        return 1;
+    }
+    std::uint64_t chunks = 0;
+    for (std::size_t i = 0; i < region->lineWords(); ++i) {
+        forRuns(region->sweepYoung.word(i), [&](unsigned first, unsigned count) {
+            const std::size_t from = (i * LineSet::wordBits + first) << LineSet::lineShift;
+            const std::size_t to = from + (std::size_t{count} << LineSet::lineShift);
+            chunks |= region->chunksTouched(from, std::min(to, std::size_t{region->endGranule}));
+        });
+    }
+    return chunks;
+}
+
+void Heap::beginSweep(Sweep sweep) {
+    os::Locked locked(lock_);
+    sweep_ = sweep;
+    for (Region* region = regions_; region; region = region->next) {
+        region->scanForFree = sweep == Sweep::all ? region->wantsFree.take() : region->wantsFree.get();
+        if (sweep == Sweep::young && region->scanForFree != 0) {
+            region->scanForFree &= youngChunks(region);
+        }
+    }
+    refreshFreeable();
+}
+
+void Heap::endSweep() {
+    os::Locked locked(lock_);
+    sweep_ = Sweep::none;
+    refreshFreeable();
+}
+
+void Heap::setTracing(bool on) {
+    os::Locked locked(lock_);
+    tracing_.store(on, std::memory_order_relaxed);
+    refreshFreeable();
+}
+
+/** Not: what is not in use, held, found dead, or may be about to be traced. */
+void Heap::refreshFreeable() {
+    for (unsigned i = head::inUse; i < 256; ++i) {
+        const auto h = static_cast<Byte>(i);
+        const bool traced = !head::isLeaf(h) && mayBeTraced(h);
+        const bool manages = swar::wantFree(h) != 0;
+        const Freeable freeable = !Region::isBlock(h) || (h & head::held) || dead(h) || traced ? Freeable::no
+                                  : manages                                                      ? Freeable::withoutManager
+                                                                                                 : Freeable::yes;
+        std::atomic_ref<Freeable>(freeable_[h]).store(freeable, std::memory_order_relaxed);
     }
 }
 
@@ -47,26 +124,38 @@ swar::Word from(std::size_t i) {
     return ~swar::Word{0} << (8 * i);
 }
 
-/** Where to look on after a word with nothing dead in it: behind the last hole that begins there. */
-std::size_t afterHoles(GranuleMap map, std::size_t at, swar::Word word) {
+/** Where to look on after a word with nothing dead in it: behind the last hole that begins there, if it is long. */
+std::size_t afterHoles(Region* region, std::size_t at, swar::Word word) {
     const swar::Word marks = swar::boundaries(word) & ~swar::heads(word);
     if (marks != 0) {
         const std::size_t g = at + swar::last(marks);
-        if (map.get(g) == mark::hole) {
-            return std::max(at + swar::bytes, (g + map.holeSize(g)) & ~std::size_t{swar::bytes - 1});
+        if (region->map().isLongHole(g)) {
+            return (g + region->holeSize(g)) & ~std::size_t{swar::bytes - 1};
         }
     }
     return at + swar::bytes;
 }
 
-/** A held block that was not reached stays, as if newborn; its old colour would mean "marked" next time. */
-void recolourHeld(GranuleMap map, std::size_t at, swar::Word held, Colours colours) {
+} // namespace
+
+/**
+    Held blocks that were not reached stay. A leaf grows old, so that it need not be looked at again; anything else stays
+    young, since growing old means that what it references has been traced.
+ */
+void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
     for (; held != 0; held &= held - 1) {
         const std::size_t g = at + swar::first(held);
-        map.set(g, static_cast<Byte>((map.get(g) & ~head::colourMask) | colours.newborn()));
+        const Byte h = region->map().get(g);
+        if (head::isLeaf(h)) {
+            region->map().set(g, colours_.survivor(h));
+        } else {
+            region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | colours_.newborn()));
+            if (!region->isLarge()) {
+                region->young.add(g);
+            }
+        }
     }
 }
-} // namespace
 
 /**
     A dead block begins at g, or else a boundary is there: clear the map of it and of the dead blocks behind it, jumping from
@@ -76,7 +165,7 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
     while (g < sliceEnd) {
         const std::size_t at = g & ~std::size_t{swar::bytes - 1};
         const swar::Word word = map.word(at);
-        swar::Word dead = swar::unmarked(word, colours_) & ~swar::held(word) & from(g - at);
+        swar::Word dead = this->dead(word) & ~swar::held(word) & from(g - at);
         const swar::Word other = swar::boundaries(word) & from(g - at) & ~dead;
         if (other != 0) {
             dead &= (other & (~other + 1)) - 1; // those before it
@@ -116,57 +205,76 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     const GranuleMap map = region->map();
     std::size_t end = g;
     std::size_t holes = 0;
+    Cold cold = 0;
     for (bool more = true; more;) {
         end = clearDead(map, end, sliceEnd, swept);
         more = false;
         if (GranuleMap::beginsHole(map.get(end))) {
-            const std::size_t size = map.holeSize(end);
-            unlink(region, end, size);
+            const std::size_t size = region->holeSize(end);
+            cold |= unlink(region, end, size);
             holes += size;
             end += size;
             more = end < sliceEnd;
         }
     }
     totals_.granulesFreed += end - g - holes;
-    giveBack(region, g, end - g);
+    giveBack(region, g, end - g, cold);
     return end;
+}
+
+/** Free what is dead in [at, to), both whole words, so that what is dead in a word is met once. */
+void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) {
+    const GranuleMap map = region->map();
+    while ((at = map.skipZeros(at, to)) < to) {
+        const swar::Word word = map.word(at);
+        swar::Word dead = this->dead(word);
+        const swar::Word held = dead & swar::held(word);
+        if (held != 0) {
+            keepHeld(region, at, held);
+            dead &= ~held;
+        }
+        if (dead == 0) {
+            at = afterHoles(region, at, word);
+            continue;
+        }
+        at = sweepRun(region, at + swar::first(dead), to, swept) & ~std::size_t{swar::bytes - 1};
+    }
 }
 
 std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
     os::Locked locked(lock_);
-    const GranuleMap map = region->map();
     const std::size_t before = swept.blocks;
-    // Slices are whole words, so that what is dead in a word belongs to one slice.
-    std::size_t at = start & ~std::size_t{swar::bytes - 1};
-    const std::size_t sliceEnd = std::min(at + sliceGranules, std::size_t{region->endGranule});
-    while ((at = map.skipZeros(at, sliceEnd)) < sliceEnd) {
-        const swar::Word word = map.word(at);
-        swar::Word dead = swar::unmarked(word, colours_);
-        const swar::Word held = dead & swar::held(word);
-        if (held != 0) {
-            recolourHeld(map, at, held, colours_);
-            dead &= ~held;
-        }
-        if (dead == 0) {
-            at = afterHoles(map, at, word);
-            continue;
-        }
-        const std::size_t end = sweepRun(region, at + swar::first(dead), sliceEnd, swept);
-        at = end & ~std::size_t{swar::bytes - 1};
-    }
+    const std::size_t from = start & ~std::size_t{swar::bytes - 1};
+    const std::size_t to = std::min(from + sliceGranules, std::size_t{region->endGranule});
+    sweepRange(region, from, to, swept);
     totals_.blocksFreed += swept.blocks - before;
-    return at;
+    return to;
+}
+
+void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
+    const LineSet::Word lines = region->sweepYoung.word(i);
+    if (lines == 0) {
+        return;
+    }
+    os::Locked locked(lock_);
+    const std::size_t before = swept.blocks;
+    forRuns(lines, [&](unsigned first, unsigned count) {
+        const std::size_t from = (i * LineSet::wordBits + first) << LineSet::lineShift;
+        const std::size_t to = from + (std::size_t{count} << LineSet::lineShift);
+        sweepRange(region, from, std::min(to, std::size_t{region->endGranule}), swept);
+    });
+    totals_.blocksFreed += swept.blocks - before;
 }
 
 void Heap::sweepLarge(Region* region, Swept& swept) {
     os::Locked locked(lock_);
     const std::size_t g = region->firstGranule;
     const Byte h = region->map().get(g);
-    if ((h & head::inUse) == 0 || colours_.live(h)) {
+    if ((h & head::inUse) == 0 || !dead(h)) {
         return;
     }
     if (h & head::held) {
-        recolourHeld(region->map(), g, 1, colours_);
+        keepHeld(region, g, 1);
         return;
     }
     ++swept.blocks;

@@ -1,6 +1,8 @@
 /*
     verify.cpp - The heap walk: every invariant of map.hpp, region.hpp and queues.hpp, checked against the memory.
 */
+#include <algorithm>
+
 #include "mpr/heap/heap.hpp"
 #include "mpr/os/log.hpp"
 
@@ -23,8 +25,7 @@ public:
             }
         }
         for (unsigned sort = 0; sort < sorts; ++sort) {
-            checkQueue(heap_.warm_[sort], true, static_cast<Sort>(sort));
-            checkQueue(heap_.cold_[sort], false, static_cast<Sort>(sort));
+            checkQueues(heap_.queues_[sort], static_cast<Sort>(sort));
         }
         check(queued_ == holes_, "holes in the map and holes in the queues differ in number", nullptr);
         check(committed_ == heap_.limits_.committed(), "committed chunks and the account differ", nullptr);
@@ -51,7 +52,13 @@ private:
         for (const Local* local = heap_.locals_; local; local = local->next) {
             for (const AllocationContext& c : local->contexts) {
                 if (c.region == &region && c.bump == region.address(g)) {
-                    return c.room();
+                    return c.rest();
+                }
+            }
+            for (unsigned i = 0; i < local->remainderCount; ++i) {
+                const Remainder& r = local->remainders[i];
+                if (r.begin == region.address(g)) {
+                    return static_cast<std::size_t>(r.end - r.begin) >> granuleShift;
                 }
             }
         }
@@ -76,7 +83,7 @@ private:
                 n = map.blockSize(g); // quick-listed: free in the account
             } else if (GranuleMap::beginsHole(b)) {
                 hole = true;
-                n = map.holeSize(g);
+                n = region.holeSize(g);
                 ++holes_;
                 check(!afterHole, "two holes are neighbours", region.address(g));
                 check(n > 0 && g + n <= region.endGranule && map.holeSizeBefore(g + n - 1) == n,
@@ -104,9 +111,10 @@ private:
         }
     }
 
-    void checkQueue(FreeQueues& queue, bool warm, Sort sort) {
-        check(queue.bitsAgree(), "a queue's bitmap disagrees with its lists", nullptr);
-        queue.forEach([&](Hole* hole, unsigned first, unsigned second) {
+    void checkQueues(FreeQueues& queues, Sort sort) {
+        check(queues.bitsAgree(), "a queue's bitmap disagrees with its lists", nullptr);
+        check(queues.linksAgree(), "a hole in a queue is not linked both ways", nullptr);
+        queues.forEach([&](Hole* hole, unsigned queue) {
             ++queued_;
             Region* region = heap_.table_.find(hole);
             if (!region) {
@@ -115,13 +123,15 @@ private:
             }
             const std::size_t g = region->granuleOf(hole);
             check(GranuleMap::beginsHole(region->map().get(g)), "a queued hole is none in the map", hole);
-            const std::size_t n = region->map().holeSize(g);
-            check(FreeQueues::inRange(n, first, second), "a hole stands in the wrong queue", hole);
+            const std::size_t n = region->holeSize(g);
+            check(FreeQueues::inRange(n, queue), "a hole stands in the wrong queue", hole);
             const bool backed = (region->chunksTouched(g, g + n) & ~region->committed) == 0;
             check(region->sort == sort, "a hole stands in the queue of another sort", hole);
-            check(backed == warm, "a hole is warm or cold in the wrong queue", hole);
-            check((region->chunksTouched(g, g + 1) & ~region->committed) == 0, "a hole's links are not committed",
-                  hole);
+            check(backed == FreeQueues::isWarm(queue), "a hole is warm or cold in the wrong queue", hole);
+            check(region->allCommitted(g, g + std::min<std::size_t>(n, 2)), "a hole's links are not committed", hole);
+            check(n == 1 || static_cast<WideHole*>(hole)->place() == g, "a hole does not know its place", hole);
+            check(n == 1 || ((static_cast<WideHole*>(hole)->placement & WideHole::coldBit) == 0) == backed,
+                  "a hole does not know whether it is cold", hole);
         });
     }
 

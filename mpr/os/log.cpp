@@ -12,6 +12,7 @@ namespace mpr::os {
 
 namespace {
 std::atomic<LogHandler> handlerInForce{nullptr};
+std::atomic<LogHandler> sinkInForce{nullptr};
 
 constexpr std::string_view names[] = {"mpr error", "mpr warning", "mpr info"};
 } // namespace
@@ -82,8 +83,8 @@ const char* Message::text() {
 
 void log(Level level, Message& message) {
     const auto which = static_cast<int>(level);
-    if (LogHandler handler = handlerInForce.load(std::memory_order_acquire)) {
-        handler(names[which].data(), which, message.text());
+    if (LogHandler receiver = logReceiver()) {
+        receiver(names[which].data(), which, message.text());
         return;
     }
     Message line;
@@ -96,6 +97,15 @@ void log(Level level, Message& message) {
 
 LogHandler setLogHandler(LogHandler handler) {
     return handlerInForce.exchange(handler, std::memory_order_acq_rel);
+}
+
+void setLogSink(LogHandler sink) {
+    sinkInForce.store(sink, std::memory_order_release);
+}
+
+LogHandler logReceiver() {
+    const LogHandler handler = handlerInForce.load(std::memory_order_acquire);
+    return handler ? handler : sinkInForce.load(std::memory_order_acquire);
 }
 
 } // namespace mpr::os

@@ -40,7 +40,13 @@ enum class Level { error = 0, warning = 1, info = 2 };
 /** Hand a message to the handler, or write it to the console as "mpr error: text". Any thread. */
 void log(Level level, Message& message);
 
-/** @return The previous handler. nullptr: the console. */
+/** @return The previous handler. nullptr: the sink. */
 LogHandler setLogHandler(LogHandler handler);
+
+/** Who gets messages while there is no handler. nullptr: the console. */
+void setLogSink(LogHandler sink);
+
+/** Who gets a message now: the handler, else the sink, else nullptr for the console. */
+LogHandler logReceiver();
 
 } // namespace mpr::os

@@ -41,6 +41,8 @@ inline constexpr std::uint64_t forever = ~std::uint64_t{0};
 
 /** Nanoseconds of a monotonic clock. */
 std::uint64_t now();
+/** Milliseconds since 1970-01-01 00:00 UTC, by the system's clock, which may be set. */
+std::int64_t wallTime();
 
 // ---- Waiting on a word ------------------------------------------------------------------------------------------
 
@@ -96,8 +98,21 @@ std::size_t privateCache();
 std::size_t resident();
 /** Microseconds of processor time of this process. */
 std::uint64_t cpuTime();
+/**
+    Unpredictable bytes, at once: early after power-on they may be less than unpredictable, which will do for hash seeds
+    and not for keys.
+ */
+void seed(void* out, std::size_t size);
 /** An environment variable or nullptr. */
 const char* environment(const char* name);
+
+/** Path of the program file. @return Characters written, no NUL; 0 when unknown or longer than room. */
+std::size_t programPath(char* out, std::size_t room);
+
+/** Which random bytes will do: any, those of a generator that has gathered enough, or those after a wait until it has. */
+enum class Entropy { any, ready, wait };
+/** Fill with random bytes. @return false when there are none such. */
+bool random(void* out, std::size_t size, Entropy entropy);
 
 /** Write to the console; never fails. */
 void write(const char* text, std::size_t length);

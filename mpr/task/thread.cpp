@@ -9,6 +9,8 @@
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/os.hpp"
+#include "mpr/task/thread.hpp"
+#include "mpr/task/waiting.hpp"
 
 using namespace mpr::gc;
 namespace os = mpr::os;
@@ -17,7 +19,9 @@ struct MprThread {
     void* data;
     MprThreadProc proc;
     std::size_t stackSize;
+    Mutator* mutator; // announced before the thread starts
     std::atomic<bool> started;
+    bool ofService;
     char name[32];
 };
 
@@ -30,10 +34,7 @@ namespace {
 
 void manageThread(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
-        // The data may be unmanaged memory, which is nobody's mistake.
-        if (Marker* marker = Marker::active()) {
-            marker->markRoot(static_cast<MprThread*>(ptr)->data, true);
-        }
+        markLoose(&static_cast<MprThread*>(ptr)->data);
     }
 }
 
@@ -44,16 +45,10 @@ void manageThreadLocal(void* ptr, int flags) {
     }
 }
 
-/** The new thread. Its object was made a root by mprStartThread. */
+/** The new thread. Its object is retained by its mutator. */
 void runThread(void* argument) {
     auto* tp = static_cast<MprThread*>(argument);
-    if (mprAttachThread(tp->name) != 0) {
-        misuse("mprStartThread", tp, "no memory to attach the new thread; it ends at once");
-        runtime().roots.remove(tp);
-        return;
-    }
-    current->thread = tp;
-    runtime().roots.remove(tp);
+    attachPrepared(tp->mutator);
     tp->proc(tp->data, tp);
     mprDetachThread();
 }
@@ -71,17 +66,43 @@ MprThread* mprCreateThread(cchar* name, void* proc, void* data, ssize stackSize)
 }
 
 int mprStartThread(MprThread* thread) {
+    if (!current) {
+        misuseForeign("mprStartThread");
+        return MPR_ERR_BAD_STATE;
+    }
     if (!thread || thread->started.exchange(true)) {
         return MPR_ERR_BAD_STATE;
     }
-    mprAddRoot(thread);
+    Collector& collector = runtime().collector;
+    Mutator* mutator = collector.prepare(thread->name, thread->ofService, thread);
+    if (!mutator) {
+        thread->started.store(false);
+        return MPR_ERR_MEMORY;
+    }
+    thread->mutator = mutator;
     os::ThreadId id = 0;
     if (!os::startThread(id, thread->name, runThread, thread, thread->stackSize, false)) {
-        mprRemoveRoot(thread);
+        collector.abandon(mutator);
         thread->started.store(false);
         return MPR_ERR_CANT_CREATE;
     }
     return 0;
+}
+
+int mpr::task::startServiceThread(MprThread* thread) {
+    if (thread) {
+        thread->ofService = true;
+    }
+    return thread ? mprStartThread(thread) : MPR_ERR_MEMORY;
+}
+
+void mprSleep(MprTicks msec) {
+    const std::uint64_t deadline = mpr::task::deadlineIn(msec < 0 ? 0 : msec);
+    os::Word nobodyWakes{0};
+    mpr::task::Waiting waiting(__builtin_return_address(0));
+    while (const std::uint64_t left = mpr::task::leftUntil(deadline)) {
+        os::wait(nobodyWakes, 0, left);
+    }
 }
 
 MprThread* mprGetCurrentThread(void) {

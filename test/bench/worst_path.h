@@ -2,9 +2,10 @@
     worst_path.h - The longest path, in instructions, that an allocation or a free takes. Over a small policy:
     see worst_path.cpp and worst_path_malloc.cpp.
 
-    Usage: worst_path [--bound N] [--long] [--seed N] [--heap MB] [--where] [--self-test] [--cap N]
+    Usage: worst_path [--bound N] [--free-bound N] [--long] [--seed N] [--heap MB] [--where] [--self-test] [--cap N]
 
       --bound N    exit with status 1 when a bounded call took more than N instructions
+      --free-bound N  the same for frees alone
       --long       five rounds with as many seeds instead of one, and four times as many calls stepped in each
       --heap MB    this live size only (else 10 and 200)
       --where      for the worst call of each kind: the functions that its instructions stood in
@@ -572,6 +573,8 @@ static void printWhere(const Record *record) {
 }
 
 /** @return The worst of the bounded kinds. */
+static uint64_t worstFree; /* Of the bounded frees printed so far */
+
 static uint64_t printRecords(const char *heap, bool where) {
     uint64_t worst = 0;
     for (int i = 0; i < KINDS; i++) {
@@ -585,6 +588,9 @@ static uint64_t printRecords(const char *heap, bool where) {
                kinds[i].bounded ? "" : "  not bounded");
         if (kinds[i].bounded && record->worst > worst) {
             worst = record->worst;
+        }
+        if (kinds[i].bounded && strncmp(kinds[i].name, "free", 4) == 0 && record->worst > worstFree) {
+            worstFree = record->worst;
         }
     }
     for (int i = 0; i < KINDS; i++) {
@@ -658,13 +664,15 @@ int main(int argc, char **argv) {
     static char output[8192];
     setvbuf(stdout, output, _IOFBF, sizeof(output));
     bindNow(argv);
-    uint64_t bound = 0, seed = 1;
+    uint64_t bound = 0, freeBound = 0, seed = 1;
     size_t heaps[] = {10, 200}, first = 0;
     int rounds = 1;
     bool where = false, testing = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--bound") == 0 && i + 1 < argc) {
             bound = strtoull(argv[++i], nullptr, 10);
+        } else if (strcmp(argv[i], "--free-bound") == 0 && i + 1 < argc) {
+            freeBound = strtoull(argv[++i], nullptr, 10);
         } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
             seed = strtoull(argv[++i], nullptr, 10);
         } else if (strcmp(argv[i], "--heap") == 0 && i + 1 < argc) {
@@ -681,7 +689,9 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[i], "--self-test") == 0) {
             testing = true;
         } else {
-            fprintf(stderr, "usage: %s [--bound N] [--long] [--seed N] [--heap MB] [--where] [--self-test] [--cap N]\n",
+            fprintf(stderr,
+                    "usage: %s [--bound N] [--free-bound N] [--long] [--seed N] [--heap MB] [--where] [--self-test] "
+                    "[--cap N]\n",
                     argv[0]);
             return 2;
         }
@@ -715,6 +725,11 @@ int main(int argc, char **argv) {
     if (bound && worst > bound) {
         printf("FAILED: %llu instructions, the bound is %llu\n", (unsigned long long) worst,
                (unsigned long long) bound);
+        return 1;
+    }
+    if (freeBound && worstFree > freeBound) {
+        printf("FAILED: %llu instructions for a free, the bound is %llu\n", (unsigned long long) worstFree,
+               (unsigned long long) freeBound);
         return 1;
     }
     return 0;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +29,18 @@ inline int countLines(const char *path) {
         fclose(file);
     }
     return lines;
+}
+
+/* Entries of a folder; each open descriptor of the process is one in /proc/self/fd, and one is this call's. */
+inline int countEntries(const char *path) {
+    int entries = 0;
+    if (DIR *folder = opendir(path)) {
+        while (readdir(folder)) {
+            entries++;
+        }
+        closedir(folder);
+    }
+    return entries;
 }
 
 /* Resident bytes by the system's own account. */

@@ -46,8 +46,13 @@ struct ArrayOf {
     static void manageBuilding([[maybe_unused]] void* ptr, [[maybe_unused]] int flags) noexcept {
         if constexpr (isTraced<T>()) {
             if (flags & MPR_MANAGE_MARK) {
-                for (T& element : elements(ptr)) {
-                    Tracing<T>::trace(element);
+                if constexpr (isMember<T>) {
+                    const std::span<T> row = elements(ptr);
+                    mprMarkRefs(row.data(), row.size());
+                } else {
+                    for (T& element : elements(ptr)) {
+                        Tracing<T>::trace(element);
+                    }
                 }
             }
         }

@@ -4,11 +4,13 @@
 #ifndef MPR_CPP_MARKER_HPP
 #define MPR_CPP_MARKER_HPP
 
+#include "mpr/barrier.h"
 #include "mpr/collect.h"
 #include "mpr/memory.h"
 #include "mpr/cpp/detail/traced.hpp"
 
 #include <cstddef>
+#include <iterator>
 #include <type_traits>
 
 namespace mpr {
@@ -19,8 +21,11 @@ namespace mpr {
         void trace(mpr::Marker& marker) { marker(left, right, children); }
 
     It hands every managed reference of the object to the marker and does nothing else: no allocation, no lock, no
-    write, no use of other managed objects. All threads are stopped while it runs, perhaps several times in a
-    collection. A derived class calls its base's trace, too.
+    write, no use of other managed objects. It may run several times in a collection. A derived class calls its base's
+    trace, too.
+
+    All threads are stopped while it runs if the type has a destructor that does something. Otherwise it may run beside
+    them: what it reads besides Members is then constant once the object is built, or atomic.
 
     It may be called for an object whose constructor yields (see make): fields that are not constructed yet are all
     bits zero then. A Member reads as nullptr and a vector, span or array as empty in that state. A field of which that
@@ -71,7 +76,7 @@ private:
         if constexpr (std::is_pointer_v<Plain>) {
             mprMark(reference);
         } else if constexpr (detail::isMember<Plain>) {
-            mprMark(reference.get());
+            mprMarkRef(&reference);
         } else if constexpr (detail::HasTrace<T>) {
             reference.T::trace(*this);
         } else if constexpr (detail::isPair<Plain>) {
@@ -103,8 +108,12 @@ private:
                 mprMark(range.data());
             }
         }
-        for (auto&& element : range) {
-            mark(element);
+        if constexpr (detail::isRowOfMembers<T>) {
+            mprMarkRefs(std::data(range), std::size(range));
+        } else {
+            for (auto&& element : range) {
+                mark(element);
+            }
         }
     }
 };

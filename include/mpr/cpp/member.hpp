@@ -4,6 +4,7 @@
 #ifndef MPR_CPP_MEMBER_HPP
 #define MPR_CPP_MEMBER_HPP
 
+#include "mpr/barrier.h"
 #include "mpr/cpp/detail/reference.hpp"
 
 #include <compare>
@@ -24,9 +25,9 @@ namespace mpr {
             void trace(mpr::Marker& marker) { marker(left, right, name); }
         };
 
-    Every field of a managed object that refers to managed memory and is written after construction is to be a Member,
-    not a T*: an assignment tells the collector what changed (in this release there is nothing to tell: it is a plain
-    store). Elsewhere, on the stack and in globals, use T* or Root.
+    Every field of a managed object that refers to managed memory and is written after construction, or after its
+    constructor has yielded, is to be a Member, not a T*: an assignment tells the collector what changed, by the write
+    barrier (mpr/barrier.h). Elsewhere, on the stack and in globals, use T* or Root.
 
     The target is the start of a block: what make, makeArray, clone, copy or the C API returned. T may be incomplete
     and may be a base of the object, if that base stands at the object's start; a conversion to any other base ends the
@@ -100,8 +101,14 @@ private:
         return ref;
     }
 
-    /* The only place that writes: the write barrier's. */
-    void write(T* ref) noexcept { ref_ = ref; }
+    /* The only place that writes: the write barrier's. Atomic, since the collector may be reading. */
+    void write(T* ref) noexcept {
+        if (ref) {
+            mprSetRefAt(&ref_, const_cast<const void*>(static_cast<const volatile void*>(ref)));
+        } else {
+            __atomic_store_n(&ref_, ref, __ATOMIC_RELAXED);
+        }
+    }
 
     T* ref_ = nullptr;
 };

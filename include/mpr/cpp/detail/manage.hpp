@@ -73,10 +73,11 @@ void manageComplete(void* ptr, int flags) noexcept {
 template <class T>
 void* allocate(std::size_t size, [[maybe_unused]] MprManager manager) noexcept {
     if constexpr (isTraced<T>()) {
-        constexpr int noFree = !destroyed<T> && tracedInside<T> ? MPR_ALLOC_NO_FREE : 0;
-        return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | noFree);
+        // What a type with a destructor references may stand in memory of its own, a vector's say: no barrier there.
+        constexpr int kind = !destroyed<T> && tracedInside<T> ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0;
+        return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | kind);
     } else if constexpr (destroyed<T>) {
-        return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER);
+        return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER);
     } else {
         return mprAlloc(size);
     }

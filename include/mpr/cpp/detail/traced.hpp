@@ -79,6 +79,20 @@ concept Range = requires(T& range) {
 template <Range T>
 using Element = std::remove_reference_t<decltype(*std::begin(std::declval<T&>()))>;
 
+/** Members one behind the other: a C array, a vector, a span of them. */
+template <class T>
+inline constexpr bool isRowOfMembers = [] {
+    if constexpr (Range<T>) {
+        if constexpr (requires(T& range) {
+                          { std::data(range) } -> std::convertible_to<const volatile void*>;
+                          std::size(range);
+                      }) {
+            return isMember<std::remove_cv_t<Element<T>>>;
+        }
+    }
+    return false;
+}();
+
 /* Arguments may be const: the trace function of a const object is another. */
 template <class T>
 constexpr bool isTraced() {

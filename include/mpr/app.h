@@ -1,0 +1,66 @@
+/*
+    mpr/app.h - The program itself: its name, its arguments, and randomness.
+ */
+#ifndef MPR_APP_H
+#define MPR_APP_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/**
+    Say who the program is. Parameters are copied; NULL leaves what was.
+    @param name One word, for file names and messages. Until set: the base name of the program file.
+    @param title For people. Until set: the name. @param version Until set: "".
+    @return 0, or MPR_ERR_MEMORY. Attached threads. Does not yield.
+ */
+MPR_EXPORT int mprSetAppName(cchar *name, cchar *title, cchar *version);
+
+/** Managed strings, good until the thread yields after they were set anew; else while the runtime exists. "" when there is no
+    runtime. Attached threads. Do not yield. */
+MPR_EXPORT cchar *mprGetAppName(void);
+MPR_EXPORT cchar *mprGetAppTitle(void);
+MPR_EXPORT cchar *mprGetAppVersion(void);
+
+/** Absolute path of the program file, and the folder that it is in. "" when the system does not tell. */
+MPR_EXPORT cchar *mprGetAppPath(void);
+MPR_EXPORT cchar *mprGetAppDir(void);
+
+/** An empty string that may be marked and held as any block, and lives as long as the runtime. Not to be written to. */
+MPR_EXPORT char *mprEmptyString(void);
+
+/* Flags of mprMakeArgv. */
+#define MPR_ARGV_ARGS_ONLY 0x1 /* The command starts with the first argument: argv[0] will be "" */
+
+/**
+    Split a command into words, as a shell does.
+    @param command Words are separated by white space. Quotes, single or double, take white space into a word and are
+    removed; a backslash takes the next character as it is, inside single quotes only if that is a single quote or a backslash.
+    @param argv Set to the words with a NULL behind them: one managed block that holds words and pointers.
+    @return The number of words; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS when command or argv is NULL; MPR_ERR_BAD_SYNTAX when a
+    quote is not closed. *argv is NULL then. Attached threads. Does not yield.
+ */
+MPR_EXPORT int mprMakeArgv(cchar *command, cchar ***argv, int flags);
+
+/**
+    The same in place: the words stay in command, which is written to, and argv points to them.
+    @param argv At least maxArgs pointers; no NULL is put behind the words. NULL: only count, command is not written to.
+    @return The number of words, at most maxArgs if argv is given; further words are left out. MPR_ERR_BAD_ARGS,
+    MPR_ERR_BAD_SYNTAX as above. Any thread.
+ */
+MPR_EXPORT int mprParseArgs(char *command, char **argv, int maxArgs);
+
+/**
+    Bytes that nobody can guess, from the system.
+    @param block Whether to wait, early after the machine's start, until the system has gathered enough; it then yields stickily
+    (buf is held meanwhile if it is a block). Otherwise takes what there is.
+    @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_CANT_READ when the system has no source. Attached threads if block, else any.
+ */
+MPR_EXPORT int mprGetRandomBytes(char *buf, ssize size, bool block);
+
+/** A managed string of size random letters and digits (5.95 bits each). @return NULL for a negative size, when there is no
+    memory or no source. Attached threads. Does not yield. */
+MPR_EXPORT char *mprGetRandomString(ssize size);
+
+MPR_EXTERN_C_END
+#endif /* MPR_APP_H */

@@ -1,0 +1,88 @@
+/*
+    mpr/buffer.h - Byte buffers: put at the end, get from the start.
+
+    The contents are one run of bytes between start and end, any bytes, zeros included. A put makes room by itself, up to the
+    maximum size that the buffer was created with. It may move the contents: a pointer into them is good until the next put or
+    grow (what it points to stays readable until the thread yields).
+
+    A NULL buffer is empty and takes nothing. Threads: attached threads, one at a time for each buffer. Nothing here yields.
+ */
+#ifndef MPR_BUFFER_H
+#define MPR_BUFFER_H
+
+#include "mpr/format.h"
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** A buffer. A managed block; opaque. */
+typedef struct MprBuf MprBuf;
+
+/**
+    Make an empty buffer.
+    @param initialSize Bytes of room to begin with; 0 or less: 1024, or maxSize if that is less.
+    @param maxSize Bytes of room it may grow to; 0 or less: no limit. An initialSize above it is cut to it.
+    @return NULL when there is no memory.
+ */
+MPR_EXPORT MprBuf *mprCreateBuf(ssize initialSize, ssize maxSize);
+
+/** A buffer with the same contents, size and maximum. @return NULL when orig is NULL or there is no memory. */
+MPR_EXPORT MprBuf *mprCloneBuf(MprBuf *orig);
+
+/* ---- What it holds ---------------------------------------------------------------------------------------------- */
+
+/** Bytes held. */
+MPR_EXPORT ssize mprGetBufLength(MprBuf *buf);
+/** Bytes of room altogether. */
+MPR_EXPORT ssize mprGetBufSize(MprBuf *buf);
+/** Bytes that fit behind the contents without a move. */
+MPR_EXPORT ssize mprGetBufSpace(MprBuf *buf);
+/** The first byte held, and the place behind the last: write there up to mprGetBufSpace bytes, then mprAdjustBufEnd. */
+MPR_EXPORT char *mprGetBufStart(MprBuf *buf);
+MPR_EXPORT char *mprGetBufEnd(MprBuf *buf);
+/** A managed string with the contents; zeros among them stay. @return NULL when buf is NULL or there is no memory. */
+MPR_EXPORT char *mprBufToString(MprBuf *buf);
+
+/** Forget the contents. */
+MPR_EXPORT void mprFlushBuf(MprBuf *buf);
+/** Move the end, or the start, by count bytes, either way. A move past the other one or out of the buffer is named in the
+    log and not made. */
+MPR_EXPORT void mprAdjustBufEnd(MprBuf *buf, ssize count);
+MPR_EXPORT void mprAdjustBufStart(MprBuf *buf, ssize count);
+/** Make the contents a C string: write a zero behind them, which does not count as held. There is always room for it; the
+    next put overwrites it. */
+MPR_EXPORT void mprAddNullToBuf(MprBuf *buf);
+/** Make the buffer larger by count bytes; by its own size if count is below 1. @return 0; MPR_ERR_TOO_MANY past the maximum;
+    MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS for a NULL buf. */
+MPR_EXPORT int mprGrowBuf(MprBuf *buf, ssize count);
+
+/* ---- Put. What does not fit under the maximum, or for want of memory, is not stored. ----------------------------- */
+
+/** Put bytes; they may be those of the buffer itself. @return Bytes stored. */
+MPR_EXPORT ssize mprPutBlockToBuf(MprBuf *buf, cchar *ptr, ssize size);
+/** Put a string; NULL is "". @return Bytes stored. */
+MPR_EXPORT ssize mprPutStringToBuf(MprBuf *buf, cchar *str);
+/** Put at most count bytes of a string. @return Bytes stored. */
+MPR_EXPORT ssize mprPutSubStringToBuf(MprBuf *buf, cchar *str, ssize count);
+/** Put what sfmt would give. @return Bytes stored. */
+MPR_EXPORT ssize mprPutToBuf(MprBuf *buf, cchar *fmt, ...) MPR_PRINTF(2, 3);
+/** Put a number in decimal. @return Bytes stored. */
+MPR_EXPORT ssize mprPutIntToBuf(MprBuf *buf, int64 i);
+/** Put one byte. @return 0, or as mprGrowBuf. */
+MPR_EXPORT int mprPutCharToBuf(MprBuf *buf, int c);
+/** Put a number in network byte order: the most significant byte first. All of it or, without room, nothing. */
+MPR_EXPORT void mprPutUint16ToBuf(MprBuf *buf, uint16 num);
+MPR_EXPORT void mprPutUint32ToBuf(MprBuf *buf, uint32 num);
+
+/* ---- Get -------------------------------------------------------------------------------------------------------- */
+
+/** Take at most count bytes out. @return Bytes taken. */
+MPR_EXPORT ssize mprGetBlockFromBuf(MprBuf *buf, char *blk, ssize count);
+/** Take, or look at, the first byte. @return 0 to 255; -1 when there is none. */
+MPR_EXPORT int mprGetCharFromBuf(MprBuf *buf);
+MPR_EXPORT int mprLookAtNextCharInBuf(MprBuf *buf);
+/** Take a number in network byte order. @return 0, and nothing is taken, when fewer than four bytes are held. */
+MPR_EXPORT uint mprGetUint32FromBuf(MprBuf *buf);
+
+MPR_EXTERN_C_END
+#endif /* MPR_BUFFER_H */

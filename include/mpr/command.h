@@ -1,0 +1,102 @@
+/*
+    mpr/command.h - Other programs as child processes: run and waited for, or running beside and read as events tell.
+
+    A command is for one thread at a time. Attached threads only. Nothing of the runtime is inherited but what is said
+    here. Children are waited for by number: those that the application starts by itself are not touched.
+ */
+#ifndef MPR_COMMAND_H
+#define MPR_COMMAND_H
+
+#include "mpr/types.h"
+#include "mpr/event.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** A child process, or one to come. A managed block, retained while the process runs; opaque. */
+typedef struct MprCmd MprCmd;
+
+/* Channels. */
+#define MPR_CMD_STDIN 0
+#define MPR_CMD_STDOUT 1
+#define MPR_CMD_STDERR 2
+
+/**
+    Called on the command's dispatcher, as an event, when a channel has something to read (or has ended, or can be written to), and
+    when the process has ended (channel -1): see mprSetCmdCallback.
+ */
+typedef ssize (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
+
+/* Flags of mprStartCmd and mprRunCmd. */
+#define MPR_CMD_NEW_SESSION 0x1 /* In a session of its own: signals of the terminal do not reach it */
+#define MPR_CMD_IN 0x1000       /* Give it a pipe as standard input; else it has none */
+#define MPR_CMD_OUT 0x2000      /* Connect its standard output; else it goes where ours goes */
+#define MPR_CMD_ERR 0x4000      /* The same for standard error */
+#define MPR_CMD_EXACT_ENV 0x10  /* envp is the whole environment; else it is added to ours */
+
+/** Make a command. @param dispatcher Of its callbacks; NULL: the main one. @return NULL when memory is short. */
+MPR_EXPORT MprCmd *mprCreateCmd(MprDispatcher *dispatcher);
+
+/** End it: kill the process if it runs, close the channels. The command may be started anew. NULL is fine. */
+MPR_EXPORT void mprDestroyCmd(MprCmd *cmd);
+
+/** Folders in which programs are looked for, separated by colons; NULL: the variable PATH. Copied. */
+MPR_EXPORT void mprSetCmdSearchPath(MprCmd *cmd, cchar *search);
+
+/** Set who is called. @param data Marked with the command if it is a block. Before mprStartCmd. */
+MPR_EXPORT void mprSetCmdCallback(MprCmd *cmd, MprCmdProc callback, void *data);
+
+/**
+    Start a program.
+    @param argc,argv Its arguments; argv[0] is the program: a path, or a name that is looked for.
+    @param envp "NAME=value" strings with a NULL behind them; NULL: our environment. @param flags MPR_CMD_*.
+    @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_BAD_STATE when it runs already; MPR_ERR_CANT_ACCESS and MPR_ERR_CANT_FIND for
+    the program (named in the log); MPR_ERR_CANT_CREATE; MPR_ERR_MEMORY. Does not yield.
+ */
+MPR_EXPORT int mprStartCmd(MprCmd *cmd, int argc, cchar **argv, cchar **envp, int flags);
+
+/** Write to the child's standard input what it takes now. @return Bytes, 0 when it takes none now, negative when it has ended. */
+MPR_EXPORT ssize mprWriteCmd(MprCmd *cmd, int channel, cchar *buf, ssize bufsize);
+/** Read from a channel what there is. @return Bytes; 0 at the end; MPR_ERR_WOULD_BLOCK when there is nothing yet; MPR_ERR_BAD_HANDLE. */
+MPR_EXPORT ssize mprReadCmd(MprCmd *cmd, int channel, char *buf, ssize bufsize);
+/** No more input: close the child's standard input. */
+MPR_EXPORT void mprFinalizeCmd(MprCmd *cmd);
+MPR_EXPORT void mprCloseCmdFd(MprCmd *cmd, int channel);
+/** Our end of a channel, or -1. */
+MPR_EXPORT int mprGetCmdFd(MprCmd *cmd, int channel);
+
+/** Call the callback once when the channel is ready (again). */
+MPR_EXPORT void mprEnableCmdEvents(MprCmd *cmd, int channel);
+MPR_EXPORT void mprDisableCmdEvents(MprCmd *cmd, int channel);
+/** The same for both outputs. */
+MPR_EXPORT void mprEnableCmdOutputEvents(MprCmd *cmd, bool on);
+
+/**
+    Wait, yielded, until the process has ended. The command is a root meanwhile.
+    @param timeout Milliseconds; negative: for ever. @return 0; MPR_ERR_TIMEOUT; MPR_ERR_BAD_STATE when none was started.
+ */
+MPR_EXPORT int mprWaitForCmd(MprCmd *cmd, MprTicks timeout);
+/** Send the process a signal. @param signal 0: SIGTERM. @return 0; MPR_ERR_BAD_STATE when it does not run. */
+MPR_EXPORT int mprStopCmd(MprCmd *cmd, int signal);
+MPR_EXPORT bool mprIsCmdRunning(MprCmd *cmd);
+/** The process's number, or 0. */
+MPR_EXPORT int mprGetCmdPid(MprCmd *cmd);
+/** Its exit status; 128 + the signal that ended it; MPR_ERR_NOT_READY while it runs. */
+MPR_EXPORT int mprGetCmdExitStatus(MprCmd *cmd);
+
+/**
+    Run a command to its end, yielded.
+    @param command Program and arguments in one text: see mprMakeArgv.
+    @param in Text for its standard input, or NULL for none. Must be unmanaged, held, or rooted, as the others.
+    @param out,err Receive what it writes, each a block that ends with a NUL; NULL: its output goes where ours goes.
+    They are safe until the calling thread yields. @param timeout Milliseconds; negative: for ever. When it is over, the
+    process is killed.
+    @return Its exit status, 0 or more; MPR_ERR_TIMEOUT; others as mprStartCmd.
+ */
+MPR_EXPORT int mprRunCmd(MprCmd *cmd, cchar *command, cchar **envp, cchar *in, char **out, char **err, MprTicks timeout,
+                         int flags);
+/** The same without a command to make first. */
+MPR_EXPORT int mprRun(MprDispatcher *dispatcher, cchar *command, cchar *input, char **output, char **error,
+                      MprTicks timeout);
+
+MPR_EXTERN_C_END
+#endif /* MPR_COMMAND_H */

@@ -1,0 +1,141 @@
+/*
+    mpr/cpp/hash_map.hpp - A managed map from keys without references to managed objects.
+ */
+#ifndef MPR_CPP_HASH_MAP_HPP
+#define MPR_CPP_HASH_MAP_HPP
+
+#include "mpr/cpp/make.hpp"
+#include "mpr/cpp/marker.hpp"
+#include "mpr/cpp/member.hpp"
+#include "mpr/cpp/reference_array.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+
+namespace mpr {
+
+/**
+    A managed object that maps keys to managed objects and keeps these alive:
+
+        mpr::Root<mpr::HashMap<uint64_t, Message>> messages = mpr::make<mpr::HashMap<uint64_t, Message>>();
+        messages->set(id, message);
+        if (Message* found = messages->find(id)) ...
+
+    Open addressing with linear probing, at most three quarters full; removal moves entries back (D. Knuth, TAOCP vol. 3,
+    6.4, algorithm R), so there are no tombstones. It doubles when full: that one call takes time for every entry.
+
+    K is trivially copyable and holds no managed references. Hash is called often; std::hash of integers is mixed here.
+    Threads: attached ones, one at a time, or all of them reading. Yields: never.
+ */
+template <class K, class T, class Hash = std::hash<K>>
+class HashMap {
+    static_assert(std::is_trivially_copyable_v<K>);
+
+public:
+    void trace(Marker& marker) { marker(keys_, values_); }
+
+    std::size_t size() const noexcept { return size_; }
+
+    /** Make room for so many entries. @return false when memory fails; nothing has changed. */
+    [[nodiscard]] bool reserve(std::size_t entries) noexcept {
+        const std::size_t wanted = std::bit_ceil(entries + entries / 2 + 8);
+        return wanted <= capacity() || rehash(wanted);
+    }
+
+    /** @return the object, nullptr when there is none. */
+    T* find(const K& key) const noexcept { return size_ == 0 ? nullptr : values_->get(slotOf(key)); }
+
+    /** @param value Not nullptr. It replaces what the key had. @return false when memory fails; nothing has changed. */
+    [[nodiscard]] bool set(const K& key, T* value) noexcept {
+        if ((size_ + 1) * 4 > capacity() * 3 && !rehash(capacity() == 0 ? 16 : 2 * capacity())) {
+            return false;
+        }
+        const std::size_t at = slotOf(key);
+        size_ += values_->get(at) == nullptr;
+        keys_.get()[at] = key;
+        values_->set(at, value);
+        return true;
+    }
+
+    /** @return whether there was such a key. */
+    bool remove(const K& key) noexcept {
+        if (size_ == 0) {
+            return false;
+        }
+        std::size_t hole = slotOf(key);
+        if (!values_->get(hole)) {
+            return false;
+        }
+        // Move back what would no longer be found across the gap.
+        const std::size_t mask = capacity() - 1;
+        for (std::size_t i = (hole + 1) & mask; values_->get(i); i = (i + 1) & mask) {
+            if (((i - home(keys_.get()[i])) & mask) >= ((i - hole) & mask)) {
+                keys_.get()[hole] = keys_.get()[i];
+                values_->set(hole, values_->get(i));
+                hole = i;
+            }
+        }
+        values_->set(hole, nullptr);
+        --size_;
+        return true;
+    }
+
+    /** Call f(key, object) for each entry. f must not change the map. */
+    template <class F>
+    void forEach(F&& f) const {
+        for (std::size_t i = 0; i < capacity(); ++i) {
+            if (T* const value = values_->get(i)) {
+                f(keys_.get()[i], value);
+            }
+        }
+    }
+
+private:
+    std::size_t capacity() const noexcept { return values_ ? values_->size() : 0; }
+
+    std::size_t home(const K& key) const noexcept {
+        // Multiplicative mixing: many standard libraries hash an integer to itself.
+        const std::uint64_t mixed = static_cast<std::uint64_t>(Hash()(key)) * 0x9E3779B97F4A7C15u;
+        return static_cast<std::size_t>(mixed >> 32) & (capacity() - 1);
+    }
+
+    /** Where the key is, or where it would go. */
+    std::size_t slotOf(const K& key) const noexcept {
+        std::size_t i = home(key);
+        while (values_->get(i) && !(keys_.get()[i] == key)) {
+            i = (i + 1) & (capacity() - 1);
+        }
+        return i;
+    }
+
+    bool rehash(std::size_t wanted) noexcept {
+        auto* const values = Array<T>::make(wanted);
+        auto* const keys = wanted <= SIZE_MAX / sizeof(K) ? static_cast<K*>(mprAlloc(wanted * sizeof(K))) : nullptr;
+        if (!values || !keys) {
+            return false;
+        }
+        Array<T>* const oldValues = values_;
+        const K* const oldKeys = keys_;
+        values_ = values;
+        keys_ = keys;
+        for (std::size_t i = 0; oldValues && i < oldValues->size(); ++i) {
+            if (T* const value = oldValues->get(i)) {
+                const std::size_t at = slotOf(oldKeys[i]);
+                keys[at] = oldKeys[i];
+                values->set(at, value);
+            }
+        }
+        return true;
+    }
+
+    Member<K> keys_; // of the slots whose value is not null
+    Member<Array<T>> values_;
+    std::size_t size_ = 0;
+};
+
+} // namespace mpr
+
+#endif /* MPR_CPP_HASH_MAP_HPP */

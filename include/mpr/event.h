@@ -1,0 +1,184 @@
+/*
+    mpr/event.h - Events: procedures to be called later, one after another, and dispatchers that see to it.
+
+    A dispatcher runs its events one at a time, in the order in which they became due. Which thread runs them:
+      - the thread that services events, for the main dispatcher (mprGetDispatcher) and those made with
+        MPR_DISPATCHER_IMMEDIATE: their events must be short;
+      - the thread that has claimed the dispatcher with mprStartDispatcher, while it is in mprWaitForEvent;
+      - else a worker (mpr/worker.h).
+    Events of different dispatchers run at the same time.
+
+    One thread at a time services events: it calls mprServiceEvents, or mprStart made one that does. It waits for
+    timers, I/O, and what foreign threads post.
+
+    Time is counted in milliseconds of a monotonic clock. An event runs no earlier than asked for. Events of one
+    dispatcher that are due in the same millisecond run in no particular order, unless they had the same period: then as
+    created. Making, changing and removing an event costs constant time, timers included (a hierarchical timing wheel:
+    G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987).
+
+    Unless said otherwise these calls are for attached threads and do not yield. The thread that services events yields
+    between events and while it waits: an event procedure roots what it wants to find again.
+ */
+#ifndef MPR_EVENT_H
+#define MPR_EVENT_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** Runs events in order. A managed block; opaque. Retained while it has events; else its users retain it. */
+typedef struct MprDispatcher MprDispatcher;
+struct MprWaitHandler;
+struct MprEvent;
+
+/** What an event calls. @param data As given when the event was made. */
+typedef void (*MprEventProc)(void *data, struct MprEvent *event);
+
+/** An event: a managed block, retained until it has run. Programs read these members and change none. */
+typedef struct MprEvent {
+    cchar *name;
+    MprEventProc proc;
+    void *data;
+    struct MprDispatcher *dispatcher;
+    struct MprWaitHandler *handler; /* Of an I/O event, else NULL */
+    MprTicks timestamp;             /* When it was made */
+    MprTicks period;                /* Milliseconds asked for */
+    MprTicks due;                   /* When it is to run */
+    int mask;                       /* Of an I/O event: MPR_READABLE, MPR_WRITABLE */
+    int flags;                      /* MPR_EVENT_* */
+} MprEvent;
+
+/* Flags of events. */
+#define MPR_EVENT_CONTINUOUS 0x1 /* After each run it is due again a period later */
+#define MPR_EVENT_DONT_QUEUE 0x2 /* Make it only; mprRescheduleEvent queues it */
+
+/* Flags of mprCreateDispatcher. */
+#define MPR_DISPATCHER_IMMEDIATE 0x1 /* Events are short: the thread that services events runs them itself */
+
+/* Flags of mprServiceEvents. */
+#define MPR_SERVICE_NO_BLOCK 0x1  /* Run what is due now, wait for nothing */
+#define MPR_SERVICE_ONE_THING 0x2 /* Return as soon as something has run */
+
+/* ---- Dispatchers ---- */
+
+/** Make a dispatcher. @param name Copied (23 characters). @return NULL when memory is short. */
+MPR_EXPORT MprDispatcher *mprCreateDispatcher(cchar *name, int flags);
+
+/** The main dispatcher, made with the runtime. @return NULL without a runtime or memory. */
+MPR_EXPORT MprDispatcher *mprGetDispatcher(void);
+
+/** Drop all its events; those made for it later are refused. An event that runs goes on. NULL is fine. */
+MPR_EXPORT void mprDestroyDispatcher(MprDispatcher *dispatcher);
+
+/**
+    Claim a dispatcher: from now on the calling thread alone runs its events, when it calls mprWaitForEvent.
+    @return 0; MPR_ERR_BAD_STATE when another thread has claimed it; MPR_ERR_BAD_ARGS.
+ */
+MPR_EXPORT int mprStartDispatcher(MprDispatcher *dispatcher);
+/** Give a claimed dispatcher back. @return 0; MPR_ERR_BAD_STATE when the calling thread has not claimed it. */
+MPR_EXPORT int mprStopDispatcher(MprDispatcher *dispatcher);
+
+/** Stop running a dispatcher's events, after the one that runs; they queue. */
+MPR_EXPORT void mprDisableDispatcher(MprDispatcher *dispatcher);
+/** Go on running them. */
+MPR_EXPORT void mprEnableDispatcher(MprDispatcher *dispatcher);
+
+/** Whether events are queued or timed. */
+MPR_EXPORT bool mprDispatcherHasEvents(MprDispatcher *dispatcher);
+
+/* ---- Events ---- */
+
+/**
+    Make an event and queue it.
+    @param dispatcher NULL: the main dispatcher.
+    @param name For messages; not copied: a literal, or a block.
+    @param period Milliseconds until it is due; 0 or less: now.
+    @param proc An MprEventProc. @param data Marked while the event lives if it is a block; unmanaged memory is fine.
+    @param flags MPR_EVENT_*.
+    @return The event; NULL when memory is short, the dispatcher was destroyed, or proc is NULL.
+ */
+MPR_EXPORT MprEvent *mprCreateEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void *proc, void *data,
+                                    int flags);
+/** Same as mprCreateEvent. */
+MPR_EXPORT MprEvent *mprCreateLocalEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void *proc,
+                                         void *data, int flags);
+/** The same with MPR_EVENT_CONTINUOUS. */
+MPR_EXPORT MprEvent *mprCreateTimerEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void *proc,
+                                         void *data, int flags);
+
+/** Take an event out of its queue, and do not repeat it. One that runs goes on. NULL is fine. */
+MPR_EXPORT void mprRemoveEvent(MprEvent *event);
+/** Same as mprRemoveEvent. mprRestartContinuousEvent undoes it. */
+MPR_EXPORT void mprStopContinuousEvent(MprEvent *event);
+/** Repeat an event from now on, every period. */
+MPR_EXPORT void mprRestartContinuousEvent(MprEvent *event);
+/** Queue an event anew, whatever it does now: due a period from now. From its own procedure, too. NULL is fine. */
+MPR_EXPORT void mprRescheduleEvent(MprEvent *event, MprTicks period);
+
+/**
+    Queue an event from any thread: foreign ones, too, during a collection, and while the runtime ends.
+    @param dispatcher It must be retained by others; NULL: the main dispatcher.
+    @param proc An MprEventProc. @param data Unmanaged memory, or a block that is held until proc is called.
+    @return 0; MPR_ERR_BAD_STATE when there is no runtime, it has stopped, or nothing in it has used events yet;
+    MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS. Only after 0 will proc be called, and only if the runtime does not end before.
+ */
+MPR_EXPORT int mprCreateEventOutside(MprDispatcher *dispatcher, void *proc, void *data);
+
+/* ---- Servicing ---- */
+
+/**
+    Run events and wait for more. Yields.
+    @param delay Milliseconds; negative: until mprShutdown. @param flags MPR_SERVICE_*.
+    @return How many events this thread has run. When another thread services events already, waits as long and
+    returns 0.
+ */
+MPR_EXPORT int mprServiceEvents(MprTicks delay, int flags);
+
+/**
+    Wait until an event of a dispatcher has run. Yields. Runs the dispatcher's events when it is the calling thread's to
+    run: claimed by mprStartDispatcher, or from within one of its events (which then nest).
+    @param dispatcher NULL: the main dispatcher. @param timeout Milliseconds; negative: for ever.
+    @param mark From mprGetEventMark: an event that ran since then counts, too. -1: from now on.
+    @return 0; MPR_ERR_TIMEOUT; MPR_ERR_ABORTED when the runtime is stopping; MPR_ERR_BAD_STATE.
+ */
+MPR_EXPORT int mprWaitForEvent(MprDispatcher *dispatcher, MprTicks timeout, int64 mark);
+
+/** How many events the dispatcher has run. Take it before you look whether to wait: then none is missed. */
+MPR_EXPORT int64 mprGetEventMark(MprDispatcher *dispatcher);
+
+/** Wake the thread that services events. Any thread. */
+MPR_EXPORT void mprWakeEventService(void);
+
+MPR_EXTERN_C_END
+/* A procedure of any parameters may be given without a cast; it must be callable as an MprEventProc. */
+#ifdef __cplusplus
+template <typename... A>
+inline MprEvent *mprCreateEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...), void *data,
+                                int flags) {
+    return mprCreateEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
+}
+template <typename... A>
+inline MprEvent *mprCreateLocalEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...),
+                                     void *data, int flags) {
+    return mprCreateLocalEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
+}
+template <typename... A>
+inline MprEvent *mprCreateTimerEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...),
+                                     void *data, int flags) {
+    return mprCreateTimerEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
+}
+template <typename... A>
+inline int mprCreateEventOutside(MprDispatcher *dispatcher, void (*proc)(A...), void *data) {
+    return mprCreateEventOutside(dispatcher, MPR_PROC(proc), data);
+}
+#else
+#define mprCreateEvent(dispatcher, name, period, proc, data, flags) \
+    mprCreateEvent(dispatcher, name, period, MPR_PROC(proc), data, flags)
+#define mprCreateLocalEvent(dispatcher, name, period, proc, data, flags) \
+    mprCreateLocalEvent(dispatcher, name, period, MPR_PROC(proc), data, flags)
+#define mprCreateTimerEvent(dispatcher, name, period, proc, data, flags) \
+    mprCreateTimerEvent(dispatcher, name, period, MPR_PROC(proc), data, flags)
+#define mprCreateEventOutside(dispatcher, proc, data) mprCreateEventOutside(dispatcher, MPR_PROC(proc), data)
+#endif
+
+#endif /* MPR_EVENT_H */

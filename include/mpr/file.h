@@ -1,0 +1,112 @@
+/*
+    mpr/file.h - Files: opened, read, written, buffered or not; and read-only files linked into the program.
+
+    A file is a managed block: what is written to its buffer and the system's file are given up when it is closed, or by the
+    collector when nothing references it any more. One thread uses a file at a time.
+
+    Yields: a call that goes to the system yields stickily meanwhile, so whatever the caller still needs must be reachable
+    from a root or held. The file itself need not be, nor a buffer or string that is a block of its own; a buffer inside
+    another block must. A call that is served from the buffer does not yield; callers must not rely on that.
+ */
+#ifndef MPR_FILE_H
+#define MPR_FILE_H
+
+#include <fcntl.h>
+
+#include "mpr/types.h"
+
+#include "mpr/format.h"
+#include "mpr/path.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** An open file. A managed block; opaque. */
+typedef struct MprFile MprFile;
+
+/**
+    Open a file.
+    @param filename Copied. A read-only file of the program's own (mprSetRomFileSystem) comes before one of the disk.
+    @param omode O_RDONLY, O_WRONLY, O_RDWR, with O_CREAT, O_TRUNC, O_APPEND, O_EXCL ... A child process does not inherit it.
+    @param perms Permissions of a file that is made.
+    @return NULL when the system refuses, or memory is short.
+ */
+MPR_EXPORT MprFile *mprOpenFile(cchar *filename, int omode, int perms);
+/** Make a file of an open descriptor, which it closes when it is closed. @param omode How it was opened. */
+MPR_EXPORT MprFile *mprAttachFileFd(int fd, cchar *name, int omode);
+/** Flush and close. @return 0; MPR_ERR_CANT_WRITE: the last data was lost; MPR_ERR_BAD_STATE: closed, or standard output. */
+MPR_EXPORT int mprCloseFile(MprFile *file);
+/** The system's descriptor; -1 when there is none. */
+MPR_EXPORT int mprGetFileFd(MprFile *file);
+/** Standard output, unbuffered. Not managed; never closed. Any attached thread may write to it. */
+MPR_EXPORT MprFile *mprGetStdout(void);
+
+/**
+    Buffer reads and writes from now on. Reading lines and characters begins it by itself.
+    @param size Bytes of the buffer; 0: 4096. @param maxSize Accepted for source compatibility: buffers do not grow.
+    @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_MEMORY; MPR_ERR_BAD_STATE for standard output.
+ */
+MPR_EXPORT int mprEnableFileBuffering(MprFile *file, ssize size, ssize maxSize);
+/** Flush, and end buffering. What was read ahead is read again. */
+MPR_EXPORT int mprDisableFileBuffering(MprFile *file);
+/** Write what stands in the buffer. @return 0; MPR_ERR_CANT_WRITE: then it still stands there. */
+MPR_EXPORT int mprFlushFile(MprFile *file);
+
+/** @return Bytes read; 0 at the end; MPR_ERR_CANT_READ; MPR_ERR_BAD_ARGS. From a pipe fewer than asked for may come. */
+MPR_EXPORT ssize mprReadFile(MprFile *file, void *buf, ssize size);
+/**
+    Read a line. @param size The longest, bytes; 0 or less: no limit. The rest of a longer one is read as the next.
+    @param len Its length, or NULL: a line may contain NULs. @return A new string without the newline; NULL at the end, after
+    an error, or when memory is short.
+ */
+MPR_EXPORT char *mprReadLine(MprFile *file, ssize size, ssize *len);
+/** @return A byte, 0 to 255; -1 at the end or after an error. */
+MPR_EXPORT int mprGetFileChar(MprFile *file);
+/** The same, and leave it to be read. */
+MPR_EXPORT int mprPeekFileChar(MprFile *file);
+
+/** @return count; MPR_ERR_CANT_WRITE (some may have been written); MPR_ERR_BAD_ARGS. */
+MPR_EXPORT ssize mprWriteFile(MprFile *file, cvoid *buf, ssize count);
+/** Write a string without its NUL. @return Its length, or an error as above. */
+MPR_EXPORT ssize mprWriteFileString(MprFile *file, cchar *str);
+MPR_EXPORT ssize mprWriteFileFmt(MprFile *file, cchar *fmt, ...) MPR_PRINTF(2, 3);
+/** @return 1, or an error as above. */
+MPR_EXPORT ssize mprPutFileChar(MprFile *file, int c);
+MPR_EXPORT ssize mprPutFileString(MprFile *file, cchar *str);
+
+/**
+    Go to a position. @param seekType SEEK_SET, SEEK_CUR or SEEK_END. @return The new position; MPR_ERR_BAD_ARGS before the
+    begin; MPR_ERR_BAD_STATE for pipes and terminals; MPR_ERR_CANT_WRITE.
+ */
+MPR_EXPORT MprOff mprSeekFile(MprFile *file, int seekType, MprOff distance);
+/** Where the next byte is read or written. @return MPR_ERR_BAD_ARGS without a file. */
+MPR_EXPORT MprOff mprGetFilePosition(MprFile *file);
+
+/* ---- Files in the program ---- */
+
+/** A read-only file in the program. A table of them ends with a path of NULL. */
+typedef struct MprRomInode {
+    cchar *path;
+    const uchar *data; /* NULL: a directory */
+    ssize size;        /* Bytes */
+    int num;           /* The program's */
+} MprRomInode;
+
+/** What a path belongs to: the disk or the program. Not managed. */
+typedef struct MprFileSystem {
+    cchar *root;        /* Where it begins */
+    cchar *separators;  /* Of paths */
+    cchar *newline;     /* Of text files */
+    bool caseSensitive; /* Names differ by case */
+    bool hasDriveSpecs; /* Paths may begin with a drive: never, here */
+    bool readOnly;
+} MprFileSystem;
+
+/** Make files of the program readable. @param inodes Kept, not copied; NULL: none. Before other threads open files. */
+MPR_EXPORT void mprSetRomFileSystem(MprRomInode *inodes);
+/** @return The table set, or NULL. */
+MPR_EXPORT MprRomInode *mprGetRomFiles(void);
+/** @return The file system that would be asked for a path: never NULL. */
+MPR_EXPORT MprFileSystem *mprLookupFileSystem(cchar *path);
+
+MPR_EXTERN_C_END
+#endif /* MPR_FILE_H */

@@ -1,0 +1,114 @@
+/*
+    mpr/hash.h - Hash tables: from strings to pointers.
+
+    A table copies each key and retains each value, unless it was made with MPR_HASH_STATIC_KEYS or MPR_HASH_STATIC_VALUES.
+    A table is a managed block: it lives while something references it. Keys are iterated in the order in which they were
+    added.
+
+    Threads: attached threads only. Calls that change a table, and iteration, are serialised by a lock inside; lookups take
+    no lock. A table made with MPR_HASH_STABLE has no lock: one thread uses it at a time. None of these calls yields or
+    waits for a thread that may; an entry or value found is safe until its thread yields, removed or not.
+
+    Cost: constant on average, whatever the keys: they are hashed with a key of their own that the process draws at random
+    (SipHash-1-3: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), so nobody outside can choose
+    keys that collide. A table that is full is copied into one twice as large, one that is nearly empty into a smaller.
+ */
+#ifndef MPR_HASH_H
+#define MPR_HASH_H
+
+#include "mpr/format.h"
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+struct MprMutex;
+
+/* Flags of mprCreateHash. */
+#define MPR_HASH_CASELESS 0x1       /* ASCII letters of keys match in either case */
+#define MPR_HASH_STATIC_KEYS 0x10   /* Keys are not copied and not managed: they stay valid as long as their entries */
+#define MPR_HASH_STATIC_VALUES 0x20 /* Values are not managed: anything of the size of a pointer */
+#define MPR_HASH_STATIC_ALL (MPR_HASH_STATIC_KEYS | MPR_HASH_STATIC_VALUES)
+#define MPR_HASH_STABLE 0x40 /* One thread uses the table at a time: no lock */
+#define MPR_HASH_OWN MPR_HASH_STABLE
+#define MPR_HASH_UNIQUE 0x80 /* mprAddKey refuses a key that exists */
+
+/**
+    An entry. A managed block. Key and data are for reading: they are written with mprAddKey, which tells the collector.
+ */
+typedef struct MprKey {
+    char *key;    /* Managed unless MPR_HASH_STATIC_KEYS */
+    cvoid *data;  /* The value */
+    int type;     /* The program's */
+    int position; /* The runtime's */
+} MprKey;
+
+/** A table. Fields are for reading. */
+typedef struct MprHash {
+    int flags;              /* MPR_HASH_* */
+    int length;             /* Entries */
+    int size;               /* Entries for which there is room without growing */
+    struct MprMutex *mutex; /* For lock(table), where several calls must be one step. NULL until the program sets one */
+} MprHash;
+
+/** @param hashSize Keys expected, a hint; 0 or -1: none. @param flags MPR_HASH_*. @return NULL when memory is short. */
+MPR_EXPORT MprHash *mprCreateHash(int hashSize, int flags);
+/** A new table with the same entries and flags. @return NULL when table is NULL or memory is short. */
+MPR_EXPORT MprHash *mprCloneHash(MprHash *table);
+/** Add the entries of another table, which replace those of the same key. @return target, or NULL when memory is short. */
+MPR_EXPORT MprHash *mprBlendHash(MprHash *target, MprHash *other);
+
+/**
+    Add a key, or give it another value.
+    @param key A string, copied unless MPR_HASH_STATIC_KEYS (then the entry refers to this one from now on).
+    @param ptr The value. NULL is fine.
+    @return The entry; NULL when memory is short, and then the table is as it was; NULL when table or key is NULL, or when
+    the key exists and the table has MPR_HASH_UNIQUE.
+ */
+MPR_EXPORT MprKey *mprAddKey(MprHash *table, cvoid *key, cvoid *ptr);
+/** The same, and set the entry's type. */
+MPR_EXPORT MprKey *mprAddKeyWithType(MprHash *table, cvoid *key, cvoid *ptr, int type);
+/** The same with a value that is a new string, formatted. */
+MPR_EXPORT MprKey *mprAddKeyFmt(MprHash *table, cvoid *key, cchar *fmt, ...) MPR_PRINTF(3, 4);
+/** Add an entry even if its key exists. Lookups find the oldest; iteration finds all. */
+MPR_EXPORT MprKey *mprAddDuplicateKey(MprHash *table, cvoid *key, cvoid *ptr);
+/** Remove a key, of several entries the oldest. @return 0; MPR_ERR_CANT_FIND when there is none (or no table or key). */
+MPR_EXPORT int mprRemoveKey(MprHash *table, cvoid *key);
+
+/** @return The value, or NULL when there is none (or no table or key). */
+MPR_EXPORT void *mprLookupKey(MprHash *table, cvoid *key);
+/** @return The entry, or NULL: tells a key whose value is NULL from one that is not there. */
+MPR_EXPORT MprKey *mprLookupKeyEntry(MprHash *table, cvoid *key);
+MPR_EXPORT int mprGetHashLength(MprHash *table);
+
+/** @return The oldest entry, or NULL when there is none (or no table). */
+MPR_EXPORT MprKey *mprGetFirstKey(MprHash *table);
+/** @param last The entry before, or NULL: start. It may have been removed just now. @return NULL at the end. */
+MPR_EXPORT MprKey *mprGetNextKey(MprHash *table, MprKey *last);
+
+/** Join all keys. @param join Between two; NULL: ",". @return A new string, or NULL. */
+MPR_EXPORT char *mprHashKeysToString(MprHash *hash, cchar *join);
+
+MPR_EXTERN_C_END
+
+/**
+    The head of a loop over all entries: for (ITERATE_KEYS(table, kp)) { ... }
+    @param item An MprKey pointer. The current entry may be removed inside; after other changes the loop may miss or repeat
+    entries.
+ */
+#define ITERATE_KEYS(table, item) \
+    item = 0; \
+    (item = mprGetNextKey(table, item)) != 0;
+
+/** The same with each value in a variable of any pointer type. */
+#if defined(__cplusplus)
+#define ITERATE_KEY_DATA(table, item, value) \
+    item = 0; \
+    (item = mprGetNextKey(table, item)) != 0 && \
+        ((value = static_cast<decltype(value)>(const_cast<void *>(item->data))) != 0 || true);
+#else
+#define ITERATE_KEY_DATA(table, item, value) \
+    item = 0; \
+    (item = mprGetNextKey(table, item)) != 0 && ((value = (void *) item->data) != 0 || true);
+#endif
+
+#endif /* MPR_HASH_H */

@@ -1,0 +1,151 @@
+/*
+    mpr/list.h - Growable lists of pointers, and sorting.
+
+    A list keeps items in order and grows as needed. Its items are managed blocks, which the list retains, unless it was
+    made with MPR_LIST_STATIC_VALUES. A list is a managed block itself: it lives while something references it.
+
+    Threads: attached threads only. Calls that change a list are serialised by a lock inside; calls that read take no lock
+    and see the list before or after a change, or, while items move up or down, an item twice or not at all. A list made
+    with MPR_LIST_STABLE has no lock: one thread uses it at a time. None of these calls yields or waits for a thread that
+    may; an item fetched is safe until its thread yields, removed or not.
+
+    Cost: adding and removing at the end is constant (the array doubles when full); elsewhere it is linear.
+ */
+#ifndef MPR_LIST_H
+#define MPR_LIST_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+struct MprMutex;
+
+/* Flags of mprCreateList. */
+#define MPR_LIST_STATIC_VALUES 0x20 /* Items are not managed: anything of the size of a pointer */
+#define MPR_LIST_STABLE 0x40        /* One thread uses the list at a time: no lock */
+#define MPR_LIST_OWN MPR_LIST_STABLE
+
+/**
+    A list. Fields are for reading, by the thread that owns the list or while nobody changes it; items are written with
+    mprSetItem, which tells the collector.
+ */
+typedef struct MprList {
+    void **items;           /* The array: length items, then NULLs */
+    int length;             /* Items in the list */
+    int capacity;           /* Items for which the array has room */
+    int maxSize;            /* Items that the list may hold */
+    int flags;              /* MPR_LIST_* */
+    struct MprMutex *mutex; /* For lock(list), where several calls must be one step. NULL until the program sets one */
+} MprList;
+
+/** A key and its value. Managed, as key and value are. */
+typedef struct MprKeyValue {
+    char *key;
+    void *value;
+    int flags; /* The program's */
+} MprKeyValue;
+
+/**
+    Compares two items for sorting.
+    @param p1,p2 Addresses of the items: where items are strings, each is a `char **`.
+    @param ctx As given to the sort. @return Less than, equal to or greater than zero. It must not yield.
+ */
+typedef int (*MprSortProc)(cvoid *p1, cvoid *p2, void *ctx);
+
+/** @param size Items expected, a hint; 0 or -1: none. @param flags MPR_LIST_*. @return NULL when memory is short. */
+MPR_EXPORT MprList *mprCreateList(int size, int flags);
+/** Make a list of the words of a text, which are separated by white space or commas. NULL makes an empty list. */
+MPR_EXPORT MprList *mprCreateListFromWords(cchar *str);
+/** A new list with the same items and flags. @return NULL when src is NULL or memory is short. */
+MPR_EXPORT MprList *mprCloneList(MprList *src);
+/** Append the items of another list. @return list, or NULL when memory is short: then it is unchanged. */
+MPR_EXPORT MprList *mprAppendList(MprList *list, MprList *add);
+/**
+    Limit a list. @param initialSize Make room for so many items now; 0 or less: leave it.
+    @param maxSize The most items that it may hold; 0 or less: no limit. @return 0, or MPR_ERR_MEMORY.
+ */
+MPR_EXPORT int mprSetListLimits(MprList *list, int initialSize, int maxSize);
+
+/**
+    Append an item. @return Its index; MPR_ERR_MEMORY; MPR_ERR_TOO_MANY past maxSize; MPR_ERR_BAD_ARGS without a list.
+    After an error the list is as it was.
+ */
+MPR_EXPORT int mprAddItem(MprList *list, cvoid *item);
+MPR_EXPORT int mprPushItem(MprList *list, cvoid *item);
+/** End items, the array, with a NULL that is not counted: for functions that take such arrays. @return length or error. */
+MPR_EXPORT int mprAddNullItem(MprList *list);
+/**
+    Insert before the item at index. A negative index is 0; past the end, what lies between becomes NULL.
+    @return The index, or an error as mprAddItem.
+ */
+MPR_EXPORT int mprInsertItemAtPos(MprList *list, int index, cvoid *item);
+/** Replace the item at index; past the end the list grows as above. @return The item before; NULL also for errors. */
+MPR_EXPORT void *mprSetItem(MprList *list, int index, cvoid *item);
+
+/** @return The index that the first such item had, or MPR_ERR_CANT_FIND. */
+MPR_EXPORT int mprRemoveItem(MprList *list, cvoid *item);
+MPR_EXPORT int mprRemoveStringItem(MprList *list, cchar *str);
+/** @return index, or MPR_ERR_CANT_FIND when there is no such item. */
+MPR_EXPORT int mprRemoveItemAtPos(MprList *list, int index);
+/** Remove items start to end - 1; an end of -1 is the length. @return 0, or MPR_ERR_BAD_ARGS: no such range. */
+MPR_EXPORT int mprRemoveRangeOfItems(MprList *list, int start, int end);
+/** @return The index of the item removed, or MPR_ERR_CANT_FIND. */
+MPR_EXPORT int mprRemoveLastItem(MprList *list);
+/** Remove the last item. @return The item, or NULL when the list is empty. */
+MPR_EXPORT void *mprPopItem(MprList *list);
+MPR_EXPORT void mprClearList(MprList *list);
+
+/** @return The item, or NULL when there is none at index (or no list; so for all that follow). */
+MPR_EXPORT void *mprGetItem(MprList *list, int index);
+MPR_EXPORT void *mprGetFirstItem(MprList *list);
+MPR_EXPORT void *mprGetLastItem(MprList *list);
+MPR_EXPORT int mprGetListLength(MprList *list);
+MPR_EXPORT int mprGetListCapacity(MprList *list);
+/** @param lastIndex 0 before the first call; the index after the item returned. @return NULL at the end. */
+MPR_EXPORT void *mprGetNextItem(MprList *list, int *lastIndex);
+/** From the end: @param lastIndex -1 before the first call; the index of the item returned. @return NULL at the begin. */
+MPR_EXPORT void *mprGetPrevItem(MprList *list, int *lastIndex);
+/** @return The index of the first such item, or MPR_ERR_CANT_FIND. */
+MPR_EXPORT int mprLookupItem(MprList *list, cvoid *item);
+/** The same for items that are strings, compared by their text. */
+MPR_EXPORT int mprLookupStringItem(MprList *list, cchar *str);
+
+/** Join items that are strings. @param join Between two; NULL: ",". @return A new string, or NULL. */
+MPR_EXPORT char *mprListToString(MprList *list, cchar *join);
+
+/** @return A pair with copies of both texts (NULL stays NULL), or NULL when memory is short. */
+MPR_EXPORT MprKeyValue *mprCreateKeyPair(cchar *key, cchar *value, int flags);
+
+/**
+    Sort an array; equal elements keep their order. By merging: n log n comparisons at most; stack for log n calls.
+    @param base The elements, in memory without a barrier (mpr/barrier.h). @param num How many. @param width Bytes each.
+    @param compare NULL: the elements are strings, compared as strcmp does.
+    @return base. Half of the array's size is allocated meanwhile; without memory it takes log n times longer instead
+    (the stable merge in place of K. Dudzinski and A. Dydek, 1981).
+ */
+MPR_EXPORT void *mprSort(void *base, ssize num, ssize width, MprSortProc compare, void *ctx);
+
+/**
+    Sort a list as mprSort does. The list is not locked while compare runs; if another thread changes it meanwhile, its
+    new items are sorted, again. @return list, or NULL when memory is short: then it is unchanged.
+ */
+MPR_EXPORT MprList *mprSortList(MprList *list, MprSortProc compare, void *ctx);
+
+MPR_EXTERN_C_END
+
+/**
+    The head of a loop over all items: for (ITERATE_ITEMS(list, item, next)) { ... }
+    @param item A variable of any pointer type. @param next An int variable. The loop ends at a NULL item.
+    To remove the current item inside, use mprRemoveItemAtPos(list, --next).
+ */
+#if defined(__cplusplus)
+#define ITERATE_ITEMS(list, item, next) \
+    next = 0, item = 0; \
+    (item = static_cast<decltype(item)>(mprGetNextItem(list, &next))) != 0;
+#else
+#define ITERATE_ITEMS(list, item, next) \
+    next = 0, item = 0; \
+    (item = mprGetNextItem(list, &next)) != 0;
+#endif
+
+#endif /* MPR_LIST_H */

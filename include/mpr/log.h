@@ -1,0 +1,70 @@
+/*
+    mpr/log.h - Logging: messages of the program and of the runtime, to one place.
+
+    A message has tags (words that say what it is about, such as "http error"), a level from 0 (error) up, and a text. It goes to
+    the handler of mprSetLogHandler (mpr/runtime.h) if there is one; else to the log that mprStartLogging opened; else to standard
+    error. A line is "tags: text", written at once. Messages of the runtime itself go the same way, whatever the level.
+
+    A message is built on the stack, never in managed memory, so that it gets out when memory is short; its text is cut at 2000
+    bytes. Logging belongs to the process: it works before mprCreate and after mprDestroy. Any thread. Nothing here yields:
+    writing to a file is not counted as a wait.
+ */
+#ifndef MPR_LOG_H
+#define MPR_LOG_H
+
+#include "mpr/format.h"
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/* Flags of mprStartLogging and mprSetLogBackup. */
+#define MPR_LOG_DETAILED 0x1 /* Lines start with the time (UTC) and name level and thread */
+#define MPR_LOG_ANEW 0x2     /* Start with an empty file; the old one is kept as a backup if there are to be any */
+#define MPR_LOG_CONFIG 0x4   /* Write mprLogConfig first */
+#define MPR_LOG_CMDLINE 0x8  /* The user asked for this log on the command line; see mprGetCmdlineLogging */
+#define MPR_LOG_TAGGED 0x10  /* Accepted for source compatibility: lines carry their tags anyway */
+
+/** Log a message, if its level is at most that of mprSetLogLevel. @param tags NULL: none. */
+MPR_EXPORT void mprLog(cchar *tags, int level, cchar *fmt, ...) MPR_PRINTF(3, 4);
+/** The same with the tag "error" and level 0. */
+MPR_EXPORT void mprError(cchar *fmt, ...) MPR_PRINTF(1, 2);
+/** The same as mprLog, for messages that only the program's developers want. */
+MPR_EXPORT void mprDebug(cchar *tags, int level, cchar *fmt, ...) MPR_PRINTF(3, 4);
+
+/** The greatest level that is logged; 0 until set. */
+MPR_EXPORT int mprGetLogLevel(void);
+MPR_EXPORT void mprSetLogLevel(int level);
+
+/**
+    Open the log; one that is open is closed.
+    @param logSpec `place` or `place:level`. The place is a file, which is appended to, or stdout, stderr, or none. The
+    level, if given, is set as by mprSetLogLevel. NULL: stderr.
+    @param flags MPR_LOG_*.
+    @return 0; MPR_ERR_CANT_OPEN, or MPR_ERR_BAD_ARGS for an empty or too long name: nothing is changed, and the log says why.
+ */
+MPR_EXPORT int mprStartLogging(cchar *logSpec, int flags);
+
+/**
+    Keep the log small: a file that would grow past logSize becomes the first of its backups, and an empty one takes its place.
+    @param logSize Bytes; 0 or less: no limit. @param backupCount How many backups are kept, at most 1000; 0: the old file is
+    dropped.
+    @param flags MPR_LOG_ANEW: at the next mprStartLogging, too.
+ */
+MPR_EXPORT void mprSetLogBackup(ssize logSize, int backupCount, int flags);
+
+/**
+    Rename a file to path.1 after path.1 has become path.2, and so on; path.count goes. A count above 1000 is taken for 1000.
+    @return 0, also when there is no such file; MPR_ERR_CANT_WRITE; MPR_ERR_BAD_ARGS for a NULL, empty or too long path or
+    a count below 1.
+ */
+MPR_EXPORT int mprBackupLog(cchar *path, int count);
+
+/** Log who the program is and what it runs on, with the tags "mpr config". */
+MPR_EXPORT void mprLogConfig(void);
+
+/** Whether logging was asked for on the command line, so that a configuration file should not undo it. */
+MPR_EXPORT bool mprGetCmdlineLogging(void);
+MPR_EXPORT void mprSetCmdlineLogging(bool on);
+
+MPR_EXTERN_C_END
+#endif /* MPR_LOG_H */

@@ -1,0 +1,153 @@
+/*
+    mpr/path.h - Paths: taken apart, put together, normalised; and what they name in the file system.
+
+    The separator is "/". Functions of the first part look at text only: attached threads, no yield. Those of the second
+    part ask the system and may wait: they yield stickily meanwhile, so whatever the caller still needs must be reachable
+    from a root or held. Paths that they are given need not be: they are copied first. A path of 4096 bytes or more is an
+    error there.
+
+    Strings returned are new and managed; NULL means that memory is short, or what else is said.
+ */
+#ifndef MPR_PATH_H
+#define MPR_PATH_H
+
+#include "mpr/types.h"
+
+#include "mpr/list.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** A position in or the size of a file, bytes. */
+typedef int64 MprOff;
+
+/* ---- Text only ---- */
+
+/** Whether a path begins with "/". NULL does neither. */
+MPR_EXPORT bool mprIsPathAbs(cchar *path);
+MPR_EXPORT bool mprIsPathRel(cchar *path);
+
+/**
+    Remove "." and empty parts, and ".." together with the part before. "/.." is "/"; a relative path keeps a ".." at its
+    begin. An empty path is ".". NULL is too.
+ */
+MPR_EXPORT char *mprNormalizePath(cchar *path);
+
+/** What follows the last separator: "c.txt" of "/a/b/c.txt", "" of "/a/". The base of "/" is "/". NULL of NULL. */
+MPR_EXPORT char *mprGetPathBase(cchar *path);
+/** What stands before the last separator: "/a/b" of "/a/b/c.txt", "/" of "/a", "." of "a". NULL of NULL. */
+MPR_EXPORT char *mprGetPathDir(cchar *path);
+/** The directory above, normalised: "/a" of "/a/b/", "/" of "/", "." of "a", ".." of ".", "../.." of "..". */
+MPR_EXPORT char *mprGetPathParent(cchar *path);
+/** What follows the last "." of the base: "gz" of "a.tar.gz". NULL when there is no ".". */
+MPR_EXPORT char *mprGetPathExt(cchar *path);
+/** The path without its extension and the "." before it. */
+MPR_EXPORT char *mprTrimPathExt(cchar *path);
+/** Append an extension, with or without its ".", to a path that has none. */
+MPR_EXPORT char *mprJoinPathExt(cchar *path, cchar *ext);
+/** Replace the extension, if there is one, by another. NULL or "": remove it. */
+MPR_EXPORT char *mprReplacePathExt(cchar *path, cchar *ext);
+
+/** Path as seen from base, normalised: path itself when it is absolute. NULL and "" name what the other does. */
+MPR_EXPORT char *mprJoinPath(cchar *base, cchar *path);
+/** The same with several, one after the other; the last argument is NULL. */
+MPR_EXPORT char *mprJoinPaths(cchar *base, ...);
+/** Path as seen from the directory in which base stands: "/a/c" for "/a/b" and "c". */
+MPR_EXPORT char *mprResolvePath(cchar *base, cchar *path);
+
+/** Write another separator for each "/" and "\\". */
+MPR_EXPORT void mprMapSeparators(char *path, int separator);
+/** The path normalised, in the form of the system, and with "/" (here the same). */
+MPR_EXPORT char *mprGetNativePath(cchar *path);
+MPR_EXPORT char *mprGetPortablePath(cchar *path);
+
+/* ---- Of the file system: these calls may yield ---- */
+
+/** What a path names. */
+typedef struct MprPath {
+    MprTime atime, ctime, mtime; /* Last access, change of status, change of contents: seconds since 1970 */
+    MprOff size;                 /* Bytes */
+    int64 inode;
+    bool exists, valid; /* Both: the fields mean something */
+    bool isDir, isReg;  /* Of a link: what its target is */
+    bool isLink;        /* The path is a symbolic link. If its target is missing the fields are those of the link */
+    int perms;          /* The nine permission bits and the three above */
+    int owner, group;
+} MprPath;
+
+/** What mprGetPathFiles lists. A managed block. */
+typedef struct MprDirEntry {
+    char *name;       /* Managed */
+    MprTime modified; /* Seconds since 1970 */
+    MprOff size;      /* Bytes */
+    bool isDir;       /* Or a link to a directory */
+    bool isLink;
+} MprDirEntry;
+
+/* Flags of mprTransformPath. */
+#define MPR_PATH_ABS 0x1 /* Absolute */
+#define MPR_PATH_REL 0x2 /* Relative to the current directory */
+
+/* Flags of mprGetPathFiles and mprGlobPathFiles. */
+#define MPR_PATH_DESCEND 0x1     /* Directories below, too; links to directories are not followed */
+#define MPR_PATH_DEPTH_FIRST 0x2 /* A directory after its contents instead of before */
+#define MPR_PATH_INC_HIDDEN 0x4  /* Names that begin with ".", too */
+#define MPR_PATH_NO_DIRS 0x8     /* Do not list directories */
+#define MPR_PATH_RELATIVE 0x10   /* Names relative to the directory listed; otherwise they begin with it */
+
+/** The current directory; NULL when it was removed. */
+MPR_EXPORT cchar *mprGetCurrentPath(void);
+/** The path as an absolute one, normalised. */
+MPR_EXPORT char *mprGetAbsPath(cchar *path);
+/** The way from origin (NULL: the current directory) to dest: "../c" for "/a/c" and "/a/b"; "." when they are the same. */
+MPR_EXPORT char *mprGetRelPath(cchar *dest, cchar *origin);
+/** Normalise. @param flags MPR_PATH_ABS, MPR_PATH_REL or 0. */
+MPR_EXPORT char *mprTransformPath(cchar *path, int flags);
+/** Whether path is dir or lies below it, by their absolute text. */
+MPR_EXPORT bool mprIsPathContained(cchar *path, cchar *dir);
+/** @return 1 when both name the same file, through links too, or are the same path; else 0. */
+MPR_EXPORT int mprSamePath(cchar *path1, cchar *path2);
+
+/** Whether there is such a path. @param omode R_OK, W_OK, X_OK: and may be used so; F_OK (0). */
+MPR_EXPORT bool mprPathExists(cchar *path, int omode);
+/** @param info Filled; zeros after an error. @return 0; MPR_ERR_CANT_ACCESS; MPR_ERR_BAD_ARGS. */
+MPR_EXPORT int mprGetPathInfo(cchar *path, MprPath *info);
+
+/**
+    List a directory, in the order of names.
+    @return A list of MprDirEntry, empty for an empty directory; NULL when dir cannot be read or memory is short. What
+    cannot be read below it is left out.
+ */
+MPR_EXPORT MprList *mprGetPathFiles(cchar *dir, int flags);
+/**
+    List the files below a directory that match patterns.
+    @param path The directory. @param patterns Separated by commas: "?" is any character, "*" any number of them, "[a-z]" one
+    of a set and "[!a-z]" none of it, none of them "/"; two stars and "/" are any number of directories; a pattern that
+    begins with "!" excludes what the others find. They are compared with the path below the directory.
+    @param flags MPR_PATH_*; MPR_PATH_DESCEND follows from the patterns.
+    @return A list of strings in the order of names, or NULL as mprGetPathFiles.
+ */
+MPR_EXPORT MprList *mprGlobPathFiles(cchar *path, cchar *patterns, int flags);
+
+/**
+    Make a directory. @param perms For instance 0755. @param owner,group -1 leaves them. @param makeMissing Those above, too.
+    @return 0, also when there is such a directory; MPR_ERR_CANT_CREATE; MPR_ERR_BAD_ARGS.
+ */
+MPR_EXPORT int mprMakeDir(cchar *path, int perms, int owner, int group, bool makeMissing);
+/** Delete a file, link or empty directory. @return 0; MPR_ERR_CANT_ACCESS: there is none; MPR_ERR_CANT_DELETE. */
+MPR_EXPORT int mprDeletePath(cchar *path);
+/** Copy a file's contents. @param omode Permissions of the copy. @return 0; MPR_ERR_CANT_OPEN; MPR_ERR_CANT_CREATE. */
+MPR_EXPORT int mprCopyPath(cchar *from, cchar *to, int omode);
+/** Make an empty file of a new name. @param tmpDir Where; NULL: where the system has such. @return Its path, or NULL. */
+MPR_EXPORT char *mprGetTempPath(cchar *tmpDir);
+
+/** Read a file. @param lenp Its length, or NULL. @return The contents with a NUL behind them; NULL when it cannot be read. */
+MPR_EXPORT char *mprReadPathContents(cchar *path, ssize *lenp);
+/**
+    Write a file anew. @param buf,len The contents; -1: a string. If it is a block of its own it need not be rooted.
+    @param mode Permissions if it is made; 0 or less: 0644.
+    @return len; MPR_ERR_CANT_OPEN; MPR_ERR_CANT_WRITE; MPR_ERR_BAD_ARGS.
+ */
+MPR_EXPORT ssize mprWritePathContents(cchar *path, cchar *buf, ssize len, int mode);
+
+MPR_EXTERN_C_END
+#endif /* MPR_PATH_H */

@@ -1,0 +1,68 @@
+/*
+    mpr/shutdown.h - Start the runtime's services, and bring it to its end: in order, or in time.
+
+    A program calls mprCreate, mprStart, lives, and is told to end by mprShutdown (from any attached thread, or by a
+    signal). Then loops over mprIsStopping end, mprServiceEvents returns, and the thread that created the runtime calls
+    mprDestroy, which waits for work in progress.
+ */
+#ifndef MPR_SHUTDOWN_H
+#define MPR_SHUTDOWN_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/* How the runtime ends: exit strategies. */
+#define MPR_EXIT_NORMAL 0x0  /* New work is refused, work in progress is finished */
+#define MPR_EXIT_ABORT 0x1   /* At once: the terminators run, then the process exits with the status */
+#define MPR_EXIT_SAFE 0x2    /* Only if the workers come to rest within the timeout; else go on as if nothing were */
+#define MPR_EXIT_RESTART 0x4 /* As MPR_EXIT_NORMAL; at the end of mprDestroy the program is executed anew */
+#define MPR_EXIT_DEFAULT MPR_EXIT_NORMAL
+#define MPR_EXIT_GRACEFUL MPR_EXIT_NORMAL
+#define MPR_EXIT_IMMEDIATE MPR_EXIT_ABORT
+
+/* States of the runtime, in order. */
+#define MPR_CREATED 1
+#define MPR_STARTED 2
+#define MPR_STOPPING 3
+#define MPR_STOPPED 4
+
+/**
+    Start the services: unless mprCreate was given MPR_USER_EVENTS_THREAD, a thread that services events.
+    @return 0, also when called again; MPR_ERR_BAD_STATE without a runtime or while it stops; MPR_ERR_MEMORY;
+    MPR_ERR_CANT_CREATE.
+ */
+MPR_EXPORT int mprStart(void);
+
+/** Start a thread that calls mprServiceEvents until the runtime stops. @return As mprStart. */
+MPR_EXPORT int mprStartEventsThread(void);
+
+/**
+    Bring the runtime to its end. Returns at once, but with MPR_EXIT_ABORT never, and with MPR_EXIT_SAFE after a wait
+    for the workers, yielded. Only the first call counts.
+    @param exitStrategy MPR_EXIT_*. @param status The process's exit status; negative: keep what mprSetExitStatus said.
+    @param timeout Milliseconds that work in progress is given; negative: see mprSetExitTimeout. Attached threads.
+ */
+MPR_EXPORT void mprShutdown(int exitStrategy, int status, MprTicks timeout);
+
+/** Milliseconds that mprDestroy and mprShutdown give to work in progress (30 s if never set). Any thread. */
+MPR_EXPORT void mprSetExitTimeout(MprTicks timeout);
+
+/** The status for the process to exit with: 0, or what mprShutdown or mprSetExitStatus said last. Any thread. */
+MPR_EXPORT int mprGetExitStatus(void);
+MPR_EXPORT void mprSetExitStatus(int status);
+
+/** Whether mprShutdown has been called, or the runtime is further on its way, or there is none. Any thread. */
+MPR_EXPORT bool mprIsStopping(void);
+/** Whether the services have stopped, or there is no runtime. Any thread. */
+MPR_EXPORT bool mprIsStopped(void);
+/** Whether a service should refuse to begin anything: same as mprIsStopping. */
+MPR_EXPORT bool mprShouldDenyNewRequests(void);
+
+/** The system's error number of the last call of the calling thread that failed (errno). Any thread. */
+MPR_EXPORT int mprGetOsError(void);
+/** The same as an MPR_ERR_* where one fits, else MPR_ERR. 0 when there was none. Any thread. */
+MPR_EXPORT int mprGetError(void);
+
+MPR_EXTERN_C_END
+#endif /* MPR_SHUTDOWN_H */

@@ -1,0 +1,164 @@
+/*
+    mpr/socket.h - Sockets: TCP and UDP over IPv4 and IPv6, read and written as events tell, or blocking.
+
+    A socket does not block unless MPR_SOCKET_BLOCK or mprSetSocketBlockingMode says so: then reading and writing wait,
+    yielded, and what they are given must be rooted or unmanaged. The socket itself is a root meanwhile.
+
+    A socket is for one thread at a time; mprDisconnectSocket may be called by another. Attached threads only. A socket
+    that nobody references is closed and collected; while its handler waits it is retained.
+ */
+#ifndef MPR_SOCKET_H
+#define MPR_SOCKET_H
+
+#include "mpr/types.h"
+#include "mpr/wait.h"
+
+MPR_EXTERN_C_BEGIN
+
+/** The system's socket: a descriptor. */
+typedef int Socket;
+#ifndef INVALID_SOCKET
+#define INVALID_SOCKET (-1)
+#endif
+#ifndef SOCKET_ERROR
+#define SOCKET_ERROR (-1)
+#endif
+
+/* Flags of sockets. */
+#define MPR_SOCKET_BLOCK 0x1      /* Reading and writing wait */
+#define MPR_SOCKET_BROADCAST 0x2  /* Datagrams may go to everyone */
+#define MPR_SOCKET_CLOSED 0x4     /* State: it was closed */
+#define MPR_SOCKET_CONNECTING 0x8 /* State: the peer has not answered yet */
+#define MPR_SOCKET_DATAGRAM 0x10  /* UDP */
+#define MPR_SOCKET_EOF 0x20       /* State: nothing more will come */
+#define MPR_SOCKET_LISTENER 0x40  /* State: it listens */
+#define MPR_SOCKET_NOREUSE 0x80   /* Do not take an address over that was in use a moment ago */
+#define MPR_SOCKET_NODELAY 0x100  /* Send small packets at once */
+
+struct MprSsl;
+
+/** A socket: a managed block. Programs read these members and change none. */
+typedef struct MprSocket {
+    Socket fd; /* INVALID_SOCKET when there is none */
+    int flags; /* MPR_SOCKET_* */
+    char *ip;  /* Of a listener: where it listens (NULL: everywhere). Else: the peer */
+    int port;
+    char *acceptIp; /* Of an accepted socket: the listener's address */
+    int acceptPort;
+    MprWaitHandler *handler;      /* Made by mprAddSocketHandler, or NULL */
+    struct MprSocket *listenSock; /* Of an accepted socket */
+} MprSocket;
+
+/** One piece of what mprWriteSocketVector writes. */
+typedef struct MprIOVec {
+    char *start;
+    size_t len;
+} MprIOVec;
+
+/** Make a socket, not open yet. @return NULL when memory is short. */
+MPR_EXPORT MprSocket *mprCreateSocket(void);
+
+/**
+    Listen. With MPR_SOCKET_DATAGRAM: bind, to receive.
+    @param ip A numeric address; NULL, "" or "*": all, of both families where the system can.
+    @param port 0: the system chooses; the member port says which. @param flags MPR_SOCKET_*.
+    @return The descriptor, or SOCKET_ERROR; the log says why, and mprGetOsError.
+ */
+MPR_EXPORT Socket mprListenOnSocket(MprSocket *sp, cchar *ip, int port, int flags);
+
+/**
+    Connect, and wait for it at most ten seconds, yielded. With MPR_SOCKET_DATAGRAM: set the peer.
+    @param ip An address or a name, which is looked up, yielded. @param flags MPR_SOCKET_*.
+    @return 0; MPR_ERR_CANT_CONNECT; MPR_ERR_CANT_FIND when the name is unknown; MPR_ERR_TIMEOUT; MPR_ERR_BAD_STATE when
+    the socket is open already; MPR_ERR_BAD_ARGS; MPR_ERR_CANT_OPEN when there are no descriptors left.
+ */
+MPR_EXPORT int mprConnectSocket(MprSocket *sp, cchar *ip, int port, int flags);
+
+/** Accept a connection. With MPR_SOCKET_BLOCK waits, yielded. @return NULL when none waits, or on error. */
+MPR_EXPORT MprSocket *mprAcceptSocket(MprSocket *listen);
+
+/**
+    Read what there is.
+    @return Bytes, at least 1; 0 when there is nothing yet (never in blocking mode); negative at the end or on error:
+    see mprIsSocketEof, mprGetOsError. MPR_ERR_BAD_HANDLE when it is not open.
+ */
+MPR_EXPORT ssize mprReadSocket(MprSocket *sp, void *buf, ssize size);
+
+/**
+    Write. In blocking mode all of it; else what the system takes.
+    @return Bytes written, perhaps 0; negative on error, of which the peer's end is one.
+ */
+MPR_EXPORT ssize mprWriteSocket(MprSocket *sp, cvoid *buf, ssize len);
+/** The same for several pieces in one call of the system. */
+MPR_EXPORT ssize mprWriteSocketVector(MprSocket *sp, MprIOVec *iovec, int count);
+/** The same for a string. */
+MPR_EXPORT ssize mprWriteSocketString(MprSocket *sp, cchar *str);
+
+/** Close. @param graceful Send what was written before the end; false: reset the connection. NULL is fine, twice too. */
+MPR_EXPORT void mprCloseSocket(MprSocket *sp, bool graceful);
+/** End both directions without closing: whoever waits or reads finds the end. */
+MPR_EXPORT void mprDisconnectSocket(MprSocket *sp);
+
+/**
+    Call a procedure when the socket is ready; as mprCreateWaitHandler. A socket has one handler: an earlier one ends.
+    @return NULL when memory is short or the socket is not open.
+ */
+MPR_EXPORT MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispatcher *dispatcher, void *proc,
+                                               void *data, int flags);
+/** Wait for this from now on: mprWaitOn. */
+MPR_EXPORT void mprEnableSocketEvents(MprSocket *sp, int mask);
+MPR_EXPORT void mprRemoveSocketHandler(MprSocket *sp);
+
+/** @return Whether it was blocking. */
+MPR_EXPORT int mprSetSocketBlockingMode(MprSocket *sp, bool on);
+/** Send small packets at once, or collect them (Nagle's algorithm). @return The previous setting. */
+MPR_EXPORT bool mprSetSocketNoDelay(MprSocket *sp, bool on);
+
+/** Whether the peer has ended, an error has, or the socket is not open. */
+MPR_EXPORT bool mprIsSocketEof(MprSocket *sp);
+/** The descriptor; INVALID_SOCKET when there is none. */
+MPR_EXPORT Socket mprGetSocketHandle(MprSocket *sp);
+MPR_EXPORT int mprGetSocketPort(MprSocket *sp);
+/** Take the descriptor away: the caller closes it. Ends the handler. @return INVALID_SOCKET when there is none. */
+MPR_EXPORT Socket mprStealSocketHandle(MprSocket *sp);
+
+/**
+    Take an address apart: "host", "host:port", ":port", "port", "[v6]:port", "v6", each with a scheme before it and a
+    path behind if you like.
+    @param ip Receives a block, or NULL when there is no host or it is "*". @param port Receives the port, or defaultPort.
+    @param secure Receives whether the scheme is https or wss; may be NULL, as the others.
+    @return 0; MPR_ERR_BAD_ARGS when address is NULL or malformed; MPR_ERR_MEMORY.
+ */
+MPR_EXPORT int mprParseSocketAddress(cchar *address, cchar **ip, int *port, int *secure, int defaultPort);
+
+/** Whether the system has IPv6, and whether one socket serves both families. */
+MPR_EXPORT bool mprHasIPv6(void);
+MPR_EXPORT bool mprHasDualNetworkStack(void);
+
+/* TLS: there is none yet. */
+
+/** false. */
+MPR_EXPORT bool mprHasSecureSockets(void);
+/** @return MPR_ERR_BAD_STATE; the log says that there is no TLS. */
+MPR_EXPORT int mprUpgradeSocket(MprSocket *sp, struct MprSsl *ssl, cchar *peerName);
+/** false. */
+MPR_EXPORT bool mprSocketHandshaking(MprSocket *sp);
+/** false. */
+MPR_EXPORT bool mprIsSocketSecure(MprSocket *sp);
+/** What TLS has agreed on: NULL. */
+MPR_EXPORT char *mprGetSocketState(MprSocket *sp);
+
+MPR_EXTERN_C_END
+/* As in mpr/event.h. */
+#ifdef __cplusplus
+template <typename... A>
+inline MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispatcher *dispatcher, void (*proc)(A...),
+                                           void *data, int flags) {
+    return mprAddSocketHandler(sp, mask, dispatcher, MPR_PROC(proc), data, flags);
+}
+#else
+#define mprAddSocketHandler(sp, mask, dispatcher, proc, data, flags) \
+    mprAddSocketHandler(sp, mask, dispatcher, MPR_PROC(proc), data, flags)
+#endif
+
+#endif /* MPR_SOCKET_H */

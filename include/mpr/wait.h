@@ -1,0 +1,66 @@
+/*
+    mpr/wait.h - Waiting for I/O on descriptors: as events of a dispatcher, or by the calling thread.
+ */
+#ifndef MPR_WAIT_H
+#define MPR_WAIT_H
+
+#include "mpr/types.h"
+#include "mpr/event.h"
+
+MPR_EXTERN_C_BEGIN
+
+/* Masks: what to wait for, and what came. A peer that closes, and an error, count as whatever was waited for. */
+#define MPR_READABLE 0x2
+#define MPR_WRITABLE 0x4
+
+/** Waits for I/O on one descriptor. A managed block, retained while it waits; opaque. */
+typedef struct MprWaitHandler MprWaitHandler;
+
+/**
+    Call a procedure when a descriptor is ready. One shot: when the event has been queued the handler waits no more,
+    until mprWaitOn says so again.
+    @param fd A socket, pipe, terminal or the like, set to non-blocking mode by this call. Not a regular file. It must
+    stay open until the handler was destroyed; one handler a descriptor.
+    @param mask MPR_READABLE, MPR_WRITABLE, both; 0: wait for nothing yet.
+    @param dispatcher NULL: the main one. @param proc An MprEventProc; its event has `mask` and `handler`.
+    @param data Marked while the handler exists if it is a block; unmanaged memory is fine. @param flags 0.
+    @return NULL when memory is short, or the descriptor cannot be waited for (the log says why).
+    Attached threads. Does not yield. Somebody must service events.
+ */
+MPR_EXPORT MprWaitHandler *mprCreateWaitHandler(int fd, int mask, MprDispatcher *dispatcher, void *proc, void *data,
+                                                int flags);
+
+/**
+    Wait for this from now on, instead of what was waited for before. @param desiredMask 0: for nothing. NULL is fine.
+    Attached threads. Does not yield.
+ */
+MPR_EXPORT void mprWaitOn(MprWaitHandler *wp, int desiredMask);
+
+/**
+    End a handler; call it before the descriptor is closed. Its procedure is not called any more, unless it runs on
+    another thread at this moment. NULL is fine, twice too. Attached threads. Does not yield.
+ */
+MPR_EXPORT void mprDestroyWaitHandler(MprWaitHandler *wp);
+/** Same as mprDestroyWaitHandler. */
+MPR_EXPORT void mprRemoveWaitHandler(MprWaitHandler *wp);
+
+/**
+    Wait on the calling thread, yielded. Needs no handler and nobody that services events. Any thread.
+    @param timeout Milliseconds; negative: for ever. @return What came; 0 when the time is up; MPR_ERR_BAD_HANDLE.
+ */
+MPR_EXPORT int mprWaitForSingleIO(int fd, int mask, MprTicks timeout);
+
+MPR_EXTERN_C_END
+/* As in mpr/event.h. */
+#ifdef __cplusplus
+template <typename... A>
+inline MprWaitHandler *mprCreateWaitHandler(int fd, int mask, MprDispatcher *dispatcher, void (*proc)(A...), void *data,
+                                            int flags) {
+    return mprCreateWaitHandler(fd, mask, dispatcher, MPR_PROC(proc), data, flags);
+}
+#else
+#define mprCreateWaitHandler(fd, mask, dispatcher, proc, data, flags) \
+    mprCreateWaitHandler(fd, mask, dispatcher, MPR_PROC(proc), data, flags)
+#endif
+
+#endif /* MPR_WAIT_H */

@@ -1,0 +1,47 @@
+/*
+    guard.hpp - The lock inside a list or hash, taken unless the object was declared to have one user at a time.
+
+    It is held for the change itself and never over an allocation, a callback or a yield: an allocation may wait for the
+    collector, which may wait in a manager for this very lock.
+ */
+#pragma once
+
+#include "mpr/os/lock.hpp"
+
+namespace mpr::base {
+
+class Guard {
+public:
+    Guard(os::Lock& lock, bool needed) : lock_(needed ? &lock : nullptr) { take(); }
+    ~Guard() { leave(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+    void take() {
+        if (lock_) {
+            lock_->lock();
+        }
+    }
+    void leave() {
+        if (lock_) {
+            lock_->unlock();
+        }
+    }
+
+private:
+    os::Lock* lock_;
+};
+
+/** Leaves a guard for the time of its scope. */
+class Unguarded {
+public:
+    explicit Unguarded(Guard& guard) : guard_(guard) { guard_.leave(); }
+    ~Unguarded() { guard_.take(); }
+    Unguarded(const Unguarded&) = delete;
+    Unguarded& operator=(const Unguarded&) = delete;
+
+private:
+    Guard& guard_;
+};
+
+} // namespace mpr::base

@@ -1,0 +1,644 @@
+/*
+    hash.cpp - Hash tables.
+
+    An entry is a block of its own, so that pointers to it stay valid. The table refers to two arrays: `entries`, in the
+    order of addition with gaps where keys were removed, which is what the collector marks and iteration follows; and the
+    index, open addressing with linear probing, a leaf whose pointers are those of `entries` once more. When either is full
+    the gaps are closed or a fresh pair replaces both.
+
+    Lookups take no lock. They read an index that was complete when it was published. Within one, a slot goes from empty to
+    a key to removed to another key, and to empty only where no probe goes on behind it. A lookup that meets a slot in use
+    again may miss the key that came or the one that went, as if it had run before or after. What it finds was in the table
+    at that moment, and stays a block until its thread yields.
+ */
+#include "mpr/hash.h"
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <cstring>
+
+#include "mpr/barrier.h"
+#include "mpr/base/guard.hpp"
+#include "mpr/base/references.hpp"
+#include "mpr/base/siphash.hpp"
+#include "mpr/format.h"
+#include "mpr/list.h"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/os/os.hpp"
+
+using mpr::base::Guard;
+using mpr::base::References;
+using mpr::base::referring;
+using mpr::base::Unguarded;
+namespace os = mpr::os;
+
+namespace {
+
+using Hash = std::uintptr_t;
+
+// ---- The index --------------------------------------------------------------------------------------------------
+
+struct Slot {
+    Hash hash;   // valid once there is a key
+    MprKey* key; // nullptr: never used
+};
+
+struct alignas(Slot) Index {
+    std::size_t mask; // slots - 1: slots are a power of two
+
+    Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
+};
+
+constexpr std::size_t leastSlots = 8;
+constexpr std::size_t mostSlots = std::size_t{1} << (sizeof(void*) == 8 ? 30 : 26);
+
+/** Keys, present or removed, that an index of so many slots takes: never all, so that a probe ends. */
+constexpr int capacityOf(std::size_t slots) {
+    return static_cast<int>(slots / 4 * 3);
+}
+
+/** Stands in a slot whose key was removed. */
+MprKey* removedMark() {
+    return reinterpret_cast<MprKey*>(alignof(MprKey));
+}
+
+MprKey* keyIn(const Slot& slot) {
+    return __atomic_load_n(&slot.key, __ATOMIC_ACQUIRE);
+}
+
+/**
+    Put a key into the first slot that is empty or, with `reuse`, whose key was removed. A key that is there already must
+    not be overtaken by another entry of its name: for that, only an empty slot will do.
+    @return Whether the slot was empty.
+ */
+bool fill(Index* index, Hash hash, MprKey* key, bool reuse) {
+    std::size_t at = hash & index->mask;
+    MprKey* there;
+    while ((there = keyIn(index->slots()[at])) && !(reuse && there == removedMark())) {
+        at = (at + 1) & index->mask;
+    }
+    Slot& slot = index->slots()[at];
+    __atomic_store_n(&slot.hash, hash, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot.key, key, __ATOMIC_RELEASE);
+    return there == nullptr;
+}
+
+// ---- The table --------------------------------------------------------------------------------------------------
+
+/** What stands behind the public part. */
+struct Table : MprHash {
+    void** entries; // of MprKey
+    Index* index;   // both or none
+    int used;       // entries in use, gaps included
+    int slotsUsed;  // slots of the index in use, removed ones included
+    int first;      // before this there are only gaps
+    unsigned changes;
+    os::Lock lock;
+
+    bool caseless() const { return (flags & MPR_HASH_CASELESS) != 0; }
+    bool managedKeys() const { return (flags & MPR_HASH_STATIC_KEYS) == 0; }
+    bool managedValues() const { return (flags & MPR_HASH_STATIC_VALUES) == 0; }
+    bool isShared() const { return (flags & MPR_HASH_STABLE) == 0; }
+
+    void countChange() { __atomic_store_n(&changes, changes + 1, __ATOMIC_RELEASE); }
+    MprKey* entry(int i) const { return static_cast<MprKey*>(entries[i]); }
+};
+
+Table* whole(MprHash* table) {
+    return static_cast<Table*>(table);
+}
+
+class Changing : public Guard {
+public:
+    explicit Changing(Table* table) : Guard(table->lock, table->isShared()) {}
+};
+
+void manageHash(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* table = static_cast<Table*>(ptr);
+        mprMarkRef(&table->entries);
+        mprMarkRef(&table->index);
+        mprMarkRef(&table->mutex);
+    }
+}
+
+/** An entry does not know its table: what is managed in it is known by which manager it has. */
+template <bool managedKey, bool managedValue>
+void manageKey(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* key = static_cast<MprKey*>(ptr);
+        if constexpr (managedKey) {
+            mprMarkRef(&key->key);
+        }
+        if constexpr (managedValue) {
+            mprMarkRef(&key->data);
+        }
+    }
+}
+
+MprKey* allocateEntry(const Table* table) {
+    MprManager manager = table->managedKeys()
+                             ? (table->managedValues() ? manageKey<true, true> : manageKey<true, false>)
+                             : manageKey<false, true>;
+    void* block = table->managedKeys() || table->managedValues() ? mprAllocManaged(sizeof(MprKey), manager, referring)
+                                                                 : mprAlloc(sizeof(MprKey));
+    return static_cast<MprKey*>(block);
+}
+
+// ---- Hashing and comparing --------------------------------------------------------------------------------------
+
+mpr::base::SipKey processKey;
+constinit std::atomic<bool> processKeyDrawn{false};
+os::Lock processKeyLock;
+
+void drawProcessKey() {
+    os::Locked locked(processKeyLock);
+    if (!processKeyDrawn.load(std::memory_order_relaxed)) {
+        os::seed(&processKey, sizeof(processKey));
+        processKeyDrawn.store(true, std::memory_order_release);
+    }
+}
+
+Hash hashOf(const Table* table, const char* text, std::size_t length) {
+    using namespace mpr::base;
+    return static_cast<Hash>(table->caseless() ? SipHash<Small>::of(processKey, text, length)
+                                               : SipHash<AsIs>::of(processKey, text, length));
+}
+
+constexpr char small(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+bool matches(const Table* table, const char* one, const char* other) {
+    if (!table->caseless()) {
+        return std::strcmp(one, other) == 0;
+    }
+    while (small(*one) == small(*other)) {
+        if (*one == '\0') {
+            return true;
+        }
+        ++one;
+        ++other;
+    }
+    return false;
+}
+
+/** The slot of a key, or nullptr. Without the lock the key may be removed before one looks at it again. */
+Slot* find(const Table* table, Hash hash, const char* text, MprKey*& found) {
+    found = nullptr;
+    Index* index = __atomic_load_n(&table->index, __ATOMIC_ACQUIRE);
+    if (!index) {
+        return nullptr;
+    }
+    for (std::size_t at = hash & index->mask;; at = (at + 1) & index->mask) {
+        Slot& slot = index->slots()[at];
+        MprKey* key = keyIn(slot);
+        if (!key) {
+            return nullptr;
+        }
+        if (__atomic_load_n(&slot.hash, __ATOMIC_RELAXED) == hash && key != removedMark() &&
+            matches(table, __atomic_load_n(&key->key, __ATOMIC_ACQUIRE), text)) {
+            found = key;
+            return &slot;
+        }
+    }
+}
+
+// ---- Growing and shrinking --------------------------------------------------------------------------------------
+
+struct Arrays {
+    Index* index;
+    References entries;
+    std::size_t slots;
+};
+
+/** Slots for a table of `live` keys with room for half as many more. */
+std::size_t slotsFor(int live) {
+    return std::max(leastSlots, std::bit_ceil(static_cast<std::size_t>(live) * 2));
+}
+
+/** Empty arrays. @return Without an index when there is no memory. */
+Arrays allocateArrays(std::size_t slots) {
+    if (slots > mostSlots) {
+        return {};
+    }
+    Arrays fresh{nullptr, mpr::base::allocateReferences(capacityOf(slots), true), slots};
+    if (fresh.entries.items) {
+        fresh.index = static_cast<Index*>(mprAllocZeroed(sizeof(Index) + slots * sizeof(Slot)));
+        if (fresh.index) {
+            fresh.index->mask = slots - 1;
+        }
+    }
+    return fresh;
+}
+
+/** Close the gaps of the entries. @param gone A key just removed: iteration goes on behind it. */
+int copyEntries(const Table* table, void** to, MprKey* gone) {
+    int count = 0;
+    for (int i = table->first; i < table->used; ++i) {
+        if (gone && gone->position == i) {
+            gone->position = count - 1;
+            gone = nullptr;
+        }
+        if (MprKey* key = table->entry(i)) {
+            key->position = count;
+            to[count++] = key;
+        }
+    }
+    if (gone && gone->position < table->first) {
+        gone->position = -1;
+    }
+    return count;
+}
+
+/** Keys of one hash keep their order: the walk begins behind an empty slot, so that it meets them as a probe does. */
+void copyIndex(Index* from, Index* to) {
+    std::size_t start = 0;
+    while (keyIn(from->slots()[start])) {
+        ++start;
+    }
+    for (std::size_t i = 0; i <= from->mask; ++i) {
+        const Slot& slot = from->slots()[(start + i) & from->mask];
+        if (MprKey* key = keyIn(slot); key && key != removedMark()) {
+            fill(to, slot.hash, key, false);
+        }
+    }
+}
+
+/** Replace the table's arrays by fresh ones. The guard is held. */
+void adopt(Table* table, const Arrays& fresh, MprKey* gone) {
+    void** oldEntries = table->entries;
+    Index* oldIndex = table->index;
+    int count = 0;
+    if (oldIndex) {
+        count = copyEntries(table, fresh.entries.items, gone);
+        copyIndex(oldIndex, fresh.index);
+    }
+    mprSetRef(table, &table->entries, fresh.entries.items);
+    mprSetRef(table, &table->index, fresh.index);
+    table->used = table->slotsUsed = count;
+    table->first = 0;
+    table->size = capacityOf(fresh.slots);
+    table->countChange();
+    if (!table->isShared()) {
+        mprFree(oldEntries); // elsewhere a reader may be in them
+        mprFree(oldIndex);
+    }
+}
+
+bool isFull(const Table* table) {
+    return table->used >= table->size || table->slotsUsed >= table->size;
+}
+
+/** Close the gaps of the entries where they are. The index does not know positions. */
+void closeGaps(Table* table) {
+    int count = 0;
+    for (int i = table->first; i < table->used; ++i) {
+        MprKey* key = table->entry(i);
+        if (key && i != count) {
+            key->position = count;
+            mprSetRef(table->entries, table->entries + count, key);
+            mprSetRef(table->entries, table->entries + i, nullptr);
+        }
+        count += key != nullptr;
+    }
+    table->used = count;
+    table->first = 0;
+}
+
+/** Have room for one more entry. The guard is left meanwhile. */
+bool ensureRoom(Table* table, Guard& guard) {
+    while (isFull(table)) {
+        if (table->slotsUsed < table->size && table->length <= table->size / 4 * 3) {
+            closeGaps(table); // a quarter of all: so its cost is shared by as many additions
+            break;
+        }
+        const std::size_t slots = slotsFor(table->length);
+        Arrays fresh;
+        {
+            Unguarded unguarded(guard);
+            fresh = allocateArrays(slots);
+        }
+        if (!fresh.index) {
+            return false;
+        }
+        if (isFull(table) && table->length < capacityOf(fresh.slots)) {
+            adopt(table, fresh, nullptr);
+        }
+    }
+    return true;
+}
+
+/** After a removal: give memory back when little of it is in use, and space when nothing is. */
+void tidy(Table* table, MprKey* gone, Guard& guard) {
+    constexpr int little = 24;
+    if (table->size > little && table->length < table->size / 8) {
+        const std::size_t slots = slotsFor(table->length);
+        Arrays fresh;
+        {
+            Unguarded unguarded(guard);
+            fresh = allocateArrays(slots);
+        }
+        if (fresh.index && table->length < capacityOf(slots) && capacityOf(slots) < table->size) {
+            adopt(table, fresh, gone);
+        }
+    } else if (table->length == 0 && table->used > table->size / 2) {
+        for (std::size_t i = 0; i <= table->index->mask; ++i) {
+            __atomic_store_n(&table->index->slots()[i].key, nullptr, __ATOMIC_RELEASE);
+        }
+        table->used = table->slotsUsed = table->first = 0;
+        gone->position = -1;
+    }
+}
+
+// ---- Adding and removing ----------------------------------------------------------------------------------------
+
+enum class Mode { replace, unique, duplicate };
+
+void setLength(Table* table, int length) {
+    __atomic_store_n(&table->length, length, __ATOMIC_RELAXED);
+    table->countChange();
+}
+
+void setValue(const Table* table, MprKey* entry, const void* value) {
+    if (table->managedValues()) {
+        mprSetRef(entry, &entry->data, value);
+    } else {
+        __atomic_store_n(&entry->data, value, __ATOMIC_RELEASE);
+    }
+}
+
+/** The key exists. A static one may have been part of the value that goes. */
+MprKey* update(const Table* table, MprKey* entry, const char* text, const void* value, Mode mode) {
+    if (mode == Mode::unique) {
+        return nullptr;
+    }
+    setValue(table, entry, value);
+    if (!table->managedKeys()) {
+        __atomic_store_n(&entry->key, const_cast<char*>(text), __ATOMIC_RELEASE);
+    }
+    return entry;
+}
+
+MprKey* makeEntry(const Table* table, const char* text, std::size_t length, const void* value) {
+    MprKey* entry = allocateEntry(table);
+    if (!entry) {
+        return nullptr;
+    }
+    // No yield has come since: plain stores.
+    entry->key = table->managedKeys() ? static_cast<char*>(mprMemdup(text, length + 1)) : const_cast<char*>(text);
+    entry->data = value;
+    entry->type = 0;
+    if (!entry->key) {
+        mprFree(entry);
+        return nullptr;
+    }
+    return entry;
+}
+
+void append(Table* table, Hash hash, MprKey* entry, Mode mode) {
+    const int position = table->used++;
+    entry->position = position;
+    mprSetRef(table->entries, table->entries + position, entry);
+    table->slotsUsed += fill(table->index, hash, entry, mode != Mode::duplicate);
+    setLength(table, table->length + 1);
+}
+
+MprKey* add(Table* table, const char* text, const void* value, Mode mode) {
+    const std::size_t length = std::strlen(text);
+    const Hash hash = hashOf(table, text, length);
+    const unsigned seen = __atomic_load_n(&table->changes, __ATOMIC_ACQUIRE);
+    MprKey* existing = nullptr;
+    if (mode != Mode::duplicate && find(table, hash, text, existing)) {
+        return update(table, existing, text, value, mode);
+    }
+    MprKey* entry = makeEntry(table, text, length, value);
+    if (!entry) {
+        return nullptr;
+    }
+    Changing guard(table);
+    if (!ensureRoom(table, guard)) {
+        mprFree(entry->key == text ? nullptr : entry->key);
+        mprFree(entry);
+        return nullptr;
+    }
+    if (mode != Mode::duplicate && table->changes != seen && find(table, hash, text, existing)) {
+        return update(table, existing, text, value, mode); // another thread was faster; what was made is garbage
+    }
+    append(table, hash, entry, mode);
+    return entry;
+}
+
+/** Mark a slot as removed; or as empty where no probe goes on behind it, and so those before it that were marked. */
+void clear(Table* table, Slot* slot) {
+    __atomic_store_n(&slot->key, removedMark(), __ATOMIC_RELEASE);
+    Index* index = table->index;
+    auto at = static_cast<std::size_t>(slot - index->slots());
+    if (keyIn(index->slots()[(at + 1) & index->mask])) {
+        return;
+    }
+    while (keyIn(index->slots()[at]) == removedMark()) {
+        __atomic_store_n(&index->slots()[at].key, nullptr, __ATOMIC_RELEASE);
+        --table->slotsUsed;
+        at = (at - 1) & index->mask;
+    }
+}
+
+void remove(Table* table, Slot* slot, MprKey* entry, Guard& guard) {
+    clear(table, slot);
+    mprSetRef(table->entries, table->entries + entry->position, nullptr);
+    while (table->first < table->used && !table->entries[table->first]) {
+        ++table->first;
+    }
+    setLength(table, table->length - 1);
+    tidy(table, entry, guard);
+}
+
+/** Whether a call has what it needs; if not, it is named. */
+bool complete(const char* function, const MprHash* table, const void* key) {
+    if (table && key) {
+        return true;
+    }
+    os::Message message;
+    os::log(os::Level::error, message << function << ": no " << (table ? "key" : "table"));
+    return false;
+}
+
+/** All entries of one moment, in order. */
+bool copyEntries(Table* table, References& copy, int& count) {
+    Changing guard(table);
+    while (table->length > copy.capacity || !copy.items) {
+        const int length = table->length;
+        Unguarded unguarded(guard);
+        copy = mpr::base::allocateReferences(std::max(length, 1), true);
+        if (!copy.items) {
+            return false;
+        }
+    }
+    count = 0;
+    for (int i = table->first; i < table->used; ++i) {
+        if (void* entry = table->entries[i]) {
+            copy.items[count++] = entry;
+        }
+    }
+    return true;
+}
+
+/** Add the entries of one table to another. @return to, or nullptr when memory is short. */
+MprHash* addAll(MprHash* to, MprHash* from, Mode mode) {
+    References copy;
+    int count = 0;
+    if (!to || !copyEntries(whole(from), copy, count)) {
+        return nullptr;
+    }
+    for (int i = 0; i < count; ++i) {
+        const auto* entry = static_cast<const MprKey*>(copy.items[i]);
+        MprKey* added = add(whole(to), entry->key, entry->data, mode);
+        if (!added) {
+            return nullptr;
+        }
+        added->type = entry->type;
+    }
+    mprFree(copy.items);
+    return to;
+}
+} // namespace
+
+// ---- The API ----------------------------------------------------------------------------------------------------
+
+MprHash* mprCreateHash(int hashSize, int flags) {
+    if (!processKeyDrawn.load(std::memory_order_acquire)) {
+        drawProcessKey();
+    }
+    auto* table = static_cast<Table*>(mprAllocManaged(sizeof(Table), manageHash, referring | MPR_ALLOC_ZERO));
+    if (table) {
+        table->flags = flags;
+        if (hashSize > 0) {
+            const auto keys = std::min(static_cast<std::size_t>(hashSize), mostSlots / 2);
+            const auto slots = std::bit_ceil(keys / 3 * 4 + 4);
+            const Arrays fresh = allocateArrays(std::max(leastSlots, slots));
+            if (!fresh.index) {
+                return nullptr;
+            }
+            adopt(table, fresh, nullptr);
+        }
+    }
+    return table;
+}
+
+MprHash* mprCloneHash(MprHash* table) {
+    return table ? addAll(mprCreateHash(mprGetHashLength(table), table->flags), table, Mode::duplicate) : nullptr;
+}
+
+MprHash* mprBlendHash(MprHash* target, MprHash* other) {
+    return target && other ? addAll(target, other, Mode::replace) : target;
+}
+
+MprKey* mprAddKey(MprHash* table, cvoid* key, cvoid* ptr) {
+    if (!complete("mprAddKey", table, key)) {
+        return nullptr;
+    }
+    const bool unique = (table->flags & MPR_HASH_UNIQUE) != 0;
+    return add(whole(table), static_cast<const char*>(key), ptr, unique ? Mode::unique : Mode::replace);
+}
+
+MprKey* mprAddKeyWithType(MprHash* table, cvoid* key, cvoid* ptr, int type) {
+    MprKey* entry = mprAddKey(table, key, ptr);
+    if (entry) {
+        entry->type = type;
+    }
+    return entry;
+}
+
+MprKey* mprAddKeyFmt(MprHash* table, cvoid* key, cchar* fmt, ...) {
+    if (!complete("mprAddKeyFmt", table, key)) {
+        return nullptr;
+    }
+    if (!whole(table)->managedValues()) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprAddKeyFmt: the table does not retain values (MPR_HASH_STATIC_VALUES)");
+        return nullptr;
+    }
+    va_list args;
+    va_start(args, fmt);
+    const char* text = sfmtv(fmt, args);
+    va_end(args);
+    return text ? mprAddKey(table, key, text) : nullptr;
+}
+
+MprKey* mprAddDuplicateKey(MprHash* table, cvoid* key, cvoid* ptr) {
+    return complete("mprAddDuplicateKey", table, key)
+               ? add(whole(table), static_cast<const char*>(key), ptr, Mode::duplicate)
+               : nullptr;
+}
+
+int mprRemoveKey(MprHash* table, cvoid* key) {
+    if (!table || !key) {
+        return MPR_ERR_CANT_FIND;
+    }
+    const auto* text = static_cast<const char*>(key);
+    const Hash hash = hashOf(whole(table), text, std::strlen(text));
+    Changing guard(whole(table));
+    MprKey* entry;
+    Slot* slot = find(whole(table), hash, text, entry);
+    if (!slot) {
+        return MPR_ERR_CANT_FIND;
+    }
+    remove(whole(table), slot, entry, guard);
+    return 0;
+}
+
+MprKey* mprLookupKeyEntry(MprHash* table, cvoid* key) {
+    MprKey* entry = nullptr;
+    if (table && key) {
+        const auto* text = static_cast<const char*>(key);
+        find(whole(table), hashOf(whole(table), text, std::strlen(text)), text, entry);
+    }
+    return entry;
+}
+
+void* mprLookupKey(MprHash* table, cvoid* key) {
+    const MprKey* entry = mprLookupKeyEntry(table, key);
+    return entry ? const_cast<void*>(__atomic_load_n(&entry->data, __ATOMIC_ACQUIRE)) : nullptr;
+}
+
+int mprGetHashLength(MprHash* table) {
+    return table ? __atomic_load_n(&table->length, __ATOMIC_RELAXED) : 0;
+}
+
+MprKey* mprGetFirstKey(MprHash* table) {
+    return mprGetNextKey(table, nullptr);
+}
+
+MprKey* mprGetNextKey(MprHash* table, MprKey* last) {
+    if (!table) {
+        return nullptr;
+    }
+    const Table* t = whole(table);
+    Changing guard(whole(table));
+    for (int i = std::max(last ? last->position + 1 : 0, t->first); i < t->used; ++i) {
+        if (MprKey* entry = t->entry(i)) {
+            return entry;
+        }
+    }
+    return nullptr;
+}
+
+char* mprHashKeysToString(MprHash* hash, cchar* join) {
+    References copy;
+    int count = 0;
+    // The keys stay while this thread does not yield.
+    MprList* keys = hash ? mprCreateList(mprGetHashLength(hash), MPR_LIST_STABLE | MPR_LIST_STATIC_VALUES) : nullptr;
+    if (!keys || !copyEntries(whole(hash), copy, count)) {
+        return nullptr;
+    }
+    for (int i = 0; i < count; ++i) {
+        if (mprAddItem(keys, static_cast<const MprKey*>(copy.items[i])->key) < 0) {
+            return nullptr;
+        }
+    }
+    mprFree(copy.items);
+    return mprListToString(keys, join);
+}

@@ -1,0 +1,576 @@
+/*
+    list.cpp - Lists.
+
+    A list block refers to an array block, which refers to the items. Both are barrier blocks, marked while other threads
+    run: the array's manager takes its length from the size of its block, whose slack is always NULL; a static list's array
+    is a leaf. An array only ever grows, by a larger copy that replaces it. The copy is published before a length that
+    needs it, so a reader that takes length first and array second needs no lock.
+ */
+#include "mpr/list.h"
+
+#include <climits>
+#include <cstring>
+
+#include "mpr/barrier.h"
+#include "mpr/base/guard.hpp"
+#include "mpr/base/references.hpp"
+#include "mpr/memory.h"
+
+using mpr::base::Guard;
+using mpr::base::References;
+using mpr::base::referring;
+using mpr::base::Unguarded;
+
+namespace {
+
+/** What stands behind the public part. */
+struct List : MprList {
+    mpr::os::Lock lock;
+    unsigned changes; // counted under the lock, for mprSortList
+
+    bool isStatic() const { return (flags & MPR_LIST_STATIC_VALUES) != 0; }
+    bool isShared() const { return (flags & MPR_LIST_STABLE) == 0; }
+};
+
+List* whole(MprList* list) {
+    return static_cast<List*>(list);
+}
+
+class Changing : public Guard {
+public:
+    explicit Changing(List* list) : Guard(list->lock, list->isShared()) {}
+};
+
+// ---- The fields as other threads see them -----------------------------------------------------------------------
+
+int lengthOf(const MprList* list) {
+    return __atomic_load_n(&list->length, __ATOMIC_ACQUIRE);
+}
+
+void setLength(List* list, int length) {
+    __atomic_store_n(&list->length, length, __ATOMIC_RELEASE);
+    ++list->changes;
+}
+
+void** itemsOf(const MprList* list) {
+    return __atomic_load_n(&list->items, __ATOMIC_ACQUIRE);
+}
+
+/** The item at index, which must be below a length read before. */
+void* itemAt(const MprList* list, int index) {
+    return __atomic_load_n(itemsOf(list) + index, __ATOMIC_ACQUIRE);
+}
+
+void store(List* list, int index, const void* item) {
+    if (list->isStatic()) {
+        __atomic_store_n(list->items + index, const_cast<void*>(item), __ATOMIC_RELEASE);
+    } else {
+        mprSetRef(list->items, list->items + index, item);
+    }
+}
+
+/** Move items within the array, as memmove. */
+void move(List* list, int to, int from, int count) {
+    void** items = list->items;
+    if (!list->isStatic()) {
+        mprSetRefs(items, items + to, items + from, static_cast<std::size_t>(count));
+    } else if (!list->isShared()) {
+        std::memmove(items + to, items + from, static_cast<std::size_t>(count) * sizeof(void*));
+    } else if (to < from) {
+        for (int i = 0; i < count; ++i) {
+            store(list, to + i, items[from + i]);
+        }
+    } else {
+        for (int i = count; i-- > 0;) {
+            store(list, to + i, items[from + i]);
+        }
+    }
+}
+
+/** NULL what is behind a new, smaller length, and set that. */
+void shorten(List* list, int length) {
+    for (int i = length; i < list->length; ++i) {
+        store(list, i, nullptr);
+    }
+    setLength(list, length);
+}
+
+// ---- Managers ---------------------------------------------------------------------------------------------------
+
+void manageList(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* list = static_cast<List*>(ptr);
+        mprMarkRef(&list->items);
+        mprMarkRef(&list->mutex);
+    }
+}
+
+// ---- Growth -----------------------------------------------------------------------------------------------------
+
+/** An array of NULLs for at least count items. */
+References allocateArray(const List* list, int count) {
+    return mpr::base::allocateReferences(count, !list->isStatic());
+}
+
+/** Make a larger array that of the list. */
+void adopt(List* list, References fresh) {
+    void** old = list->items;
+    if (old) {
+        std::memcpy(fresh.items, old, static_cast<std::size_t>(list->length) * sizeof(void*));
+    }
+    mprSetRef(list, &list->items, fresh.items);
+    __atomic_store_n(&list->capacity, fresh.capacity, __ATOMIC_RELAXED);
+    if (!list->isShared()) {
+        mprFree(old); // elsewhere a reader may be in it
+    }
+}
+
+/** Have room for count items. The guard is left meanwhile, so that all may have changed. @return 0 or an error. */
+int ensure(List* list, int count, Guard& guard) {
+    while (count > list->capacity) {
+        const int doubled = list->capacity < INT_MAX / 2 ? 2 * list->capacity : INT_MAX;
+        const int wanted = count > doubled ? (count > 4 ? count : 4) : doubled;
+        References fresh;
+        {
+            Unguarded unguarded(guard);
+            fresh = allocateArray(list, wanted);
+        }
+        if (!fresh.items) {
+            return MPR_ERR_MEMORY;
+        }
+        if (fresh.capacity > list->capacity) {
+            adopt(list, fresh);
+        } else {
+            mprFree(fresh.items); // another thread was faster
+        }
+    }
+    return 0;
+}
+
+/** Room for count items, which the list must be allowed to have. */
+int admit(List* list, int count, Guard& guard) {
+    return count > list->maxSize ? MPR_ERR_TOO_MANY : ensure(list, count, guard);
+}
+
+/** Put an item at index, moving those from there on by one if it is to be inserted. Past the end NULLs come between. */
+int put(List* list, int index, const void* item, bool insert, void** before) {
+    if (index < 0 || index == INT_MAX) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Changing guard(list);
+    for (;;) {
+        const int length = list->length;
+        const bool inside = index < length;
+        if (inside && insert && length == INT_MAX) {
+            return MPR_ERR_TOO_MANY;
+        }
+        const int needed = inside ? (insert ? length + 1 : length) : index + 1;
+        if (needed > length && (needed > list->capacity || needed > list->maxSize)) {
+            const int error = admit(list, needed, guard);
+            if (error != 0) {
+                return error;
+            }
+            continue; // what was read may have changed
+        }
+        if (before) {
+            *before = inside ? list->items[index] : nullptr;
+        }
+        if (insert && inside) {
+            move(list, index + 1, index, length - index);
+        }
+        store(list, index, item);
+        setLength(list, needed);
+        return index;
+    }
+}
+
+int add(List* list, const void* item) {
+    Changing guard(list);
+    while (list->length >= list->capacity || list->length >= list->maxSize) {
+        const int error = list->length == INT_MAX ? MPR_ERR_TOO_MANY : admit(list, list->length + 1, guard);
+        if (error != 0) {
+            return error;
+        }
+    }
+    const int index = list->length;
+    store(list, index, item);
+    setLength(list, index + 1);
+    return index;
+}
+
+/** Remove items [start, end) of those that there are. The guard is held. */
+void remove(List* list, int start, int end) {
+    const int length = list->length;
+    move(list, start, end, length - end);
+    shorten(list, length - (end - start));
+}
+
+/** The first index whose item satisfies a condition, or an error. */
+template <class Condition>
+int search(const MprList* list, Condition condition) {
+    const int length = list ? lengthOf(list) : 0;
+    for (int i = 0; i < length; ++i) {
+        if (condition(itemAt(list, i))) {
+            return i;
+        }
+    }
+    return MPR_ERR_CANT_FIND;
+}
+
+template <class Condition>
+int removeFirst(MprList* list, Condition condition) {
+    if (!list) {
+        return MPR_ERR_CANT_FIND;
+    }
+    Changing guard(whole(list));
+    const int index = search(list, condition);
+    if (index >= 0) {
+        remove(whole(list), index, index + 1);
+    }
+    return index;
+}
+
+auto same(const void* item) {
+    return [item](const void* candidate) { return candidate == item; };
+}
+
+auto sameText(const char* text) {
+    return [text](const void* candidate) {
+        return candidate && text && std::strcmp(static_cast<const char*>(candidate), text) == 0;
+    };
+}
+
+/** A copy of the items in an array of its own, and their number: what the list was at one moment. */
+struct Copy {
+    References array;
+    int length;
+    unsigned changes;
+};
+
+bool copyItems(List* list, Copy& copy) {
+    copy.array = {};
+    Changing guard(list);
+    while (list->length > copy.array.capacity || !copy.array.items) {
+        const int length = list->length;
+        Unguarded unguarded(guard);
+        copy.array = allocateArray(list, length > 0 ? length : 1);
+        if (!copy.array.items) {
+            return false;
+        }
+    }
+    copy.length = list->length;
+    copy.changes = list->changes;
+    if (copy.length > 0) {
+        std::memcpy(copy.array.items, list->items, static_cast<std::size_t>(copy.length) * sizeof(void*));
+    }
+    return true;
+}
+
+/** Give the items another order. The guard is held, and the list still has the length of the copy. */
+void replace(List* list, const Copy& copy) {
+    for (int i = 0; i < copy.length; ++i) {
+        store(list, i, copy.array.items[i]);
+    }
+    ++list->changes;
+}
+
+void managePair(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* pair = static_cast<MprKeyValue*>(ptr);
+        mprMarkRef(&pair->key);
+        mprMarkRef(&pair->value);
+    }
+}
+
+char* cloneText(const char* text) {
+    return static_cast<char*>(mprMemdup(text, std::strlen(text) + 1));
+}
+} // namespace
+
+// ---- Making -----------------------------------------------------------------------------------------------------
+
+MprList* mprCreateList(int size, int flags) {
+    auto* list = static_cast<List*>(mprAllocManaged(sizeof(List), manageList, referring | MPR_ALLOC_ZERO));
+    if (list) {
+        list->flags = flags;
+        list->maxSize = INT_MAX;
+        if (size > 0) {
+            const References array = allocateArray(list, size);
+            if (!array.items) {
+                return nullptr;
+            }
+            adopt(list, array);
+        }
+    }
+    return list;
+}
+
+MprList* mprCreateListFromWords(cchar* str) {
+    constexpr const char* separators = " \t\r\n\v\f,";
+    MprList* list = mprCreateList(0, 0);
+    for (const char* at = str; list && at && *(at += std::strspn(at, separators)) != '\0';) {
+        const std::size_t length = std::strcspn(at, separators);
+        auto* word = static_cast<char*>(mprAlloc(length + 1));
+        if (!word || (std::memcpy(word, at, length), word[length] = '\0', mprAddItem(list, word)) < 0) {
+            return nullptr;
+        }
+        at += length;
+    }
+    return list;
+}
+
+MprList* mprCloneList(MprList* src) {
+    return src ? mprAppendList(mprCreateList(0, src->flags), src) : nullptr;
+}
+
+MprList* mprAppendList(MprList* list, MprList* add) {
+    Copy copy;
+    if (!list || (add && !copyItems(whole(add), copy))) {
+        return nullptr;
+    }
+    if (!add || copy.length == 0) {
+        return list;
+    }
+    Changing guard(whole(list));
+    for (;;) {
+        if (list->length > INT_MAX - copy.length || admit(whole(list), list->length + copy.length, guard) != 0) {
+            return nullptr;
+        }
+        if (list->length <= list->capacity - copy.length) {
+            break;
+        }
+    }
+    for (int i = 0; i < copy.length; ++i) {
+        store(whole(list), list->length + i, copy.array.items[i]);
+    }
+    setLength(whole(list), list->length + copy.length);
+    mprFree(copy.array.items);
+    return list;
+}
+
+int mprSetListLimits(MprList* list, int initialSize, int maxSize) {
+    if (!list) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Changing guard(whole(list));
+    list->maxSize = maxSize > 0 ? maxSize : INT_MAX;
+    return ensure(whole(list), initialSize, guard);
+}
+
+// ---- Changing ---------------------------------------------------------------------------------------------------
+
+int mprAddItem(MprList* list, cvoid* item) {
+    return list ? add(whole(list), item) : MPR_ERR_BAD_ARGS;
+}
+
+int mprPushItem(MprList* list, cvoid* item) {
+    return mprAddItem(list, item);
+}
+
+int mprAddNullItem(MprList* list) {
+    if (!list) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Changing guard(whole(list));
+    while (list->length >= list->capacity) {
+        const int error = list->length == INT_MAX ? MPR_ERR_TOO_MANY : ensure(whole(list), list->length + 1, guard);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return list->length; // behind the items all is NULL
+}
+
+int mprInsertItemAtPos(MprList* list, int index, cvoid* item) {
+    return list ? put(whole(list), index < 0 ? 0 : index, item, true, nullptr) : MPR_ERR_BAD_ARGS;
+}
+
+void* mprSetItem(MprList* list, int index, cvoid* item) {
+    void* before = nullptr;
+    return list && put(whole(list), index, item, false, &before) >= 0 ? before : nullptr;
+}
+
+int mprRemoveItem(MprList* list, cvoid* item) {
+    return removeFirst(list, same(item));
+}
+
+int mprRemoveStringItem(MprList* list, cchar* str) {
+    return removeFirst(list, sameText(str));
+}
+
+int mprRemoveItemAtPos(MprList* list, int index) {
+    if (!list) {
+        return MPR_ERR_CANT_FIND;
+    }
+    Changing guard(whole(list));
+    if (index < 0 || index >= list->length) {
+        return MPR_ERR_CANT_FIND;
+    }
+    remove(whole(list), index, index + 1);
+    return index;
+}
+
+int mprRemoveRangeOfItems(MprList* list, int start, int end) {
+    if (!list) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Changing guard(whole(list));
+    end = end == -1 ? list->length : end;
+    if (start < 0 || start > end || end > list->length) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (start < end) {
+        remove(whole(list), start, end);
+    }
+    return 0;
+}
+
+int mprRemoveLastItem(MprList* list) {
+    if (!list) {
+        return MPR_ERR_CANT_FIND;
+    }
+    Changing guard(whole(list));
+    const int last = list->length - 1;
+    if (last < 0) {
+        return MPR_ERR_CANT_FIND;
+    }
+    shorten(whole(list), last);
+    return last;
+}
+
+void* mprPopItem(MprList* list) {
+    if (!list) {
+        return nullptr;
+    }
+    Changing guard(whole(list));
+    const int last = list->length - 1;
+    if (last < 0) {
+        return nullptr;
+    }
+    void* item = list->items[last];
+    shorten(whole(list), last);
+    return item;
+}
+
+void mprClearList(MprList* list) {
+    if (list) {
+        Changing guard(whole(list));
+        shorten(whole(list), 0);
+    }
+}
+
+// ---- Reading ----------------------------------------------------------------------------------------------------
+
+void* mprGetItem(MprList* list, int index) {
+    return list && index >= 0 && index < lengthOf(list) ? itemAt(list, index) : nullptr;
+}
+
+void* mprGetFirstItem(MprList* list) {
+    return mprGetItem(list, 0);
+}
+
+void* mprGetLastItem(MprList* list) {
+    const int length = list ? lengthOf(list) : 0;
+    return length > 0 ? itemAt(list, length - 1) : nullptr;
+}
+
+int mprGetListLength(MprList* list) {
+    return list ? lengthOf(list) : 0;
+}
+
+int mprGetListCapacity(MprList* list) {
+    return list ? __atomic_load_n(&list->capacity, __ATOMIC_RELAXED) : 0;
+}
+
+void* mprGetNextItem(MprList* list, int* lastIndex) {
+    const int index = lastIndex ? *lastIndex : -1;
+    if (!list || index < 0 || index >= lengthOf(list)) {
+        return nullptr;
+    }
+    *lastIndex = index + 1;
+    return itemAt(list, index);
+}
+
+void* mprGetPrevItem(MprList* list, int* lastIndex) {
+    if (!list || !lastIndex) {
+        return nullptr;
+    }
+    const int length = lengthOf(list);
+    const int index = (*lastIndex < 0 || *lastIndex > length ? length : *lastIndex) - 1;
+    if (index < 0) {
+        return nullptr;
+    }
+    *lastIndex = index;
+    return itemAt(list, index);
+}
+
+int mprLookupItem(MprList* list, cvoid* item) {
+    return search(list, same(item));
+}
+
+int mprLookupStringItem(MprList* list, cchar* str) {
+    return search(list, sameText(str));
+}
+
+char* mprListToString(MprList* list, cchar* join) {
+    Copy copy;
+    if (!list || !copyItems(whole(list), copy)) {
+        return nullptr;
+    }
+    const std::size_t gap = std::strlen(join = join ? join : ",");
+    std::size_t room = 1;
+    for (int i = 0; i < copy.length; ++i) {
+        const auto* text = static_cast<const char*>(copy.array.items[i]);
+        room += (text ? std::strlen(text) : 0) + gap;
+    }
+    auto* result = static_cast<char*>(mprAlloc(room));
+    if (result) {
+        char* at = result;
+        for (int i = 0; i < copy.length; ++i) {
+            const auto* text = static_cast<const char*>(copy.array.items[i]);
+            const std::size_t length = text ? std::strlen(text) : 0;
+            if (i > 0) {
+                at = static_cast<char*>(std::memcpy(at, join, gap)) + gap;
+            }
+            if (length > 0) {
+                at = static_cast<char*>(std::memcpy(at, text, length)) + length;
+            }
+        }
+        *at = '\0';
+    }
+    mprFree(copy.array.items);
+    return result;
+}
+
+// ---- Sorting ----------------------------------------------------------------------------------------------------
+
+MprList* mprSortList(MprList* list, MprSortProc compare, void* ctx) {
+    Copy copy{};
+    while (list) {
+        mprFree(copy.array.items);
+        if (!copyItems(whole(list), copy)) {
+            return nullptr;
+        }
+        // The copy is nobody else's yet, so it is sorted by plain stores.
+        mprSort(copy.array.items, copy.length, sizeof(void*), compare, ctx);
+        Changing guard(whole(list));
+        if (copy.changes == whole(list)->changes) {
+            replace(whole(list), copy);
+            break;
+        }
+    }
+    mprFree(copy.array.items);
+    return list;
+}
+
+MprKeyValue* mprCreateKeyPair(cchar* key, cchar* value, int flags) {
+    auto* pair =
+        static_cast<MprKeyValue*>(mprAllocManaged(sizeof(MprKeyValue), managePair, referring | MPR_ALLOC_ZERO));
+    if (pair) {
+        pair->flags = flags;
+        if ((key && !(pair->key = cloneText(key))) || (value && !(pair->value = cloneText(value)))) {
+            return nullptr;
+        }
+    }
+    return pair;
+}

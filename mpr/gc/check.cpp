@@ -1,0 +1,106 @@
+/*
+    check.cpp - The second trace.
+ */
+#include "mpr/gc/check.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+
+namespace mpr::gc {
+
+using heap::Byte;
+using heap::Region;
+
+Check::Check(heap::Heap& heap, std::size_t blocks, bool youngOnly)
+    : heap_(heap), youngOnly_(youngOnly), capacity_(std::bit_ceil(2 * blocks + 16)) {
+    // From the system, not from the heap that is checked. Without memory nothing is seen, and nothing is reported.
+    seen_ = static_cast<const void**>(os::map(capacity_ * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
+    queue_ = static_cast<const void**>(os::map(capacity_ * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
+}
+
+Check::~Check() {
+    if (seen_) {
+        os::release(seen_, capacity_ * sizeof(void*));
+    }
+    if (queue_) {
+        os::release(queue_, capacity_ * sizeof(void*));
+    }
+}
+
+/** @return false when it was there already. */
+bool Check::remember(const void* block) {
+    std::size_t i = (reinterpret_cast<std::uintptr_t>(block) >> heap::granuleShift) * 0x9E3779B1u;
+    for (i >>= 8;; ++i) {
+        const void*& slot = seen_[i & (capacity_ - 1)];
+        if (slot == block) {
+            return false;
+        }
+        if (!slot) {
+            slot = block;
+            queue_[queued_++] = block;
+            return true;
+        }
+    }
+}
+
+void Check::see(const void* pointer) {
+    Region* region = pointer && seen_ && queue_ ? heap_.find(pointer) : nullptr;
+    if (!region || !region->isBlock(pointer) || queued_ >= capacity_ / 2 || !remember(pointer)) {
+        return; // what is no block is the marker's to report
+    }
+    const Byte h = region->map().get(region->granuleOf(pointer));
+    if (!heap_.colours().marked(h) && !(youngOnly_ && (h & heap::head::old))) {
+        report(pointer);
+    }
+}
+
+std::uint64_t Check::trace() {
+    for (std::size_t i = 0; i < queued_; ++i) {
+        parent_ = queue_[i];
+        Region* region = heap_.find(parent_);
+        const std::size_t g = region->granuleOf(parent_);
+        if (heap::head::isLeaf(region->map().get(g))) {
+            continue;
+        }
+        auto* block = region->address(g);
+        if (const MprManager manager =
+                reinterpret_cast<MprManager*>(block + (region->blockSize(g) << heap::granuleShift))[-1]) {
+            manager(block, MPR_MANAGE_MARK);
+        }
+    }
+    return defects_;
+}
+
+void Check::report(const void* block) {
+    if (++defects_ > 8) {
+        return;
+    }
+    os::Message message;
+    message << "check: block " << block << " can be reached and is not marked; referenced by ";
+    if (!parent_) {
+        os::log(os::Level::error, message << "a root");
+        return;
+    }
+    Region* region = heap_.find(parent_);
+    const std::size_t g = region->granuleOf(parent_);
+    const std::size_t words = (region->blockSize(g) << heap::granuleShift) / sizeof(void*);
+    auto* fields = static_cast<const void* const*>(parent_);
+    message << parent_;
+    for (std::size_t i = 0; i + 1 < words; ++i) {
+        if (fields[i] == block) {
+            message << " at offset " << std::uint64_t{i * sizeof(void*)};
+            break;
+        }
+    }
+    if (heap::head::isBarrier(region->map().get(g))) {
+        message << ", which promised the barrier";
+    }
+    message << ", manager ";
+    message.code(reinterpret_cast<const void*>(fields[words - 1]));
+    os::log(os::Level::error, message);
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,46 @@
+/*
+    check.hpp - The collector checked by a second trace: whatever can be reached has been marked.
+
+    While threads are still stopped after marking, everything is traced again from the roots, old and young, with marks of
+    its own. A block that is reached and not marked is one that the sweep would free: a mistake of the collector, or a store
+    into a barrier block that bypassed the barrier. The log names the block, who references it, and at which offset.
+
+    For tests and for hunting a missing barrier (option check=1): each pause then takes longer than marking everything.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::gc {
+
+class Check {
+public:
+    /** @param blocks At least as many as the heap has. @param youngOnly Old blocks may be unmarked: a major one is half done. */
+    Check(heap::Heap& heap, std::size_t blocks, bool youngOnly);
+    ~Check();
+    Check(const Check&) = delete;
+    Check& operator=(const Check&) = delete;
+
+    /** A reference was found: in a root, or by the manager that trace has called. */
+    void see(const void* pointer);
+    /** Call the managers of all that was seen, and of what they make seen. @return blocks that should have been marked. */
+    std::uint64_t trace();
+
+private:
+    bool remember(const void* block);
+    [[gnu::cold]] void report(const void* block);
+
+    heap::Heap& heap_;
+    const bool youngOnly_;
+    std::size_t capacity_ = 0;      // slots, a power of two
+    const void** seen_ = nullptr;   // a set by open addressing
+    const void** queue_ = nullptr;  // in the order seen
+    std::size_t queued_ = 0;
+    const void* parent_ = nullptr;  // whose manager runs
+    std::uint64_t defects_ = 0;
+};
+
+} // namespace mpr::gc

@@ -1,0 +1,62 @@
+/*
+    mark_memory.hpp - Where the mark stack lies.
+
+    A block of the heap always, so that marking needs no memory that might not be there and counts against the limits.
+    Beside it, where address space is cheap and as long as no hard limit is set, a larger area from the system: a stack that
+    never overflows makes long marking a good deal shorter. Only what is used of it is ever backed, and given back.
+ */
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "mpr/gc/marker.hpp"
+#include "mpr/heap/heap.hpp"
+#include "mpr/os/os.hpp"
+
+namespace mpr::gc {
+
+class MarkMemory {
+public:
+    /** @param asked Bytes, exactly; 0: the usual. @param fixedHeap Bytes of a heap over a buffer, else 0. */
+    bool open(heap::Heap& heap, std::size_t asked, std::size_t fixedHeap) {
+        blockBytes_ = asked > 0 ? asked : usual;
+        // A small heap cannot spare much; what the stack lacks costs time only.
+        blockBytes_ = fixedHeap > 0 ? std::min(blockBytes_, fixedHeap / 32) : blockBytes_;
+        heap::Shortage shortage = heap::Shortage::none;
+        block_ = heap.allocateShared(heap::granulesFor(blockBytes_), heap::head::held, true, shortage);
+        if (asked == 0 && fixedHeap == 0 && areaBytes > 0) {
+            area_ = os::reserve(areaBytes, os::pageSize());
+        }
+        return block_ != nullptr;
+    }
+    void close() {
+        if (area_) {
+            os::release(area_, areaBytes);
+        }
+    }
+
+    /** Give the marker its stacks. They are empty. */
+    void lend(Marker& marker, const heap::Limits& limits) {
+        lent_ = area_ && limits.maximum() == heap::Limits::none;
+        lent_ ? marker.open(area_, areaBytes) : marker.open(block_, blockBytes_);
+    }
+
+    /** The stacks are empty: give the system back what was used. */
+    void trim() {
+        if (lent_) {
+            os::decommit(area_, areaBytes);
+        }
+    }
+
+private:
+    static constexpr std::size_t usual = 64 * 1024;
+    static constexpr std::size_t areaBytes = sizeof(void*) == 8 ? std::size_t{16} << 20 : 0;
+
+    void* block_ = nullptr;
+    void* area_ = nullptr;
+    std::size_t blockBytes_ = 0;
+    bool lent_ = false;
+};
+
+} // namespace mpr::gc

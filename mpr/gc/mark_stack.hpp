@@ -1,0 +1,72 @@
+/*
+    mark_stack.hpp - What has been reached and waits to be traced: a stack of fixed size.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/heap/granule.hpp"
+
+namespace mpr::gc {
+
+/**
+    A block, and in the bits that alignment leaves its size in granules, or 0 when that does not fit. One word: copied as
+    two, it would be stored in halves and loaded whole, which stalls.
+ */
+class MarkEntry {
+public:
+    MarkEntry() = default;
+    MarkEntry(const void* block, std::size_t granules) : bits_(reinterpret_cast<std::uintptr_t>(block) | granules) {}
+    explicit operator bool() const { return bits_ != 0; }
+    heap::Byte* block() const { return reinterpret_cast<heap::Byte*>(bits_ & ~(heap::granuleSize - 1)); }
+    /** 0: look into the map. */
+    std::size_t granules() const { return bits_ & (heap::granuleSize - 1); }
+
+    /**
+        A row of references in a block that has been reached takes three entries: its first field, how many, and on top
+        this. No block has address 0.
+     */
+    static MarkEntry row() { return MarkEntry(nullptr, 1); }
+    static MarkEntry word(std::uintptr_t bits) { return MarkEntry(reinterpret_cast<const void*>(bits), 0); }
+    bool isRow() const { return bits_ == 1; }
+    std::uintptr_t bits() const { return bits_; }
+
+private:
+    std::uintptr_t bits_ = 0;
+};
+
+class MarkStack {
+public:
+    void open(void* memory, std::size_t bytes) {
+        base_ = top_ = static_cast<MarkEntry*>(memory);
+        limit_ = base_ + bytes / sizeof(MarkEntry);
+    }
+    bool empty() const { return top_ == base_; }
+    /** @return false when full. */
+    bool push(MarkEntry entry) {
+        if (top_ == limit_) [[unlikely]] {
+            return false;
+        }
+        *top_++ = entry;
+        return true;
+    }
+    bool pushRow(const void* fields, std::size_t count) {
+        if (limit_ - top_ < 3) {
+            return false;
+        }
+        *top_++ = MarkEntry::word(count);
+        *top_++ = MarkEntry::word(reinterpret_cast<std::uintptr_t>(fields));
+        *top_++ = MarkEntry::row();
+        return true;
+    }
+    /** Not empty. */
+    MarkEntry pop() { return *--top_; }
+
+private:
+    MarkEntry* base_ = nullptr;
+    MarkEntry* top_ = nullptr; // one past the last entry
+    MarkEntry* limit_ = nullptr;
+};
+
+} // namespace mpr::gc

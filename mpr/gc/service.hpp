@@ -1,0 +1,63 @@
+/*
+    service.hpp - What a room above the collector hangs on the runtime: blocks to mark, threads to end, resources to close.
+
+    A room adds its service when it is first used, and is heard of no more when the runtime has ended. The room's service
+    is a static object, so that adding it cannot fail.
+ */
+#pragma once
+
+#include <atomic>
+
+#include "mpr/os/lock.hpp"
+
+namespace mpr::gc {
+
+struct Service {
+    /** Mark what the room retains. All threads are stopped. */
+    void (*mark)();
+    /** Make the room's threads end, and wait for them, yielded, until the deadline. @return Whether they did. */
+    bool (*stop)(std::uint64_t deadline);
+    /** Give everything back. No other thread is attached, the collector has ended, the heap still works. */
+    void (*close)();
+    Service* next = nullptr;
+    std::atomic<bool> added{false};
+};
+
+class Services {
+public:
+    /** Once a runtime, however often it is called. */
+    void add(Service& service) {
+        if (service.added.load(std::memory_order_relaxed) || service.added.exchange(true)) {
+            return;
+        }
+        os::Locked locked(lock_);
+        service.next = first_;
+        first_ = &service;
+    }
+    void mark() const {
+        for (const Service* service = first_; service; service = service->next) {
+            service->mark();
+        }
+    }
+    /** The last added first: it may use those before it. @return Whether all have stopped. */
+    bool stop(std::uint64_t deadline) const {
+        bool stopped = true;
+        for (const Service* service = first_; service; service = service->next) {
+            stopped = service->stop(deadline) && stopped;
+        }
+        return stopped;
+    }
+    void close() {
+        for (Service* service = first_; service; service = service->next) {
+            service->close();
+            service->added.store(false);
+        }
+        first_ = nullptr;
+    }
+
+private:
+    os::Lock lock_;
+    Service* first_ = nullptr;
+};
+
+} // namespace mpr::gc

@@ -1,0 +1,89 @@
+/*
+    write_log.hpp - The write barrier's log: which old blocks were stored into since the last pause.
+
+    The barrier logs objects: the first store into an old barrier block sets a bit in its head and writes its address into
+    the thread's chunk of the log; the next pause traces the block again. Blocks above heap::greatestSmall never get the
+    bit, since tracing a large array for one store costs too much: there each store logs the field.
+
+    Measured on the store loop of test/bench (256 KiB set, random objects of 64 bytes, time over that of plain stores):
+    logging objects 1.06 (1.08 when each is logged once in a million stores), logging fields 1.24 (1.38).
+
+    Invariants
+      - A chunk belongs to one thread, or to the list of full ones, or to the spare ones (both under the lock).
+      - Between pauses every old barrier block whose head says "logged" is in the log. Only pauses clear that bit, so a
+        store may test it without a fence.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/heap/heap.hpp"
+#include "mpr/os/lock.hpp"
+
+namespace mpr::gc {
+
+/** A page's worth of the log, in a held block of the heap. */
+struct LogChunk {
+    static constexpr std::size_t capacity = sizeof(void*) == 8 ? 254 : 62;
+
+    LogChunk* next = nullptr;
+    std::size_t count = 0;
+    std::uintptr_t entries[capacity]; // a block, or a field with bit 0 set
+};
+
+class WriteLog {
+public:
+    explicit WriteLog(heap::Heap& heap) : heap_(heap) {}
+
+    /**
+        Note that a field of an old block, or of one of unknown age, was written. `chunk` is the calling thread's.
+        @return true when so much has been logged that a pause should come.
+     */
+    bool add(LogChunk*& chunk, std::uintptr_t entry);
+    static std::uintptr_t ofBlock(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
+    static std::uintptr_t ofField(const void* field) { return reinterpret_cast<std::uintptr_t>(field) | 1; }
+
+    /** The thread ends: what it has logged stays. */
+    void leave(LogChunk*& chunk);
+
+    // ---- Threads are stopped ----
+    /** Call f(entry) for each entry of a thread's chunk and forget them. */
+    template <typename F>
+    void drain(LogChunk* chunk, F&& f) {
+        for (std::size_t i = 0; chunk && i < chunk->count; ++i) {
+            f(chunk->entries[i]);
+        }
+        if (chunk) {
+            chunk->count = 0;
+        }
+    }
+    /** The same for all full chunks, which become spare. */
+    template <typename F>
+    void drainFull(F&& f) {
+        for (LogChunk* chunk = full_; chunk; chunk = chunk->next) {
+            drain(chunk, f);
+        }
+        recycle();
+    }
+    /** Whether there was no memory to log something: then everything must be traced. Asking takes it. */
+    bool takeLost() { return lost_.exchange(false, std::memory_order_relaxed); }
+
+private:
+    static constexpr std::size_t mostFull = sizeof(void*) == 8 ? 24 : 4; // full chunks that call for a pause
+    static constexpr std::size_t mostSpare = 8;
+
+    LogChunk* fresh();
+    void recycle();
+
+    heap::Heap& heap_;
+    os::Lock lock_;
+    LogChunk* full_ = nullptr;
+    LogChunk* spare_ = nullptr;
+    std::size_t fulls_ = 0;
+    std::size_t spares_ = 0;
+    std::atomic<bool> lost_{false};
+};
+
+} // namespace mpr::gc

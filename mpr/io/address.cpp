@@ -1,0 +1,161 @@
+/*
+    address.cpp - Addresses of sockets.
+ */
+#include "mpr/io/address.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "mpr/base/part.hpp"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/socket.h"
+#include "mpr/task/waiting.hpp"
+
+namespace mpr::io {
+
+int Address::port() const {
+    if (family() == AF_INET6) {
+        return ntohs(reinterpret_cast<const sockaddr_in6&>(storage).sin6_port);
+    }
+    return family() == AF_INET ? ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port) : 0;
+}
+
+char* Address::text() const {
+    char out[INET6_ADDRSTRLEN] = "";
+    const auto& six = reinterpret_cast<const sockaddr_in6&>(storage);
+    if (family() == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) {
+        inet_ntop(AF_INET, &six.sin6_addr.s6_addr[12], out, sizeof(out));
+    } else if (family() == AF_INET6) {
+        inet_ntop(AF_INET6, &six.sin6_addr, out, sizeof(out));
+    } else if (family() == AF_INET) {
+        inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, out, sizeof(out));
+    }
+    return static_cast<char*>(mprMemdup(out, std::strlen(out) + 1));
+}
+
+int resolve(const char* host, int port, bool datagram, bool passive, addrinfo*& found, const void* site) {
+    if (port < 0 || port > 65535) {
+        os::Message message;
+        os::log(os::Level::error, message << "socket: " << port << " is not a port");
+        return MPR_ERR_BAD_ARGS;
+    }
+    char service[8];
+    std::size_t at = sizeof(service);
+    service[--at] = '\0';
+    for (int rest = port; at == sizeof(service) - 1 || rest > 0; rest /= 10) {
+        service[--at] = static_cast<char>('0' + rest % 10);
+    }
+    addrinfo hints{};
+    hints.ai_socktype = datagram ? SOCK_DGRAM : SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST | (passive ? AI_PASSIVE : 0);
+    int result = getaddrinfo(host, service + at, &hints, &found);
+    if (result == EAI_NONAME && !passive) {
+        hints.ai_flags &= ~AI_NUMERICHOST;
+        // The caller's text may be a block.
+        const task::HeldIfBlock held(host);
+        const task::Waiting waiting(site);
+        result = getaddrinfo(host, service + at, &hints, &found);
+    }
+    if (result != 0) {
+        os::Message message;
+        os::log(os::Level::error, message << "socket: address \"" << std::string_view(host ? host : "")
+                                          << "\": " << gai_strerror(result));
+        return result == EAI_MEMORY ? MPR_ERR_MEMORY : MPR_ERR_CANT_FIND;
+    }
+    return 0;
+}
+} // namespace mpr::io
+
+// ---- Taking an address apart ------------------------------------------------------------------------------------
+
+namespace {
+
+using mpr::base::part;
+using std::string_view;
+
+bool parsePort(string_view text, int& port) {
+    int value = 0;
+    for (const char c : text) {
+        if (c < '0' || c > '9' || (value = value * 10 + (c - '0')) > 65535) {
+            return false;
+        }
+    }
+    port = value;
+    return !text.empty();
+}
+
+bool isNumber(string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == string_view::npos;
+}
+
+/** @return false when it is malformed. */
+bool split(string_view text, string_view& host, string_view& port) {
+    if (!text.empty() && text[0] == '[') {
+        const std::size_t end = text.find(']');
+        if (end == string_view::npos || (end + 1 < text.size() && text[end + 1] != ':')) {
+            return false;
+        }
+        host = part(text, 1, end - 1);
+        port = end + 1 < text.size() ? part(text, end + 2) : string_view();
+        return !host.empty() && (end + 1 == text.size() || !port.empty());
+    }
+    const std::size_t colon = text.find(':');
+    if (colon == string_view::npos) {
+        (isNumber(text) ? port : host) = text;
+        return true;
+    }
+    if (text.find(':', colon + 1) != string_view::npos) {
+        host = text; // an IPv6 address without brackets has no port
+        return true;
+    }
+    host = part(text, 0, colon);
+    port = part(text, colon + 1);
+    return !port.empty();
+}
+} // namespace
+
+int mprParseSocketAddress(cchar* address, cchar** ip, int* port, int* secure, int defaultPort) {
+    if (ip) {
+        *ip = nullptr;
+    }
+    if (!address) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    string_view text(address);
+    string_view scheme;
+    if (const std::size_t end = text.find("://"); end != string_view::npos) {
+        scheme = part(text, 0, end);
+        text.remove_prefix(end + 3);
+    }
+    text = part(text, 0, text.find_first_of("/?# "));
+    string_view host;
+    string_view service;
+    int number = defaultPort;
+    if (!split(text, host, service) || (!service.empty() && !parsePort(service, number))) {
+        mpr::os::Message message;
+        mpr::os::log(mpr::os::Level::error,
+                     message << "mprParseSocketAddress: \"" << string_view(address) << "\" is malformed");
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (port) {
+        *port = number;
+    }
+    if (secure) {
+        *secure = scheme == "https" || scheme == "wss";
+    }
+    if (ip && !host.empty() && host != "*") {
+        auto* copy = static_cast<char*>(mprAlloc(host.size() + 1));
+        if (!copy) {
+            return MPR_ERR_MEMORY;
+        }
+        std::memcpy(copy, host.data(), host.size());
+        copy[host.size()] = '\0';
+        *ip = copy;
+    }
+    return 0;
+}

@@ -1,0 +1,526 @@
+/*
+    file.cpp - Files, buffered or not.
+
+    A file knows its own position and says it with each read and write, where the system's file has positions at all: so a
+    buffer that was read ahead is simply dropped, and nothing seeks. One buffer serves both directions: it holds either
+    bytes read ahead, [next, end), or bytes not yet written, [0, end) with `dirty`.
+ */
+#include "mpr/file.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mpr/barrier.h"
+#include "mpr/format.h"
+#include "mpr/io/rom.hpp"
+#include "mpr/io/waiting.hpp"
+#include "mpr/os/log.hpp"
+
+using mpr::io::Hold;
+using mpr::io::PathCopy;
+using mpr::io::Request;
+namespace os = mpr::os;
+
+struct MprFile {
+    char* buffer; // a managed leaf, or nullptr
+    std::size_t size, next, end;
+    bool dirty;
+    bool hasPositions; // a regular file or a device of blocks
+    bool appends;
+    bool atEnd;   // after appending: the position is where the file ends, which only the system knows
+    bool managed; // all but standard output
+    int mode;
+    uv_file fd;      // -1: closed, or a file of the program
+    MprOff position; // of the system's file: behind what was read ahead, before what is not yet written
+    const MprRomInode* rom;
+};
+
+namespace {
+
+constexpr std::size_t usualBuffer = 4096;
+constexpr std::size_t greatestTransfer = std::size_t{1} << 30; // bytes in one system call
+
+bool isOpen(const MprFile* file) {
+    return file && (file->fd >= 0 || file->rom);
+}
+
+// ---- One system call --------------------------------------------------------------------------------------------
+
+void findPosition(MprFile* file);
+
+/** @return Bytes read, or a negative error. */
+ssize transferIn(MprFile* file, char* to, std::size_t count) {
+    count = std::min(count, greatestTransfer);
+    if (file->rom) {
+        const auto left =
+            static_cast<std::size_t>(std::max(file->rom->size - static_cast<ssize>(file->position), ssize{0}));
+        count = std::min(count, left);
+        std::memcpy(to, file->rom->data + file->position, count);
+        file->position += static_cast<MprOff>(count);
+        return static_cast<ssize>(count);
+    }
+    findPosition(file);
+    uv_buf_t buffer = uv_buf_init(to, static_cast<unsigned>(count));
+    Request request;
+    const auto done =
+        request(uv_fs_read, file->fd, &buffer, 1u, file->hasPositions ? file->position : std::int64_t{-1});
+    if (done > 0) {
+        file->position += done;
+    }
+    return done;
+}
+
+/** Write all. @param yields As of Request. @return Bytes written, fewer than count after an error. */
+std::size_t transferOut(MprFile* file, const char* from, std::size_t count, bool yields = true) {
+    std::size_t written = 0;
+    while (written < count) {
+        const auto part = static_cast<unsigned>(std::min(count - written, greatestTransfer));
+        uv_buf_t buffer = uv_buf_init(const_cast<char*>(from) + written, part);
+        Request request(yields);
+        const bool placed = file->hasPositions && !file->appends;
+        const auto done = request(uv_fs_write, file->fd, &buffer, 1u, placed ? file->position : std::int64_t{-1});
+        if (done <= 0) {
+            break;
+        }
+        written += static_cast<std::size_t>(done);
+        if (file->managed) { // of standard output several threads know nothing of one another
+            file->position += done;
+            file->atEnd = file->appends && file->hasPositions;
+        }
+    }
+    return written;
+}
+
+/** Where a file ends, or a negative error. */
+MprOff endOf(const MprFile* file) {
+    if (file->rom) {
+        return static_cast<MprOff>(file->rom->size);
+    }
+    Request request;
+    const int error = request(uv_fs_fstat, file->fd);
+    return error < 0 ? error : static_cast<MprOff>(request->statbuf.st_size);
+}
+
+void findPosition(MprFile* file) {
+    if (file->atEnd) {
+        file->position = std::max(endOf(file), MprOff{0});
+        file->atEnd = false;
+    }
+}
+
+/** Keeps a file and its buffer while calls wait. */
+class InUse {
+public:
+    explicit InUse(const MprFile* file) : file_(file->managed ? file : nullptr), buffer_(file->buffer) {}
+
+private:
+    Hold file_, buffer_;
+};
+
+// ---- The buffer -------------------------------------------------------------------------------------------------
+
+bool flush(MprFile* file, bool yields = true) {
+    if (file->dirty) {
+        const std::size_t written = transferOut(file, file->buffer, file->end, yields);
+        std::memmove(file->buffer, file->buffer + written, file->end - written);
+        file->end -= written;
+        file->dirty = file->end > 0;
+    }
+    return !file->dirty;
+}
+
+/** Forget what was read ahead. A pipe cannot read it again, so there it stays. */
+void dropReadAhead(MprFile* file) {
+    if (!file->dirty && (file->hasPositions || file->rom)) {
+        file->position -= static_cast<MprOff>(file->end - file->next);
+        file->next = file->end = 0;
+    }
+}
+
+bool hasAhead(const MprFile* file) {
+    return !file->dirty && file->next < file->end;
+}
+
+/** Read ahead when nothing is left. @return Above zero when there are bytes, 0 at the end, or a negative error. */
+ssize fill(MprFile* file) {
+    if (hasAhead(file)) {
+        return 1;
+    }
+    if (!flush(file)) {
+        return MPR_ERR_CANT_WRITE;
+    }
+    file->next = file->end = 0;
+    const ssize count = transferIn(file, file->buffer, file->size);
+    file->end = static_cast<std::size_t>(std::max(count, ssize{0}));
+    return count;
+}
+
+bool ensureBuffer(MprFile* file) {
+    return file->buffer || mprEnableFileBuffering(file, 0, 0) == 0;
+}
+
+bool mayRead(const MprFile* file) {
+    return isOpen(file) && (file->mode & O_ACCMODE) != O_WRONLY;
+}
+
+bool mayWrite(const MprFile* file) {
+    return isOpen(file) && !file->rom && (file->mode & O_ACCMODE) != O_RDONLY;
+}
+
+// ---- Life -------------------------------------------------------------------------------------------------------
+
+/** @return false when data was lost. */
+bool finish(MprFile* file, bool yields) {
+    const bool flushed = flush(file, yields);
+    if (file->fd >= 0) {
+        Request request(yields);
+        request(uv_fs_close, file->fd);
+    }
+    file->fd = -1;
+    file->rom = nullptr;
+    file->dirty = false;
+    return flushed;
+}
+
+void manageFile(void* ptr, int flags) {
+    auto* file = static_cast<MprFile*>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&file->buffer);
+    } else if (flags & MPR_MANAGE_FREE) {
+        if (!finish(file, false)) {
+            os::Message message;
+            os::log(os::Level::error, message << "mprOpenFile: a file was collected with data that cannot be written");
+        }
+    }
+}
+
+MprFile* allocateFile(int mode) {
+    auto* file = static_cast<MprFile*>(
+        mprAllocManaged(sizeof(MprFile), manageFile, MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER | MPR_ALLOC_ZERO));
+    if (file) {
+        file->fd = -1;
+        file->mode = mode;
+        file->appends = (mode & O_APPEND) != 0;
+        file->managed = true;
+    }
+    return file;
+}
+
+/** Whether the system's file has positions: pipes and terminals have not. */
+bool askPositions(uv_file fd) {
+    Request request;
+    if (request(uv_fs_fstat, fd) < 0) {
+        return false;
+    }
+    const auto kind = request->statbuf.st_mode & S_IFMT;
+    return kind == S_IFREG || kind == S_IFBLK;
+}
+} // namespace
+
+MprFile* mprOpenFile(cchar* filename, int omode, int perms) {
+    const PathCopy path(filename);
+    if (!path.valid()) {
+        return nullptr;
+    }
+    MprFile* file = allocateFile(omode);
+    if (!file) {
+        return nullptr;
+    }
+    if (const MprRomInode* rom = mpr::io::findRomFile(path.text())) {
+        file->rom = (omode & O_ACCMODE) == O_RDONLY ? rom : nullptr;
+        return file->rom ? file : nullptr;
+    }
+    const Hold hold(file);
+    Request request;
+    file->fd = request(uv_fs_open, path.text(), omode | O_CLOEXEC, perms);
+    if (file->fd < 0) {
+        file->fd = -1;
+        return nullptr;
+    }
+    file->hasPositions = askPositions(file->fd);
+    return file;
+}
+
+MprFile* mprAttachFileFd(int fd, cchar* name, int omode) {
+    (void) name;
+    MprFile* file = fd >= 0 ? allocateFile(omode) : nullptr;
+    if (file) {
+        const Hold hold(file);
+        file->fd = fd;
+        const auto position = lseek(fd, 0, SEEK_CUR);
+        file->hasPositions = position >= 0 && askPositions(fd);
+        file->position = file->hasPositions ? position : 0;
+    }
+    return file;
+}
+
+int mprCloseFile(MprFile* file) {
+    if (!isOpen(file) || !file->managed) {
+        return MPR_ERR_BAD_STATE;
+    }
+    const InUse use(file);
+    return finish(file, true) ? 0 : MPR_ERR_CANT_WRITE;
+}
+
+int mprGetFileFd(MprFile* file) {
+    return file ? file->fd : -1;
+}
+
+MprFile* mprGetStdout(void) {
+    static constinit MprFile standard{
+        nullptr, 0, 0, 0, false, false, true, false, false, O_WRONLY, 1, 0, nullptr,
+    };
+    return &standard;
+}
+
+// ---- Buffering --------------------------------------------------------------------------------------------------
+
+int mprEnableFileBuffering(MprFile* file, ssize size, ssize maxSize) {
+    (void) maxSize;
+    if (!isOpen(file) || size < 0 || static_cast<std::size_t>(size) > greatestTransfer) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (!file->managed) {
+        return MPR_ERR_BAD_STATE;
+    }
+    if (file->buffer) {
+        return 0;
+    }
+    const std::size_t room = size > 0 ? static_cast<std::size_t>(size) : usualBuffer;
+    void* buffer = mprAlloc(room);
+    if (!buffer) {
+        return MPR_ERR_MEMORY;
+    }
+    mprSetRef(file, &file->buffer, buffer);
+    file->size = room;
+    file->next = file->end = 0;
+    return 0;
+}
+
+int mprDisableFileBuffering(MprFile* file) {
+    const int error = mprFlushFile(file);
+    if (error == 0 && file->buffer) {
+        dropReadAhead(file);
+        if (file->next < file->end) {
+            return MPR_ERR_BAD_STATE; // a pipe: what was read ahead would be lost
+        }
+        mprSetRef(file, &file->buffer, nullptr);
+        file->size = 0;
+    }
+    return error;
+}
+
+int mprFlushFile(MprFile* file) {
+    if (!isOpen(file)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    const InUse use(file);
+    return flush(file) ? 0 : MPR_ERR_CANT_WRITE;
+}
+
+// ---- Reading ----------------------------------------------------------------------------------------------------
+
+ssize mprReadFile(MprFile* file, void* buf, ssize size) {
+    if (!mayRead(file) || !buf || size < 0) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    const InUse use(file);
+    const Hold hold(buf);
+    auto* to = static_cast<char*>(buf);
+    auto left = static_cast<std::size_t>(size);
+    ssize count = 1;
+    while (left > 0 && count > 0) {
+        if (!hasAhead(file) && left >= file->size) {
+            // The buffer would gain nothing. What comes at once is all: to wait for more is the caller's to decide.
+            count = flush(file) ? transferIn(file, to, left) : ssize{MPR_ERR_CANT_WRITE};
+            left -= static_cast<std::size_t>(std::max(count, ssize{0}));
+            break;
+        }
+        if (!hasAhead(file) && to != buf && !file->hasPositions && !file->rom) {
+            break;
+        }
+        if ((count = fill(file)) > 0) {
+            const std::size_t part = std::min(left, file->end - file->next);
+            std::memcpy(to, file->buffer + file->next, part);
+            file->next += part;
+            to += part;
+            left -= part;
+        }
+    }
+    const ssize done = size - static_cast<ssize>(left);
+    return done == 0 && count < 0 ? ssize{MPR_ERR_CANT_READ} : done;
+}
+
+int mprPeekFileChar(MprFile* file) {
+    if (!mayRead(file) || !ensureBuffer(file)) {
+        return -1;
+    }
+    if (!hasAhead(file)) {
+        const InUse use(file);
+        if (fill(file) <= 0) {
+            return -1;
+        }
+    }
+    return static_cast<uchar>(file->buffer[file->next]);
+}
+
+int mprGetFileChar(MprFile* file) {
+    const int c = mprPeekFileChar(file);
+    if (c >= 0) {
+        ++file->next;
+    }
+    return c;
+}
+
+char* mprReadLine(MprFile* file, ssize size, ssize* len) {
+    if (len) {
+        *len = 0;
+    }
+    if (!mayRead(file) || !ensureBuffer(file)) {
+        return nullptr;
+    }
+    const InUse use(file);
+    const std::size_t most = size > 0 ? static_cast<std::size_t>(size) : SIZE_MAX / 2;
+    char* line = nullptr; // held while it grows
+    std::size_t length = 0;
+    bool ended = false;
+    while (!ended && length < most && fill(file) > 0) {
+        const char* from = file->buffer + file->next;
+        const std::size_t ahead = std::min(file->end - file->next, most - length);
+        const auto* newline = static_cast<const char*>(std::memchr(from, '\n', ahead));
+        const std::size_t part = newline ? static_cast<std::size_t>(newline - from) : ahead;
+        // The usual line is one part: it gets what it needs. A longer one doubles.
+        const std::size_t room = length + part + 1;
+        if (!line || mprGetBlockSize(line) < room) {
+            char* larger = static_cast<char*>(line ? mprRealloc(line, std::max(room, 2 * length))
+                                                   : mprAllocMem(room, MPR_ALLOC_HOLD));
+            if (!larger) {
+                mprRelease(line);
+                return nullptr;
+            }
+            line = larger;
+        }
+        std::memcpy(line + length, from, part);
+        length += part;
+        ended = newline != nullptr;
+        file->next += part + ended;
+    }
+    if (line) {
+        // A line of exactly the longest size ends here, too.
+        if (!ended && length == most && fill(file) > 0 && file->buffer[file->next] == '\n') {
+            ++file->next;
+        }
+        line[length] = '\0';
+        mprRelease(line);
+        if (len) {
+            *len = static_cast<ssize>(length);
+        }
+    }
+    return line;
+}
+
+// ---- Writing ----------------------------------------------------------------------------------------------------
+
+ssize mprWriteFile(MprFile* file, cvoid* buf, ssize count) {
+    if (!mayWrite(file) || !buf || count < 0) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    const auto length = static_cast<std::size_t>(count);
+    dropReadAhead(file);
+    if (!file->dirty && !hasAhead(file)) {
+        file->next = file->end = 0;
+    }
+    const bool buffered = file->buffer && !hasAhead(file); // what a pipe has read ahead stays in the buffer
+    if (buffered && length <= file->size - file->end) {
+        if (length > 0) {
+            std::memcpy(file->buffer + file->end, buf, length);
+            file->end += length;
+            file->dirty = true;
+        }
+        return count;
+    }
+    const InUse use(file);
+    const Hold hold(buf);
+    if (!flush(file)) {
+        return MPR_ERR_CANT_WRITE;
+    }
+    if (buffered && length < file->size) {
+        std::memcpy(file->buffer, buf, length);
+        file->end = length;
+        file->dirty = true;
+        return count;
+    }
+    return transferOut(file, static_cast<const char*>(buf), length) == length ? count : ssize{MPR_ERR_CANT_WRITE};
+}
+
+ssize mprWriteFileString(MprFile* file, cchar* str) {
+    return str ? mprWriteFile(file, str, static_cast<ssize>(std::strlen(str))) : MPR_ERR_BAD_ARGS;
+}
+
+ssize mprPutFileString(MprFile* file, cchar* str) {
+    return mprWriteFileString(file, str);
+}
+
+ssize mprPutFileChar(MprFile* file, int c) {
+    const char byte = static_cast<char>(c);
+    return mprWriteFile(file, &byte, 1);
+}
+
+ssize mprWriteFileFmt(MprFile* file, cchar* fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    const char* text = fmt ? sfmtv(fmt, args) : nullptr;
+    va_end(args);
+    return text ? mprWriteFileString(file, text) : ssize{fmt ? MPR_ERR_MEMORY : MPR_ERR_BAD_ARGS};
+}
+
+// ---- Position ---------------------------------------------------------------------------------------------------
+
+MprOff mprGetFilePosition(MprFile* file) {
+    if (!isOpen(file)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    const InUse use(file);
+    if (file->appends && file->hasPositions && flush(file)) {
+        findPosition(file);
+    }
+    return file->dirty ? file->position + static_cast<MprOff>(file->end)
+                       : file->position - static_cast<MprOff>(file->end - file->next);
+}
+
+MprOff mprSeekFile(MprFile* file, int seekType, MprOff distance) {
+    if (!isOpen(file)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (!file->hasPositions && !file->rom) {
+        return MPR_ERR_BAD_STATE;
+    }
+    const InUse use(file);
+    if (!flush(file)) {
+        return MPR_ERR_CANT_WRITE;
+    }
+    MprOff base = 0;
+    if (seekType == SEEK_CUR) {
+        base = mprGetFilePosition(file);
+    } else if (seekType == SEEK_END) {
+        base = endOf(file);
+        if (base < 0) {
+            return MPR_ERR_BAD_STATE;
+        }
+    } else if (seekType != SEEK_SET) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    MprOff target;
+    if (__builtin_add_overflow(base, distance, &target) || target < 0) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    dropReadAhead(file);
+    file->position = target;
+    file->atEnd = false;
+    return target;
+}

@@ -1,0 +1,366 @@
+/*
+    path_files.cpp - What paths name: asked, made, copied, deleted; and paths that depend on the current directory.
+ */
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/stat.h>
+
+#include "mpr/base/part.hpp"
+#include "mpr/io/waiting.hpp"
+#include "mpr/path.h"
+
+using mpr::base::part;
+using mpr::io::Hold;
+using mpr::io::PathCopy;
+using mpr::io::Request;
+using mpr::io::secondsOf;
+
+namespace {
+
+using std::string_view;
+
+bool isKind(const uv_stat_t& stat, std::uint64_t kind) {
+    return (stat.st_mode & S_IFMT) == kind;
+}
+
+char* cloneText(const char* text) {
+    return static_cast<char*>(mprMemdup(text, std::strlen(text) + 1));
+}
+
+void closeFile(uv_file file) {
+    Request request;
+    request(uv_fs_close, file);
+}
+
+/** Whether the text of one absolute normalised path begins with another and a separator. */
+bool isBelow(string_view path, string_view dir) {
+    return dir == "/" || path == dir ||
+           (path.size() > dir.size() && part(path, 0, dir.size()) == dir && path[dir.size()] == '/');
+}
+
+/** The way from one absolute normalised path to another. */
+char* wayBetween(string_view origin, string_view dest) {
+    std::size_t common = 0; // up to and with the last separator of the parts in common
+    for (std::size_t i = 0;; ++i) {
+        const bool endOne = i >= origin.size() || origin[i] == '/';
+        const bool endTwo = i >= dest.size() || dest[i] == '/';
+        if (endOne && endTwo) {
+            common = i + 1;
+        }
+        if (i >= origin.size() || i >= dest.size() || origin[i] != dest[i]) {
+            break;
+        }
+    }
+    const string_view up = part(origin, std::min(common, origin.size()));
+    const string_view down = part(dest, std::min(common, dest.size()));
+    const auto ups = up.empty() ? 0 : std::count(up.begin(), up.end(), '/') + 1;
+    auto* text = static_cast<char*>(mprAlloc(static_cast<std::size_t>(ups) * 3 + down.size() + 2));
+    if (!text) {
+        return nullptr;
+    }
+    char* at = text;
+    for (auto i = ups; i > 0; --i) {
+        std::memcpy(at, "../", 3);
+        at += 3;
+    }
+    std::memcpy(at, down.data(), down.size());
+    at += down.size();
+    if (at == text) {
+        *at++ = '.';
+    } else if (at[-1] == '/') {
+        --at;
+    }
+    *at = '\0';
+    return text;
+}
+
+/** Make one directory; one that exists is fine. */
+int makeOne(const char* path, int perms, int owner, int group) {
+    Request request;
+    const auto result = request(uv_fs_mkdir, path, perms);
+    if (result == UV_EEXIST) {
+        return request(uv_fs_stat, path) == 0 && isKind(request->statbuf, S_IFDIR) ? 0 : MPR_ERR_CANT_CREATE;
+    }
+    if (result < 0) {
+        return MPR_ERR_CANT_CREATE;
+    }
+    if (owner >= 0 || group >= 0) {
+        // -1 leaves the one that is not given.
+        const auto changed = request(uv_fs_chown, path, static_cast<uv_uid_t>(std::max(owner, -1)),
+                                     static_cast<uv_gid_t>(std::max(group, -1)));
+        return changed < 0 ? MPR_ERR_CANT_CREATE : 0;
+    }
+    return 0;
+}
+} // namespace
+
+// ---- Paths that depend on the current directory -----------------------------------------------------------------
+
+cchar* mprGetCurrentPath(void) {
+    char buffer[PathCopy::room];
+    std::size_t size = sizeof(buffer);
+    mprYield(MPR_YIELD_STICKY);
+    const int error = uv_cwd(buffer, &size);
+    mprResetYield();
+    return error == 0 ? cloneText(buffer) : nullptr;
+}
+
+char* mprGetAbsPath(cchar* path) {
+    if (mprIsPathAbs(path)) {
+        return mprNormalizePath(path);
+    }
+    const PathCopy copy(path && *path ? path : ".");
+    const char* current = copy.valid() ? mprGetCurrentPath() : nullptr;
+    return current ? mprJoinPath(current, copy.text()) : nullptr;
+}
+
+char* mprGetRelPath(cchar* dest, cchar* origin) {
+    const PathCopy to(dest && *dest ? dest : ".");
+    const PathCopy from(origin && *origin ? origin : ".");
+    if (!to.valid() || !from.valid()) {
+        return nullptr;
+    }
+    // One of them is kept outside the heap while the other is made.
+    const char* first = mprGetAbsPath(to.text());
+    const PathCopy absolute(first);
+    const char* second = mprGetAbsPath(from.text());
+    return absolute.valid() && second ? wayBetween(second, absolute.text()) : nullptr;
+}
+
+char* mprTransformPath(cchar* path, int flags) {
+    if (flags & MPR_PATH_ABS) {
+        return mprGetAbsPath(path);
+    }
+    return flags & MPR_PATH_REL ? mprGetRelPath(path, nullptr) : mprNormalizePath(path);
+}
+
+bool mprIsPathContained(cchar* path, cchar* dir) {
+    const PathCopy other(dir && *dir ? dir : ".");
+    const PathCopy absolute(mprGetAbsPath(path));
+    const char* base = other.valid() ? mprGetAbsPath(other.text()) : nullptr;
+    return absolute.valid() && base && isBelow(absolute.text(), base);
+}
+
+int mprSamePath(cchar* path1, cchar* path2) {
+    if (!path1 || !path2) {
+        return 0;
+    }
+    const PathCopy one(path1);
+    const PathCopy two(path2);
+    if (!one.valid() || !two.valid()) {
+        return 0;
+    }
+    Request first;
+    Request second;
+    if (first(uv_fs_stat, one.text()) == 0 && second(uv_fs_stat, two.text()) == 0) {
+        return first->statbuf.st_dev == second->statbuf.st_dev && first->statbuf.st_ino == second->statbuf.st_ino;
+    }
+    const PathCopy absolute(mprGetAbsPath(one.text()));
+    const char* other = mprGetAbsPath(two.text());
+    return absolute.valid() && other && std::strcmp(absolute.text(), other) == 0;
+}
+
+// ---- Asking -----------------------------------------------------------------------------------------------------
+
+bool mprPathExists(cchar* path, int omode) {
+    const PathCopy copy(path);
+    Request request;
+    return copy.valid() && request(uv_fs_access, copy.text(), omode) == 0;
+}
+
+int mprGetPathInfo(cchar* path, MprPath* info) {
+    const PathCopy copy(path);
+    if (!info) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    *info = {};
+    Request request;
+    if (!copy.valid()) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (request(uv_fs_lstat, copy.text()) < 0) {
+        return MPR_ERR_CANT_ACCESS;
+    }
+    uv_stat_t stat = request->statbuf;
+    MprPath found{};
+    found.isLink = isKind(stat, S_IFLNK);
+    if (found.isLink && request(uv_fs_stat, copy.text()) == 0) {
+        stat = request->statbuf;
+    }
+    found.exists = found.valid = true;
+    found.isDir = isKind(stat, S_IFDIR);
+    found.isReg = isKind(stat, S_IFREG);
+    found.atime = secondsOf(stat.st_atim);
+    found.ctime = secondsOf(stat.st_ctim);
+    found.mtime = secondsOf(stat.st_mtim);
+    found.size = static_cast<MprOff>(stat.st_size);
+    found.inode = static_cast<int64>(stat.st_ino);
+    found.perms = static_cast<int>(stat.st_mode & 07777);
+    found.owner = static_cast<int>(stat.st_uid);
+    found.group = static_cast<int>(stat.st_gid);
+    *info = found;
+    return 0;
+}
+
+// ---- Making and removing ----------------------------------------------------------------------------------------
+
+int mprMakeDir(cchar* path, int perms, int owner, int group, bool makeMissing) {
+    PathCopy copy(path);
+    if (!copy.valid()) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (makeMissing) {
+        // From the top down: each separator ends a directory for a moment.
+        for (char* at = copy.text() + 1; *at != '\0'; ++at) {
+            if (*at == '/' && at[1] != '\0') {
+                *at = '\0';
+                const int error = makeOne(copy.text(), perms, owner, group);
+                *at = '/';
+                if (error != 0) {
+                    return error;
+                }
+            }
+        }
+    }
+    return makeOne(copy.text(), perms, owner, group);
+}
+
+int mprDeletePath(cchar* path) {
+    const PathCopy copy(path);
+    if (!copy.valid()) {
+        return MPR_ERR_CANT_ACCESS;
+    }
+    Request request;
+    if (request(uv_fs_lstat, copy.text()) < 0) {
+        return MPR_ERR_CANT_ACCESS;
+    }
+    const bool isDir = isKind(request->statbuf, S_IFDIR);
+    const auto result = isDir ? request(uv_fs_rmdir, copy.text()) : request(uv_fs_unlink, copy.text());
+    return result < 0 ? MPR_ERR_CANT_DELETE : 0;
+}
+
+int mprCopyPath(cchar* from, cchar* to, int omode) {
+    const PathCopy source(from);
+    const PathCopy target(to);
+    Request request;
+    if (!source.valid() || request(uv_fs_access, source.text(), R_OK) < 0) {
+        return MPR_ERR_CANT_OPEN;
+    }
+    if (!target.valid() || request(uv_fs_copyfile, source.text(), target.text(), 0) < 0 ||
+        (omode > 0 && request(uv_fs_chmod, target.text(), omode) < 0)) {
+        return MPR_ERR_CANT_CREATE;
+    }
+    return 0;
+}
+
+char* mprGetTempPath(cchar* tmpDir) {
+    char system[1024];
+    std::size_t size = sizeof(system);
+    if (!tmpDir || *tmpDir == '\0') {
+        tmpDir = uv_os_tmpdir(system, &size) == 0 ? system : "/tmp";
+    }
+    const PathCopy pattern(mprJoinPath(tmpDir, "mpr-XXXXXX"));
+    Request request;
+    const auto file = pattern.valid() ? request(uv_fs_mkstemp, pattern.text()) : -1;
+    if (file < 0) {
+        return nullptr;
+    }
+    closeFile(static_cast<uv_file>(file));
+    return cloneText(request->path);
+}
+
+// ---- Contents ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+/** Read until the end: a file of /proc says that it is empty. @return A held block with a NUL behind the contents. */
+char* readAll(uv_file file, std::size_t expected, std::size_t& length) {
+    std::size_t room = expected + 1;
+    auto* text = static_cast<char*>(mprAllocMem(room, MPR_ALLOC_HOLD));
+    length = 0;
+    while (text) {
+        Request request;
+        // One byte more than expected, so that the end is seen without another round; it makes place for the NUL.
+        uv_buf_t buffer =
+            uv_buf_init(text + length, static_cast<unsigned>(std::min(room - length, std::size_t{1} << 30)));
+        const auto count = request(uv_fs_read, file, &buffer, 1u, std::int64_t{-1});
+        if (count <= 0) {
+            if (count < 0) {
+                mprRelease(text);
+                return nullptr;
+            }
+            text[length] = '\0'; // length < room: see below
+            return text;
+        }
+        length += static_cast<std::size_t>(count);
+        if (length == room) {
+            // A block that moves takes its holds along.
+            auto* larger = static_cast<char*>(mprRealloc(text, room = std::max(room * 2, std::size_t{4096})));
+            if (!larger) {
+                mprRelease(text);
+            }
+            text = larger;
+        }
+    }
+    return nullptr;
+}
+} // namespace
+
+char* mprReadPathContents(cchar* path, ssize* lenp) {
+    const PathCopy copy(path);
+    if (lenp) {
+        *lenp = 0;
+    }
+    Request request;
+    const auto opened = copy.valid() ? request(uv_fs_open, copy.text(), O_RDONLY | O_CLOEXEC, 0) : -1;
+    if (opened < 0) {
+        return nullptr;
+    }
+    const auto file = static_cast<uv_file>(opened);
+    std::size_t length = 0;
+    char* text = nullptr;
+    if (request(uv_fs_fstat, file) == 0 && request->statbuf.st_size < SIZE_MAX / 2) {
+        text = readAll(file, static_cast<std::size_t>(request->statbuf.st_size), length);
+    }
+    closeFile(file);
+    if (text) {
+        mprRelease(text);
+        if (lenp) {
+            *lenp = static_cast<ssize>(length);
+        }
+    }
+    return text;
+}
+
+ssize mprWritePathContents(cchar* path, cchar* buf, ssize len, int mode) {
+    const PathCopy copy(path);
+    if (!copy.valid() || !buf || len < -1) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (len == -1) {
+        len = static_cast<ssize>(std::strlen(buf));
+    }
+    const Hold hold(buf);
+    Request request;
+    const auto opened =
+        request(uv_fs_open, copy.text(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode > 0 ? mode : 0644);
+    if (opened < 0) {
+        return MPR_ERR_CANT_OPEN;
+    }
+    const auto file = static_cast<uv_file>(opened);
+    ssize written = 0;
+    while (written < len) {
+        const auto count = static_cast<unsigned>(std::min(len - written, ssize{1} << 30));
+        uv_buf_t buffer = uv_buf_init(const_cast<char*>(buf) + written, count);
+        const auto done = request(uv_fs_write, file, &buffer, 1u, std::int64_t{-1});
+        if (done <= 0) {
+            break;
+        }
+        written += done;
+    }
+    closeFile(file);
+    return written == len ? len : MPR_ERR_CANT_WRITE;
+}

@@ -1,0 +1,221 @@
+/*
+    signal.cpp - Signals as events: the C API of mpr/signal.h.
+
+    libuv watches each signal once, however many handlers it has, because it promises no order between watchers. The
+    handlers of all signals stand in one list, in their order; the loop guards it: who changes it uses the loop.
+ */
+#include "mpr/signal.h"
+
+#include <signal.h>
+
+#include "mpr/barrier.h"
+#include "mpr/gc/runtime.hpp"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/shutdown.h"
+#include "mpr/task/events.hpp"
+
+namespace gc = mpr::gc;
+namespace os = mpr::os;
+namespace task = mpr::task;
+using task::Loop;
+
+namespace {
+
+struct Handler : MprSignal {
+    task::Event* event; // reference: calls the handler
+    Handler* next;      // reference
+    task::Fired fired;
+    bool removed;
+};
+
+/** Retains the handlers. */
+struct Handlers {
+    Handler* first; // reference
+};
+constinit std::atomic<Handlers*> handlers{nullptr};
+/** libuv's watchers, by signal; each is permanent memory. */
+constinit uv_signal_t* watchers[NSIG] = {};
+
+gc::Service room{[] { mprMark(handlers.load()); }, [](std::uint64_t) { return true; },
+                 [] {
+                     handlers.store(nullptr);
+                     for (uv_signal_t*& watcher : watchers) {
+                         watcher = nullptr; // the loop closes and frees it
+                     }
+                 }};
+
+void manageHandlers(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&static_cast<Handlers*>(ptr)->first);
+    }
+}
+
+void manageHandler(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* handler = static_cast<Handler*>(ptr);
+        mprMarkRef(&handler->event);
+        mprMarkRef(&handler->next);
+        mprMarkRef(&handler->dispatcher);
+        gc::markLoose(&handler->data);
+    }
+}
+
+template <typename T>
+T* make(MprManager manager) {
+    return static_cast<T*>(mprAllocManaged(sizeof(T), manager,
+                                           MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+}
+
+Handlers* list() {
+    Handlers* all = handlers.load(std::memory_order_acquire);
+    Handlers* made = all ? nullptr : make<Handlers>(manageHandlers);
+    if (!made) {
+        return all;
+    }
+    gc::runtime().services.add(room);
+    return handlers.compare_exchange_strong(all, made) ? made : all;
+}
+
+void call(void* data, MprEvent*) {
+    auto* handler = static_cast<Handler*>(data);
+    handler->handler(handler->data, handler);
+}
+
+// ---- With the loop in use ---------------------------------------------------------------------------------------
+
+void onSignal(uv_signal_t*, int signo) {
+    for (Handler* handler = handlers.load()->first; handler; handler = handler->next) {
+        if (handler->signo == signo) {
+            handler->fired.event = handler->event;
+            task::events().fire(handler->fired);
+        }
+    }
+}
+
+bool isWatched(int signo) {
+    for (const Handler* handler = handlers.load()->first; handler; handler = handler->next) {
+        if (handler->signo == signo) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/** @return 0 or libuv's error. */
+int startWatching(uv_loop_t* loop, int signo, uv_signal_t* watcher) {
+    int result = uv_signal_init(loop, watcher);
+    if (result != 0) {
+        return result;
+    }
+    result = uv_signal_start(watcher, onSignal, signo);
+    if (result != 0) {
+        Loop::discard(reinterpret_cast<uv_handle_t*>(watcher));
+        return result;
+    }
+    watchers[signo] = watcher;
+    return 0;
+}
+
+void insert(Handlers& all, Handler& handler) {
+    void* owner = &all;
+    Handler** link = &all.first;
+    while (*link && !(handler.flags & MPR_SIGNAL_BEFORE)) {
+        owner = *link;
+        link = &(*link)->next;
+    }
+    mprSetRef(&handler, &handler.next, *link);
+    mprSetRef(owner, link, &handler);
+}
+
+void unlink(Handlers& all, Handler& handler) {
+    void* owner = &all;
+    Handler** link = &all.first;
+    while (*link != &handler) {
+        owner = *link;
+        link = &(*link)->next;
+    }
+    mprSetRef(owner, link, handler.next);
+    handler.removed = true;
+}
+
+/** @return 0 or libuv's error. @param fresh Memory for a watcher; nullptr afterwards if it was used. */
+int add(Handlers& all, Handler& handler, uv_signal_t*& fresh) {
+    const Loop::Using loop(task::events().loop());
+    if (!watchers[handler.signo]) {
+        uv_signal_t* watcher = fresh;
+        const int result = startWatching(*loop, handler.signo, watcher);
+        if (result != UV_ENOMEM) {
+            fresh = nullptr;
+        }
+        if (result != 0) {
+            return result;
+        }
+    }
+    insert(all, handler);
+    return 0;
+}
+} // namespace
+
+// -----------------------------------------------------------------------------------------------------------------
+
+MprSignal* mprAddSignalHandler(int signo, void* handler, void* arg, MprDispatcher* dispatcher, int flags) {
+    task::Events& events = task::events();
+    if (!handler || !events.open("mprAddSignalHandler")) {
+        return nullptr;
+    }
+    int result = signo > 0 && signo < NSIG ? UV_ENOMEM : UV_EINVAL;
+    if (result == UV_ENOMEM) {
+        Handlers* all = list();
+        auto* made = make<Handler>(manageHandler);
+        auto* fresh = static_cast<uv_signal_t*>(palloc(sizeof(uv_signal_t)));
+        if (all && made && fresh) {
+            made->signo = signo;
+            made->flags = flags;
+            made->handler = reinterpret_cast<MprSignalProc>(handler);
+            made->data = arg;
+            made->dispatcher = dispatcher ? dispatcher : events.mainDispatcher();
+            made->event = events.makeEvent(*made->dispatcher, "signal", 0, call, made, MPR_EVENT_DONT_QUEUE);
+            result = made->event ? add(*all, *made, fresh) : result;
+        }
+        pfree(fresh);
+        if (result == 0) {
+            events.loopChanged();
+            return made;
+        }
+    }
+    os::Message message;
+    os::log(os::Level::error, message << "mprAddSignalHandler: signal " << signo << ": " << uv_strerror(result));
+    return nullptr;
+}
+
+void mprRemoveSignalHandler(MprSignal* sp) {
+    if (!sp || !task::events().open("mprRemoveSignalHandler")) {
+        return;
+    }
+    auto& handler = *static_cast<Handler*>(sp);
+    {
+        const Loop::Using loop(task::events().loop());
+        if (handler.removed) {
+            return;
+        }
+        unlink(*handlers.load(), handler);
+        if (!isWatched(handler.signo)) {
+            Loop::discard(reinterpret_cast<uv_handle_t*>(watchers[handler.signo]));
+            watchers[handler.signo] = nullptr;
+        }
+    }
+    task::events().cancel(*handler.event);
+    task::events().loopChanged();
+}
+
+void mprAddStandardSignals(void) {
+    for (const int signo : {SIGINT, SIGTERM, SIGQUIT}) {
+        mprAddSignalHandler(signo,
+                            reinterpret_cast<void*>(+[](void*, MprSignal*) { mprShutdown(MPR_EXIT_NORMAL, -1, -1); }),
+                            nullptr, nullptr, 0);
+    }
+    for (const int signo : {SIGPIPE, SIGXFSZ}) {
+        signal(signo, SIG_IGN);
+    }
+}

@@ -1,0 +1,510 @@
+/*
+    socket.cpp - Sockets: the C API of mpr/socket.h.
+
+    Descriptors are always in non-blocking mode; blocking is waiting here, so that a call that need not wait does not yield.
+    No call raises SIGPIPE.
+ */
+#include "mpr/socket.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "mpr/barrier.h"
+#include "mpr/io/address.hpp"
+#include "mpr/io/wait.hpp"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/task/waiting.hpp"
+
+using mpr::io::Address;
+namespace os = mpr::os;
+namespace task = mpr::task;
+
+namespace {
+
+constexpr MprTicks connectTimeout = 10'000;
+constexpr int settable =
+    MPR_SOCKET_BLOCK | MPR_SOCKET_BROADCAST | MPR_SOCKET_DATAGRAM | MPR_SOCKET_NOREUSE | MPR_SOCKET_NODELAY;
+
+void manageSocket(void* ptr, int flags) {
+    auto* sp = static_cast<MprSocket*>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&sp->ip);
+        mprMarkRef(&sp->acceptIp);
+        mprMarkRef(&sp->handler);
+        mprMarkRef(&sp->listenSock);
+    } else if (flags & MPR_MANAGE_FREE) {
+        mpr::io::dropHandler(sp->handler);
+        if (sp->fd != INVALID_SOCKET) {
+            close(sp->fd);
+        }
+    }
+}
+
+bool isOpen(const MprSocket* sp) {
+    return sp && sp->fd != INVALID_SOCKET;
+}
+
+void setOption(int fd, int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+/** A new descriptor: not inherited, not blocking. */
+int makeDescriptor(int family, bool datagram) {
+    const int fd = socket(family, datagram ? SOCK_DGRAM : SOCK_STREAM, 0);
+    if (fd >= 0) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    }
+    return fd;
+}
+
+void logFailure(const char* function, const MprSocket* sp, int error) {
+    os::Message message;
+    message << function << ": " << std::string_view(sp->ip ? sp->ip : "*") << " port " << sp->port << ": ";
+    os::log(os::Level::error, message << strerror(error));
+    errno = error;
+}
+
+void adopt(MprSocket* sp, int fd, int flags) {
+    sp->fd = fd;
+    sp->flags = flags;
+    if ((flags & MPR_SOCKET_NODELAY) && !(flags & MPR_SOCKET_DATAGRAM)) {
+        setOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    }
+    if (flags & MPR_SOCKET_BROADCAST) {
+        setOption(fd, SOL_SOCKET, SO_BROADCAST, 1);
+    }
+}
+
+/** Remember where a socket belongs. */
+bool setAddress(MprSocket* sp, const char* ip, int port) {
+    char* copy = ip && *ip ? static_cast<char*>(mprMemdup(ip, std::strlen(ip) + 1)) : nullptr;
+    mprSetRef(sp, &sp->ip, copy);
+    sp->port = port;
+    return copy || !ip || !*ip;
+}
+
+/** Wait in blocking mode. @return false when waiting makes no sense. */
+bool waitUntil(MprSocket* sp, int mask) {
+    const task::Rooted rooted(sp);
+    return mprWaitForSingleIO(sp->fd, mask, -1) >= 0;
+}
+
+/** Bind one address. @return The descriptor or -1. */
+int bindOne(const addrinfo& address, int flags) {
+    const int fd = makeDescriptor(address.ai_family, (flags & MPR_SOCKET_DATAGRAM) != 0);
+    if (fd < 0) {
+        return fd;
+    }
+    if ((flags & MPR_SOCKET_NOREUSE) == 0) {
+        setOption(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    }
+    if (address.ai_family == AF_INET6) {
+        const bool all = IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<sockaddr_in6*>(address.ai_addr)->sin6_addr);
+        setOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, all ? 0 : 1);
+    }
+    if (bind(fd, address.ai_addr, address.ai_addrlen) == 0 &&
+        ((flags & MPR_SOCKET_DATAGRAM) || listen(fd, SOMAXCONN) == 0)) {
+        return fd;
+    }
+    const int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/** Connect to one address, and wait for it. @return 0 or the system's error. */
+int connectOne(MprSocket* sp, const addrinfo& address) {
+    const int fd = sp->fd;
+    if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) {
+        return 0;
+    }
+    if (errno != EINPROGRESS && errno != EINTR) {
+        return errno;
+    }
+    sp->flags |= MPR_SOCKET_CONNECTING;
+    const int ready = mprWaitForSingleIO(fd, MPR_WRITABLE, connectTimeout);
+    sp->flags &= ~MPR_SOCKET_CONNECTING;
+    int error = 0;
+    socklen_t length = sizeof(error);
+    if (ready < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
+        return errno;
+    }
+    return ready == 0 ? ETIMEDOUT : error;
+}
+
+/** What a transfer of bytes ended with: how many, 0 for not now, negative for never. */
+ssize outcome(MprSocket* sp, ssize count) {
+    if (count >= 0) {
+        return count;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        return 0;
+    }
+    sp->flags |= MPR_SOCKET_EOF;
+    return MPR_ERR;
+}
+
+ssize send(MprSocket* sp, iovec* pieces, std::size_t count) {
+    msghdr header{};
+    header.msg_iov = pieces;
+    header.msg_iovlen = count < IOV_MAX ? count : IOV_MAX;
+    ssize sent = 0;
+    do {
+        sent = sendmsg(sp->fd, &header, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return outcome(sp, sent);
+}
+} // namespace
+
+MprSocket* mprCreateSocket(void) {
+    auto* sp = static_cast<MprSocket*>(
+        mprAllocManaged(sizeof(MprSocket), manageSocket, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
+    if (sp) {
+        sp->fd = INVALID_SOCKET;
+    }
+    return sp;
+}
+
+// ---- Opening ----------------------------------------------------------------------------------------------------
+
+Socket mprListenOnSocket(MprSocket* sp, cchar* ip, int port, int flags) {
+    if (!sp || isOpen(sp)) {
+        return SOCKET_ERROR;
+    }
+    const char* host = ip && *ip && std::strcmp(ip, "*") != 0 ? ip : mprHasDualNetworkStack() ? "::" : "0.0.0.0";
+    addrinfo* found = nullptr;
+    if (mpr::io::resolve(host, port, (flags & MPR_SOCKET_DATAGRAM) != 0, true, found, nullptr) != 0) {
+        return SOCKET_ERROR;
+    }
+    int fd = -1;
+    for (const addrinfo* each = found; each && fd < 0; each = each->ai_next) {
+        fd = bindOne(*each, flags);
+    }
+    const int error = errno;
+    freeaddrinfo(found);
+    setAddress(sp, host == ip ? ip : nullptr, port);
+    if (fd < 0) {
+        logFailure("mprListenOnSocket", sp, error);
+        return SOCKET_ERROR;
+    }
+    adopt(sp, fd, (flags & settable) | MPR_SOCKET_LISTENER);
+    Address own;
+    if (getsockname(fd, own.get(), &own.length) == 0) {
+        sp->port = own.port();
+    }
+    return fd;
+}
+
+int mprConnectSocket(MprSocket* sp, cchar* ip, int port, int flags) {
+    if (!sp || !ip || !*ip) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (isOpen(sp)) {
+        return MPR_ERR_BAD_STATE;
+    }
+    const task::Rooted rooted(sp);
+    if (!setAddress(sp, ip, port)) {
+        return MPR_ERR_MEMORY;
+    }
+    const char* host = sp->ip;
+    addrinfo* found = nullptr;
+    const bool datagram = (flags & MPR_SOCKET_DATAGRAM) != 0;
+    if (const int result = mpr::io::resolve(host, port, datagram, false, found, __builtin_return_address(0))) {
+        return result;
+    }
+    int error = 0;
+    for (const addrinfo* each = found; each && sp->fd == INVALID_SOCKET; each = each->ai_next) {
+        const int fd = makeDescriptor(each->ai_family, datagram);
+        if (fd < 0) {
+            error = errno;
+            continue;
+        }
+        adopt(sp, fd, flags & settable);
+        error = connectOne(sp, *each);
+        if (error != 0) {
+            close(fd);
+            sp->fd = INVALID_SOCKET;
+        }
+    }
+    freeaddrinfo(found);
+    if (error != 0) {
+        logFailure("mprConnectSocket", sp, error);
+    }
+    return sp->fd != INVALID_SOCKET             ? 0
+           : error == ETIMEDOUT                 ? MPR_ERR_TIMEOUT
+           : error == EMFILE || error == ENFILE ? MPR_ERR_CANT_OPEN
+                                                : MPR_ERR_CANT_CONNECT;
+}
+
+MprSocket* mprAcceptSocket(MprSocket* listen) {
+    if (!isOpen(listen)) {
+        return nullptr;
+    }
+    Address peer;
+    int fd = -1;
+    for (;;) {
+        peer.length = sizeof(peer.storage);
+        fd = accept(listen->fd, peer.get(), &peer.length);
+        if (fd >= 0) {
+            break;
+        }
+        const bool none = errno == EAGAIN || errno == EWOULDBLOCK;
+        if (errno == EINTR || errno == ECONNABORTED) {
+            continue;
+        }
+        if (!none || !(listen->flags & MPR_SOCKET_BLOCK) || !waitUntil(listen, MPR_READABLE)) {
+            return nullptr;
+        }
+    }
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    MprSocket* sp = mprCreateSocket();
+    Address own;
+    if (!sp || getsockname(fd, own.get(), &own.length) != 0) {
+        close(fd);
+        return nullptr;
+    }
+    adopt(sp, fd, listen->flags & (MPR_SOCKET_BLOCK | MPR_SOCKET_NODELAY));
+    sp->ip = peer.text();
+    sp->port = peer.port();
+    sp->acceptIp = own.text();
+    sp->acceptPort = own.port();
+    sp->listenSock = listen;
+    return sp->ip && sp->acceptIp ? sp : nullptr;
+}
+
+// ---- Reading and writing ----------------------------------------------------------------------------------------
+
+ssize mprReadSocket(MprSocket* sp, void* buf, ssize size) {
+    if (!isOpen(sp)) {
+        return MPR_ERR_BAD_HANDLE;
+    }
+    if (!buf || size <= 0) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    for (;;) {
+        ssize count = 0;
+        do {
+            count = recv(sp->fd, buf, static_cast<std::size_t>(size), 0);
+        } while (count < 0 && errno == EINTR);
+        if (count == 0 && !(sp->flags & MPR_SOCKET_DATAGRAM)) {
+            sp->flags |= MPR_SOCKET_EOF;
+            return MPR_ERR;
+        }
+        count = outcome(sp, count);
+        if (count != 0 || !(sp->flags & MPR_SOCKET_BLOCK) || !waitUntil(sp, MPR_READABLE)) {
+            return count;
+        }
+    }
+}
+
+ssize mprWriteSocketVector(MprSocket* sp, MprIOVec* iovec, int count) {
+    static_assert(sizeof(MprIOVec) == sizeof(struct iovec) &&
+                  offsetof(MprIOVec, len) == offsetof(struct iovec, iov_len));
+    if (!isOpen(sp)) {
+        return MPR_ERR_BAD_HANDLE;
+    }
+    if (count < 0 || (count > 0 && !iovec)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    ssize total = 0;
+    int first = 0;
+    while (first < count) {
+        // A piece that is partly sent goes alone: the caller's vector stays as it is.
+        ssize sent = send(sp, reinterpret_cast<struct iovec*>(iovec + first), static_cast<std::size_t>(count - first));
+        if (sent < 0) {
+            return total > 0 ? total : sent;
+        }
+        total += sent;
+        for (; first < count && static_cast<std::size_t>(sent) >= iovec[first].len; ++first) {
+            sent -= static_cast<ssize>(iovec[first].len);
+        }
+        if (first < count && sent > 0) {
+            const MprIOVec& piece = iovec[first];
+            const ssize rest = static_cast<ssize>(piece.len) - sent;
+            const ssize more = mprWriteSocket(sp, piece.start + sent, rest);
+            total += more > 0 ? more : 0;
+            if (more != rest) {
+                return total;
+            }
+            ++first;
+        } else if (first < count && (!(sp->flags & MPR_SOCKET_BLOCK) || !waitUntil(sp, MPR_WRITABLE))) {
+            return total;
+        }
+    }
+    return total;
+}
+
+ssize mprWriteSocket(MprSocket* sp, cvoid* buf, ssize len) {
+    if (!isOpen(sp)) {
+        return MPR_ERR_BAD_HANDLE;
+    }
+    if (len < 0 || (len > 0 && !buf)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    ssize total = 0;
+    while (total < len) {
+        iovec piece{static_cast<char*>(const_cast<void*>(buf)) + total, static_cast<std::size_t>(len - total)};
+        const ssize sent = send(sp, &piece, 1);
+        if (sent < 0) {
+            return total > 0 ? total : sent;
+        }
+        total += sent;
+        if (total < len && (!(sp->flags & MPR_SOCKET_BLOCK) || (sent == 0 && !waitUntil(sp, MPR_WRITABLE)))) {
+            break;
+        }
+    }
+    return total;
+}
+
+ssize mprWriteSocketString(MprSocket* sp, cchar* str) {
+    return str ? mprWriteSocket(sp, str, static_cast<ssize>(std::strlen(str))) : MPR_ERR_BAD_ARGS;
+}
+
+// ---- Closing ----------------------------------------------------------------------------------------------------
+
+void mprCloseSocket(MprSocket* sp, bool graceful) {
+    if (!isOpen(sp)) {
+        return;
+    }
+    mprRemoveSocketHandler(sp);
+    if (!graceful) {
+        const linger reset{1, 0};
+        setsockopt(sp->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    }
+    close(sp->fd);
+    sp->fd = INVALID_SOCKET;
+    sp->flags |= MPR_SOCKET_CLOSED | MPR_SOCKET_EOF;
+}
+
+void mprDisconnectSocket(MprSocket* sp) {
+    if (isOpen(sp)) {
+        shutdown(sp->fd, SHUT_RDWR);
+    }
+}
+
+Socket mprStealSocketHandle(MprSocket* sp) {
+    if (!isOpen(sp)) {
+        return INVALID_SOCKET;
+    }
+    mprRemoveSocketHandler(sp);
+    const Socket fd = sp->fd;
+    sp->fd = INVALID_SOCKET;
+    sp->flags |= MPR_SOCKET_CLOSED | MPR_SOCKET_EOF;
+    return fd;
+}
+
+// ---- Events -----------------------------------------------------------------------------------------------------
+
+MprWaitHandler* mprAddSocketHandler(MprSocket* sp, int mask, MprDispatcher* dispatcher, void* proc, void* data,
+                                    int flags) {
+    if (!isOpen(sp)) {
+        return nullptr;
+    }
+    mprRemoveSocketHandler(sp);
+    MprWaitHandler* handler = mprCreateWaitHandler(sp->fd, 0, dispatcher, proc, data, flags);
+    if (handler) {
+        mpr::io::setOwner(*handler, sp);
+        mprSetRef(sp, &sp->handler, handler);
+        mprWaitOn(handler, mask);
+    }
+    return handler;
+}
+
+void mprEnableSocketEvents(MprSocket* sp, int mask) {
+    if (sp) {
+        mprWaitOn(sp->handler, mask);
+    }
+}
+
+void mprRemoveSocketHandler(MprSocket* sp) {
+    if (sp && sp->handler) {
+        mprDestroyWaitHandler(sp->handler);
+        mprSetRef(sp, &sp->handler, nullptr);
+    }
+}
+
+// ---- Properties -------------------------------------------------------------------------------------------------
+
+int mprSetSocketBlockingMode(MprSocket* sp, bool on) {
+    if (!sp) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    const int was = sp->flags & MPR_SOCKET_BLOCK;
+    sp->flags = on ? sp->flags | MPR_SOCKET_BLOCK : sp->flags & ~MPR_SOCKET_BLOCK;
+    return was;
+}
+
+bool mprSetSocketNoDelay(MprSocket* sp, bool on) {
+    if (!isOpen(sp)) {
+        return false;
+    }
+    const bool was = (sp->flags & MPR_SOCKET_NODELAY) != 0;
+    setOption(sp->fd, IPPROTO_TCP, TCP_NODELAY, on ? 1 : 0);
+    sp->flags = on ? sp->flags | MPR_SOCKET_NODELAY : sp->flags & ~MPR_SOCKET_NODELAY;
+    return was;
+}
+
+bool mprIsSocketEof(MprSocket* sp) {
+    return !isOpen(sp) || (sp->flags & MPR_SOCKET_EOF);
+}
+
+Socket mprGetSocketHandle(MprSocket* sp) {
+    return sp ? sp->fd : INVALID_SOCKET;
+}
+
+int mprGetSocketPort(MprSocket* sp) {
+    return sp ? sp->port : 0;
+}
+
+bool mprHasIPv6(void) {
+    const int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+bool mprHasDualNetworkStack(void) {
+    const int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    if (fd < 0) {
+        return false;
+    }
+    const int off = 0;
+    const bool dual = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0;
+    close(fd);
+    return dual;
+}
+
+// ---- TLS --------------------------------------------------------------------------------------------------------
+
+bool mprHasSecureSockets(void) {
+    return false;
+}
+
+int mprUpgradeSocket(MprSocket*, struct MprSsl*, cchar*) {
+    os::Message message;
+    os::log(os::Level::error, message << "mprUpgradeSocket: this build has no TLS; the connection stays as it is");
+    return MPR_ERR_BAD_STATE;
+}
+
+bool mprSocketHandshaking(MprSocket*) {
+    return false;
+}
+
+bool mprIsSocketSecure(MprSocket*) {
+    return false;
+}
+
+char* mprGetSocketState(MprSocket*) {
+    return nullptr;
+}

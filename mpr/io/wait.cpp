@@ -1,0 +1,258 @@
+/*
+    wait.cpp - Wait handlers, on libuv's polls: the C API of mpr/wait.h.
+
+    A handler owns a poll handle in permanent memory, which outlives it until libuv lets go. While a handler waits it
+    stands in a list that retains it. List and handlers are guarded by the loop: who changes them uses it.
+ */
+#include "mpr/wait.h"
+
+#include <poll.h>
+
+#include <cerrno>
+
+#include "mpr/barrier.h"
+#include "mpr/io/wait.hpp"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/task/events.hpp"
+#include "mpr/task/waiting.hpp"
+
+namespace gc = mpr::gc;
+namespace os = mpr::os;
+namespace task = mpr::task;
+using task::Loop;
+
+namespace {
+
+/** libuv's side of a handler. It stands at the start of its memory: Loop::discard. */
+struct Watch {
+    uv_poll_t poll;
+    task::Fired fired;
+    MprWaitHandler* handler;
+    int wanted; // mask
+};
+} // namespace
+
+struct MprWaitHandler {
+    task::Event* event;   // reference
+    void* owner;          // reference: the block that owns the descriptor, if the runtime knows one
+    MprWaitHandler* next; // reference: in the list of those that wait
+    MprWaitHandler* previous;
+    Watch* watch; // null once destroyed
+    bool waits;
+};
+
+namespace {
+
+/** Retains the handlers that wait. */
+struct Waiters {
+    MprWaitHandler* first; // reference
+};
+constinit std::atomic<Waiters*> waiters{nullptr};
+
+gc::Service room{[] { mprMark(waiters.load()); }, [](std::uint64_t) { return true; }, [] { waiters.store(nullptr); }};
+
+/** The list, made when it is first needed. @return nullptr when memory is short. */
+Waiters* list() {
+    Waiters* all = waiters.load(std::memory_order_acquire);
+    if (all) {
+        return all;
+    }
+    auto* made = static_cast<Waiters*>(mprAllocManaged(
+        sizeof(Waiters),
+        [](void* ptr, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                mprMarkRef(&static_cast<Waiters*>(ptr)->first);
+            }
+        },
+        MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+    if (!made) {
+        return nullptr;
+    }
+    gc::runtime().services.add(room);
+    return waiters.compare_exchange_strong(all, made) ? made : all;
+}
+
+// ---- With the loop in use ---------------------------------------------------------------------------------------
+
+void link(MprWaitHandler& handler) {
+    Waiters& all = *waiters.load();
+    handler.previous = nullptr;
+    mprSetRef(&handler, &handler.next, all.first);
+    if (all.first) {
+        all.first->previous = &handler;
+    }
+    mprSetRef(&all, &all.first, &handler);
+    handler.waits = true;
+}
+
+void unlink(MprWaitHandler& handler) {
+    if (handler.previous) {
+        mprSetRef(handler.previous, &handler.previous->next, handler.next);
+    } else {
+        mprSetRef(waiters.load(), &waiters.load()->first, handler.next);
+    }
+    if (handler.next) {
+        handler.next->previous = handler.previous;
+    }
+    mprSetRef(&handler, &handler.next, nullptr);
+    handler.waits = false;
+}
+
+void onReady(uv_poll_t* poll, int status, int events) {
+    auto& watch = *reinterpret_cast<Watch*>(poll);
+    MprWaitHandler& handler = *watch.handler;
+    const int came = ((events & UV_READABLE) ? MPR_READABLE : 0) | ((events & UV_WRITABLE) ? MPR_WRITABLE : 0);
+    watch.fired.mask = status < 0 ? watch.wanted : came;
+    watch.fired.event = handler.event;
+    uv_poll_stop(poll);
+    unlink(handler);
+    task::events().fire(watch.fired);
+}
+
+void waitOn(MprWaitHandler& handler, int mask) {
+    if (handler.waits) {
+        uv_poll_stop(&handler.watch->poll);
+        unlink(handler);
+    }
+    const int events = ((mask & MPR_READABLE) ? UV_READABLE : 0) | ((mask & MPR_WRITABLE) ? UV_WRITABLE : 0);
+    if (events != 0 && uv_poll_start(&handler.watch->poll, events, onReady) == 0) {
+        handler.watch->wanted = mask;
+        link(handler);
+    }
+}
+
+void discard(MprWaitHandler& handler) {
+    if (handler.waits) {
+        unlink(handler);
+    }
+    Loop::discard(reinterpret_cast<uv_handle_t*>(&handler.watch->poll));
+    handler.watch = nullptr;
+}
+
+// -----------------------------------------------------------------------------------------------------------------
+
+void manageHandler(void* ptr, int flags) {
+    auto& handler = *static_cast<MprWaitHandler*>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&handler.event);
+        mprMarkRef(&handler.owner);
+        mprMarkRef(&handler.next);
+    } else if (flags & MPR_MANAGE_FREE) {
+        mpr::io::dropHandler(&handler);
+    }
+}
+
+/** Make libuv's side. */
+bool watch(MprWaitHandler& handler, int fd) {
+    auto* made = static_cast<Watch*>(palloc(sizeof(Watch)));
+    if (!made) {
+        return false;
+    }
+    *made = {};
+    made->handler = &handler;
+    int result = 0;
+    {
+        const Loop::Using loop(task::events().loop());
+        result = uv_poll_init(*loop, &made->poll, fd);
+    }
+    if (result != 0) {
+        pfree(made);
+        os::Message message;
+        os::log(os::Level::error, message << "mprCreateWaitHandler: descriptor " << fd << " cannot be waited for: "
+                                          << (result == UV_EEXIST ? "it has a handler" : uv_strerror(result)));
+        return false;
+    }
+    handler.watch = made;
+    return true;
+}
+} // namespace
+
+void mpr::io::setOwner(MprWaitHandler& handler, void* owner) {
+    mprSetRef(&handler, &handler.owner, owner);
+}
+
+void mpr::io::dropHandler(MprWaitHandler* handler) {
+    // While the runtime ends the loop has closed all handles already.
+    if (handler && waiters.load()) {
+        const Loop::Using loop(task::events().loop());
+        if (handler->watch) {
+            discard(*handler);
+        }
+    }
+}
+
+MprWaitHandler* mprCreateWaitHandler(int fd, int mask, MprDispatcher* dispatcher, void* proc, void* data, int) {
+    task::Events& events = task::events();
+    if (!proc || !events.open("mprCreateWaitHandler") || !list()) {
+        return nullptr;
+    }
+    auto* handler = static_cast<MprWaitHandler*>(
+        mprAllocManaged(sizeof(MprWaitHandler), manageHandler, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
+    if (!handler) {
+        return nullptr;
+    }
+    handler->event = events.makeEvent(dispatcher ? *dispatcher : *events.mainDispatcher(), "io", 0,
+                                      reinterpret_cast<MprEventProc>(proc), data, MPR_EVENT_DONT_QUEUE);
+    if (!handler->event || !watch(*handler, fd)) {
+        return nullptr;
+    }
+    handler->event->handler = handler;
+    mprWaitOn(handler, mask);
+    return handler;
+}
+
+void mprWaitOn(MprWaitHandler* wp, int desiredMask) {
+    if (!wp || !task::events().open("mprWaitOn")) {
+        return;
+    }
+    {
+        const Loop::Using loop(task::events().loop());
+        if (!wp->watch) {
+            return;
+        }
+        waitOn(*wp, desiredMask);
+    }
+    task::events().loopChanged();
+}
+
+void mprDestroyWaitHandler(MprWaitHandler* wp) {
+    if (!wp || !task::events().open("mprDestroyWaitHandler")) {
+        return;
+    }
+    {
+        const Loop::Using loop(task::events().loop());
+        if (!wp->watch) {
+            return;
+        }
+        discard(*wp);
+    }
+    task::events().cancel(*wp->event);
+    task::events().loopChanged();
+}
+
+void mprRemoveWaitHandler(MprWaitHandler* wp) {
+    mprDestroyWaitHandler(wp);
+}
+
+int mprWaitForSingleIO(int fd, int mask, MprTicks timeout) {
+    pollfd descriptor{fd, 0, 0};
+    descriptor.events =
+        static_cast<short>(((mask & MPR_READABLE) ? POLLIN : 0) | ((mask & MPR_WRITABLE) ? POLLOUT : 0));
+    const std::uint64_t deadline = task::deadlineIn(timeout);
+    int ready = 0;
+    {
+        const task::Waiting waiting(__builtin_return_address(0));
+        do {
+            const std::uint64_t left = task::leftUntil(deadline);
+            const std::uint64_t milliseconds = left == os::forever ? left : (left + 999'999) / 1'000'000;
+            ready = poll(&descriptor, 1, milliseconds > 0x7FFFFFFF ? -1 : static_cast<int>(milliseconds));
+        } while (ready < 0 && errno == EINTR);
+    }
+    if (ready < 0 || (descriptor.revents & POLLNVAL)) {
+        return MPR_ERR_BAD_HANDLE;
+    }
+    const bool failed = descriptor.revents & (POLLERR | POLLHUP);
+    return (((descriptor.revents & POLLIN) || failed) ? mask & MPR_READABLE : 0) |
+           (((descriptor.revents & POLLOUT) || failed) ? mask & MPR_WRITABLE : 0);
+}

@@ -1,0 +1,18 @@
+/*
+    wait.hpp - Wait handlers of descriptors that the runtime's own objects own.
+
+    A handler that waits retains the owner of its descriptor, so that nobody closes it meanwhile. A manager that closes a
+    descriptor drops the handler first: libuv forgets descriptors by number, and the number may be another's by then.
+ */
+#pragma once
+
+#include "mpr/wait.h"
+
+namespace mpr::io {
+
+void setOwner(MprWaitHandler& handler, void* owner);
+
+/** For managers with MPR_MANAGE_FREE: end a handler that waits no more. nullptr is fine. */
+void dropHandler(MprWaitHandler* handler);
+
+} // namespace mpr::io

@@ -1,0 +1,526 @@
+/*
+    events.cpp - Dispatchers and events: made, queued, handed to whoever runs them, run.
+ */
+#include "mpr/task/events.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "mpr/collect.h"
+#include "mpr/gc/runtime.hpp"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/task/waiting.hpp"
+
+namespace mpr::task {
+
+namespace {
+
+constexpr int barrierBlock = MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE;
+/** Events that a worker runs of one dispatcher before others have their turn. */
+constexpr int turnOfWorker = 64;
+
+template <typename T>
+T* make(MprManager manager) {
+    return static_cast<T*>(mprAllocManaged(sizeof(T), manager, barrierBlock));
+}
+
+void manageEvent(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* event = static_cast<Event*>(ptr);
+        mprMarkRef(&event->dispatcher);
+        mprMarkRef(&event->handler);
+        mprMarkRef(&event->next);
+        mprMarkRef(&event->outer);
+        gc::markLoose(&event->data);
+        gc::markLoose(&event->name);
+    }
+}
+
+void manageDispatcher(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* dispatcher = static_cast<MprDispatcher*>(ptr);
+        mprMarkRef(&dispatcher->head);
+        mprMarkRef(&dispatcher->running);
+        mprMarkRef(&dispatcher->nextActive);
+    }
+}
+
+void manageHeads(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRefs(ptr, sizeof(Wheel::Heads) / sizeof(void*));
+    }
+}
+
+/** The first millisecond that is not before now plus a period. */
+MprTicks dueIn(MprTicks period) {
+    constexpr auto last = static_cast<MprTicks>(Wheel::horizon - 1);
+    const auto now = static_cast<MprTicks>((os::now() + 999'999) / 1'000'000);
+    return period < last - now ? now + period : last;
+}
+
+gc::Service room{[] { events().markRoots(); },
+                 [](std::uint64_t) {
+                     events().stop();
+                     return true;
+                 },
+                 [] { events().close(); }};
+} // namespace
+
+Events& events() {
+    static constinit Events only;
+    return only;
+}
+
+void Events::manageHub(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* hub = static_cast<Hub*>(ptr);
+        mprMarkRef(&hub->main);
+        mprMarkRef(&hub->active);
+        mprMarkRef(&hub->heads);
+    }
+}
+
+// ---- The room's life --------------------------------------------------------------------------------------------
+
+bool Events::open(const char* function) {
+    if (!gc::current) {
+        gc::misuseForeign(function);
+        return false;
+    }
+    return opened_.load(std::memory_order_acquire) || openOnce();
+}
+
+bool Events::openOnce() {
+    Hub* hub = make<Hub>(manageHub);
+    auto* heads = make<Wheel::Heads>(manageHeads);
+    MprDispatcher* main = makeDispatcher("main", MPR_DISPATCHER_IMMEDIATE);
+    if (!hub || !heads || !main) {
+        return false;
+    }
+    hub->main = main;
+    hub->heads = heads;
+    os::Locked locked(openLock_);
+    if (opened_.load(std::memory_order_relaxed)) {
+        return true;
+    }
+    if (!loop_.open()) {
+        return false;
+    }
+    hub_ = hub;
+    wheel_.open(heads, os::now() / 1'000'000);
+    gate_.store(1, std::memory_order_release);
+    gc::runtime().services.add(room);
+    opened_.store(true, std::memory_order_release);
+    return true;
+}
+
+void Events::markRoots() {
+    if (!opened_.load(std::memory_order_acquire)) {
+        return;
+    }
+    mprMark(hub_);
+    for (const Post* list : {posts_.load(std::memory_order_acquire), stuck_}) {
+        for (const Post* post = list; post; post = post->next) {
+            gc::markLoose(&post->dispatcher);
+            gc::markLoose(&post->data);
+        }
+    }
+}
+
+void Events::close() {
+    loop_.close();
+    int lost = 0;
+    for (Post* list : {posts_.exchange(nullptr), stuck_}) {
+        while (Post* post = list) {
+            list = post->next;
+            pfree(post);
+            ++lost;
+        }
+    }
+    while (Post* post = takeSpare()) {
+        pfree(post);
+    }
+    if (lost > 0) {
+        os::Message message;
+        os::log(os::Level::info, message << "mprDestroy: " << lost << " events from outside came too late to run");
+    }
+    hub_ = nullptr;
+    firstReady_ = lastReady_ = nullptr;
+    readyCount_ = nesting_ = 0;
+    stuck_ = nullptr;
+    servicer_.store(0);
+    sleeping_.store(false);
+    turnWanted_.store(false);
+    opened_.store(false);
+}
+
+// ---- Dispatchers ------------------------------------------------------------------------------------------------
+
+MprDispatcher* Events::makeDispatcher(const char* name, int flags) {
+    auto* dispatcher = make<MprDispatcher>(manageDispatcher);
+    if (dispatcher) {
+        dispatcher->onEventsThread = (flags & MPR_DISPATCHER_IMMEDIATE) != 0;
+        dispatcher->job.run = runAsJob;
+        std::strncpy(dispatcher->name, name ? name : "", sizeof(dispatcher->name) - 1);
+    }
+    return dispatcher;
+}
+
+/** Put it into or take it out of the list of those that have something to do. */
+void Events::settle(MprDispatcher& d) {
+    const bool active = d.head || d.depth > 0 || d.runner != 0 || d.ready || d.submitted;
+    if (active == d.active) {
+        return;
+    }
+    d.active = active;
+    MprDispatcher* next = active ? hub_->active : d.nextActive;
+    if (active) {
+        d.previousActive = nullptr;
+        mprSetRef(&d, &d.nextActive, next);
+        mprSetRef(hub_, &hub_->active, &d);
+    } else if (d.previousActive) {
+        mprSetRef(d.previousActive, &d.previousActive->nextActive, next);
+    } else {
+        mprSetRef(hub_, &hub_->active, next);
+    }
+    if (next) {
+        next->previousActive = active ? &d : d.previousActive;
+    }
+    if (!active) {
+        mprSetRef(&d, &d.nextActive, nullptr);
+    }
+}
+
+void Events::destroy(MprDispatcher& d) {
+    os::Locked locked(lock_);
+    d.destroyed = true;
+    while (d.head) {
+        takeOut(*d.head);
+    }
+    while (d.timed) {
+        takeOut(*d.timed);
+    }
+    settle(d);
+}
+
+int Events::claim(MprDispatcher& d) {
+    os::Locked locked(lock_);
+    const os::ThreadId self = os::currentThread();
+    if (d.destroyed || (d.owner != 0 && d.owner != self)) {
+        return MPR_ERR_BAD_STATE;
+    }
+    d.owner = self;
+    return 0;
+}
+
+int Events::unclaim(MprDispatcher& d) {
+    Hand whom = Hand::nobody;
+    {
+        os::Locked locked(lock_);
+        if (d.owner != os::currentThread()) {
+            return MPR_ERR_BAD_STATE;
+        }
+        d.owner = 0;
+        whom = hand(d);
+    }
+    tell(d, whom);
+    return 0;
+}
+
+void Events::disable(MprDispatcher& d, bool on) {
+    Hand whom = Hand::nobody;
+    {
+        os::Locked locked(lock_);
+        d.disabled = on;
+        whom = hand(d);
+    }
+    tell(d, whom);
+}
+
+bool Events::hasEvents(MprDispatcher& d) {
+    os::Locked locked(lock_);
+    return d.head || d.timed;
+}
+
+std::int64_t Events::mark(MprDispatcher& d) {
+    os::Locked locked(lock_);
+    return d.mark;
+}
+
+// ---- Queues -----------------------------------------------------------------------------------------------------
+
+void Events::enqueue(Event& event) {
+    MprDispatcher& d = *event.dispatcher;
+    event.place = Event::Place::queue;
+    d.queue().append(&event);
+    ++d.queued;
+    settle(d);
+}
+
+void Events::setTimer(Event& event) {
+    MprDispatcher& d = *event.dispatcher;
+    event.place = Event::Place::wheel;
+    event.previousTimed = nullptr;
+    event.nextTimed = d.timed;
+    if (d.timed) {
+        d.timed->previousTimed = &event;
+    }
+    d.timed = &event;
+    wheel_.insert(&event);
+}
+
+/** Out of its dispatcher's list of those in the wheel. */
+void Events::leaveTimed(Event& event) {
+    (event.previousTimed ? event.previousTimed->nextTimed : event.dispatcher->timed) = event.nextTimed;
+    if (event.nextTimed) {
+        event.nextTimed->previousTimed = event.previousTimed;
+    }
+}
+
+/** Out of the list in which it stands, if any. */
+void Events::takeOut(Event& event) {
+    MprDispatcher& d = *event.dispatcher;
+    if (event.place == Event::Place::queue) {
+        d.queue().remove(&event);
+        --d.queued;
+    } else if (event.place == Event::Place::wheel) {
+        wheel_.remove(&event);
+        leaveTimed(event);
+    }
+    event.place = Event::Place::nowhere;
+}
+
+/** Somebody has to run this dispatcher's events, unless somebody does or knows that he has to. */
+Events::Hand Events::hand(MprDispatcher& d) {
+    if (!d.head || d.disabled || d.destroyed || d.runner != 0) {
+        return Hand::nobody;
+    }
+    if (d.owner != 0) {
+        return Hand::waiters;
+    }
+    if (!d.onEventsThread) {
+        const bool first = !d.submitted;
+        d.submitted = true;
+        return first ? Hand::worker : Hand::nobody;
+    }
+    if (!d.ready) {
+        d.ready = true;
+        d.nextReady = nullptr;
+        (lastReady_ ? lastReady_->nextReady : firstReady_) = &d;
+        lastReady_ = &d;
+        ++readyCount_;
+    }
+    return Hand::eventsThread;
+}
+
+void Events::Hands::add(MprDispatcher& d, Hand whom) {
+    forWaiters = forWaiters || whom == Hand::waiters;
+    if (whom == Hand::worker) {
+        d.nextReady = forWorkers;
+        forWorkers = &d;
+    }
+}
+
+void Events::tell(const Hands& hands) {
+    for (MprDispatcher* d = hands.forWorkers; d;) {
+        MprDispatcher* next = d->nextReady; // it may be another's when the job runs
+        workers().submit(d->job);
+        d = next;
+    }
+    if (hands.forWaiters) {
+        ring();
+    }
+}
+
+void Events::tell(MprDispatcher& d, Hand whom) {
+    switch (whom) {
+    case Hand::nobody: break;
+    case Hand::eventsThread: wakeServicer(); break;
+    case Hand::worker: workers().submit(d.job); break;
+    case Hand::waiters: ring(); break;
+    }
+}
+
+// ---- Events -----------------------------------------------------------------------------------------------------
+
+Event* Events::newEvent(MprDispatcher& d, const char* name, MprTicks time, MprEventProc proc, void* data) {
+    auto* event = make<Event>(manageEvent);
+    if (event) {
+        event->name = name ? name : "";
+        event->proc = proc;
+        event->data = data;
+        event->dispatcher = &d;
+        event->timestamp = event->due = time;
+    }
+    return event;
+}
+
+Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, MprEventProc proc, void* data,
+                         int flags) {
+    Event* event = newEvent(d, name, static_cast<MprTicks>(os::now() / 1'000'000), proc, data);
+    if (event) {
+        event->flags = flags;
+        event->period = period > 0 ? period : 0;
+        if ((flags & MPR_EVENT_DONT_QUEUE) == 0 && !schedule(*event, period, -1)) {
+            return nullptr;
+        }
+    }
+    return event;
+}
+
+bool Events::schedule(Event& event, MprTicks period, int continuous) {
+    MprDispatcher& d = *event.dispatcher;
+    const MprTicks due = period > 0 ? dueIn(period) : event.timestamp;
+    Hand whom = Hand::nobody;
+    {
+        os::Locked locked(lock_);
+        if (d.destroyed || event.cancelled) {
+            return false;
+        }
+        takeOut(event);
+        if (continuous >= 0) {
+            event.flags = (event.flags & ~MPR_EVENT_CONTINUOUS) | (continuous ? MPR_EVENT_CONTINUOUS : 0);
+        }
+        event.period = period > 0 ? period : 0;
+        event.due = due;
+        if (period > 0) {
+            setTimer(event);
+            settle(d);
+            whom = static_cast<std::uint64_t>(due) < sleepUntil_ ? Hand::eventsThread : Hand::nobody;
+        } else {
+            enqueue(event);
+            whom = hand(d);
+        }
+    }
+    tell(d, whom);
+    return true;
+}
+
+void Events::queue(Event& event, int mask) {
+    MprDispatcher& d = *event.dispatcher;
+    Hand whom = Hand::nobody;
+    {
+        os::Locked locked(lock_);
+        event.came = static_cast<std::uint8_t>(event.came | mask);
+        if (!d.destroyed && !event.cancelled && event.place == Event::Place::nowhere) {
+            enqueue(event);
+            whom = hand(d);
+        }
+    }
+    tell(d, whom);
+}
+
+void Events::cancel(Event& event) {
+    remove(event);
+    os::Locked locked(lock_);
+    event.cancelled = true;
+}
+
+void Events::remove(Event& event) {
+    os::Locked locked(lock_);
+    event.flags &= ~MPR_EVENT_CONTINUOUS;
+    takeOut(event);
+    settle(*event.dispatcher);
+}
+
+// ---- Running ----------------------------------------------------------------------------------------------------
+
+/** Take the next event out of the queue, to be run by the calling thread, whose turn it is. */
+Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
+    Event* event = d.head;
+    if (!event || d.disabled || d.destroyed || (d.owner != 0 && d.owner != self)) {
+        return nullptr;
+    }
+    // Not when it nests in itself: it is retained already.
+    if (event->runs++ == 0) {
+        mprSetRef(event, &event->outer, d.running);
+        mprSetRef(&d, &d.running, event);
+    }
+    ++d.depth;
+    takeOut(*event);
+    __builtin_prefetch(d.head, 1);
+    __builtin_prefetch(reinterpret_cast<std::byte*>(d.head) + 64, 1);
+    if (event->came != 0) {
+        event->mask = event->came;
+        event->came = 0;
+    }
+    return event;
+}
+
+void Events::end(MprDispatcher& d, Event& event, MprTicks due) {
+    ++d.mark;
+    --d.depth;
+    if (--event.runs > 0) {
+        return;
+    }
+    mprSetRef(&d, &d.running, event.outer);
+    mprSetRef(&event, &event.outer, nullptr);
+    if ((event.flags & MPR_EVENT_CONTINUOUS) == 0 || event.place != Event::Place::nowhere || d.destroyed) {
+        return;
+    }
+    event.due = due;
+    if (event.period > 0) {
+        setTimer(event);
+    } else {
+        enqueue(event);
+    }
+}
+
+/**
+    Run events of a dispatcher, if it is the calling thread's turn. The end of one and the begin of the next share a lock.
+    @return How many.
+ */
+int Events::run(MprDispatcher& d, int most) {
+    const os::ThreadId self = os::currentThread();
+    os::ThreadId outer = 0;
+    Event* event = nullptr;
+    {
+        os::Locked locked(lock_);
+        outer = d.runner;
+        if ((outer != 0 && outer != self) || most <= 0 || !(event = begin(d, self))) {
+            return 0;
+        }
+        d.runner = self;
+    }
+    int count = 0;
+    while (event) {
+        event->proc(event->data, event);
+        mprYield(0); // the event is retained: it counts as running
+        const MprTicks due = (event->flags & MPR_EVENT_CONTINUOUS) ? dueIn(event->period) : 0;
+        Hand whom = Hand::nobody;
+        bool sooner = false;
+        {
+            os::Locked locked(lock_);
+            end(d, *event, due);
+            sooner = due > 0 && static_cast<std::uint64_t>(due) < sleepUntil_;
+            event = ++count < most ? begin(d, self) : nullptr;
+            if (!event) {
+                d.runner = outer;
+                whom = hand(d);
+                settle(d);
+            }
+        }
+        tell(d, whom);
+        if (sooner) {
+            wakeServicer();
+        }
+        if (waiters_.load(std::memory_order_seq_cst) > 0) {
+            ring();
+        }
+    }
+    return count;
+}
+
+void Events::runAsJob(Job* job) {
+    auto& d = *reinterpret_cast<MprDispatcher*>(reinterpret_cast<std::byte*>(job) - offsetof(MprDispatcher, job));
+    Events& all = events();
+    {
+        os::Locked locked(all.lock_);
+        d.submitted = false;
+        all.settle(d);
+    }
+    all.run(d, turnOfWorker);
+}
+
+} // namespace mpr::task

@@ -1,0 +1,162 @@
+/*
+    events.hpp - The events of a runtime: which are due, who runs them, who waits.
+
+    One lock guards dispatchers, queues and the wheel; all that is done under it takes constant time, but advancing the
+    wheel, which takes constant time an event. Nobody yields or allocates under it.
+
+    A dispatcher with something to do is active: it stands in a list that retains it. When an event is queued, the
+    dispatcher is handed to whoever is to run it (see hand()); it stands there at most once.
+
+    Foreign threads post into a stack of their own, which the thread that services events takes as a whole and turns
+    round (R. K. Treiber's stack, 1986, with one consumer that takes all: no ABA).
+ */
+#pragma once
+
+#include "mpr/os/lock.hpp"
+#include "mpr/task/event.hpp"
+#include "mpr/task/loop.hpp"
+#include "mpr/task/wheel.hpp"
+
+namespace mpr::task {
+
+class Events {
+public:
+    /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
+    bool open(const char* function);
+    MprDispatcher* mainDispatcher() const { return hub_->main; }
+
+    // ---- Dispatchers ----
+    MprDispatcher* makeDispatcher(const char* name, int flags);
+    void destroy(MprDispatcher& dispatcher);
+    int claim(MprDispatcher& dispatcher);
+    int unclaim(MprDispatcher& dispatcher);
+    void disable(MprDispatcher& dispatcher, bool on);
+    bool hasEvents(MprDispatcher& dispatcher);
+    std::int64_t mark(MprDispatcher& dispatcher);
+
+    // ---- Events ----
+    Event* makeEvent(MprDispatcher& dispatcher, const char* name, MprTicks period, MprEventProc proc, void* data,
+                     int flags);
+    /** @param continuous -1: as it was. */
+    bool schedule(Event& event, MprTicks period, int continuous);
+    void remove(Event& event);
+    int post(MprDispatcher* dispatcher, MprEventProc proc, void* data);
+    /** Queue an event now. @param mask Of an I/O event. */
+    void queue(Event& event, int mask);
+    /** The same from a callback of libuv, which must not allocate nor wait: it is queued when libuv has looked. */
+    void fire(Fired& fired);
+    /** Take it out and never queue it again. */
+    void cancel(Event& event);
+
+    // ---- Servicing ----
+    int service(MprTicks delay, int flags, const void* site);
+    int waitFor(MprDispatcher& dispatcher, MprTicks timeout, std::int64_t mark, const void* site);
+    /** Let everyone who waits look again: the runtime stops, or the like. */
+    void wakeAll();
+    Loop& loop() { return loop_; }
+    /** The loop was changed: the change takes effect soon. */
+    void loopChanged();
+
+    void markRoots();
+    void stop();
+    void close();
+
+private:
+    /** What the room retains. */
+    struct Hub {
+        MprDispatcher* main;   // reference
+        MprDispatcher* active; // reference
+        Wheel::Heads* heads;   // reference
+    };
+    struct Post {
+        Post* next;
+        MprDispatcher* dispatcher;
+        MprEventProc proc;
+        void* data;
+        Event* event; // made of it, while that is done
+    };
+    /** Who is to be told, after the lock has been let go, that a dispatcher has something to do. */
+    enum class Hand { nobody, eventsThread, worker, waiters };
+    /** The same for many, collected by the events' thread. */
+    struct Hands {
+        MprDispatcher* forWorkers = nullptr; // by nextReady: none of them is in the list of ready ones
+        bool forWaiters = false;
+        void add(MprDispatcher& dispatcher, Hand whom);
+    };
+
+    static void manageHub(void* ptr, int flags);
+    static void runAsJob(Job* job);
+
+    bool openOnce();
+
+    // Under the lock:
+    void settle(MprDispatcher& dispatcher);
+    void enqueue(Event& event);
+    void takeOut(Event& event);
+    void setTimer(Event& event);
+    void leaveTimed(Event& event);
+    bool isMine(const MprDispatcher& dispatcher, os::ThreadId self);
+    bool mustStayAwake(const MprDispatcher* awaited, std::int64_t since);
+    Hand hand(MprDispatcher& dispatcher);
+    Event* begin(MprDispatcher& dispatcher, os::ThreadId self);
+    void end(MprDispatcher& dispatcher, Event& event, MprTicks due);
+
+    // Not under the lock:
+    void tell(MprDispatcher& dispatcher, Hand whom);
+    void tell(const Hands& hands);
+    Event* newEvent(MprDispatcher& dispatcher, const char* name, MprTicks time, MprEventProc proc, void* data);
+    void gatherPosts();
+    Post* queuePosts();
+    Post* takeSpare();
+    void keepSpare(Post* first, const Post* end);
+    int run(MprDispatcher& dispatcher, int most);
+    int readyEvents();
+    int runReady();
+    bool beginService(os::ThreadId self);
+    void endService();
+    bool awaitService(os::ThreadId self, std::uint64_t deadline, const void* site);
+    void takePosts();
+    void expire();
+    void look(bool now);
+    void sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::int64_t since, const void* site);
+    void wakeServicer();
+    void ring();
+
+    std::atomic<bool> opened_{false};
+    os::Lock openLock_;
+    Hub* hub_ = nullptr;
+    Loop loop_;
+
+    os::Lock lock_;
+    Wheel wheel_;
+    MprDispatcher* firstReady_ = nullptr;
+    MprDispatcher* lastReady_ = nullptr;
+    int readyCount_ = 0;
+    std::uint64_t sleepUntil_ = 0; // the time of the wheel at which the thread that services events wakes
+
+    // The thread that services events.
+    std::atomic<os::ThreadId> servicer_{0};
+    int nesting_ = 0;
+    std::atomic<bool> sleeping_{false};
+    std::atomic<bool> turnWanted_{false};
+    std::uint64_t lookedAt_ = 0; // when libuv was last asked
+    Fired* fired_ = nullptr;     // in their order
+    Fired* lastFired_ = nullptr;
+    Post* stuck_ = nullptr; // posts that found no memory, oldest first
+
+    // Other threads that wait for events to run.
+    os::Word bell_{0};
+    std::atomic<int> waiters_{0};
+
+    // Foreign threads.
+    std::atomic<Post*> posts_{nullptr};
+    os::Lock spareLock_;
+    Post* spare_ = nullptr;
+    int spareCount_ = 0;
+    std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
+};
+
+/** The events of the runtime that exists. */
+Events& events();
+
+} // namespace mpr::task

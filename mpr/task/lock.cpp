@@ -1,0 +1,250 @@
+/*
+    lock.cpp - Locks, spin locks, conditions, atomic operations. Each waits on one word of its own.
+
+    A lock's word is 0 free, 1 taken, 2 taken and somebody may sleep (U. Drepper, "Futexes Are Tricky", 2011, mutex 2).
+    The owner is written by the owner only, so a thread that reads itself there is the owner, whatever the order.
+ */
+#include "mpr/lock.h"
+
+#include <cstring>
+
+#include "mpr/memory.h"
+#include "mpr/task/waiting.hpp"
+
+using namespace mpr;
+
+/** 1: signalled. */
+struct MprCond {
+    os::Word word;
+};
+
+namespace {
+
+constexpr int spins = 100;
+constinit MprMutex globalLock{};
+
+/** The word of a C structure. C has no type that both languages agree on; the layout is the same. */
+os::Word& wordOf(std::uint32_t& word) {
+    static_assert(sizeof(os::Word) == sizeof(std::uint32_t) && alignof(os::Word) == alignof(std::uint32_t));
+    return reinterpret_cast<os::Word&>(word);
+}
+
+bool isOwner(const std::uintptr_t& owner, os::ThreadId self) {
+    return __atomic_load_n(&owner, __ATOMIC_RELAXED) == self;
+}
+void setOwner(std::uintptr_t& owner, os::ThreadId self) {
+    __atomic_store_n(&owner, self, __ATOMIC_RELAXED);
+}
+
+bool take(os::Word& word) {
+    std::uint32_t expected = 0;
+    return word.load(std::memory_order_relaxed) == 0 &&
+           word.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed);
+}
+
+bool takeSpinning(os::Word& word) {
+    for (int i = 0; i < spins; ++i) {
+        if (take(word)) {
+            return true;
+        }
+        os::relax();
+    }
+    return false;
+}
+
+void takeWaiting(os::Word& word) {
+    while (word.exchange(2, std::memory_order_acquire) != 0) {
+        os::wait(word, 2);
+    }
+}
+
+void give(os::Word& word) {
+    if (word.exchange(0, std::memory_order_release) == 2) {
+        os::wakeOne(word);
+    }
+}
+
+void lockFrom(MprMutex& lock, const void* site) {
+    const os::ThreadId self = os::currentThread();
+    if (isOwner(lock.owner, self)) {
+        ++lock.depth;
+        return;
+    }
+    os::Word& word = wordOf(lock.word);
+    if (!take(word) && !takeSpinning(word)) {
+        task::HeldIfBlock held(&lock);
+        task::Waiting waiting(site);
+        takeWaiting(word);
+    }
+    setOwner(lock.owner, self);
+    lock.depth = 1;
+}
+} // namespace
+
+// ---- Locks ------------------------------------------------------------------------------------------------------
+
+MprMutex* mprCreateLock(void) {
+    return mprInitLock(static_cast<MprMutex*>(mprAlloc(sizeof(MprMutex))));
+}
+
+MprMutex* mprInitLock(MprMutex* mutex) {
+    if (mutex) {
+        *mutex = {};
+    }
+    return mutex;
+}
+
+void mprLock(MprMutex* lock) {
+    if (lock) {
+        lockFrom(*lock, __builtin_return_address(0));
+    }
+}
+
+bool mprTryLock(MprMutex* lock) {
+    if (!lock) {
+        return false;
+    }
+    const os::ThreadId self = os::currentThread();
+    if (isOwner(lock->owner, self)) {
+        ++lock->depth;
+        return true;
+    }
+    if (!take(wordOf(lock->word))) {
+        return false;
+    }
+    setOwner(lock->owner, self);
+    lock->depth = 1;
+    return true;
+}
+
+void mprUnlock(MprMutex* lock) {
+    if (!lock) {
+        return;
+    }
+    if (!isOwner(lock->owner, os::currentThread())) {
+        gc::misuse("mprUnlock", lock, "the calling thread has not locked it");
+        return;
+    }
+    if (--lock->depth == 0) {
+        setOwner(lock->owner, 0);
+        give(wordOf(lock->word));
+    }
+}
+
+void mprGlobalLock(void) {
+    lockFrom(globalLock, __builtin_return_address(0));
+}
+
+void mprGlobalUnlock(void) {
+    mprUnlock(&globalLock);
+}
+
+// ---- Spin locks -------------------------------------------------------------------------------------------------
+
+MprSpin* mprCreateSpinLock(void) {
+    return mprInitSpinLock(static_cast<MprSpin*>(mprAlloc(sizeof(MprSpin))));
+}
+
+MprSpin* mprInitSpinLock(MprSpin* lock) {
+    if (lock) {
+        *lock = {};
+    }
+    return lock;
+}
+
+void mprSpinLock(MprSpin* lock) {
+    if (!lock) {
+        return;
+    }
+    os::Word& word = wordOf(lock->word);
+    const os::ThreadId self = os::currentThread();
+    if (!take(word) && !takeSpinning(word)) {
+        if (isOwner(lock->owner, self)) {
+            gc::misuse("mprSpinLock", lock, "the calling thread has locked it already, and waits for itself now");
+        }
+        takeWaiting(word);
+    }
+    setOwner(lock->owner, self);
+}
+
+bool mprTrySpinLock(MprSpin* lock) {
+    if (!lock || !take(wordOf(lock->word))) {
+        return false;
+    }
+    setOwner(lock->owner, os::currentThread());
+    return true;
+}
+
+void mprSpinUnlock(MprSpin* lock) {
+    if (!lock) {
+        return;
+    }
+    if (!isOwner(lock->owner, os::currentThread())) {
+        gc::misuse("mprSpinUnlock", lock, "the calling thread has not locked it");
+        return;
+    }
+    setOwner(lock->owner, 0);
+    give(wordOf(lock->word));
+}
+
+// ---- Conditions -------------------------------------------------------------------------------------------------
+
+MprCond* mprCreateCond(void) {
+    return static_cast<MprCond*>(mprAllocZeroed(sizeof(MprCond)));
+}
+
+int mprWaitForCond(MprCond* cond, MprTicks timeout) {
+    if (!cond) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (cond->word.exchange(0, std::memory_order_acquire) != 0) {
+        return 0;
+    }
+    if (timeout == 0) {
+        return MPR_ERR_TIMEOUT;
+    }
+    const std::uint64_t deadline = task::deadlineIn(timeout);
+    task::HeldIfBlock held(cond);
+    task::Waiting waiting(__builtin_return_address(0));
+    while (cond->word.exchange(0, std::memory_order_acquire) == 0) {
+        const std::uint64_t left = task::leftUntil(deadline);
+        if (left == 0) {
+            return MPR_ERR_TIMEOUT;
+        }
+        os::wait(cond->word, 0, left);
+    }
+    return 0;
+}
+
+void mprSignalCond(MprCond* cond) {
+    if (cond) {
+        cond->word.store(1, std::memory_order_release);
+        // A waiter may have taken the signal and dropped the condition: then this wakes nobody, or one who looks again.
+        os::wakeOne(cond->word);
+    }
+}
+
+void mprResetCond(MprCond* cond) {
+    if (cond) {
+        cond->word.store(0, std::memory_order_relaxed);
+    }
+}
+
+// ---- Atomic operations ------------------------------------------------------------------------------------------
+
+int mprAtomicCas(void* volatile* target, void* expected, cvoid* value) {
+    return __atomic_compare_exchange_n(target, &expected, const_cast<void*>(value), false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+}
+
+void mprAtomicAdd(volatile int* target, int value) {
+    __atomic_fetch_add(target, value, __ATOMIC_SEQ_CST);
+}
+
+void mprAtomicAdd64(volatile int64* target, int64 value) {
+    __atomic_fetch_add(target, value, __ATOMIC_SEQ_CST);
+}
+
+void mprAtomicBarrier(void) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,74 @@
+/*
+    loop.cpp - The libuv loop.
+ */
+#include "mpr/task/loop.hpp"
+
+#include <poll.h>
+
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/task/waiting.hpp"
+
+namespace mpr::task {
+
+Loop::Using::Using(Loop& loop) : loop_(loop) {
+    loop_.lock_.lock();
+    lendMemory(true);
+}
+
+Loop::Using::~Using() {
+    lendMemory(false);
+    loop_.lock_.unlock();
+}
+
+bool Loop::open() {
+    replaceAllocator();
+    Using using_(*this);
+    int result = uv_loop_init(&loop_);
+    if (result == 0) {
+        result = uv_async_init(&loop_, &async_, [](uv_async_t*) {});
+        if (result == 0) {
+            descriptor_ = uv_backend_fd(&loop_);
+            uv_run(&loop_, UV_RUN_NOWAIT); // from here the descriptor tells of the async handle
+            return true;
+        }
+        uv_loop_close(&loop_);
+    }
+    os::Message message;
+    os::log(os::Level::error, message << "events: libuv's loop cannot be made: " << uv_strerror(result));
+    return false;
+}
+
+void Loop::close() {
+    Using using_(*this);
+    uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr);
+    uv_walk(
+        &loop_,
+        [](uv_handle_t* handle, void*) {
+            if (!uv_is_closing(handle)) {
+                discard(handle);
+            }
+        },
+        nullptr);
+    while (uv_run(&loop_, UV_RUN_NOWAIT) != 0) {}
+    uv_loop_close(&loop_);
+    descriptor_ = -1;
+}
+
+void Loop::discard(uv_handle_t* handle) {
+    uv_close(handle, [](uv_handle_t* closed) { pfree(closed); });
+}
+
+void Loop::turn() {
+    Using using_(*this);
+    uv_run(&loop_, UV_RUN_NOWAIT);
+}
+
+bool Loop::wait(std::int64_t milliseconds, const void* site) {
+    constexpr std::int64_t longest = 0x7FFFFFFF;
+    pollfd descriptor{descriptor_, POLLIN, 0};
+    Waiting waiting(site);
+    return poll(&descriptor, 1, static_cast<int>(milliseconds < longest ? milliseconds : longest)) > 0;
+}
+
+} // namespace mpr::task

@@ -1,0 +1,64 @@
+/*
+    loop.hpp - The libuv loop: how the thread that services events waits, and is woken.
+
+    That thread yields, polls libuv's descriptor, ends its yield, and only then lets libuv look what happened: callbacks
+    never run while a collection may be marking. (Yielding in a prepare and a check callback would be unsound: others
+    run between them.) Callbacks only queue events, so libuv is never entered twice.
+
+    libuv's loop belongs to one thread at a time: whoever has the lock. Nobody waits inside.
+
+    Handles other than the loop's own stand in permanent memory of their own, each at the start of its block: the loop frees
+    it when the handle has closed.
+
+    libuv takes its memory from the heap while a Using exists (see memory.cpp): it counts against the limits.
+ */
+#pragma once
+
+#include <uv.h>
+
+#include "mpr/os/lock.hpp"
+
+namespace mpr::task {
+
+class Loop {
+public:
+    /** @return false when memory or descriptors are short. */
+    bool open();
+    /** Close all handles, then the loop. */
+    void close();
+    /** Close a handle of the loop in use, and free its memory when libuv lets go of it. */
+    static void discard(uv_handle_t* handle);
+
+    /** Let libuv look, without waiting. */
+    void turn();
+    /** Wait, yielded, until something happens, wake() is called, or for milliseconds (negative: for ever). @return Whether to turn(). */
+    bool wait(std::int64_t milliseconds, const void* site);
+    /** End the wait that is or comes next. Any thread, also during a collection. */
+    void wake() { uv_async_send(&async_); }
+
+    /** The loop for the lifetime of this object; what is changed in it takes effect with the next turn. */
+    class Using {
+    public:
+        explicit Using(Loop& loop);
+        ~Using();
+        Using(const Using&) = delete;
+        Using& operator=(const Using&) = delete;
+        uv_loop_t* operator*() const { return &loop_.loop_; }
+
+    private:
+        Loop& loop_;
+    };
+
+private:
+    os::Lock lock_;
+    uv_loop_t loop_{};
+    uv_async_t async_{};
+    int descriptor_ = -1;
+};
+
+/** Memory for libuv: see memory.cpp. Counted, so that it nests. */
+void lendMemory(bool on);
+/** Tell libuv, once a process. */
+void replaceAllocator();
+
+} // namespace mpr::task

@@ -1,0 +1,437 @@
+/*
+    service.cpp - Servicing events: the thread that waits for time, I/O and foreign threads, and others that wait for events.
+
+    One thread at a time services. Its turn: take what foreign threads posted, let libuv look, queue what is due, run the
+    dispatchers that are its own. When there is nothing to do it announces that it sleeps, looks once more, and sleeps;
+    whoever gives it something to do does so first and looks at the announcement afterwards. So nothing is slept over.
+ */
+#include <algorithm>
+
+#include "mpr/collect.h"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/shutdown.h"
+#include "mpr/task/events.hpp"
+#include "mpr/task/waiting.hpp"
+
+namespace mpr::task {
+
+namespace {
+
+/** libuv is asked at least so often while events keep the thread busy: nanoseconds. Asking is a system call. */
+constexpr std::uint64_t lookEvery = 500'000;
+/** How soon what found no memory is tried again: nanoseconds. */
+constexpr std::uint64_t tryAgain = 10'000'000;
+/** Events that one dispatcher runs before others, and I/O, have their turn. */
+constexpr int turnOfReady = 256;
+/** Posts kept for the next ones instead of given back. */
+constexpr int mostSpare = 1024;
+/** Events queued under one lock. */
+constexpr int atOnce = 64;
+
+bool stopping() {
+    return gc::runtime().life.state.load(std::memory_order_acquire) >= MPR_STOPPING;
+}
+
+std::int64_t milliseconds(std::uint64_t nanoseconds) {
+    return nanoseconds == os::forever ? -1 : static_cast<std::int64_t>((nanoseconds + 999'999) / 1'000'000);
+}
+} // namespace
+
+// ---- Waking -----------------------------------------------------------------------------------------------------
+
+void Events::wakeServicer() {
+    if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(false)) {
+        loop_.wake();
+    }
+}
+
+/** Let those who wait for events to run look again. */
+void Events::ring() {
+    bell_.fetch_add(1, std::memory_order_seq_cst);
+    os::wakeAll(bell_);
+    wakeServicer();
+}
+
+void Events::wakeAll() {
+    if (opened_.load(std::memory_order_acquire)) {
+        ring();
+    }
+}
+
+void Events::fire(Fired& fired) {
+    if (fired.pending) {
+        return;
+    }
+    fired.pending = true;
+    fired.next = nullptr;
+    (lastFired_ ? lastFired_->next : fired_) = &fired;
+    lastFired_ = &fired;
+}
+
+void Events::loopChanged() {
+    turnWanted_.store(true, std::memory_order_seq_cst);
+    wakeServicer();
+}
+
+void Events::stop() {
+    // Foreign threads first: from here on none comes in, and those inside are out soon.
+    gate_.fetch_and(~1u, std::memory_order_acq_rel);
+    while (const std::uint32_t inside = gate_.load(std::memory_order_acquire)) {
+        os::wait(gate_, inside, 1'000'000);
+    }
+    wakeAll();
+}
+
+// ---- Foreign threads --------------------------------------------------------------------------------------------
+
+int Events::post(MprDispatcher* dispatcher, MprEventProc proc, void* data) {
+    std::uint32_t seen = gate_.load(std::memory_order_relaxed);
+    do {
+        if ((seen & 1) == 0) {
+            return MPR_ERR_BAD_STATE;
+        }
+    } while (!gate_.compare_exchange_weak(seen, seen + 2, std::memory_order_acquire, std::memory_order_relaxed));
+    Post* post = takeSpare();
+    if (post || (post = static_cast<Post*>(palloc(sizeof(Post))))) {
+        *post = {posts_.load(std::memory_order_relaxed), dispatcher, proc, data, nullptr};
+        while (!posts_.compare_exchange_weak(post->next, post, std::memory_order_seq_cst, std::memory_order_relaxed)) {}
+        wakeServicer();
+    }
+    gate_.fetch_sub(2, std::memory_order_release);
+    return post ? 0 : MPR_ERR_MEMORY;
+}
+
+Events::Post* Events::takeSpare() {
+    os::Locked locked(spareLock_);
+    Post* post = spare_;
+    if (post) {
+        spare_ = post->next;
+        --spareCount_;
+    }
+    return post;
+}
+
+/** Keep the posts before end for others, or give them back when there are enough. */
+void Events::keepSpare(Post* first, const Post* end) {
+    int count = 0;
+    Post* last = nullptr;
+    for (Post* post = first; post != end; post = post->next) {
+        last = post;
+        ++count;
+    }
+    {
+        os::Locked locked(spareLock_);
+        if (spareCount_ + count <= mostSpare) {
+            last->next = spare_;
+            spare_ = first;
+            spareCount_ += count;
+            return;
+        }
+    }
+    while (Post* post = first) {
+        first = post == last ? nullptr : post->next;
+        pfree(post);
+    }
+}
+
+/** Take what foreign threads posted, the oldest first, behind what is stuck. */
+void Events::gatherPosts() {
+    Post* turned = nullptr;
+    for (Post* post = posts_.exchange(nullptr, std::memory_order_acquire); post;) {
+        Post* next = post->next;
+        post->next = turned;
+        turned = post;
+        post = next;
+    }
+    Post** last = &stuck_;
+    while (*last) {
+        last = &(*last)->next;
+    }
+    *last = turned;
+}
+
+/** Queue the first posts as events. @return The first that is left. */
+Events::Post* Events::queuePosts() {
+    const auto time = static_cast<MprTicks>(os::now() / 1'000'000);
+    Post* end = stuck_;
+    for (int made = 0; end && made < atOnce; ++made, end = end->next) {
+        MprDispatcher& d = end->dispatcher ? *end->dispatcher : *hub_->main;
+        end->event = newEvent(d, "outside", time, end->proc, end->data);
+        if (!end->event) {
+            break;
+        }
+    }
+    Hands hands;
+    {
+        os::Locked locked(lock_);
+        for (Post* post = stuck_; post != end; post = post->next) {
+            MprDispatcher& d = *post->event->dispatcher;
+            if (d.destroyed) {
+                post->event = nullptr;
+                continue;
+            }
+            enqueue(*post->event);
+            hands.add(d, hand(d));
+        }
+    }
+    tell(hands);
+    return end;
+}
+
+/** Make events of what foreign threads posted. What finds no memory stays for the next time. */
+void Events::takePosts() {
+    if (posts_.load(std::memory_order_relaxed)) {
+        gatherPosts();
+    }
+    while (stuck_) {
+        Post* const end = queuePosts();
+        if (end == stuck_) {
+            return;
+        }
+        for (const Post* post = stuck_; post != end; post = post->next) {
+            if (!post->event) {
+                os::Message message;
+                os::log(os::Level::warning, message << "mprCreateEventOutside: dispatcher \""
+                                                    << std::string_view(post->dispatcher->name)
+                                                    << "\" was destroyed; an event for it is dropped");
+            }
+        }
+        Post* const first = stuck_;
+        stuck_ = end;
+        keepSpare(first, end);
+    }
+}
+
+// ---- The thread that services -----------------------------------------------------------------------------------
+
+bool Events::beginService(os::ThreadId self) {
+    os::ThreadId nobody = 0;
+    if (servicer_.load(std::memory_order_relaxed) != self &&
+        !servicer_.compare_exchange_strong(nobody, self, std::memory_order_acq_rel)) {
+        return false;
+    }
+    ++nesting_;
+    return true;
+}
+
+void Events::endService() {
+    if (--nesting_ == 0) {
+        servicer_.store(0, std::memory_order_release);
+        if (waiters_.load(std::memory_order_seq_cst) > 0) {
+            ring(); // one of them may have to service now
+        }
+    }
+}
+
+/** Queue the timers that are due. */
+void Events::expire() {
+    const std::uint64_t now = os::now() / 1'000'000;
+    for (bool more = true; more;) {
+        Hands hands;
+        {
+            os::Locked locked(lock_);
+            int count = 0;
+            Event* event = nullptr;
+            while (count < atOnce && (event = wheel_.pop(now))) {
+                leaveTimed(*event);
+                enqueue(*event);
+                hands.add(*event->dispatcher, hand(*event->dispatcher));
+                ++count;
+            }
+            more = event != nullptr;
+        }
+        tell(hands);
+    }
+}
+
+/** Take posts, let libuv look when it is wanted or long ago, queue what is due. */
+void Events::look(bool now) {
+    takePosts();
+    const std::uint64_t time = os::now();
+    if (turnWanted_.exchange(false) || now || time - lookedAt_ > lookEvery) {
+        lookedAt_ = time;
+        loop_.turn();
+        while (Fired* fired = fired_) {
+            fired_ = fired->next;
+            lastFired_ = fired_ ? lastFired_ : nullptr;
+            fired->pending = false;
+            queue(*fired->event, fired->mask);
+        }
+    }
+    expire();
+    workers().retry();
+}
+
+/** How many events wait for this thread. */
+int Events::readyEvents() {
+    os::Locked locked(lock_);
+    int count = 0;
+    for (const MprDispatcher* d = firstReady_; d; d = d->nextReady) {
+        count += d->queued;
+    }
+    return count;
+}
+
+/** Let each ready dispatcher run what it has queued so far, or a turn's worth. @return How many events. */
+int Events::runReady() {
+    int left = 0;
+    {
+        os::Locked locked(lock_);
+        left = readyCount_;
+    }
+    int count = 0;
+    for (; left > 0; --left) {
+        MprDispatcher* d = nullptr;
+        int most = 0;
+        {
+            os::Locked locked(lock_);
+            d = firstReady_;
+            if (!d) {
+                return count;
+            }
+            firstReady_ = d->nextReady;
+            lastReady_ = firstReady_ ? lastReady_ : nullptr;
+            --readyCount_;
+            d->ready = false;
+            settle(*d);
+            most = std::min(d->queued, turnOfReady);
+        }
+        count += run(*d, most);
+    }
+    return count;
+}
+
+/** Under the lock: whether a dispatcher's events are the calling thread's to run, which services. */
+bool Events::isMine(const MprDispatcher& d, os::ThreadId self) {
+    return d.runner != 0 ? d.runner == self : d.owner != 0 ? d.owner == self : d.onEventsThread && servicer_ == self;
+}
+
+/** Under the lock: whether there is something to do first. @param awaited Only for this one, or to see that it has run. */
+bool Events::mustStayAwake(const MprDispatcher* awaited, std::int64_t since) {
+    if (!awaited) {
+        return firstReady_ != nullptr;
+    }
+    return awaited->mark != since || (awaited->head && !awaited->disabled && isMine(*awaited, os::currentThread()));
+}
+
+void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::int64_t since, const void* site) {
+    std::uint64_t until = deadline;
+    {
+        os::Locked locked(lock_);
+        if (mustStayAwake(awaited, since)) {
+            return;
+        }
+        const std::uint64_t next = wheel_.next();
+        sleepUntil_ = next;
+        if (next != ~std::uint64_t{0} && next * 1'000'000 < until) {
+            until = next * 1'000'000;
+        }
+        sleeping_.store(true, std::memory_order_seq_cst);
+    }
+    if (stuck_) {
+        until = std::min(until, os::now() + tryAgain);
+    }
+    if (!posts_.load(std::memory_order_seq_cst) && !turnWanted_.load(std::memory_order_seq_cst) && !stopping()) {
+        if (loop_.wait(milliseconds(leftUntil(until)), site)) {
+            turnWanted_.store(true, std::memory_order_relaxed);
+        }
+    }
+    sleeping_.store(false, std::memory_order_seq_cst);
+    os::Locked locked(lock_);
+    sleepUntil_ = 0;
+}
+
+/** Wait until no other thread services, and begin. @return false when the time is up or the runtime stops. */
+bool Events::awaitService(os::ThreadId self, std::uint64_t deadline, const void* site) {
+    waiters_.fetch_add(1, std::memory_order_seq_cst);
+    bool begun = false;
+    for (;;) {
+        const std::uint32_t seen = bell_.load(std::memory_order_seq_cst);
+        begun = beginService(self);
+        const std::uint64_t left = leftUntil(deadline);
+        if (begun || stopping() || left == 0) {
+            break;
+        }
+        Waiting waiting(site);
+        os::wait(bell_, seen, left);
+    }
+    waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    return begun;
+}
+
+int Events::service(MprTicks delay, int flags, const void* site) {
+    const std::uint64_t deadline = deadlineIn((flags & MPR_SERVICE_NO_BLOCK) ? 0 : delay);
+    if (!awaitService(os::currentThread(), deadline, site)) {
+        return 0;
+    }
+    look(true);
+    const int due = readyEvents(); // these run, however short the time
+    int count = 0;
+    for (;;) {
+        const int ran = runReady();
+        count += std::min(ran, 0x7FFFFFFF - count);
+        if (stopping() || ((flags & MPR_SERVICE_ONE_THING) && count > 0)) {
+            break;
+        }
+        if (deadline != os::forever && (count >= due || ran == 0) && leftUntil(deadline) == 0) {
+            break;
+        }
+        mprYield(0);
+        if (ran == 0) {
+            sleep(deadline, nullptr, 0, site);
+        }
+        look(false);
+    }
+    endService();
+    return count;
+}
+
+// ---- Threads that wait for an event -----------------------------------------------------------------------------
+
+int Events::waitFor(MprDispatcher& d, MprTicks timeout, std::int64_t since, const void* site) {
+    const os::ThreadId self = os::currentThread();
+    const std::uint64_t deadline = deadlineIn(timeout);
+    const HeldIfBlock held(&d);
+    const std::int64_t start = since < 0 ? mark(d) : since;
+    waiters_.fetch_add(1, std::memory_order_seq_cst);
+    bool services = false;
+    int result = 0;
+    for (;;) {
+        const std::uint32_t seen = bell_.load(std::memory_order_seq_cst);
+        bool mine = false;
+        services = services || beginService(self);
+        if (services) {
+            look(false);
+        }
+        {
+            os::Locked locked(lock_);
+            if (d.mark != start) {
+                break;
+            }
+            mine = isMine(d, self);
+            result = d.destroyed ? MPR_ERR_BAD_STATE : stopping() ? MPR_ERR_ABORTED : 0;
+        }
+        if (result != 0 || (mine && run(d, 1) > 0)) {
+            break;
+        }
+        const std::uint64_t left = leftUntil(deadline);
+        if (left == 0) {
+            result = MPR_ERR_TIMEOUT;
+            break;
+        }
+        if (services) {
+            sleep(deadline, &d, start, site);
+        } else {
+            Waiting waiting(site);
+            os::wait(bell_, seen, left);
+        }
+    }
+    if (services) {
+        endService();
+    }
+    waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    return result;
+}
+
+} // namespace mpr::task

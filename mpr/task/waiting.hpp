@@ -1,0 +1,81 @@
+/*
+    waiting.hpp - What a call does that has to wait: it lets collections pass meanwhile.
+
+    A thread that is yielded already (its caller did so), exempt, or foreign stays as it is: a library call must not end a
+    sticky yield that it did not begin.
+ */
+#pragma once
+
+#include "mpr/gc/runtime.hpp"
+
+namespace mpr::task {
+
+/** The calling thread is yielded while this exists. @param site The caller's code address, for messages. */
+class Waiting {
+public:
+    explicit Waiting(const void* site) : mutator_(gc::current) {
+        using State = gc::Mutator::State;
+        if (mutator_ && (mutator_->isCollector || mutator_->state.load(std::memory_order_relaxed) != State::running)) {
+            mutator_ = nullptr;
+        }
+        if (mutator_) {
+            gc::runtime().collector.yield(*mutator_, MPR_YIELD_STICKY, site);
+        }
+    }
+    ~Waiting() {
+        if (mutator_) {
+            gc::runtime().collector.resume(*mutator_);
+        }
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+private:
+    gc::Mutator* mutator_;
+};
+
+/** Keeps a block through a wait, if it is one: locks and conditions may stand elsewhere. For attached threads. */
+class HeldIfBlock {
+public:
+    explicit HeldIfBlock(const void* pointer) : block_(gc::current && mprIsValid(pointer) ? pointer : nullptr) {
+        mprHold(block_);
+    }
+    ~HeldIfBlock() { mprRelease(block_); }
+    HeldIfBlock(const HeldIfBlock&) = delete;
+    HeldIfBlock& operator=(const HeldIfBlock&) = delete;
+
+private:
+    const void* block_;
+};
+
+/** Keeps a block and all that it references through a wait. For attached threads. */
+class Rooted {
+public:
+    explicit Rooted(const void* block) : block_(block) { mprAddRoot(block_); }
+    ~Rooted() { mprRemoveRoot(block_); }
+    Rooted(const Rooted&) = delete;
+    Rooted& operator=(const Rooted&) = delete;
+
+private:
+    const void* block_;
+};
+
+/** When a wait of milliseconds from now ends, as os::now() counts. Negative: never. */
+inline std::uint64_t deadlineIn(MprTicks milliseconds) {
+    constexpr std::uint64_t nanoseconds = 1'000'000;
+    if (milliseconds < 0 || static_cast<std::uint64_t>(milliseconds) > os::forever / 4 / nanoseconds) {
+        return os::forever;
+    }
+    return os::now() + static_cast<std::uint64_t>(milliseconds) * nanoseconds;
+}
+
+/** What is left until a deadline, for os::wait. */
+inline std::uint64_t leftUntil(std::uint64_t deadline) {
+    if (deadline == os::forever) {
+        return os::forever;
+    }
+    const std::uint64_t now = os::now();
+    return deadline > now ? deadline - now : 0;
+}
+
+} // namespace mpr::task

@@ -1,0 +1,341 @@
+/*
+    workers.cpp - The pool of threads, and the C API of mpr/worker.h.
+ */
+#include "mpr/task/workers.hpp"
+
+#include "mpr/barrier.h"
+#include "mpr/memory.h"
+#include "mpr/task/thread.hpp"
+#include "mpr/task/waiting.hpp"
+
+using namespace mpr::task;
+namespace gc = mpr::gc;
+namespace os = mpr::os;
+
+/** Kept alive by its thread, whose data it is. */
+struct MprWorker {
+    void* data; // of proc: a block or not
+    MprWorkerProc proc;
+    Job* job;
+    MprWorker* nextIdle; // in the list of idle workers
+    os::Word wake;       // changes when there is work, or another reason to look
+    std::uint32_t woken; // the value of wake that the worker has seen
+};
+
+namespace {
+
+thread_local MprWorker* self = nullptr;
+
+void manageWorker(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        gc::markLoose(&static_cast<MprWorker*>(ptr)->data);
+    }
+}
+} // namespace
+
+namespace mpr::task {
+
+namespace {
+gc::Service service{[] {}, [](std::uint64_t deadline) { return workers().stop(deadline); }, [] { workers().reset(); }};
+} // namespace
+
+Workers& workers() {
+    static constinit Workers pool;
+    return pool;
+}
+
+// ---- Giving work ------------------------------------------------------------------------------------------------
+
+/** Take the last that became idle. The lock is held. */
+MprWorker* Workers::takeIdle() {
+    MprWorker* worker = idle_;
+    if (worker) {
+        idle_ = worker->nextIdle;
+        --idleCount_;
+    }
+    return worker;
+}
+
+void Workers::wake(MprWorker& worker) {
+    worker.wake.fetch_add(1, std::memory_order_release);
+    os::wakeOne(worker.wake);
+}
+
+/** Wake all idle workers without work: they look whether they are to end. */
+void Workers::wakeIdle() {
+    os::Locked locked(lock_);
+    while (MprWorker* worker = takeIdle()) {
+        wake(*worker);
+    }
+}
+
+int Workers::start(MprWorkerProc proc, void* data) {
+    gc::runtime().services.add(service);
+    MprWorker* worker = nullptr;
+    {
+        os::Locked locked(lock_);
+        if (stopping_) {
+            return MPR_ERR_BAD_STATE;
+        }
+        worker = takeIdle();
+        if (!worker && count_ >= max_) {
+            return MPR_ERR_BUSY;
+        }
+        count_ += !worker;
+    }
+    if (!worker) {
+        return make(proc, data, nullptr);
+    }
+    worker->proc = proc;
+    mprSetRef(worker, &worker->data, data);
+    wake(*worker);
+    return 0;
+}
+
+void Workers::submit(Job& job) {
+    gc::runtime().services.add(service);
+    MprWorker* worker = nullptr;
+    {
+        os::Locked locked(lock_);
+        worker = takeIdle();
+        if (!worker && (stopping_ || count_ >= max_)) {
+            append(job);
+            return;
+        }
+        count_ += !worker;
+    }
+    if (worker) {
+        worker->job = &job;
+        wake(*worker);
+    } else if (make(nullptr, nullptr, &job) != 0) {
+        // Neither memory nor a thread: the next worker that is free takes it, or retry() makes one.
+        os::Locked locked(lock_);
+        append(job);
+    }
+}
+
+/** The lock is held. */
+void Workers::append(Job& job) {
+    job.next = nullptr;
+    (lastJob_ ? lastJob_->next : firstJob_) = &job;
+    lastJob_ = &job;
+}
+
+void Workers::retry() {
+    {
+        os::Locked locked(lock_);
+        if (!firstJob_ || stopping_ || count_ > 0 || max_ == 0) {
+            return;
+        }
+        ++count_;
+    }
+    make(nullptr, nullptr, nullptr);
+}
+
+/** A worker with its first work; it is counted already. */
+int Workers::make(MprWorkerProc proc, void* data, Job* job) {
+    auto* worker = static_cast<MprWorker*>(mprAllocManaged(
+        sizeof(MprWorker), manageWorker, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+    int result = MPR_ERR_MEMORY;
+    if (worker) {
+        worker->proc = proc;
+        worker->data = data;
+        worker->job = job;
+        result = startServiceThread(mprCreateThread("worker", reinterpret_cast<void*>(main), worker, 0));
+    }
+    if (result != 0) {
+        os::Locked locked(lock_);
+        end();
+    }
+    return result;
+}
+
+// ---- A worker's thread ------------------------------------------------------------------------------------------
+
+void Workers::main(void* data, MprThread*) {
+    auto& worker = *static_cast<MprWorker*>(data);
+    self = &worker;
+    do {
+        if (Job* job = worker.job) {
+            worker.job = nullptr;
+            job->run(job);
+        } else if (worker.proc) {
+            worker.proc(worker.data, &worker);
+            worker.proc = nullptr;
+            mprSetRef(&worker, &worker.data, nullptr);
+        }
+        mprYield(0);
+    } while (workers().nextWork(worker));
+    self = nullptr;
+}
+
+/** Wait for work. @return false when the worker is to end: it is no longer counted. */
+bool Workers::nextWork(MprWorker& worker) {
+    {
+        os::Locked locked(lock_);
+        if (stopping_ || count_ > max_) {
+            end();
+            return false;
+        }
+        if (Job* job = firstJob_) {
+            firstJob_ = job->next;
+            lastJob_ = firstJob_ ? lastJob_ : nullptr;
+            worker.job = job;
+            return true;
+        }
+        worker.nextIdle = idle_;
+        idle_ = &worker;
+        ++idleCount_;
+    }
+    return rest(worker);
+}
+
+/** Sleep in the list of idle workers until taken from it. @return false when the time is up. */
+bool Workers::rest(MprWorker& worker) {
+    Waiting waiting(nullptr);
+    const std::uint32_t begin = worker.woken;
+    std::uint64_t deadline = os::now() + idleTime_.load(std::memory_order_relaxed);
+    while (worker.wake.load(std::memory_order_acquire) == begin) {
+        const std::uint64_t left = leftUntil(deadline);
+        if (left > 0) {
+            os::wait(worker.wake, begin, left);
+        } else if (leaveIdle(worker)) {
+            return false;
+        } else {
+            deadline = os::forever; // work is on its way, or the worker is one of those to be kept
+        }
+    }
+    worker.woken = begin + 1;
+    return true;
+}
+
+bool Workers::leaveIdle(MprWorker& worker) {
+    os::Locked locked(lock_);
+    MprWorker** link = &idle_;
+    while (*link && *link != &worker) {
+        link = &(*link)->nextIdle;
+    }
+    if (!*link || count_ <= min_) {
+        return false;
+    }
+    *link = worker.nextIdle;
+    --idleCount_;
+    end();
+    return true;
+}
+
+/** One worker less. The lock is held. */
+void Workers::end() {
+    --count_;
+    changes_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(changes_);
+}
+
+// ---- The pool ---------------------------------------------------------------------------------------------------
+
+void Workers::setMax(int count) {
+    {
+        os::Locked locked(lock_);
+        max_ = count > 0 ? count : 0;
+    }
+    wakeIdle();
+}
+
+void Workers::setMin(int count) {
+    {
+        os::Locked locked(lock_);
+        min_ = count > 0 ? count : 0;
+    }
+    wakeIdle();
+}
+
+void Workers::setIdleTime(std::uint64_t time) {
+    idleTime_.store(time, std::memory_order_relaxed);
+    wakeIdle();
+}
+
+int Workers::max() {
+    os::Locked locked(lock_);
+    return max_;
+}
+
+int Workers::available() {
+    os::Locked locked(lock_);
+    return idleCount_ + (max_ > count_ ? max_ - count_ : 0);
+}
+
+int Workers::busy() {
+    os::Locked locked(lock_);
+    return count_ - idleCount_;
+}
+
+int Workers::count() {
+    os::Locked locked(lock_);
+    return count_;
+}
+
+bool Workers::stop(std::uint64_t deadline) {
+    {
+        os::Locked locked(lock_);
+        stopping_ = true;
+    }
+    wakeIdle();
+    Waiting waiting(nullptr);
+    for (;;) {
+        const std::uint32_t seen = changes_.load(std::memory_order_acquire);
+        if (count() == 0) {
+            return true;
+        }
+        const std::uint64_t left = leftUntil(deadline);
+        if (left == 0) {
+            return false;
+        }
+        os::wait(changes_, seen, left);
+    }
+}
+
+void Workers::reset() {
+    os::Locked locked(lock_);
+    idle_ = nullptr;
+    firstJob_ = lastJob_ = nullptr;
+    count_ = idleCount_ = min_ = 0;
+    max_ = usualMax;
+    idleTime_.store(usualIdleTime, std::memory_order_relaxed);
+    stopping_ = false;
+}
+
+} // namespace mpr::task
+
+// ---- The C API --------------------------------------------------------------------------------------------------
+
+int mprStartWorker(MprWorkerProc proc, void* data) {
+    if (!gc::current) {
+        gc::misuseForeign("mprStartWorker");
+        return MPR_ERR_BAD_STATE;
+    }
+    return proc ? workers().start(proc, data) : MPR_ERR_BAD_ARGS;
+}
+
+void mprSetMaxWorkers(int count) {
+    workers().setMax(count);
+}
+
+int mprGetMaxWorkers(void) {
+    return workers().max();
+}
+
+void mprSetMinWorkers(int count) {
+    workers().setMin(count);
+}
+
+int mprAvailableWorkers(void) {
+    return workers().available();
+}
+
+int mprGetBusyWorkers(void) {
+    return workers().busy();
+}
+
+MprWorker* mprGetCurrentWorker(void) {
+    return self;
+}

@@ -1,0 +1,77 @@
+/*
+    workers.hpp - The pool of threads.
+
+    A worker is always one of: busy (it has a procedure), idle (in the list, asleep on its word), ending. Whoever gives it
+    work takes it out of the list under the lock, so nobody gives work to a worker that ends. The last idle is the next
+    to work: the others get to rest, and then end.
+
+    Jobs are the rooms' own work. They queue while all workers are busy, in memory of their owners, so that queueing
+    cannot fail.
+ */
+#pragma once
+
+#include "mpr/os/lock.hpp"
+#include "mpr/thread.h"
+#include "mpr/worker.h"
+
+namespace mpr::task {
+
+/** Work of a room. It stands in a block that its owner keeps alive from submit() until run() is called. */
+struct Job {
+    void (*run)(Job* job) = nullptr;
+    Job* next = nullptr;
+};
+
+class Workers {
+public:
+    int start(MprWorkerProc proc, void* data);
+    /** Run a job on some worker, now or when one is free. Never fails, never yields. Attached threads. */
+    void submit(Job& job);
+    /** Try again to make a worker for jobs that wait because memory was short. */
+    void retry();
+
+    void setMax(int count);
+    void setMin(int count);
+    int max();
+    int available();
+    int busy();
+    int count();
+    /** How long a worker stays idle before it ends: nanoseconds. For tests. */
+    void setIdleTime(std::uint64_t time);
+
+    /** End all. @return false when some were still busy at the deadline. */
+    bool stop(std::uint64_t deadline);
+    void reset();
+
+private:
+    static constexpr int usualMax = 16;
+    static constexpr std::uint64_t usualIdleTime = 60'000'000'000;
+
+    static void main(void* data, MprThread* thread);
+    MprWorker* takeIdle();
+    void wake(MprWorker& worker);
+    void wakeIdle();
+    int make(MprWorkerProc proc, void* data, Job* job);
+    void append(Job& job);
+    bool nextWork(MprWorker& worker);
+    bool rest(MprWorker& worker);
+    bool leaveIdle(MprWorker& worker);
+    void end();
+
+    os::Lock lock_; // of all that follows
+    MprWorker* idle_ = nullptr;
+    Job* firstJob_ = nullptr;
+    Job* lastJob_ = nullptr;
+    int count_ = 0;
+    int idleCount_ = 0;
+    int max_ = usualMax;
+    int min_ = 0;
+    bool stopping_ = false;
+    std::atomic<std::uint64_t> idleTime_{usualIdleTime};
+    os::Word changes_{0}; // when a worker has ended
+};
+
+/** The pool of the runtime that exists. */
+Workers& workers();
+
+} // namespace mpr::task

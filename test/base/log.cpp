@@ -1,0 +1,266 @@
+/*
+    test/base/log.cpp - Logging: levels, receivers, files and backups.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+using namespace test;
+
+namespace {
+
+/* A folder of its own, gone at the end, and no handler meanwhile. */
+class Folder {
+public:
+    Folder() {
+        char name[] = "/tmp/mpr-log-XXXXXX";
+        REQUIRE(mkdtemp(name));
+        path = name;
+        previous = mprSetLogHandler(nullptr);
+        level = mprGetLogLevel();
+    }
+    ~Folder() {
+        mprStartLogging("stderr", 0);
+        mprSetLogBackup(0, 0, 0);
+        mprSetLogLevel(level);
+        mprSetCmdlineLogging(false);
+        mprSetLogHandler(previous);
+        REQUIRE(system(("rm -r " + path).c_str()) == 0);
+    }
+
+    std::string file(const char *name = "app.log") const { return path + "/" + name; }
+    std::string text(const char *name = "app.log") const {
+        std::ifstream in(file(name));
+        std::stringstream all;
+        all << in.rdbuf();
+        return all.str();
+    }
+    bool has(const char *name) const { return access(file(name).c_str(), F_OK) == 0; }
+
+private:
+    std::string path;
+    MprLogHandler previous;
+    int level;
+};
+
+} // namespace
+
+TEST_CASE("messages go to the handler, up to the level", "[base][log]") {
+    Log log;
+    CHECK(mprGetLogLevel() == 0);
+    mprLog("app info", 1, "not this");
+    mprLog("app error", 0, "%s %d", "this", 7);
+    mprError("and %s", "that");
+    mprSetLogLevel(2);
+    CHECK(mprGetLogLevel() == 2);
+    mprLog("app info", 2, "two");
+    mprLog("app info", 3, "three");
+    mprDebug("app debug", 2, "detail");
+    mprDebug("app debug", 3, "too much detail");
+    mprLog(nullptr, 0, "untagged");
+    mprLog("null", 0, nullptr);
+    mprSetLogLevel(0);
+    CHECK(log.text() == "app error: this 7\nerror: and that\napp info: two\napp debug: detail\n: untagged\nnull: \n");
+}
+
+TEST_CASE("a long message is cut", "[base][log]") {
+    Log log;
+    std::string large(5000, 'x');
+    mprLog("t", 0, "%s", large.c_str());
+    CHECK(log.text() == "t: " + std::string(2000, 'x') + "\n");
+    Folder folder;
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    mprLog("t", 0, "%s", large.c_str());
+    mprLog(large.c_str(), 0, "y");
+    CHECK(folder.text() == "t: " + std::string(2000, 'x') + "\n" + std::string(100, 'x') + ": y\n");
+}
+
+TEST_CASE("a log file gets the messages of program and runtime", "[base][log]") {
+    Folder folder;
+    REQUIRE(mprStartLogging((folder.file() + ":3").c_str(), 0) == 0);
+    CHECK(mprGetLogLevel() == 3);
+    mprLog("app", 3, "three");
+    mprLog("app", 4, "four");
+    CHECK(mprAlloc(10) == nullptr); /* without a runtime */
+    CHECK(folder.text().find("app: three\nmpr error: mprAlloc: ") == 0);
+    CHECK(folder.text().find("four") == std::string::npos);
+
+    /* A handler comes before the file; then the file has its turn again. */
+    {
+        Log log;
+        mprError("to the handler");
+        CHECK(log.text() == "error: to the handler\n");
+    }
+    mprSetLogHandler(nullptr);
+    mprError("to the file");
+    CHECK(folder.text().find("to the handler") == std::string::npos);
+    CHECK(folder.text().find("error: to the file\n") != std::string::npos);
+    CHECK_FALSE(mprGetCmdlineLogging());
+}
+
+TEST_CASE("a log is appended to, or started anew", "[base][log]") {
+    Folder folder;
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    mprError("1");
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    mprError("2");
+    CHECK(folder.text() == "error: 1\nerror: 2\n");
+    REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_ANEW) == 0);
+    mprError("3");
+    CHECK(folder.text() == "error: 3\n");
+    CHECK_FALSE(folder.has("app.log.1"));
+    mprSetLogBackup(0, 2, MPR_LOG_ANEW);
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    mprError("4");
+    CHECK(folder.text() == "error: 4\n");
+    CHECK(folder.text("app.log.1") == "error: 3\n");
+    REQUIRE(mprStartLogging("none", 0) == 0);
+    mprError("nowhere");
+    CHECK(folder.text() == "error: 4\n");
+}
+
+TEST_CASE("a log that grows becomes a backup", "[base][log]") {
+    Folder folder;
+    mprSetLogBackup(100, 3, 0);
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    for (int i = 0; i < 50; i++) {
+        mprError("message %02d", i); /* 18 bytes: five to a file */
+        struct stat info;
+        REQUIRE(stat(folder.file().c_str(), &info) == 0);
+        REQUIRE(info.st_size <= 100);
+    }
+    CHECK(folder.text().find("error: message 45\n") == 0);
+    CHECK(folder.text("app.log.1").find("error: message 40\n") == 0);
+    CHECK(folder.text("app.log.3").find("error: message 30\n") == 0);
+    CHECK_FALSE(folder.has("app.log.4"));
+    /* A message larger than the limit is written all the same. */
+    mprError("%s", std::string(500, 'l').c_str());
+    mprError("next");
+    CHECK(folder.text() == "error: next\n");
+    CHECK(folder.text("app.log.1") == "error: " + std::string(500, 'l') + "\n");
+    /* Without backups the old file is dropped. */
+    mprSetLogBackup(20, 0, 0);
+    mprError("last of all");
+    CHECK(folder.text() == "error: last of all\n");
+    CHECK(folder.text("app.log.1").size() == 508);
+}
+
+TEST_CASE("mprBackupLog", "[base][log]") {
+    Folder folder;
+    std::ofstream(folder.file("x")) << "first";
+    CHECK(mprBackupLog(folder.file("x").c_str(), 2) == 0);
+    CHECK_FALSE(folder.has("x"));
+    CHECK(folder.text("x.1") == "first");
+    CHECK(mprBackupLog(folder.file("x").c_str(), 2) == 0); /* none there */
+    CHECK(folder.text("x.2") == "first");
+    std::ofstream(folder.file("x")) << "second";
+    CHECK(mprBackupLog(folder.file("x").c_str(), 1) == 0);
+    CHECK(folder.text("x.1") == "second");
+    CHECK(folder.text("x.2") == "first");
+    CHECK(mprBackupLog(nullptr, 1) == MPR_ERR_BAD_ARGS);
+    CHECK(mprBackupLog("", 1) == MPR_ERR_BAD_ARGS);
+    CHECK(mprBackupLog("x", 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprBackupLog(std::string(5000, 'x').c_str(), 1) == MPR_ERR_BAD_ARGS);
+    std::ofstream(folder.file("file")) << "no folder";
+    CHECK(mprBackupLog(folder.file("file/x").c_str(), 1) == MPR_ERR_CANT_WRITE);
+}
+
+TEST_CASE("lines with details", "[base][log]") {
+    Folder folder;
+    REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_DETAILED) == 0);
+    mprLog("app info", 0, "text");
+    mprLog(nullptr, 0, "bare");
+    INFO(folder.text());
+    std::string time = "20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\\.[0-9]{3}Z ";
+    CHECK(std::regex_match(folder.text(), std::regex(time + "app info 0 : text\n" + time + "0 : bare\n")));
+}
+
+TEST_CASE("the configuration is logged", "[base][log]") {
+    Folder folder;
+    REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_CONFIG | MPR_LOG_CMDLINE) == 0);
+    CHECK(mprGetCmdlineLogging());
+    CHECK(folder.text().find("mpr config: Machine: ") == 0);
+    Runtime runtime;
+    mprSetLogHandler(nullptr);
+    mprSetAppName("logger", "The Logger", "9.9");
+    mprLogConfig();
+    CHECK(folder.text().find("mpr config: Program: logger, The Logger, version \"9.9\"\n") != std::string::npos);
+}
+
+TEST_CASE("a log that cannot be opened changes nothing", "[base][log]") {
+    Folder folder;
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    CHECK(mprStartLogging("/no/such/folder/log:5", MPR_LOG_CMDLINE) == MPR_ERR_CANT_OPEN);
+    CHECK(mprStartLogging("", 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprStartLogging(":3", 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprStartLogging(std::string(5000, 'x').c_str(), 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprGetLogLevel() == 0);
+    CHECK_FALSE(mprGetCmdlineLogging());
+    CHECK(folder.text().find("error: mprStartLogging: cannot open the log \"/no/such/folder/log:5\"\n") == 0);
+}
+
+TEST_CASE("a colon that no level follows belongs to the name", "[base][log]") {
+    Folder folder;
+    REQUIRE(mprStartLogging(folder.file("a:b").c_str(), 0) == 0);
+    mprError("x");
+    CHECK(folder.text("a:b") == "error: x\n");
+    REQUIRE(mprStartLogging(folder.file("a:1:2").c_str(), 0) == 0);
+    CHECK(mprGetLogLevel() == 2);
+    CHECK(folder.has("a:1"));
+}
+
+TEST_CASE("child: log to the streams", "[.][log-child]") {
+    mprError("at first");
+    REQUIRE(mprStartLogging("stdout:1", 0) == 0);
+    mprLog("out", 1, "to stdout");
+    REQUIRE(mprStartLogging(nullptr, 0) == 0);
+    mprLog("err", 1, "to stderr");
+}
+
+TEST_CASE("logging to the standard streams", "[base][log]") {
+    Ended child = runChild("[log-child]");
+    INFO(child.output);
+    CHECK(child.exited(0));
+    CHECK(child.wrote("error: at first\n"));
+    CHECK(child.wrote("out: to stdout\n"));
+    CHECK(child.wrote("err: to stderr\n"));
+}
+
+TEST_CASE("threads log whole lines while the log is rotated", "[base][log]") {
+    Folder folder;
+    mprSetLogBackup(4000, 1000, 0);
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++) {
+        threads.emplace_back([t] {
+            for (int i = 0; i < 500; i++) {
+                mprError("%d:%d.", t, i);
+            }
+        });
+    }
+    for (auto &thread : threads) {
+        thread.join();
+    }
+    std::set<std::string> lines;
+    int count = 0;
+    std::string name = "app.log";
+    for (int i = 1; folder.has(name.c_str()); i++) {
+        std::istringstream in(folder.text(name.c_str()));
+        for (std::string line; std::getline(in, line); count++) {
+            CHECK(std::regex_match(line, std::regex("error: [0-3]:[0-9]+\\.")));
+            lines.insert(line);
+        }
+        name = "app.log." + std::to_string(i);
+    }
+    CHECK(count == 2000);
+    CHECK(lines.size() == 2000);
+}

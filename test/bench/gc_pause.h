@@ -1,0 +1,151 @@
+/*
+    gc_pause.h - What only a collector has: pauses over many live nodes while a thread writes, the share of time that is
+    left to it, and what the barrier costs.
+ */
+#ifndef GC_PAUSE_H
+#define GC_PAUSE_H
+
+#include "gc_work.h"
+
+struct PauseNode {
+    PauseNode *left, *right;
+    uint64_t value;
+};
+
+inline void managePlain(void *ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(((PauseNode *) ptr)->left);
+        mprMark(((PauseNode *) ptr)->right);
+    }
+}
+
+inline void manageBarrier(void *ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&((PauseNode *) ptr)->left);
+        mprMarkRef(&((PauseNode *) ptr)->right);
+    }
+}
+
+/**
+    `count` live nodes in a row that reference each other at random (shuffled), and a thread that allocates, stores
+    references into random nodes and yields, until three major collections have come and gone (four seconds at most).
+    worst: us of the longest step by the clock. mmu10: percent of the worst 10 ms left to the thread.
+ */
+template <bool barrier>
+void pauses(const char *workload, size_t count) {
+    Policy::begin();
+    {
+        mpr::Root<mpr::Array<PauseNode>> nodes = mpr::Array<PauseNode>::make(count);
+        auto make = [](uint64_t value) {
+            auto node = (PauseNode *) mprAllocManaged(sizeof(PauseNode), barrier ? manageBarrier : managePlain,
+                                                      MPR_ALLOC_ZERO | (barrier ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0));
+            node->value = value;
+            return node;
+        };
+        Random random(3);
+        std::vector<uint32_t> order(count);
+        for (size_t i = 0; i < count; i++) {
+            order[i] = (uint32_t) i;
+        }
+        for (size_t i = count; i-- > 1;) {
+            std::swap(order[i], order[random.below(i + 1)]);
+        }
+        for (size_t i = 0; i < count; i++) {
+            nodes->set(order[i], make(i));
+            if (i % TICK == 0) {
+                Policy::tick();
+            }
+        }
+        for (size_t i = 0; i < count; i++) {
+            auto node = nodes->get(i);
+            mprSetRef(node, &node->left, nodes->get(random.below(count)));
+            mprSetRef(node, &node->right, nodes->get(random.below(count)));
+            if (i % TICK == 0) {
+                Policy::tick();
+            }
+        }
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+        std::vector<std::pair<uint64_t, uint64_t>> lost; // when a step ended, how long it took
+        lost.reserve(1000000);
+        const uint64_t majors = mprGetMemStats()->collectionsMajor;
+        const uint64_t until = wallNanos() + (uint64_t) (4e9 * scale);
+        uint64_t last = wallNanos(), worst = 0;
+        for (uint64_t i = 0; last < until; i++) {
+            auto owner = nodes->get(random.below(count));
+            auto fresh = make(i);
+            mprSetRef(fresh, &fresh->left, owner->left);
+            mprSetRef(owner, &owner->left, fresh);
+            mprAlloc(200);
+            if (i % 8 == 0) {
+                mprSetRef(owner, &owner->left, nullptr);
+            }
+            mprYield(0);
+            uint64_t now = wallNanos();
+            if (now - last > 20000 && lost.size() < 1000000) {
+                lost.emplace_back(now, now - last);
+            }
+            worst = std::max(worst, now - last);
+            last = now;
+        }
+        print(workload, "majors", (double) (mprGetMemStats()->collectionsMajor - majors));
+        print(workload, "worst", (double) worst / 1e3);
+        print(workload, "pause_p99", (double) mprGetMemStats()->pause.p99 / 1e3);
+        uint64_t most = 0, sum = 0;
+        for (size_t from = 0, to = 0; to < lost.size(); to++) {
+            sum += lost[to].second;
+            while (lost[to].first - lost[from].first > 10000000) {
+                sum -= lost[from++].second;
+            }
+            most = std::max(most, std::min<uint64_t>(sum, 10000000));
+        }
+        print(workload, "mmu10", 100.0 - (double) most / 1e5);
+    }
+    Policy::end(workload);
+}
+
+/** A loop of stores to random fields within 256 KiB of old objects. plain, barrier: ns each; ratio: of the two. */
+inline void barrierCost(const char *workload) {
+    Policy::begin();
+    {
+        const size_t count = 256 * 1024 / 64;
+        struct Object {
+            void *fields[7];
+        };
+        auto manage = [](void *ptr, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                mprMarkRefs(ptr, 7);
+            }
+        };
+        mpr::Root<mpr::Array<Object>> objects = mpr::Array<Object>::make(count);
+        std::vector<Object *> direct(count);
+        for (size_t i = 0; i < count; i++) {
+            direct[i] = (Object *) mprAllocManaged(sizeof(Object), manage,
+                                                   MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
+            objects->set(i, direct[i]);
+        }
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+        const uint64_t stores = scaled(5e7);
+        double best[2] = {1e9, 1e9};
+        for (int round = 0; round < 10; round++) {
+            uint32_t x = 12345;
+            uint64_t start = cpuNanos();
+            for (uint64_t i = 0; i < stores / 10; i++) {
+                x = x * 1664525u + 1013904223u;
+                Object *object = direct[(x >> 8) & (count - 1)];
+                void **field = object->fields + (x >> 29) % 7;
+                if (round % 2) {
+                    mprSetRef(object, field, object);
+                } else {
+                    __atomic_store_n(field, object, __ATOMIC_RELEASE);
+                }
+            }
+            best[round % 2] = std::min(best[round % 2], (double) (cpuNanos() - start) / (double) (stores / 10));
+        }
+        print(workload, "plain", best[0]);
+        print(workload, "barrier", best[1]);
+        print(workload, "ratio", best[1] / best[0]);
+    }
+    Policy::end(workload);
+}
+
+#endif /* GC_PAUSE_H */

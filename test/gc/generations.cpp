@@ -1,0 +1,378 @@
+/*
+    test/gc/generations.cpp - Young and old: what a minor collection keeps and frees, what the barrier tells it, major
+    collections beside the threads, and the check that finds a store that bypassed the barrier.
+ */
+#include "test/catch.hpp"
+
+#include "mpr.h"
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/pattern.hpp"
+#include "test/support/runtime.hpp"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+using namespace test;
+
+namespace {
+
+/* A block whose references are written through the barrier. */
+struct Cell {
+    Cell *left, *right;
+    void *leaf;
+    uintptr_t value;
+};
+
+std::atomic<long> freedCells;
+
+void manageCell(void *ptr, int flags) {
+    auto cell = static_cast<Cell *>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&cell->left);
+        mprMarkRef(&cell->right);
+        mprMarkRef(&cell->leaf);
+    }
+    if (flags & MPR_MANAGE_FREE) {
+        freedCells++;
+    }
+}
+
+Cell *makeCell(uintptr_t value, int flags = 0) {
+    auto cell = static_cast<Cell *>(
+        mprAllocManaged(sizeof(Cell), manageCell, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | flags));
+    if (cell) {
+        cell->value = value;
+    }
+    return cell;
+}
+
+void manageRow(void *ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRefs(ptr, mprGetBlockSize(ptr) / sizeof(void *));
+    }
+}
+
+void **makeRow(size_t count) {
+    return static_cast<void **>(mprAllocManaged(count * sizeof(void *), manageRow,
+                                                MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+}
+
+/* Collect the young; the caller's unrooted blocks go. */
+int collectYoung() {
+    return mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
+}
+
+} // namespace
+
+TEST_CASE("a minor collection frees young garbage and keeps what roots reach", "[gc][generations]") {
+    Runtime runtime("check=1");
+    freedCells = 0;
+    Root root(makeCell(1));
+    for (uintptr_t i = 0; i < 100; i++) {
+        makeCell(i);
+    }
+    collectYoung();
+    CHECK(freedCells == 100);
+    CHECK(root.as<Cell>()->value == 1);
+    CHECK(stats().collectionsMinor == 1);
+    CHECK(stats().collectionsMajor == 0);
+    CHECK(stats().checkDefects == 0);
+}
+
+TEST_CASE("old garbage stays until a major collection", "[gc][generations]") {
+    Runtime runtime("check=1");
+    freedCells = 0;
+    Root root(makeCell(1));
+    collectYoung();
+    root.set(nullptr);
+    collectYoung();
+    CHECK(freedCells == 0);
+    mprGC(MPR_GC_MAJOR | MPR_GC_COMPLETE);
+    CHECK(freedCells == 1);
+    CHECK(stats().collectionsMajor == 1);
+}
+
+TEST_CASE("a young block that only an old one references lives when the store was told", "[gc][generations]") {
+    Runtime runtime("check=1");
+    freedCells = 0;
+    Root root(makeCell(1));
+    collectYoung();
+    for (uintptr_t i = 0; i < 10; i++) {
+        Cell *child = makeCell(100 + i);
+        mprSetRef(root.as<Cell>(), &root.as<Cell>()->left, child);
+        collectYoung();
+        CHECK(root.as<Cell>()->left->value == 100 + i);
+    }
+    CHECK(freedCells == 0); // the nine that were replaced are old
+    collect();
+    CHECK(freedCells == 9);
+    CHECK(stats().checkDefects == 0);
+}
+
+TEST_CASE("a store that bypasses the barrier is found by the check and named", "[gc][generations]") {
+    Runtime runtime("check=1");
+    Root root(makeCell(1));
+    collectYoung();
+    root.as<Cell>()->right = makeCell(2);
+    collectYoung();
+    CHECK(stats().checkDefects == 1);
+    CHECK(runtime.log.has("promised the barrier"));
+    CHECK(runtime.log.has("offset 8"));
+    CHECK(runtime.log.has("not marked"));
+    root.as<Cell>()->right = nullptr;
+}
+
+TEST_CASE("plain blocks need no barrier", "[gc][generations]") {
+    Runtime runtime("check=1");
+    calls.reset();
+    Root root(makeNode());
+    collectYoung();
+    for (uintptr_t i = 0; i < 10; i++) {
+        root.as<Node>()->next = makeNode(nullptr, nullptr, i);
+        collectYoung();
+        CHECK(root.as<Node>()->next->value == i);
+    }
+    CHECK(stats().checkDefects == 0);
+}
+
+TEST_CASE("an owner that is no block is named", "[gc][generations]") {
+    Runtime runtime("check=1");
+    auto cell = makeCell(1);
+    Root root(cell);
+    collectYoung();
+    mprSetRef(&cell->value, &cell->left, nullptr); // interior: 16 bytes into the block
+    CHECK(stats().misuses == 1);
+    CHECK(runtime.log.has("mprSetRef"));
+}
+
+TEST_CASE("mprSetRefAt finds the owner, or stores plainly where there is none", "[gc][generations]") {
+    Runtime runtime("check=1");
+    Root root(makeCell(1));
+    Root wide(makeRow(50));
+    Root large(makeRow(1000));
+    Root huge(makeRow(1000000));
+    collectYoung();
+    void *local = nullptr;
+    mprSetRefAt(&local, makeCell(2));
+    CHECK(static_cast<Cell *>(local)->value == 2);
+    mprSetRefAt(&root.as<Cell>()->leaf, makeCell(3));
+    mprSetRefAt(wide.as<void *>() + 49, makeCell(4));
+    mprSetRefAt(large.as<void *>() + 999, makeCell(5));
+    mprSetRefAt(huge.as<void *>() + 999999, makeCell(6));
+    collectYoung();
+    CHECK(static_cast<Cell *>(root.as<Cell>()->leaf)->value == 3);
+    CHECK(static_cast<Cell *>(wide.as<void *>()[49])->value == 4);
+    CHECK(static_cast<Cell *>(large.as<void *>()[999])->value == 5);
+    CHECK(static_cast<Cell *>(huge.as<void *>()[999999])->value == 6);
+    CHECK(stats().checkDefects == 0);
+}
+
+TEST_CASE("rows of references: moved within a row, up and down", "[gc][generations]") {
+    Runtime runtime("check=1");
+    for (size_t count : {2, 60, 5000, 400000}) {
+        Root root(makeRow(count));
+        collectYoung();
+        void **row = root.as<void *>();
+        for (size_t i = 0; i < count; i++) {
+            mprSetRef(row, row + i, makeCell(i));
+        }
+        mprSetRefs(row, row, row + 1, count - 1);
+        collectYoung();
+        CHECK(static_cast<Cell *>(row[0])->value == 1);
+        CHECK(static_cast<Cell *>(row[count - 2])->value == count - 1);
+        mprSetRefs(row, row + 1, row, count - 1);
+        collectYoung();
+        CHECK(static_cast<Cell *>(row[count - 1])->value == count - 1);
+        CHECK(row[0] == row[1]);
+        size_t wrong = 0;
+        for (size_t i = 1; i < count; i++) {
+            wrong += static_cast<Cell *>(row[i])->value != i;
+        }
+        CHECK(wrong == 0);
+    }
+    CHECK(stats().checkDefects == 0);
+}
+
+TEST_CASE("what is held survives minor collections alone, young and after its release", "[gc][generations]") {
+    Runtime runtime("check=1");
+    freedCells = 0;
+    auto cell = makeCell(1, MPR_ALLOC_HOLD);
+    void *leaf = mprAllocMem(100, MPR_ALLOC_HOLD);
+    for (int i = 0; i < 5; i++) {
+        collectYoung();
+        CHECK(mprIsValid(cell));
+        CHECK(mprIsValid(leaf));
+    }
+    mprRelease(cell);
+    mprRelease(leaf);
+    CHECK(mprIsValid(cell));
+    collect();
+    CHECK(!mprIsValid(cell));
+    CHECK(!mprIsValid(leaf));
+    CHECK(freedCells == 1);
+}
+
+TEST_CASE("a block taken from a quick list is young again", "[gc][generations]") {
+    Runtime runtime("check=1");
+    freedCells = 0;
+    std::vector<Cell *> cells;
+    {
+        Root keep(makeCell(0));
+        Cell *last = keep.as<Cell>();
+        for (uintptr_t i = 0; i < 10; i++) {
+            mprSetRef(last, &last->left, makeCell(i));
+            last = last->left;
+            cells.push_back(last);
+        }
+        collectYoung();
+        // Old blocks go to the quick list by hand and are born again among the old.
+        mprSetRef(keep.as<Cell>(), &keep.as<Cell>()->left, nullptr);
+        for (Cell *cell : cells) {
+            CHECK(mprFree(cell) == 0);
+        }
+        CHECK(freedCells == 10);
+        collectYoung();
+        for (int i = 0; i < 10; i++) {
+            makeCell(1);
+        }
+        collectYoung();
+        CHECK(freedCells == 20);
+    }
+}
+
+TEST_CASE("a heap of barrier blocks is marked while threads run, and nothing is lost", "[gc][generations]") {
+    Runtime runtime("check=1,young=256k", 0, 120);
+    const size_t count = 60000;
+    Root root(makeRow(count));
+    void **row = root.as<void *>();
+    for (size_t i = 0; i < count; i++) {
+        mprSetRef(row, row + i, makeCell(i));
+        mprYield(0);
+    }
+    Random random(7);
+    const uint64 before = stats().collectionsMajor;
+    size_t wrong = 0;
+    for (int round = 0; stats().collectionsMajor < before + 2 && round < 4000000; round++) {
+        // Move what may not have been marked into what has been, and replace some.
+        const size_t i = random.below(count), j = random.below(count);
+        auto a = static_cast<Cell *>(row[i]), b = static_cast<Cell *>(row[j]);
+        wrong += a->value != i || b->value != j;
+        mprSetRef(a, &a->leaf, b->leaf);
+        Cell *fresh = makeCell(j);
+        mprSetRef(fresh, &fresh->left, a);
+        fresh->left = nullptr;
+        mprSetRef(fresh, &fresh->leaf, mprAlloc(40));
+        mprSetRef(row, row + j, fresh);
+        mprYield(0);
+    }
+    CHECK(wrong == 0);
+    CHECK(stats().collectionsMajor >= before + 2);
+    CHECK(stats().collectionsMinor > 10);
+    CHECK(stats().checkDefects == 0);
+}
+
+TEST_CASE("stores into blocks that the collector is marking are not forgotten", "[gc][generations]") {
+    Runtime runtime("check=1,young=256k", 0, 200);
+    const size_t count = 12000;
+    Root root(makeRow(count));
+    void **row = root.as<void *>();
+    for (size_t i = 0; i < count; i++) {
+        mprSetRef(row, row + i, makeCell(i));
+        mprYield(0);
+    }
+    Random random(9);
+    const uint64 before = stats().collectionsMajor;
+    for (int round = 0; stats().collectionsMajor < before + 2 && round < 3000000; round++) {
+        // Chains grow at random cells; some are cut.
+        auto owner = static_cast<Cell *>(row[random.below(count)]);
+        Cell *fresh = makeCell(1);
+        mprSetRef(fresh, &fresh->left, owner->left);
+        mprSetRef(owner, &owner->left, random.chance(12) ? nullptr : fresh);
+        mprYield(0);
+    }
+    CHECK(stats().collectionsMajor >= before + 2);
+    CHECK(stats().checkDefects == 0);
+}
+
+TEST_CASE("blocks freed by hand while they are being marked", "[gc][generations]") {
+    Runtime runtime("check=1,young=256k", 0, 120);
+    const size_t count = 60000;
+    Root root(makeRow(count));
+    void **row = root.as<void *>();
+    for (size_t i = 0; i < count; i++) {
+        mprSetRef(row, row + i, makeCell(i));
+        mprYield(0);
+    }
+    Random random(8);
+    const uint64 before = stats().collectionsMajor;
+    size_t refused = 0;
+    for (int round = 0; stats().collectionsMajor < before + 2 && round < 4000000; round++) {
+        const size_t i = random.below(count);
+        void *cell = row[i];
+        mprSetRef(row, row + i, makeCell(i));
+        refused += mprFree(cell) != 0;
+        mprYield(0);
+    }
+    CHECK(refused == 0);
+    CHECK(stats().collectionsMajor >= before + 2);
+    CHECK(stats().checkDefects == 0);
+    // Once freed it is no block any more, whenever its memory goes.
+    void *cell = row[0];
+    mprSetRef(row, row, nullptr);
+    CHECK(mprFree(cell) == 0);
+    CHECK(mprFree(cell) == MPR_ERR_BAD_ARGS);
+}
+
+TEST_CASE("random stores by several threads: every mark is checked", "[gc][generations]") {
+    for (int threads : {1, 2, 4, 8}) {
+        Runtime runtime("check=1,young=128k", 0, 200);
+        constexpr size_t slots = 400;
+        Root shared(makeRow(slots));
+        std::atomic<size_t> wrong{0};
+        std::vector<std::unique_ptr<Mutator>> mutators;
+        for (int t = 0; t < threads; t++) {
+            mutators.push_back(std::make_unique<Mutator>("random", [&, t](Mutator &) {
+                Random random(static_cast<uint32_t>(t) + 1);
+                Root own(makeRow(slots));
+                void **row = own.as<void *>(), **common = shared.as<void *>();
+                for (int i = 0; i < 40000 / threads; i++) {
+                    const size_t at = random.below(slots);
+                    auto cell = static_cast<Cell *>(row[at]);
+                    auto other = static_cast<Cell *>(__atomic_load_n(common + random.below(slots), __ATOMIC_ACQUIRE));
+                    wrong += (cell && cell->value != at) || (other && other->value >= slots);
+                    switch (random.below(6)) {
+                    case 0:
+                    case 1: mprSetRef(row, row + at, makeCell(at)); break;
+                    case 2: mprSetRef(common, common + random.below(slots), makeCell(at)); break;
+                    case 3:
+                        if (cell) {
+                            mprSetRef(cell, &cell->left, other);
+                        }
+                        break;
+                    case 4:
+                        if (cell) {
+                            mprSetRef(cell, &cell->right, makeCell(at));
+                            mprSetRef(cell, &cell->leaf, mprAlloc(random.below(3000)));
+                        }
+                        break;
+                    default:
+                        if (other) {
+                            mprSetRef(row, row + other->value, other);
+                            mprSetRef(other, &other->left, nullptr);
+                        }
+                        break;
+                    }
+                    mprYield(0);
+                }
+            }));
+        }
+        for (auto &mutator : mutators) {
+            mutator->end();
+        }
+        CHECK(wrong == 0);
+        CHECK(stats().collectionsMinor > 3);
+        CHECK(stats().checkDefects == 0);
+    }
+}

@@ -1,0 +1,206 @@
+/*
+    test/io/command.cpp - Commands: output, input, status, time limits, events, what cannot be run.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include <signal.h>
+
+#include <cstring>
+#include <string>
+
+using namespace test;
+
+namespace {
+
+template <class Condition>
+bool serviceUntil(Condition condition) {
+    for (int i = 0; i < 2000; i++) {
+        if (condition()) {
+            return true;
+        }
+        mprServiceEvents(10, MPR_SERVICE_ONE_THING);
+    }
+    return false;
+}
+
+} // namespace
+
+TEST_CASE("a command's output and status", "[io][command]") {
+    Runtime runtime;
+    char *out = nullptr, *err = nullptr;
+    CHECK(mprRun(nullptr, "/bin/sh -c 'echo \"to out\"; echo to err >&2; exit 3'", nullptr, &out, &err, 20000) == 3);
+    REQUIRE((out && err));
+    CHECK(std::string(out) == "to out\n");
+    CHECK(std::string(err) == "to err\n");
+    CHECK(mprRun(nullptr, "true", nullptr, nullptr, nullptr, -1) == 0);
+    CHECK(mprRun(nullptr, "sh -c 'kill -9 $$'", nullptr, &out, nullptr, -1) == 128 + SIGKILL);
+    CHECK(std::string(out).empty());
+}
+
+TEST_CASE("much input and output at once, collections meanwhile", "[io][command]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    std::string text(heavy(3000000), 'x');
+    for (size_t i = 0; i < text.size(); i += 80) {
+        text[i] = '\n';
+    }
+    Mutator collecting("collecting", [](Mutator &self) {
+        while (self.go()) {
+            mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+        }
+    });
+    char *out = nullptr;
+    CHECK(mprRun(nullptr, "cat", text.c_str(), &out, nullptr, 60000) == 0);
+    REQUIRE(out);
+    CHECK(text == out);
+    CHECK(mprRun(nullptr, "true", text.c_str(), nullptr, nullptr, 60000) == 0); // it does not read: no SIGPIPE for us
+    CHECK(stats().late == 0);
+}
+
+TEST_CASE("a command that takes too long is killed", "[io][command]") {
+    Runtime runtime;
+    char *out = nullptr;
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    mprAddRoot(cmd);
+    CHECK(mprRunCmd(cmd, "sh -c 'echo begun; exec sleep 1000'", nullptr, nullptr, &out, nullptr, 200, 0) ==
+          MPR_ERR_TIMEOUT);
+    CHECK((out && std::string(out) == "begun\n"));
+    CHECK_FALSE(mprIsCmdRunning(cmd));
+    CHECK(mprRunCmd(cmd, "sleep 1000", nullptr, nullptr, nullptr, nullptr, 20, 0) == MPR_ERR_TIMEOUT);
+    CHECK(mprRunCmd(cmd, "echo again", nullptr, nullptr, &out, nullptr, 20000, 0) == 0);
+    CHECK(std::string(out) == "again\n");
+    mprRemoveRoot(cmd);
+}
+
+TEST_CASE("what cannot be run is refused and named", "[io][command]") {
+    Runtime runtime;
+    CHECK(mprRun(nullptr, "no-such-program-anywhere", nullptr, nullptr, nullptr, -1) == MPR_ERR_CANT_FIND);
+    CHECK(runtime.log.has("no-such-program-anywhere"));
+    CHECK(mprRun(nullptr, "/etc/passwd", nullptr, nullptr, nullptr, -1) == MPR_ERR_CANT_ACCESS);
+    CHECK(mprRun(nullptr, "", nullptr, nullptr, nullptr, -1) == MPR_ERR_BAD_ARGS);
+    CHECK(mprRun(nullptr, nullptr, nullptr, nullptr, nullptr, -1) == MPR_ERR_BAD_ARGS);
+    CHECK(mprRun(nullptr, "echo 'open", nullptr, nullptr, nullptr, -1) == MPR_ERR_BAD_SYNTAX);
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    CHECK(mprWaitForCmd(cmd, 0) == MPR_ERR_BAD_STATE);
+    CHECK(mprGetCmdExitStatus(cmd) == MPR_ERR_BAD_STATE);
+    CHECK(mprStopCmd(cmd, 0) == MPR_ERR_BAD_STATE);
+    CHECK(mprGetCmdFd(cmd, 1) == -1);
+    CHECK(mprGetCmdFd(cmd, 9) == -1);
+    char c;
+    CHECK(mprReadCmd(cmd, 1, &c, 1) == MPR_ERR_BAD_HANDLE);
+    CHECK(mprStartCmd(cmd, 0, nullptr, nullptr, 0) == MPR_ERR_BAD_ARGS);
+    mprDestroyCmd(nullptr);
+}
+
+TEST_CASE("environment and search path", "[io][command]") {
+    Runtime runtime;
+    setenv("MPR_TEST_KEPT", "kept", 1);
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    mprAddRoot(cmd);
+    char *out = nullptr;
+    cchar *env[] = {"MPR_TEST_NEW=new", nullptr};
+    CHECK(mprRunCmd(cmd, "sh -c 'echo $MPR_TEST_KEPT $MPR_TEST_NEW'", env, nullptr, &out, nullptr, -1, 0) == 0);
+    CHECK(std::string(out) == "kept new\n");
+    cchar *other[] = {"MPR_TEST_KEPT=other", nullptr};
+    CHECK(mprRunCmd(cmd, "sh -c 'echo $MPR_TEST_KEPT'", other, nullptr, &out, nullptr, -1, 0) == 0);
+    CHECK(std::string(out) == "other\n");
+    CHECK(mprRunCmd(cmd, "/bin/sh -c 'echo $MPR_TEST_KEPT$MPR_TEST_NEW'", env, nullptr, &out, nullptr, -1,
+                    MPR_CMD_EXACT_ENV) == 0);
+    CHECK(std::string(out) == "new\n");
+    mprSetCmdSearchPath(cmd, "/nowhere:/etc");
+    CHECK(mprRunCmd(cmd, "sh -c true", nullptr, nullptr, nullptr, nullptr, -1, 0) == MPR_ERR_CANT_FIND);
+    mprSetCmdSearchPath(cmd, "/nowhere:/bin");
+    CHECK(mprRunCmd(cmd, "sh -c true", nullptr, nullptr, nullptr, nullptr, -1, 0) == 0);
+    unsetenv("MPR_TEST_KEPT");
+    mprRemoveRoot(cmd);
+}
+
+TEST_CASE("a command beside us, read as events tell", "[io][command]") {
+    Runtime runtime;
+    static std::string text;
+    static std::atomic<int> ended, status;
+    for (bool worker : {false, true}) {
+        text.clear();
+        ended = 0;
+        MprCmd *cmd = mprCreateCmd(worker ? mprCreateDispatcher("cmd", 0) : nullptr);
+        mprSetCmdCallback(
+            cmd,
+            [](MprCmd *cmd, int channel, void *data) {
+                if (channel < 0) {
+                    status = mprGetCmdExitStatus(cmd);
+                    ended += *static_cast<int *>(data) == 5;
+                    return ssize(0);
+                }
+                char buf[100];
+                ssize count = mprReadCmd(cmd, channel, buf, sizeof(buf));
+                if (count > 0) {
+                    text.append(buf, size_t(count));
+                }
+                if (count != 0) {
+                    mprEnableCmdEvents(cmd, channel);
+                } else {
+                    ended++;
+                }
+                return count;
+            },
+            mprMemdup(&*std::begin({5}), sizeof(int)));
+        cchar *argv[] = {"sh", "-c", "read line; echo got $line; sleep 0.02; echo more; exit 4", nullptr};
+        REQUIRE(mprStartCmd(cmd, 3, argv, nullptr, MPR_CMD_IN | MPR_CMD_OUT) == 0);
+        CHECK(mprStartCmd(cmd, 3, argv, nullptr, 0) == MPR_ERR_BAD_STATE);
+        CHECK(mprIsCmdRunning(cmd));
+        CHECK(mprGetCmdPid(cmd) > 0);
+        CHECK(mprGetCmdExitStatus(cmd) == MPR_ERR_NOT_READY);
+        mprEnableCmdOutputEvents(cmd, true);
+        CHECK(mprWriteCmd(cmd, MPR_CMD_STDIN, "hello\n", 6) == 6);
+        mprFinalizeCmd(cmd);
+        collect(); // nobody but the process retains it
+        CHECK(serviceUntil([] { return ended == 2; }));
+        CHECK(text == "got hello\nmore\n");
+        CHECK(status == 4);
+    }
+}
+
+TEST_CASE("a process is stopped, waited for from another thread, and its command is retained while it runs",
+          "[io][command]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    cchar *argv[] = {"sleep", "1000", nullptr};
+    for (int i = 0; i < 5; i++) {
+        MprCmd *cmd = mprCreateCmd(nullptr);
+        REQUIRE(mprStartCmd(cmd, 2, argv, nullptr, MPR_CMD_OUT | MPR_CMD_ERR) == 0);
+        collect();
+        CHECK(mprIsValid(cmd));
+        CHECK(mprWaitForCmd(cmd, 5) == MPR_ERR_TIMEOUT);
+        CHECK(mprStopCmd(cmd, i % 2 ? SIGKILL : 0) == 0);
+        mprHold(cmd);
+        CHECK(mprWaitForCmd(cmd, 20000) == 0);
+        CHECK(mprGetCmdExitStatus(cmd) == 128 + (i % 2 ? SIGKILL : SIGTERM));
+        mprRelease(cmd);
+        collect();
+        CHECK_FALSE(mprIsValid(cmd));
+    }
+}
+
+TEST_CASE("many commands leave nothing behind", "[io][command]") {
+    Runtime runtime;
+    mprGetDispatcher();
+    int files = 0;
+    for (int i = 0; i < 40; i++) {
+        char *out = nullptr;
+        CHECK(mprRun(nullptr, "echo x", "in", &out, nullptr, 20000) == 0);
+        CHECK((out && std::string(out) == "x\n"));
+        mprServiceEvents(0, 0);
+        if (i == 2) {
+            collect();
+            files = countEntries("/proc/self/fd");
+        }
+    }
+    collect();
+    CHECK(countEntries("/proc/self/fd") == files);
+    cchar *argv[] = {"sleep", "0.1", nullptr};
+    CHECK(mprStartCmd(mprCreateCmd(nullptr), 2, argv, nullptr, MPR_CMD_OUT) == 0); // it outlives the runtime
+}

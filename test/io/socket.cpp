@@ -1,0 +1,394 @@
+/*
+    test/io/socket.cpp - Sockets: both families, blocking and by events, ends and errors, addresses.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace test;
+
+namespace {
+
+constexpr cchar *loopbacks[] = {"127.0.0.1", "::1"};
+
+bool hasLoopback(cchar *ip) {
+    MprSocket *sp = mprCreateSocket();
+    bool has = mprListenOnSocket(sp, ip, 0, 0) != SOCKET_ERROR;
+    mprCloseSocket(sp, true);
+    Log::clear();
+    return has;
+}
+
+/* A listener and a connection to it; all of it rooted. */
+struct Connection {
+    MprSocket *listener, *client, *server;
+
+    explicit Connection(int flags = 0, cchar *ip = "127.0.0.1") {
+        listener = rooted(mprCreateSocket());
+        REQUIRE(mprListenOnSocket(listener, ip, 0, flags) != SOCKET_ERROR);
+        client = rooted(mprCreateSocket());
+        REQUIRE(mprConnectSocket(client, ip, listener->port, flags) == 0);
+        REQUIRE(mprWaitForSingleIO(listener->fd, MPR_READABLE, 5000) == MPR_READABLE);
+        server = rooted(mprAcceptSocket(listener));
+    }
+    ~Connection() {
+        for (MprSocket *sp : {listener, client, server}) {
+            mprRemoveRoot(sp);
+        }
+    }
+    static MprSocket *rooted(MprSocket *sp) {
+        REQUIRE(sp);
+        mprAddRoot(sp);
+        return sp;
+    }
+};
+
+} // namespace
+
+TEST_CASE("a connection carries bytes both ways, in both families", "[io][socket]") {
+    Runtime runtime;
+    for (cchar *ip : loopbacks) {
+        if (!hasLoopback(ip)) {
+            WARN("no " << ip);
+            continue;
+        }
+        Connection c(0, ip);
+        CHECK(strcmp(c.server->ip, ip) == 0);
+        CHECK(strcmp(c.server->acceptIp, ip) == 0);
+        CHECK(c.server->acceptPort == c.listener->port);
+        CHECK(c.server->listenSock == c.listener);
+        CHECK(mprGetSocketPort(c.client) == c.listener->port);
+        char buf[100];
+        CHECK(mprReadSocket(c.server, buf, sizeof(buf)) == 0); // nothing yet
+        CHECK(mprWriteSocket(c.client, "he\0llo", 6) == 6);
+        CHECK(mprWaitForSingleIO(c.server->fd, MPR_READABLE, 5000) == MPR_READABLE);
+        CHECK(mprReadSocket(c.server, buf, sizeof(buf)) == 6);
+        CHECK(memcmp(buf, "he\0llo", 6) == 0);
+        MprIOVec pieces[] = {
+            {const_cast<char *>("one"), 3}, {const_cast<char *>(""), 0}, {const_cast<char *>("two"), 3}};
+        CHECK(mprWriteSocketVector(c.server, pieces, 3) == 6);
+        CHECK(mprWaitForSingleIO(c.client->fd, MPR_READABLE, 5000) == MPR_READABLE);
+        CHECK(mprReadSocket(c.client, buf, sizeof(buf)) == 6);
+        CHECK(memcmp(buf, "onetwo", 6) == 0);
+        CHECK_FALSE(mprIsSocketEof(c.client));
+        mprCloseSocket(c.server, true);
+        CHECK(mprWaitForSingleIO(c.client->fd, MPR_READABLE, 5000) == MPR_READABLE);
+        CHECK(mprReadSocket(c.client, buf, sizeof(buf)) < 0);
+        CHECK(mprIsSocketEof(c.client));
+        CHECK(mprIsSocketEof(c.server));
+    }
+}
+
+TEST_CASE("a listener on all addresses takes both families", "[io][socket]") {
+    Runtime runtime;
+    for (cchar *all : {static_cast<cchar *>(nullptr), "", "*"}) {
+        MprSocket *listener = Connection::rooted(mprCreateSocket());
+        REQUIRE(mprListenOnSocket(listener, all, 0, 0) != SOCKET_ERROR);
+        CHECK(listener->ip == nullptr);
+        for (cchar *ip : loopbacks) {
+            if (ip[0] == ':' && (!mprHasDualNetworkStack() || !hasLoopback(ip))) {
+                continue;
+            }
+            MprSocket *client = Connection::rooted(mprCreateSocket());
+            CHECK(mprConnectSocket(client, ip, listener->port, 0) == 0);
+            CHECK(mprWaitForSingleIO(listener->fd, MPR_READABLE, 5000) == MPR_READABLE);
+            MprSocket *server = mprAcceptSocket(listener);
+            REQUIRE(server);
+            CHECK(strcmp(server->ip, ip) == 0); // also IPv4 through a socket of IPv6
+            mprRemoveRoot(client);
+        }
+        mprRemoveRoot(listener);
+    }
+}
+
+TEST_CASE("blocking sockets wait, yielded, and write all", "[io][socket]") {
+    Runtime runtime("deadline=100");
+    Connection c(MPR_SOCKET_BLOCK);
+    const size_t total = heavy(8 << 20);
+    std::atomic<size_t> got{0}, wrong{0};
+    std::atomic<bool> ended{false};
+    Mutator reader("reader", [&](Mutator &) {
+        std::vector<unsigned char> buf(65536);
+        for (ssize n; (n = mprReadSocket(c.server, buf.data(), ssize(buf.size()))) > 0;) {
+            for (ssize i = 0; i < n; i++) {
+                wrong += buf[size_t(i)] != static_cast<unsigned char>((got + size_t(i)) % 251);
+            }
+            got += size_t(n);
+        }
+        ended = mprIsSocketEof(c.server);
+    });
+    std::vector<char> data(total);
+    for (size_t i = 0; i < total; i++) {
+        data[i] = static_cast<char>(i % 251);
+    }
+    size_t half = total / 2 / 251 * 251;
+    CHECK(mprWriteSocket(c.client, data.data(), ssize(half)) == ssize(half));
+    collect();
+    MprIOVec pieces[] = {{data.data() + half, 1000}, {data.data() + half + 1000, total - half - 1000}};
+    CHECK(mprWriteSocketVector(c.client, pieces, 2) == ssize(total - half));
+    mprCloseSocket(c.client, true);
+    reader.join();
+    CHECK(got == total);
+    CHECK(wrong == 0);
+    CHECK(ended);
+    CHECK(stats().late == 0);
+}
+
+TEST_CASE("mprAcceptSocket waits in blocking mode only", "[io][socket]") {
+    Runtime runtime("deadline=100");
+    MprSocket *listener = Connection::rooted(mprCreateSocket());
+    REQUIRE(mprListenOnSocket(listener, "127.0.0.1", 0, 0) != SOCKET_ERROR);
+    CHECK(mprAcceptSocket(listener) == nullptr);
+    CHECK(mprSetSocketBlockingMode(listener, true) == 0);
+    CHECK(mprSetSocketBlockingMode(listener, true) != 0);
+    Mutator client("client", [&](Mutator &) {
+        mprSleep(20);
+        MprSocket *sp = Connection::rooted(mprCreateSocket());
+        mprConnectSocket(sp, "127.0.0.1", listener->port, 0);
+        mprRemoveRoot(sp);
+    });
+    CHECK(mprAcceptSocket(listener) != nullptr);
+    mprRemoveRoot(listener);
+}
+
+TEST_CASE("a reader that waits finds the end when another thread disconnects", "[io][socket]") {
+    Runtime runtime;
+    Connection c(MPR_SOCKET_BLOCK);
+    std::atomic<ssize> result{1};
+    Mutator reader("reader", [&](Mutator &) {
+        char buf[10];
+        result = mprReadSocket(c.server, buf, sizeof(buf));
+    });
+    sleepYielded(20);
+    mprDisconnectSocket(c.server);
+    reader.join();
+    CHECK(result < 0);
+}
+
+TEST_CASE("a connection that is reset is an error, and a write to it raises no signal", "[io][socket]") {
+    Runtime runtime;
+    Connection c;
+    mprCloseSocket(c.server, false);
+    CHECK(mprWaitForSingleIO(c.client->fd, MPR_READABLE, 5000) == MPR_READABLE);
+    char buf[10];
+    CHECK(mprReadSocket(c.client, buf, sizeof(buf)) < 0);
+    CHECK(mprGetOsError() == ECONNRESET);
+    CHECK(mprIsSocketEof(c.client));
+    for (int i = 0; i < 3; i++) {
+        CHECK(mprWriteSocket(c.client, "x", 1) < 0);
+    }
+    CHECK(mprGetError() == MPR_ERR_NETWORK);
+}
+
+TEST_CASE("an echo server of events, a hundred clients", "[io][socket]") {
+    Runtime runtime;
+    static std::atomic<int> served, wrong;
+    served = wrong = 0;
+    REQUIRE(mprStart() == 0);
+    MprSocket *listener = Connection::rooted(mprCreateSocket());
+    REQUIRE(mprListenOnSocket(listener, "127.0.0.1", 0, 0) != SOCKET_ERROR);
+    auto echo = +[](void *data, MprEvent *event) {
+        auto sp = static_cast<MprSocket *>(data);
+        char buf[1024];
+        ssize count = mprReadSocket(sp, buf, sizeof(buf));
+        if (count < 0) {
+            mprCloseSocket(sp, true);
+            served++;
+            return;
+        }
+        wrong += !(event->mask & MPR_READABLE) || mprWriteSocket(sp, buf, count) != count;
+        mprEnableSocketEvents(sp, MPR_READABLE);
+    };
+    static decltype(echo) onData;
+    onData = echo;
+    mprAddSocketHandler(listener, MPR_READABLE, nullptr, reinterpret_cast<void *>(+[](void *data, MprEvent *) {
+                            auto listener = static_cast<MprSocket *>(data);
+                            while (MprSocket *sp = mprAcceptSocket(listener)) {
+                                // Nobody but its handler retains it.
+                                wrong += !mprAddSocketHandler(sp, MPR_READABLE, mprCreateDispatcher("connection", 0),
+                                                              reinterpret_cast<void *>(onData), sp, 0);
+                            }
+                            mprEnableSocketEvents(listener, MPR_READABLE);
+                        }),
+                        listener, 0);
+    int files = countEntries("/proc/self/fd");
+    for (int i = 0; i < 100; i++) {
+        MprSocket *sp = Connection::rooted(mprCreateSocket());
+        REQUIRE(mprConnectSocket(sp, "127.0.0.1", listener->port, MPR_SOCKET_BLOCK | MPR_SOCKET_NODELAY) == 0);
+        std::string text = "message " + std::to_string(i);
+        for (int n = 0; n < 3; n++) {
+            CHECK(mprWriteSocketString(sp, text.c_str()) == ssize(text.size()));
+            char buf[100] = "";
+            ssize got = 0;
+            while (got < ssize(text.size())) {
+                ssize count = mprReadSocket(sp, buf + got, ssize(sizeof(buf)) - got);
+                REQUIRE(count > 0);
+                got += count;
+            }
+            CHECK(text == std::string(buf, size_t(got)));
+        }
+        mprCloseSocket(sp, true);
+        mprRemoveRoot(sp);
+        if (i % 10 == 0) {
+            collect();
+        }
+    }
+    CHECK(until([] { return served == 100; }));
+    CHECK(wrong == 0);
+    CHECK(countEntries("/proc/self/fd") == files);
+    mprRemoveRoot(listener);
+}
+
+TEST_CASE("sockets that nobody references are closed by the collector", "[io][socket]") {
+    Runtime runtime;
+    mprGetDispatcher();
+    MprSocket *listener = Connection::rooted(mprCreateSocket());
+    REQUIRE(mprListenOnSocket(listener, "127.0.0.1", 0, 0) != SOCKET_ERROR);
+    int files = countEntries("/proc/self/fd");
+    for (int i = 0; i < 50; i++) {
+        MprSocket *sp = mprCreateSocket();
+        mprHold(sp);
+        REQUIRE(mprConnectSocket(sp, "127.0.0.1", listener->port, 0) == 0);
+        REQUIRE(mprWaitForSingleIO(listener->fd, MPR_READABLE, 5000) == MPR_READABLE);
+        MprSocket *peer = mprAcceptSocket(listener);
+        REQUIRE(peer);
+        // With a handler that does not wait: both die together, in whatever order.
+        REQUIRE(
+            mprAddSocketHandler(peer, 0, nullptr, reinterpret_cast<void *>(+[](void *, MprEvent *) {}), nullptr, 0));
+        mprRelease(sp);
+    }
+    CHECK(countEntries("/proc/self/fd") == files + 100);
+    collect();
+    CHECK(countEntries("/proc/self/fd") == files);
+    mprServiceEvents(1, 0);
+    Connection another; // the numbers are used again, and libuv knows
+    static std::atomic<int> runs;
+    runs = 0;
+    REQUIRE(mprAddSocketHandler(another.server, MPR_READABLE, nullptr,
+                                reinterpret_cast<void *>(+[](void *, MprEvent *) { runs++; }), nullptr, 0));
+    mprServiceEvents(0, 0);
+    mprWriteSocketString(another.client, "x");
+    mprServiceEvents(5000, MPR_SERVICE_ONE_THING);
+    CHECK(runs == 1);
+    mprRemoveRoot(listener);
+}
+
+TEST_CASE("datagrams", "[io][socket]") {
+    Runtime runtime;
+    MprSocket *receiver = Connection::rooted(mprCreateSocket()), *sender = Connection::rooted(mprCreateSocket());
+    REQUIRE(mprListenOnSocket(receiver, "127.0.0.1", 0, MPR_SOCKET_DATAGRAM) != SOCKET_ERROR);
+    REQUIRE(mprConnectSocket(sender, "127.0.0.1", receiver->port, MPR_SOCKET_DATAGRAM) == 0);
+    CHECK(mprWriteSocketString(sender, "first") == 5);
+    CHECK(mprWriteSocketString(sender, "second") == 6);
+    char buf[100];
+    CHECK(mprWaitForSingleIO(receiver->fd, MPR_READABLE, 5000) == MPR_READABLE);
+    CHECK(mprReadSocket(receiver, buf, sizeof(buf)) == 5);
+    CHECK(mprReadSocket(receiver, buf, sizeof(buf)) == 6);
+    CHECK(mprReadSocket(receiver, buf, sizeof(buf)) == 0);
+    mprRemoveRoot(receiver);
+    mprRemoveRoot(sender);
+}
+
+TEST_CASE("what cannot be opened is refused and named", "[io][socket]") {
+    Runtime runtime;
+    MprSocket *sp = Connection::rooted(mprCreateSocket()), *other = Connection::rooted(mprCreateSocket());
+    REQUIRE(mprListenOnSocket(sp, "127.0.0.1", 0, 0) != SOCKET_ERROR);
+    int port = sp->port;
+    CHECK(mprListenOnSocket(sp, "127.0.0.1", 0, 0) == SOCKET_ERROR);
+    CHECK(mprConnectSocket(sp, "127.0.0.1", port, 0) == MPR_ERR_BAD_STATE);
+    CHECK(mprListenOnSocket(other, "127.0.0.1", port, 0) == SOCKET_ERROR);
+    CHECK(runtime.log.has("port " + std::to_string(port)));
+    CHECK(mprListenOnSocket(other, "127.0.0.1", 70000, 0) == SOCKET_ERROR);
+    CHECK(mprListenOnSocket(other, "not an address", 0, 0) == SOCKET_ERROR);
+    CHECK(mprListenOnSocket(nullptr, nullptr, 0, 0) == SOCKET_ERROR);
+    CHECK(mprConnectSocket(other, nullptr, 80, 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprConnectSocket(other, "127.0.0.1", -1, 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprConnectSocket(nullptr, "127.0.0.1", 80, 0) == MPR_ERR_BAD_ARGS);
+    mprCloseSocket(sp, true);
+    mprCloseSocket(sp, true);
+    CHECK(mprConnectSocket(other, "127.0.0.1", port, 0) == MPR_ERR_CANT_CONNECT);
+    CHECK(other->fd == INVALID_SOCKET);
+    CHECK(mprConnectSocket(other, "no-such-host.invalid", 80, 0) == MPR_ERR_CANT_FIND);
+    char c;
+    CHECK(mprReadSocket(sp, &c, 1) == MPR_ERR_BAD_HANDLE);
+    CHECK(mprWriteSocket(sp, &c, 1) == MPR_ERR_BAD_HANDLE);
+    CHECK(mprWriteSocketVector(nullptr, nullptr, 0) == MPR_ERR_BAD_HANDLE);
+    CHECK(mprAcceptSocket(sp) == nullptr);
+    CHECK(mprAddSocketHandler(sp, 0, nullptr, nullptr, nullptr, 0) == nullptr);
+    CHECK(mprStealSocketHandle(sp) == INVALID_SOCKET);
+    CHECK(mprIsSocketEof(nullptr));
+    mprCloseSocket(nullptr, true);
+    mprRemoveRoot(sp);
+    mprRemoveRoot(other);
+}
+
+TEST_CASE("a stolen descriptor is the caller's", "[io][socket]") {
+    Runtime runtime;
+    Connection c;
+    Socket fd = mprStealSocketHandle(c.server);
+    REQUIRE(fd != INVALID_SOCKET);
+    CHECK(mprGetSocketHandle(c.server) == INVALID_SOCKET);
+    CHECK(write(fd, "x", 1) == 1);
+    close(fd);
+}
+
+TEST_CASE("there is no TLS, and it says so", "[io][socket]") {
+    Runtime runtime;
+    CHECK_FALSE(mprHasSecureSockets());
+    CHECK(mprUpgradeSocket(mprCreateSocket(), nullptr, nullptr) == MPR_ERR_BAD_STATE);
+    CHECK(runtime.log.has("no TLS"));
+    CHECK_FALSE(mprSocketHandshaking(nullptr));
+    CHECK_FALSE(mprIsSocketSecure(nullptr));
+    CHECK(mprGetSocketState(nullptr) == nullptr);
+}
+
+TEST_CASE("addresses are taken apart", "[io][socket]") {
+    Runtime runtime;
+    struct {
+        cchar *address, *ip;
+        int port, secure;
+    } cases[] = {
+        {"127.0.0.1", "127.0.0.1", 99, 0},
+        {"127.0.0.1:80", "127.0.0.1", 80, 0},
+        {"example.com:8080", "example.com", 8080, 0},
+        {":443", nullptr, 443, 0},
+        {"8080", nullptr, 8080, 0},
+        {"*:80", nullptr, 80, 0},
+        {"*", nullptr, 99, 0},
+        {"", nullptr, 99, 0},
+        {"[::1]:80", "::1", 80, 0},
+        {"[::1]", "::1", 99, 0},
+        {"::1", "::1", 99, 0},
+        {"fe80::1:2", "fe80::1:2", 99, 0},
+        {"http://example.com:81/path:5?q", "example.com", 81, 0},
+        {"https://example.com/", "example.com", 99, 1},
+        {"wss://[::1]:7", "::1", 7, 1},
+        {"0", nullptr, 0, 0},
+        {"host:65535", "host", 65535, 0},
+    };
+    for (auto &each : cases) {
+        INFO(each.address);
+        cchar *ip = "unset";
+        int port = -1, secure = -1;
+        CHECK(mprParseSocketAddress(each.address, &ip, &port, &secure, 99) == 0);
+        CHECK((ip ? std::string(ip) : "none") == (each.ip ? std::string(each.ip) : "none"));
+        CHECK(port == each.port);
+        CHECK(secure == each.secure);
+    }
+    for (cchar *bad :
+         {"host:", "host:port", "host:65536", "host:99999999999", "[::1", "[::1]80", "[]:80", "[::1]:", "1:-1"}) {
+        INFO(bad);
+        CHECK(mprParseSocketAddress(bad, nullptr, nullptr, nullptr, 0) == MPR_ERR_BAD_ARGS);
+        CHECK(Log::has("malformed"));
+        Log::clear();
+    }
+    CHECK(mprParseSocketAddress(nullptr, nullptr, nullptr, nullptr, 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprParseSocketAddress("host:1", nullptr, nullptr, nullptr, 0) == 0);
+}

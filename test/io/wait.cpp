@@ -1,0 +1,220 @@
+/*
+    test/io/wait.cpp - Wait handlers: one shot, masks, dispatchers, retention, the end of descriptors.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <vector>
+
+using namespace test;
+
+namespace {
+
+std::atomic<int> runs, mask, wrong;
+
+void reset() {
+    runs = mask = wrong = 0;
+    calls.reset();
+}
+
+void note(void *, MprEvent *event) {
+    mask = event->mask;
+    wrong += event->handler == nullptr;
+    runs++;
+}
+void *const noteProc = reinterpret_cast<void *>(note);
+
+/* Two ends of a stream. */
+struct Pair {
+    int fd[2] = {-1, -1};
+    Pair() { REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0); }
+    ~Pair() {
+        close(0);
+        close(1);
+    }
+    void close(int end) {
+        if (fd[end] >= 0) {
+            ::close(fd[end]);
+            fd[end] = -1;
+        }
+    }
+    void put(int end) { REQUIRE(write(fd[end], "x", 1) == 1); }
+    void get(int end) {
+        char c;
+        REQUIRE(read(fd[end], &c, 1) == 1);
+    }
+};
+
+template <class Condition>
+bool serviceUntil(Condition condition) {
+    for (int i = 0; i < 2000; i++) {
+        if (condition()) {
+            return true;
+        }
+        mprServiceEvents(10, MPR_SERVICE_ONE_THING);
+    }
+    return false;
+}
+
+} // namespace
+
+TEST_CASE("a handler runs once for each time it waits", "[io][wait]") {
+    Runtime runtime;
+    reset();
+    Pair pair;
+    MprWaitHandler *handler = mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0);
+    REQUIRE(handler);
+    mprAddRoot(handler);
+    mprServiceEvents(5, 0);
+    CHECK(runs == 0);
+    pair.put(1);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    CHECK(mask == MPR_READABLE);
+    mprServiceEvents(5, 0);
+    CHECK(runs == 1); // it was not read, but nobody waits
+    mprWaitOn(handler, MPR_READABLE);
+    CHECK(serviceUntil([] { return runs == 2; }));
+    pair.get(0);
+    mprWaitOn(handler, MPR_READABLE | MPR_WRITABLE);
+    CHECK(serviceUntil([] { return runs == 3; }));
+    CHECK(mask == MPR_WRITABLE);
+    mprWaitOn(handler, MPR_READABLE);
+    mprWaitOn(handler, 0);
+    pair.put(1);
+    mprServiceEvents(5, 0);
+    CHECK(runs == 3);
+    CHECK(wrong == 0);
+    mprDestroyWaitHandler(handler);
+    mprDestroyWaitHandler(handler);
+    mprWaitOn(handler, MPR_READABLE);
+    mprServiceEvents(5, 0);
+    CHECK(runs == 3);
+    mprRemoveRoot(handler);
+}
+
+TEST_CASE("the end of the peer counts as what is waited for", "[io][wait]") {
+    Runtime runtime;
+    reset();
+    Pair pair;
+    REQUIRE(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0));
+    pair.close(1);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    CHECK(mask == MPR_READABLE);
+}
+
+TEST_CASE("a handler that waits is retained with its data; afterwards it is collected", "[io][wait]") {
+    Runtime runtime;
+    reset();
+    Pair pair;
+    REQUIRE(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, makeNode(makeNode()), 0));
+    for (int i = 0; i < 5; i++) {
+        collect();
+    }
+    CHECK(calls.frees == 0);
+    pair.put(1);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    collect();
+    CHECK(calls.frees == 2);
+    // Its descriptor may have another now.
+    REQUIRE(serviceUntil([] { return true; }));
+    mprServiceEvents(1, 0);
+    CHECK(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0) != nullptr);
+    CHECK(serviceUntil([] { return runs == 2; }));
+}
+
+TEST_CASE("a handler of a worker's dispatcher, armed by its own procedure", "[io][wait]") {
+    Runtime runtime;
+    reset();
+    static Pair *pair;
+    Pair made;
+    pair = &made;
+    MprDispatcher *dispatcher = mprCreateDispatcher("io", 0);
+    REQUIRE(mprStart() == 0);
+    REQUIRE(mprCreateWaitHandler(pair->fd[0], MPR_READABLE, dispatcher,
+                                 reinterpret_cast<void *>(+[](void *, MprEvent *event) {
+                                     char c;
+                                     wrong += read(pair->fd[0], &c, 1) != 1;
+                                     mprWaitOn(event->handler, MPR_READABLE);
+                                     runs++;
+                                 }),
+                                 nullptr, 0));
+    for (int i = 1; i <= 200; i++) {
+        pair->put(1);
+        REQUIRE(until([i] { return runs == i; }));
+        if (i % 50 == 0) {
+            collect();
+        }
+    }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("many handlers at once", "[io][wait]") {
+    Runtime runtime;
+    reset();
+    std::vector<Pair> pairs(200);
+    for (auto &pair : pairs) {
+        REQUIRE(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0));
+    }
+    for (auto &pair : pairs) {
+        pair.put(1);
+    }
+    CHECK(serviceUntil([] { return runs == 200; }));
+    collect();
+}
+
+TEST_CASE("what cannot be waited for is refused and named", "[io][wait]") {
+    Runtime runtime;
+    reset();
+    Pair pair;
+    CHECK(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, nullptr, nullptr, 0) == nullptr);
+    CHECK(mprCreateWaitHandler(-1, MPR_READABLE, nullptr, noteProc, nullptr, 0) == nullptr);
+    CHECK(runtime.log.has("descriptor -1"));
+    MprWaitHandler *first = mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0);
+    CHECK(first);
+    mprServiceEvents(0, 0);
+    CHECK(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0) == nullptr);
+    CHECK(runtime.log.has("it has a handler"));
+    mprWaitOn(nullptr, MPR_READABLE);
+    mprDestroyWaitHandler(nullptr);
+    mprRemoveWaitHandler(first);
+}
+
+TEST_CASE("a thread waits for a descriptor, yielded", "[io][wait]") {
+    Runtime runtime("deadline=50");
+    Pair pair;
+    CHECK(mprWaitForSingleIO(pair.fd[0], MPR_READABLE, 5) == 0);
+    CHECK(mprWaitForSingleIO(pair.fd[0], MPR_READABLE | MPR_WRITABLE, 1000) == MPR_WRITABLE);
+    CHECK(mprWaitForSingleIO(12345, MPR_READABLE, 10) == MPR_ERR_BAD_HANDLE);
+    std::atomic<int> result{-1};
+    {
+        Mutator waiter("waiter", [&](Mutator &) { result = mprWaitForSingleIO(pair.fd[0], MPR_READABLE, -1); });
+        sleepYielded(10);
+        collect();
+        CHECK(stats().late == 0);
+        pair.put(1);
+        waiter.join();
+    }
+    CHECK(result == MPR_READABLE);
+    pair.close(1);
+    CHECK(mprWaitForSingleIO(pair.fd[0], MPR_READABLE, 1000) == MPR_READABLE);
+}
+
+TEST_CASE("handlers left when the runtime ends", "[io][wait]") {
+    Pair pair;
+    for (int i = 0; i < 50; i++) {
+        Runtime runtime;
+        MprWaitHandler *handler =
+            mprCreateWaitHandler(pair.fd[0], i % 2 ? MPR_READABLE : 0, nullptr, noteProc, nullptr, 0);
+        REQUIRE(handler);
+        if (i % 3) {
+            mprHold(handler);
+        }
+        mprServiceEvents(i % 2, 0);
+    }
+}

@@ -1,0 +1,42 @@
+/*
+    test/task/memory.cpp - Where libuv takes its memory: the runtime's loop from the heap, the application's from malloc.
+*/
+#include "test/support/runtime.hpp"
+
+#include <uv.h>
+
+#include "mpr/task/events.hpp"
+
+using namespace test;
+using mpr::task::events;
+using mpr::task::Loop;
+
+TEST_CASE("the memory of the runtime's loop is in the heap, and goes with it", "[task][uv]") {
+    Runtime runtime;
+    REQUIRE(mprGetDispatcher());
+    {
+        const Loop::Using loop(events().loop());
+        CHECK(mprIsValid((*loop)->internal_fields));
+        CHECK(mprIsValid((*loop)->watchers));
+    }
+}
+
+TEST_CASE("the application's loops take malloc's memory, and outlive the runtime", "[task][uv]") {
+    uv_loop_t mine, older;
+    REQUIRE(uv_loop_init(&older) == 0); // perhaps before libuv was told
+    {
+        Runtime runtime;
+        REQUIRE(mprGetDispatcher());
+        REQUIRE(uv_loop_init(&mine) == 0);
+        CHECK_FALSE(mprIsValid(mine.internal_fields));
+        REQUIRE(uv_loop_close(&older) == 0);
+        REQUIRE(uv_loop_init(&older) == 0);
+    }
+    uv_timer_t timer;
+    REQUIRE(uv_timer_init(&mine, &timer) == 0);
+    uv_timer_start(
+        &timer, [](uv_timer_t *t) { uv_close(reinterpret_cast<uv_handle_t *>(t), nullptr); }, 1, 0);
+    uv_run(&mine, UV_RUN_DEFAULT);
+    CHECK(uv_loop_close(&mine) == 0);
+    CHECK(uv_loop_close(&older) == 0);
+}

@@ -1,0 +1,173 @@
+/*
+    test/task/shutdown.cpp - Start and end of the services: threads, strategies, a thousand lives.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+using namespace test;
+
+namespace {
+
+std::atomic<int> runs;
+
+void count(void *, MprEvent *) {
+    runs++;
+}
+void *proc(MprEventProc p) {
+    return reinterpret_cast<void *>(p);
+}
+
+} // namespace
+
+TEST_CASE("mprStart makes a thread that services events", "[task][shutdown]") {
+    Runtime runtime;
+    runs = 0;
+    CHECK(mprStart() == 0);
+    CHECK(mprStart() == 0);
+    CHECK(until([] { return stats().threads == 2; }));
+    static std::atomic<bool> named;
+    named = false;
+    mprCreateEvent(nullptr, "named", 2, proc([](void *, MprEvent *) {
+                       named = strcmp(mprGetCurrentThreadName(), "events") == 0;
+                       runs++;
+                   }),
+                   nullptr, 0);
+    CHECK(until([] { return runs == 1; }));
+    CHECK(named);
+    CHECK(mprWaitForEvent(nullptr, 1, -1) == MPR_ERR_TIMEOUT);
+}
+
+TEST_CASE("with MPR_USER_EVENTS_THREAD mprStart makes none", "[task][shutdown]") {
+    Runtime runtime("", MPR_USER_EVENTS_THREAD);
+    runs = 0;
+    CHECK(mprStart() == 0);
+    mprCreateEvent(nullptr, "mine", 0, proc(count), nullptr, 0);
+    sleepYielded(10);
+    CHECK(runs == 0);
+    CHECK(stats().threads == 1);
+    CHECK(mprServiceEvents(0, 0) == 1);
+}
+
+TEST_CASE("states on the way to the end", "[task][shutdown]") {
+    CHECK(mprIsStopping());
+    CHECK(mprIsStopped());
+    CHECK(mprStart() == MPR_ERR_BAD_STATE);
+    Runtime runtime;
+    CHECK_FALSE(mprIsStopping());
+    CHECK_FALSE(mprShouldDenyNewRequests());
+    CHECK(mprGetExitStatus() == 0);
+    mprSetExitStatus(9);
+    CHECK(mprGetExitStatus() == 9);
+    mprShutdown(MPR_EXIT_NORMAL, -1, 100);
+    CHECK(mprGetExitStatus() == 9);
+    CHECK(mprIsStopping());
+    CHECK(mprShouldDenyNewRequests());
+    CHECK_FALSE(mprIsStopped());
+    mprShutdown(MPR_EXIT_NORMAL, 4, 100);
+    CHECK(mprGetExitStatus() == 9);
+    CHECK(mprStart() == MPR_ERR_BAD_STATE);
+    CHECK(mprStartEventsThread() == MPR_ERR_BAD_STATE);
+}
+
+TEST_CASE("a safe shutdown happens only when workers come to rest", "[task][shutdown]") {
+    Runtime runtime;
+    static Gate gate;
+    gate.close();
+    REQUIRE(mprStartWorker(
+                [](void *, MprWorker *) {
+                    while (!gate.isOpen()) {
+                        mprSleep(1);
+                    }
+                },
+                nullptr) == 0);
+    mprShutdown(MPR_EXIT_SAFE, 1, 10);
+    CHECK_FALSE(mprIsStopping());
+    CHECK(runtime.log.has("workers are busy"));
+    gate.open();
+    mprShutdown(MPR_EXIT_SAFE, 1, 20000);
+    CHECK(mprIsStopping());
+    CHECK(mprGetExitStatus() == 1);
+}
+
+TEST_CASE("an event may shut the runtime down; the thread that created it sees it", "[task][shutdown]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    mprCreateEvent(nullptr, "end", 5, proc([](void *, MprEvent *) { mprShutdown(MPR_EXIT_NORMAL, 2, -1); }), nullptr,
+                   0);
+    mprServiceEvents(-1, 0);
+    CHECK(mprIsStopping());
+    CHECK(mprGetExitStatus() == 2);
+}
+
+TEST_CASE("terminators learn the strategy and status", "[task][shutdown]") {
+    static int how, status;
+    how = status = -1;
+    {
+        Runtime runtime;
+        mprAddTerminator([](int, int strategy, int s) {
+            how = strategy;
+            status = s;
+        });
+        mprShutdown(MPR_EXIT_NORMAL, 6, -1);
+        CHECK(status == -1);
+    }
+    CHECK(how == MPR_EXIT_NORMAL);
+    CHECK(status == 6);
+}
+
+TEST_CASE("child: abort", "[.]") {
+    mprCreate(0, nullptr, 0);
+    mprStart();
+    mprAddTerminator([](int, int how, int) { (void) !write(1, how == MPR_EXIT_ABORT ? "terminated" : "?", 10); });
+    mprShutdown(MPR_EXIT_ABORT, 7, -1);
+    (void) !write(1, "still here", 10);
+}
+
+TEST_CASE("an abort runs the terminators and exits with the status", "[task][shutdown]") {
+    Ended ended = runChild("child: abort");
+    CHECK(ended.exited(7));
+    CHECK(ended.wrote("terminated"));
+    CHECK_FALSE(ended.wrote("still here"));
+}
+
+TEST_CASE("a thousand runtimes with threads, workers, events: nothing is left", "[task][shutdown]") {
+    int threads = threadCount();
+    int files = 0, mappings = 0;
+    const int total = static_cast<int>(heavy(1000));
+    for (int i = 0; i < total; i++) {
+        Runtime runtime;
+        runs = 0;
+        REQUIRE(mprStart() == 0);
+        REQUIRE(mprCreateEvent(nullptr, "count", i % 2, proc(count), nullptr, 0));
+        REQUIRE(mprCreateEvent(mprCreateDispatcher("other", 0), "count", 0, proc(count), nullptr, 0));
+        REQUIRE(mprCreateEvent(nullptr, "never", 100000, proc(count), nullptr, 0));
+        REQUIRE(mprCreateEventOutside(nullptr, proc(count), nullptr) == 0);
+        if (i % 4 != 0) {
+            REQUIRE(until([] { return runs == 3; }));
+        }
+        runtime.end();
+        if (i == 20) {
+            files = countEntries("/proc/self/fd");
+            mappings = countLines("/proc/self/maps");
+        }
+    }
+    CHECK(untilUnyielded([&] { return threadCount() == threads; }));
+    CHECK(countEntries("/proc/self/fd") == files);
+    // The C library's own allocator maps now and then; what each life left would be ten times as much.
+    CHECK(countLines("/proc/self/maps") <= mappings + total / 10);
+}
+
+TEST_CASE("errors of the system have codes", "[task][error]") {
+    errno = 0;
+    CHECK(mprGetError() == 0);
+    errno = ENOENT;
+    CHECK(mprGetOsError() == ENOENT);
+    CHECK(mprGetError() == MPR_ERR_CANT_FIND);
+    errno = EXDEV;
+    CHECK(mprGetError() == MPR_ERR);
+}

@@ -1,0 +1,241 @@
+/*
+    test/task/worker.cpp - The pool: how many run, who is refused, who rests and ends.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include "mpr/task/workers.hpp"
+
+#include <cstring>
+#include <vector>
+
+using namespace test;
+using mpr::task::workers;
+
+namespace {
+
+std::atomic<int> running, done, wrong;
+Gate gate;
+
+void reset() {
+    running = done = wrong = 0;
+    gate.close();
+}
+
+/* Busy until the gate opens. */
+void wait(void *, MprWorker *) {
+    running++;
+    while (!gate.isOpen()) {
+        sleepYielded(1);
+    }
+    running--;
+    done++;
+}
+
+void count(void *, MprWorker *) {
+    done++;
+}
+
+} // namespace
+
+TEST_CASE("a worker runs a procedure with its data", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    static int unmanaged;
+    unmanaged = 0;
+    CHECK(mprGetCurrentWorker() == nullptr);
+    REQUIRE(mprStartWorker(
+                [](void *data, MprWorker *worker) {
+                    wrong += data != &unmanaged || worker != mprGetCurrentWorker() || !mprIsValid(worker) ||
+                             mprGetCurrentThread() == nullptr || strcmp(mprGetCurrentThreadName(), "worker") != 0;
+                    done++;
+                },
+                &unmanaged) == 0);
+    CHECK(until([] { return done == 1; }));
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("data of a worker is retained until its procedure returns, and no longer", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    calls.reset();
+    REQUIRE(mprStartWorker(
+                [](void *data, MprWorker *) {
+                    running++;
+                    auto node = static_cast<Node *>(data);
+                    while (!gate.isOpen()) {
+                        wrong += !mprIsValid(node) || node->value != 1 || !mprIsValid(node->next);
+                        sleepYielded(1);
+                    }
+                    done++;
+                },
+                makeNode(makeNode(), nullptr, 1)) == 0);
+    for (int i = 0; i < 10; i++) {
+        collect();
+    }
+    CHECK(calls.frees == 0);
+    gate.open();
+    REQUIRE(until([] { return done == 1 && mprGetBusyWorkers() == 0; }));
+    collect();
+    CHECK(wrong == 0);
+    CHECK(calls.frees == 2);
+}
+
+TEST_CASE("when all workers are busy the next is refused, and accepted later", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    mprSetMaxWorkers(3);
+    CHECK(mprGetMaxWorkers() == 3);
+    CHECK(mprAvailableWorkers() == 3);
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(mprStartWorker(wait, nullptr) == 0);
+    }
+    CHECK(mprAvailableWorkers() == 0);
+    CHECK(mprGetBusyWorkers() == 3);
+    CHECK(mprStartWorker(count, nullptr) == MPR_ERR_BUSY);
+    REQUIRE(until([] { return running == 3; }));
+    gate.open();
+    REQUIRE(until([] { return done == 3 && mprAvailableWorkers() == 3; }));
+    CHECK(mprStartWorker(count, nullptr) == 0);
+    CHECK(until([] { return done == 4; }));
+    CHECK(workers().count() == 3);
+}
+
+TEST_CASE("workers are used again rather than made", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    for (int i = 0; i < 200; i++) {
+        REQUIRE(mprStartWorker(count, nullptr) == 0);
+        REQUIRE(until([i] { return done == i + 1 && mprGetBusyWorkers() == 0; }));
+    }
+    CHECK(workers().count() == 1);
+}
+
+TEST_CASE("idle workers end after their time, but for the least number", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    for (int i = 0; i < 6; i++) {
+        REQUIRE(mprStartWorker(wait, nullptr) == 0);
+    }
+    REQUIRE(until([] { return running == 6; }));
+    gate.open();
+    REQUIRE(until([] { return mprGetBusyWorkers() == 0; }));
+    CHECK(workers().count() == 6);
+    mprSetMinWorkers(2);
+    workers().setIdleTime(1'000'000);
+    CHECK(until([] { return workers().count() == 2; }));
+    sleepYielded(20);
+    CHECK(workers().count() == 2);
+    mprSetMinWorkers(0);
+    CHECK(until([] { return workers().count() == 0 && stats().threads == 1; }));
+    CHECK(mprStartWorker(count, nullptr) == 0);
+    CHECK(until([] { return done == 7; }));
+}
+
+TEST_CASE("a lower maximum ends idle workers at once and busy ones when they are done", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    for (int i = 0; i < 4; i++) {
+        REQUIRE(mprStartWorker(wait, nullptr) == 0);
+    }
+    REQUIRE(until([] { return running == 4; }));
+    mprSetMaxWorkers(1);
+    CHECK(mprAvailableWorkers() == 0);
+    CHECK(mprStartWorker(count, nullptr) == MPR_ERR_BUSY);
+    gate.open();
+    CHECK(until([] { return workers().count() == 1; }));
+    mprSetMaxWorkers(-1);
+    CHECK(mprGetMaxWorkers() == 0);
+    CHECK(until([] { return workers().count() == 0; }));
+    CHECK(mprStartWorker(count, nullptr) == MPR_ERR_BUSY);
+}
+
+TEST_CASE("wrong starts are refused", "[task][worker]") {
+    {
+        Runtime runtime;
+        reset();
+        CHECK(mprStartWorker(nullptr, nullptr) == MPR_ERR_BAD_ARGS);
+        std::atomic<int> result{0};
+        std::thread foreign([&] { result = mprStartWorker(count, nullptr); });
+        foreign.join();
+        CHECK(result == MPR_ERR_BAD_STATE);
+        CHECK(runtime.log.has("mprStartWorker"));
+    }
+    CHECK(mprStartWorker(count, nullptr) == MPR_ERR_BAD_STATE);
+    CHECK(done == 0);
+}
+
+TEST_CASE("when memory is short a worker is refused, and nothing is lost", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    mprSetMemNotifier([](int, int, size_t, size_t) {});
+    std::vector<void *> hoard;
+    mprSetMemLimits(0, 1 << 20, 0);
+    while (void *block = mprAllocMem(4000, MPR_ALLOC_HOLD)) {
+        hoard.push_back(block);
+    }
+    while (void *block = mprAllocMem(16, MPR_ALLOC_HOLD)) {
+        hoard.push_back(block);
+    }
+    CHECK(mprStartWorker(count, nullptr) == MPR_ERR_MEMORY);
+    CHECK(mprGetBusyWorkers() == 0);
+    for (void *block : hoard) {
+        mprRelease(block);
+    }
+    mprSetMemLimits(0, 0, -1);
+    collect();
+    CHECK(mprStartWorker(count, nullptr) == 0);
+    CHECK(until([] { return done == 1; }));
+}
+
+TEST_CASE("mprDestroy waits for busy workers, and refuses when they take too long", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    REQUIRE(mprStartWorker(wait, nullptr) == 0);
+    REQUIRE(until([] { return running == 1; }));
+    mprSetExitTimeout(20);
+    CHECK_FALSE(mprDestroy());
+    CHECK(runtime.log.has("\"worker\" is attached"));
+    CHECK(mprIsStopping());
+    CHECK(mprStartWorker(count, nullptr) == MPR_ERR_BAD_STATE);
+    mprSetExitTimeout(20000);
+    std::thread opener([] {
+        pause(30);
+        gate.open();
+    });
+    runtime.end();
+    opener.join();
+    CHECK(done == 1);
+}
+
+TEST_CASE("many procedures, collections meanwhile", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    const int total = static_cast<int>(heavy(3000));
+    for (int i = 0; i < total;) {
+        Node *node = makeNode(nullptr, nullptr, 42);
+        int result = mprStartWorker(
+            [](void *data, MprWorker *) {
+                auto node = static_cast<Node *>(data);
+                for (int n = 0; n < 20; n++) {
+                    makeNode();
+                }
+                mprYield(0);
+                wrong += !mprIsValid(node) || node->value != 42;
+                done++;
+            },
+            node);
+        i += result == 0;
+        if (result != 0) {
+            mprSleep(1);
+        }
+        if (i % 200 == 0) {
+            collect();
+        }
+    }
+    CHECK(until([total] { return done == total; }));
+    CHECK(wrong == 0);
+}
