@@ -48,12 +48,8 @@ void Marker::begin(Marking marking) {
     marking_ = marking;
     stopped_ = marking != Marking::concurrent;
     tracesOld_ = marking == Marking::all;
-    for (unsigned h = head::inUse; h < 256; ++h) {
-        const auto b = static_cast<Byte>(h);
-        const bool wanted = !colours_.marked(b) && (stopped_ || (b & head::old) != 0);
-        // While threads run, what is in the log stays there: it may be written again once it has been traced.
-        const Byte kept = stopped_ ? Byte{0} : static_cast<Byte>(b & head::logged);
-        reached_[h] = wanted ? static_cast<Byte>(colours_.survivor(b) | kept) : Byte{0};
+    for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
+        reached_[h] = compute(static_cast<Byte>(h));
     }
     reports_ = 0;
     activeMarker = this;
@@ -84,7 +80,7 @@ template <bool stopped>
     }
     Byte* map = region->map().at(g);
     Byte h = load(map);
-    Byte reached = reached_[h];
+    Byte reached = this->reached(h);
     if (reached == 0) {
         // While threads run, a field may name a block that has just been freed by hand, or what was made of its memory.
         return !stopped || (h & head::inUse) || loose ? void() : report(pointer);
@@ -107,6 +103,9 @@ template <bool stopped>
 }
 
 void Marker::mark(const void* pointer, bool loose) {
+    if constexpr (os::cooperative) {
+        return reach<true>(pointer, loose);
+    }
     switch (marking_) {
     case Marking::young:
     case Marking::all: return reach<true>(pointer, loose);

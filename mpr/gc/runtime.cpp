@@ -55,7 +55,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (os::hasEnvironment && !options.parse(os::environment("MPR_OPTIONS"))) {
         return false;
     }
-    if (const char* every = os::environment("MPR_GC_EVERY_YIELD"); every && *every && *every != '0') {
+    if (const char* every = os::hasEnvironment ? os::environment("MPR_GC_EVERY_YIELD") : nullptr; every && *every && *every != '0') {
         options.everyYield = true;
     }
     if (!rt.heap.open(options, buffer, size)) {
@@ -172,7 +172,8 @@ bool mprDestroy(void) {
     }
     rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
     rt.life.state.store(MPR_STOPPING);
-    const std::uint64_t deadline = os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load()) * 1'000'000;
+    const std::uint64_t deadline =
+        os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
     if (!rt.services.stop(deadline) || !rt.collector.awaitAlone(*current, deadline)) {
         rt.collector.nameOthers(*current, "mprDestroy refused");
         return false;

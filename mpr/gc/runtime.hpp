@@ -20,7 +20,7 @@ struct Life {
     std::atomic<int> state{1}; // MPR_CREATED ...
     std::atomic<int> strategy{0};
     std::atomic<int> status{0};
-    std::atomic<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
+    os::Wide<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
 };
 
 struct Runtime {

@@ -18,7 +18,7 @@ void Heap::attach(Local& local) {
     for (unsigned sort = 0; sort < sorts; ++sort) {
         AllocationContext& c = local.contexts[sort];
         c.queues = &queues_[fixed() ? 0 : sort];
-        c.least = leastContext[sort];
+        c.least = contextGranules_ > 0 ? leastContext[sort] : 0;
         c.worth = FreeQueues::warmWordsFrom(c.least);
     }
     local.next = locals_;

@@ -145,6 +145,9 @@ public:
     /** Whether a block with this head may be freed by hand as it is. */
     enum class Freeable : Byte { no, yes, withoutManager };
     Freeable freeable(Byte h) const {
+        if constexpr (os::cooperative) {
+            return computeFreeable(h); // no room for a table
+        }
         return std::atomic_ref<const Freeable>(freeable_[h]).load(std::memory_order_relaxed);
     }
     /** Free a large region's block if it is dead. */
@@ -266,7 +269,8 @@ private:
     Colours colours_;
     Sweep sweep_ = Sweep::none;
     std::atomic<bool> tracing_{false};
-    Freeable freeable_[256] = {}; // by head; follows from what stands above
+    Freeable computeFreeable(Byte h) const;
+    Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above
     Limits limits_;
     Totals totals_;
     std::size_t since_ = 0; // granules taken since the last rendezvous

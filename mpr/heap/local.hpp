@@ -62,6 +62,9 @@ public:
     static_assert(sizeof(Entry) <= granuleSize);
 
     [[gnu::always_inline]] bool push(void* block, Byte* map, std::size_t n) {
+        if constexpr (greatest == 0) {
+            return false;
+        }
         if (n > greatest || counts_[n - 1] >= depth || granules_ + n > budget) {
             return false;
         }

@@ -25,8 +25,9 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         setSort(region, Sort::small, queues_);
         prepare(region, size, Origin::buffer);
         greatestInRegion_ = region->endGranule - region->firstGranule;
-        // A context may not take more than a small part of a small heap.
-        contextGranules_ = std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}));
+        // A context may not take more than a small part of a small heap. One thread, without locks, is better served without.
+        contextGranules_ =
+            os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift})) : 0;
         greatestFromContext_ = contextGranules_ / 4;
         coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);

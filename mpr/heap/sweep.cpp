@@ -95,15 +95,18 @@ void Heap::setTracing(bool on) {
 }
 
 /** Not: what is not in use, held, found dead, or may be about to be traced. */
+Heap::Freeable Heap::computeFreeable(Byte h) const {
+    const bool traced = !head::isLeaf(h) && mayBeTraced(h);
+    const bool manages = swar::wantFree(h) != 0;
+    return !Region::isBlock(h) || (h & head::held) || dead(h) || traced ? Freeable::no
+           : manages                                                    ? Freeable::withoutManager
+                                                                        : Freeable::yes;
+}
+
 void Heap::refreshFreeable() {
-    for (unsigned i = head::inUse; i < 256; ++i) {
+    for (unsigned i = head::inUse; i < sizeof(freeable_); ++i) {
         const auto h = static_cast<Byte>(i);
-        const bool traced = !head::isLeaf(h) && mayBeTraced(h);
-        const bool manages = swar::wantFree(h) != 0;
-        const Freeable freeable = !Region::isBlock(h) || (h & head::held) || dead(h) || traced ? Freeable::no
-                                  : manages                                                      ? Freeable::withoutManager
-                                                                                                 : Freeable::yes;
-        std::atomic_ref<Freeable>(freeable_[h]).store(freeable, std::memory_order_relaxed);
+        std::atomic_ref<Freeable>(freeable_[h]).store(computeFreeable(h), std::memory_order_relaxed);
     }
 }
 

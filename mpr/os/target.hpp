@@ -84,8 +84,10 @@ private:
     T value_;
 };
 
-/** A 64-bit count. Small processors have no atomic operations of 64 bits; where there are threads, the compiler finds a way. */
-using Counter = std::conditional_t<hasThreads, std::atomic<std::uint64_t>, Plain<std::uint64_t>>;
+/** A 64-bit value. Small processors have no atomic operations of 64 bits; where there are threads, the compiler finds a way. */
+template <typename T>
+using Wide = std::conditional_t<hasThreads, std::atomic<T>, Plain<T>>;
+using Counter = Wide<std::uint64_t>;
 
 } // namespace mpr::os
 
