@@ -17,7 +17,7 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo test bench bench-gc check check-format check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo test cross metal boards bench bench-gc check check-format check-tidy fmt clean install uninstall deps help
 
 all: lib
 
@@ -59,6 +59,23 @@ check-tidy:
 	$(Q)$(DEPS) build test demo check
 	$(Q)$(call CONFIGURE,clang)
 	$(Q)run-clang-tidy -quiet -j $(JOBS) -p build/clang '$(CURDIR)/mpr/.*\.cpp$$'
+
+## cross      build and test for other processors under qemu-user; TARGET=armhf for one, RUNS=N to repeat
+TARGET ?=
+RUNS ?= 1
+cross:
+	$(Q)$(DEPS) build $(if $(TARGET),$(TARGET:%=cross-%),cross)
+	$(Q)JOBS=$(JOBS) toolchains/cross $(RUNS) $(TARGET)
+
+## metal      build and test for Cortex-M without an operating system under qemu-system; TARGET=cortex-m3 for one
+metal:
+	$(Q)$(DEPS) build metal
+	$(Q)JOBS=$(JOBS) toolchains/metal/check $(TARGET)
+
+## boards     Linux on simulated boards: the tests and the demo, short of memory; TARGET=armhf for one
+boards:
+	$(Q)$(DEPS) build boards
+	$(Q)JOBS=$(JOBS) toolchains/boards $(TARGET)
 
 ## bench      every figure: the benchmarks, peers beside them
 bench:

@@ -46,7 +46,7 @@ MPR_EXPORT void mprSetMemPolicy(int policy);
 /** Gives back what can be rebuilt: caches. Runs under the rules of the notifier. */
 typedef void (*MprPruner)(void *data, int cause);
 
-/** Add a pruner for MPR_ALLOC_POLICY_PRUNE. @return 0, or MPR_ERR_MEMORY when 16 exist. */
+/** Add a pruner for MPR_ALLOC_POLICY_PRUNE. @return 0, or MPR_ERR_MEMORY when 16 exist (without an operating system: 4). */
 MPR_EXPORT int mprAddPruner(MprPruner pruner, void *data);
 MPR_EXPORT void mprRemovePruner(MprPruner pruner, void *data);
 

@@ -8,7 +8,8 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** A distribution of times, nanoseconds. Percentiles are upper bounds of buckets no wider than one sixteenth. */
+/** A distribution of times, nanoseconds. Percentiles are upper bounds of buckets no wider than one sixteenth;
+    without an operating system only max is kept, and stands for them. */
 typedef struct MprTimes {
     uint64 count, total;
     uint64 p50, p99, p999, max;

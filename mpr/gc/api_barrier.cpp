@@ -36,7 +36,7 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     if (!region) {
         return;
     }
-    if (region->origin == mpr::heap::Origin::large) {
+    if (region->isLarge()) {
         if ((region->map().get(region->firstGranule) & head::logged) == 0) {
             logBlock(*m, region, region->firstGranule, field);
         }

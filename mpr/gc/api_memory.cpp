@@ -237,7 +237,7 @@ namespace {
         }
     }
     // Asked before: a large region may be gone when free returns.
-    const bool large = region->origin == mpr::heap::Origin::large;
+    const bool large = region->isLarge();
     if (!heap.free(m->local, region, ptr)) [[unlikely]] {
         misuse("mprFree", ptr, "another thread has just freed the block");
         return MPR_ERR_BAD_ARGS;
@@ -258,7 +258,7 @@ int mprFree(void* ptr) {
         return freeUnusual(ptr);
     }
     const std::size_t g = region->indexOf(ptr);
-    if (g >= region->endGranule || region->origin == mpr::heap::Origin::large) [[unlikely]] {
+    if (g >= region->endGranule || region->isLarge()) [[unlikely]] {
         return freeUnusual(ptr);
     }
     Byte* map = region->map().at(g);
@@ -400,7 +400,7 @@ void pfree(void* ptr) {
     }
     Heap& heap = runtime().heap;
     // Asked before: a large region may be gone when free returns.
-    const bool large = region->origin == mpr::heap::Origin::large;
+    const bool large = region->isLarge();
     bool freed = false;
     if (current) {
         freed =

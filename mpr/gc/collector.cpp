@@ -37,18 +37,26 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
+    if constexpr (!os::hasThreads) {
+        return true;
+    }
     return os::startThread(
         thread_, "mpr-collector", [](void* self) { static_cast<Collector*>(self)->run(); }, this, options.stack, true);
 }
 
 void Collector::close() {
     stop_.store(true, std::memory_order_release);
-    ring();
-    os::joinThread(thread_);
+    if constexpr (os::hasThreads) {
+        ring();
+        os::joinThread(thread_);
+    }
     marks_.close();
 }
 
 void Collector::ring() {
+    if constexpr (!os::hasThreads) {
+        return;
+    }
     bell_.fetch_add(1, std::memory_order_release);
     os::wakeOne(bell_);
 }
@@ -79,6 +87,9 @@ void Collector::run() {
 /** Phases are published so that a thread that saw the old one and then slept on progress_ wakes up. */
 void Collector::moveTo(Phase phase) {
     phase_.store(static_cast<std::uint32_t>(phase), std::memory_order_seq_cst);
+    if constexpr (!os::hasThreads) {
+        return;
+    }
     progress_.fetch_add(1, std::memory_order_release);
     os::wakeAll(progress_);
 }
@@ -178,6 +189,9 @@ void Collector::cycle() {
 }
 
 void Collector::awaitThreads() {
+    if constexpr (!os::hasThreads) {
+        return; // the one thread is out: cooperative.cpp
+    }
     rendezvous_.close();
     rendezvous_.setWanted(true);
     ++rendezvousNumber_;
@@ -249,7 +263,7 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
 std::size_t Collector::sweep(Scope scope) {
     heap::Heap::Swept swept;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        if (region->origin == heap::Origin::large) {
+        if (region->isLarge()) {
             heap_.sweepLarge(region, swept);
             continue;
         }

@@ -53,11 +53,11 @@ enum class Wish : std::uint8_t {
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
-    std::atomic<std::uint64_t> minors{0}, majors{0};
-    std::atomic<std::uint64_t> managersFreed{0};
-    std::atomic<std::uint64_t> late{0};
-    std::atomic<std::uint64_t> defects{0}; // found by checks
-    std::atomic<std::uint64_t> marked{0}; // bytes reached by the last collection
+    os::Counter minors{0}, majors{0};
+    os::Counter managersFreed{0};
+    os::Counter late{0};
+    os::Counter defects{0}; // found by checks
+    os::Counter marked{0};  // bytes reached by the last collection
 };
 
 class Collector {
@@ -151,6 +151,10 @@ private:
     template <typename Done>
     bool awaitProgress(Done done, std::uint64_t limit);
     void stall();
+    void clearWanted();
+    // cooperative.cpp
+    std::size_t collectHere(Mutator& m);
+    void yieldHere(Mutator& m, int flags);
 
     heap::Heap& heap_;
     Roots& roots_;
@@ -172,10 +176,10 @@ private:
     std::atomic<bool> purge_{false};
     std::atomic<bool> stop_{false};
     std::atomic<bool> enabled_{true};
-    std::atomic<std::uint64_t> requestedAt_{0};
+    os::Counter requestedAt_{0};
     std::atomic<std::uint32_t> marked_{0}; // collections that have marked
     std::atomic<std::uint32_t> swept_{0};  // and have swept, too
-    std::atomic<std::uint64_t> freeCalls_{0};
+    os::Counter freeCalls_{0};
     std::atomic<std::size_t> freedBlocks_{0}; // by the last sweep
     std::atomic<std::size_t> trigger_{0};
     std::uint32_t rendezvousNumber_ = 0;

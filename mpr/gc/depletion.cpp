@@ -76,9 +76,15 @@ void Depletion::prune(int cause) {
 }
 
 void Depletion::abortWithState(std::size_t size, std::size_t total) {
+    os::Message message;
+    if constexpr (os::cooperative) {
+        // Little room for text; whoever wants more calls mprPrintMem from the notifier.
+        os::log(os::Level::error,
+                message << "memory: aborting by policy: " << std::uint64_t{size} << " of " << std::uint64_t{total});
+        os::abort();
+    }
     const heap::Limits limits = heap_.limits();
     const heap::Totals totals = heap_.totals();
-    os::Message message;
     message << "memory: aborting by policy: " << std::uint64_t{size} << " bytes asked for, " << std::uint64_t{total}
             << " committed of " << std::uint64_t{limits.maximum()} << ", "
             << ((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift) << " in blocks, largest hole "

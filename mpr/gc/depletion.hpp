@@ -41,7 +41,7 @@ public:
     std::uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
 
 private:
-    static constexpr int places = 16;
+    static constexpr int places = os::callbackPlaces;
 
     void tell(int cause, std::size_t size, std::size_t total);
     void prune(int cause);
@@ -52,7 +52,7 @@ private:
     std::atomic<int> policy_{MPR_ALLOC_POLICY_NOTHING};
     std::atomic<bool> busy_{false};
     std::atomic<bool> error_{false};
-    std::atomic<std::uint64_t> errors_{0};
+    os::Counter errors_{0};
     char** argv_ = nullptr;
 
     os::Lock lock_; // of the two lists

@@ -21,7 +21,7 @@ namespace swar = heap::swar;
 
 namespace {
 // Per thread, so that mprMark on another thread does nothing, and helpers may mark later.
-constinit thread_local Marker* activeMarker __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit MPR_PER_THREAD Marker* activeMarker = nullptr;
 
 constexpr std::size_t noEnd = ~std::size_t{0};
 
@@ -48,13 +48,8 @@ void Marker::begin(Marking marking) {
     marking_ = marking;
     stopped_ = marking != Marking::concurrent;
     tracesOld_ = marking == Marking::all;
-    for (unsigned h = head::inUse; h < 256; ++h) {
-        const auto b = static_cast<Byte>(h);
-        const bool wanted = !colours_.marked(b) && (stopped_ || (b & head::old) != 0);
-        // An old block that is in the log and not traced in this pause stays there: its young must be reached now, and
-        // while threads run it may be written again once it has been traced.
-        const Byte kept = (b & head::old) && !tracesOld_ ? static_cast<Byte>(b & head::logged) : Byte{0};
-        reached_[h] = wanted ? static_cast<Byte>(colours_.survivor(b) | kept) : Byte{0};
+    for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
+        reached_[h] = compute(static_cast<Byte>(h));
     }
     reports_ = 0;
     activeMarker = this;
@@ -85,7 +80,7 @@ template <bool stopped>
     }
     Byte* map = region->map().at(g);
     Byte h = load(map);
-    Byte reached = reached_[h];
+    Byte reached = this->reached(h);
     if (reached == 0) {
         // While threads run, a field may name a block that has just been freed by hand, or what was made of its memory.
         return !stopped || (h & head::inUse) || loose ? void() : report(pointer);
@@ -108,6 +103,9 @@ template <bool stopped>
 }
 
 void Marker::mark(const void* pointer, bool loose) {
+    if constexpr (os::cooperative) {
+        return reach<true>(pointer, loose);
+    }
     switch (marking_) {
     case Marking::young:
     case Marking::all: return reach<true>(pointer, loose);

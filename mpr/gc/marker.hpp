@@ -78,7 +78,7 @@ public:
     static Marker* active();
 
 private:
-    static constexpr std::size_t ahead = 16;     // entries in the ring: a power of two
+    static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in the ring: a power of two
     static constexpr std::size_t rowPiece = 128; // fields marked at a time
 
     template <bool stopped>
@@ -104,7 +104,21 @@ private:
     Check* check_ = nullptr;
     bool grey_ = false;
     /** By head: the head that says "reached"; 0 when it says so already, is not to be reached now, or is no head. */
-    heap::Byte reached_[256] = {};
+    heap::Byte reached_[os::cooperative ? 1 : 256] = {};
+    heap::Byte reached(heap::Byte h) const {
+        if constexpr (os::cooperative) {
+            return (h & heap::head::inUse) ? compute(h) : heap::Byte{0}; // no room for a table
+        }
+        return reached_[h];
+    }
+    heap::Byte compute(heap::Byte h) const {
+        const bool wanted = !colours_.marked(h) && (stopped_ || (h & heap::head::old) != 0);
+        // An old block that is in the log and not traced in this pause stays there: its young must be reached now, and
+        // while threads run it may be written again once it has been traced.
+        const bool waits = (h & heap::head::old) != 0 && !tracesOld_;
+        const heap::Byte kept = waits ? static_cast<heap::Byte>(h & heap::head::logged) : heap::Byte{0};
+        return wanted ? static_cast<heap::Byte>(colours_.survivor(h) | kept) : heap::Byte{0};
+    }
     MarkStack stacks_[2]; // of the young while the old wait; of all others
     MarkEntry ring_[ahead] = {};
     MarkEntry traced_{}; // whose manager runs

@@ -39,6 +39,6 @@ struct Mutator {
 };
 
 /** The calling thread, nullptr when it is not attached. */
-extern constinit thread_local Mutator* current __attribute__((tls_model("initial-exec")));
+extern constinit MPR_PER_THREAD Mutator* current;
 
 } // namespace mpr::gc

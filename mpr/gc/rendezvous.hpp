@@ -25,7 +25,7 @@ class Rendezvous {
 public:
     /** Whether threads should yield. For polling; the public header reads the same flag, mprYieldWanted. */
     bool wanted() const { return mprNeedYield(); }
-    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on || always_, __ATOMIC_RELAXED); }
+    void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on || always_, __ATOMIC_SEQ_CST); }
     /** @param always Threads should always yield. */
     void setAlways(bool always) {
         always_ = always;
@@ -33,6 +33,9 @@ public:
     }
 
     void leave() {
+        if constexpr (!os::hasThreads) {
+            return; // nobody to meet
+        }
         if (word_.fetch_sub(step, std::memory_order_acq_rel) == step + closedBit) {
             os::wakeAll(word_);
         }
@@ -40,6 +43,9 @@ public:
 
     /** @return Whether it had to wait. */
     bool enter() {
+        if constexpr (!os::hasThreads) {
+            return false;
+        }
         bool waited = false;
         for (;;) {
             const std::uint32_t opened = openings_.load(std::memory_order_acquire);
@@ -76,6 +82,9 @@ public:
     }
 
     void open() {
+        if constexpr (!os::hasThreads) {
+            return;
+        }
         word_.fetch_and(~closedBit, std::memory_order_acq_rel);
         openings_.fetch_add(1, std::memory_order_release);
         os::wakeAll(openings_);

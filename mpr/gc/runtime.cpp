@@ -52,10 +52,10 @@ bool attachCurrent(const char* name) {
 
 bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::size_t size) {
     heap::Options options = configured;
-    if (!options.parse(os::environment("MPR_OPTIONS"))) {
+    if (os::hasEnvironment && !options.parse(os::environment("MPR_OPTIONS"))) {
         return false;
     }
-    if (const char* every = os::environment("MPR_GC_EVERY_YIELD"); every && *every && *every != '0') {
+    if (const char* every = os::hasEnvironment ? os::environment("MPR_GC_EVERY_YIELD") : nullptr; every && *every && *every != '0') {
         options.everyYield = true;
     }
     if (!rt.heap.open(options, buffer, size)) {
@@ -123,6 +123,11 @@ using namespace mpr::gc;
 namespace os = mpr::os;
 
 Mpr* mprCreate(int argc, char** argv, int flags) {
+    if constexpr (!os::hasPages) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprCreate: this system has no pages; see mprCreateInBuffer");
+        return nullptr;
+    }
     return create(argc, argv, flags, nullptr, 0);
 }
 
@@ -161,13 +166,14 @@ bool mprDestroy(void) {
         return false;
     }
     Runtime& rt = runtime();
-    if (rt.collector.threads(false) > 1) {
+    if (os::hasThreads && rt.collector.threads(false) > 1) {
         rt.collector.nameOthers(*current, "mprDestroy refused");
         return false;
     }
     rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
     rt.life.state.store(MPR_STOPPING);
-    const std::uint64_t deadline = os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load()) * 1'000'000;
+    const std::uint64_t deadline =
+        os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
     if (!rt.services.stop(deadline) || !rt.collector.awaitAlone(*current, deadline)) {
         rt.collector.nameOthers(*current, "mprDestroy refused");
         return false;

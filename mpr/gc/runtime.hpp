@@ -20,7 +20,7 @@ struct Life {
     std::atomic<int> state{1}; // MPR_CREATED ...
     std::atomic<int> strategy{0};
     std::atomic<int> status{0};
-    std::atomic<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
+    os::Wide<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
 };
 
 struct Runtime {
@@ -29,7 +29,7 @@ struct Runtime {
     Collector collector{heap, roots};
     Depletion depletion{heap};
     Mpr* mpr = nullptr;
-    std::atomic<std::uint64_t> misuses{0};
+    os::Counter misuses{0};
     std::uintptr_t owner = 0; // the thread that created it
     int flags = 0;            // of mprCreate
     char** argv = nullptr;

@@ -10,7 +10,7 @@
 
 namespace mpr::gc {
 
-constinit thread_local Mutator* current __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit MPR_PER_THREAD Mutator* current = nullptr;
 
 namespace {
 /** Nothing waits longer for a sweep that lags behind allocation; the hard limit holds anyway. */
@@ -115,6 +115,10 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
     if (m.isCollector || m.state.load(std::memory_order_relaxed) != Mutator::State::running) {
         return;
     }
+    if constexpr (!os::hasThreads) {
+        yieldHere(m, flags);
+        return;
+    }
     if (flags & MPR_YIELD_STICKY) {
         m.state.store(Mutator::State::yielded, std::memory_order_relaxed);
         rendezvous_.leave();
@@ -161,13 +165,26 @@ void Collector::waitOut(Mutator& m) {
         break;
     }
     case Phase::idle:
-        // Set late, by a request whose collection is over. Clearing it by mistake is mended when the gate closes.
-        rendezvous_.setWanted(false);
+        // Set late, by a request whose collection is over.
+        clearWanted();
         break;
     case Phase::marking: break;
     }
     resume(m);
     stats_.pause.record(os::now() - begin - stalled);
+}
+
+/**
+    Threads need not yield for now. The next collection may have been requested, and its gate closed, since the caller looked at
+    the phase: then its flag must not stay cleared, or a thread that runs would never come to the rendezvous. Whoever
+    requests stores the phase first and the flag second, this the other way round, all sequentially consistent: so
+    either the phase is seen here or the flag is set last there.
+ */
+void Collector::clearWanted() {
+    rendezvous_.setWanted(false);
+    if (phase_.load(std::memory_order_seq_cst) == static_cast<std::uint32_t>(Phase::requested)) {
+        rendezvous_.setWanted(true);
+    }
 }
 
 /**
@@ -179,7 +196,7 @@ void Collector::stall() {
     awaitProgress([&] { return phase() != Phase::freeing && phase() != Phase::sweeping; },
                   freeing ? longestStallFreeing : longestStall);
     if (phase() == Phase::freeing || phase() == Phase::sweeping) {
-        rendezvous_.setWanted(false);
+        clearWanted();
         heap_.setTrigger(heap_.allocatedSince() + trigger());
     }
 }
@@ -255,6 +272,11 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
         request(wish);
         return 0;
     }
+    if constexpr (!os::hasThreads) {
+        request(wish);
+        const std::size_t freed = collectHere(m);
+        return complete ? static_cast<int>(freed) : 0;
+    }
     // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped.
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
     const std::uint32_t target = marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
@@ -291,7 +313,7 @@ void Collector::emergency(Mutator& m) {
     // is what the last rendezvous proved dead and the sweep has not reached, what was freed by hand, and empty pages.
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
-    if (!m.isCollector && phase() == Phase::sweeping) {
+    if (os::hasThreads && !m.isCollector && phase() == Phase::sweeping) {
         const std::uint32_t before = swept_.load(std::memory_order_acquire);
         awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);
     }

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "mpr/os/target.hpp"
 #include "mpr/stats.h"
 
 namespace mpr::gc {
@@ -18,7 +19,7 @@ class Times {
 public:
     /** Any thread. @param time Nanoseconds. */
     void record(std::uint64_t time) {
-        buckets_[indexOf(time)].fetch_add(1, std::memory_order_relaxed);
+        buckets_[os::distributions ? indexOf(time) : 0].fetch_add(1, std::memory_order_relaxed);
         total_.fetch_add(time, std::memory_order_relaxed);
         std::uint64_t seen = greatest_.load(std::memory_order_relaxed);
         while (time > seen && !greatest_.compare_exchange_weak(seen, time, std::memory_order_relaxed)) {}
@@ -31,6 +32,10 @@ public:
         }
         result.total = total_.load(std::memory_order_relaxed);
         result.max = greatest_.load(std::memory_order_relaxed);
+        if constexpr (!os::distributions) {
+            result.p50 = result.p99 = result.p999 = result.max;
+            return result;
+        }
         result.p50 = percentile(result, 500);
         result.p99 = percentile(result, 990);
         result.p999 = percentile(result, 999);
@@ -71,9 +76,9 @@ private:
         return all.max;
     }
 
-    std::atomic<std::uint32_t> buckets_[count] = {};
-    std::atomic<std::uint64_t> total_{0};
-    std::atomic<std::uint64_t> greatest_{0};
+    std::atomic<std::uint32_t> buckets_[os::distributions ? count : 1] = {};
+    os::Counter total_{0};
+    os::Counter greatest_{0};
 };
 
 } // namespace mpr::gc

@@ -9,7 +9,7 @@ namespace mpr::heap {
 
 namespace {
 /** By sort, the granules of a hole that is worth a context: tails of old ones would serve a few blocks only. */
-constexpr std::size_t leastContext[sorts] = {64, 256};
+constexpr std::size_t leastContext[] = {64, 256};
 } // namespace
 
 void Heap::attach(Local& local) {
@@ -17,8 +17,8 @@ void Heap::attach(Local& local) {
     local.newborn = colours_.newborn();
     for (unsigned sort = 0; sort < sorts; ++sort) {
         AllocationContext& c = local.contexts[sort];
-        c.queues = &queues_[buffer_ ? 0 : sort];
-        c.least = leastContext[sort];
+        c.queues = &queues_[fixed() ? 0 : sort];
+        c.least = contextGranules_ > 0 ? leastContext[sort] : 0;
         c.worth = FreeQueues::warmWordsFrom(c.least);
     }
     local.next = locals_;
@@ -116,7 +116,7 @@ void* Heap::allocateOtherwise(Local& local, AllocationContext& c, std::size_t n,
 
 /** A new region; when the heap may not grow, anything goes. The lock is held, and released. */
 void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
-    const Sort sort = buffer_ ? Sort::small : sortOf(n);
+    const Sort sort = fixed() ? Sort::small : sortOf(n);
     unsigned queue = findFresh(sort, want, local.privileged, shortage);
     AllocationContext& c = local.contextFor(n);
     const FreeQueues* queues = c.queues;
@@ -149,7 +149,7 @@ void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage&
     void* block = nullptr;
     if (n <= greatestInRegion_) {
         block = carveBlock(n, h, privileged, shortage);
-    } else if (buffer_) {
+    } else if (fixed()) {
         shortage = Shortage::tooBig;
     } else {
         Region* region = reuseRetired(n);

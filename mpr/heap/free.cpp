@@ -7,7 +7,7 @@ namespace mpr::heap {
 
 /** Under the lock: a block in use becomes (part of) a hole, or its large region is retired. */
 void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
-    if (region->origin == Origin::large) {
+    if (region->isLarge()) {
         retire(region);
         return;
     }
@@ -92,7 +92,7 @@ void Heap::flushQuickLists(Local& local) {
 bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
-    if (region->origin == Origin::large) {
+    if (region->isLarge()) {
         // The pages of a large block's tail are not worth keeping when most of it goes.
         return m <= n && m >= n / 2;
     }
@@ -135,13 +135,13 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
 Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
     os::Locked locked(lock_);
     const std::size_t g = region->granuleOf(block);
-    const std::size_t noted = region->origin == Origin::large ? 0 : g;
+    const std::size_t noted = region->isLarge() ? 0 : g;
     return region->map().update(g, [&](Byte h) {
         Byte changed = static_cast<Byte>((h & ~clear) | set);
         if (dead(h)) {
             // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
             changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
-            if (region->origin != Origin::large) {
+            if (!region->isLarge()) {
                 region->young.add(g);
             }
         }

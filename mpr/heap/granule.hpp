@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/os/target.hpp"
+
 namespace mpr::heap {
 
 using Byte = std::uint8_t;
@@ -23,7 +25,7 @@ inline constexpr unsigned leastRegionShift = 16;
 inline constexpr unsigned greatestRegionShift = 26;
 
 /** A region, also one made over a buffer, has at most so many granules: what a size in the map can say. */
-inline constexpr std::size_t greatestGranules = (std::size_t{1} << 24) - 1;
+inline constexpr std::size_t greatestGranules = (std::size_t{1} << os::granuleBits) - 1;
 
 /** Bytes to granules, rounding up. The caller has checked that bytes is far from SIZE_MAX. */
 constexpr std::size_t granulesFor(std::size_t bytes) {

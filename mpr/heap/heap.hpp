@@ -145,6 +145,9 @@ public:
     /** Whether a block with this head may be freed by hand as it is. */
     enum class Freeable : Byte { no, yes, withoutManager };
     Freeable freeable(Byte h) const {
+        if constexpr (os::cooperative) {
+            return computeFreeable(h); // no room for a table
+        }
         return std::atomic_ref<const Freeable>(freeable_[h]).load(std::memory_order_relaxed);
     }
     /** Free a large region's block if it is dead. */
@@ -173,7 +176,7 @@ public:
     void repeatRedline();
     void setLimits(std::size_t warn, std::size_t maximum);
     Limits limits();
-    bool fixed() const { return buffer_; }
+    bool fixed() const { return !os::hasPages || buffer_; }
 
     /** Totals, the attached threads' shares included. */
     Totals totals();
@@ -201,7 +204,7 @@ private:
     void enlist(Region* region);
     void delist(Region* region);
     void prepare(Region* region, std::size_t span, Origin origin);
-    bool commit(Region* region, std::uint64_t chunks, bool privileged);
+    bool commit(Region* region, std::uint64_t fresh, bool privileged);
     void retire(Region* region);
     Region* reuseRetired(std::size_t n);
     void forgetRetired(Region* region);
@@ -266,7 +269,8 @@ private:
     Colours colours_;
     Sweep sweep_ = Sweep::none;
     std::atomic<bool> tracing_{false};
-    Freeable freeable_[256] = {}; // by head; follows from what stands above
+    Freeable computeFreeable(Byte h) const;
+    Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above
     Limits limits_;
     Totals totals_;
     std::size_t since_ = 0; // granules taken since the last rendezvous
@@ -315,7 +319,7 @@ private:
     const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
     void* block = nullptr;
     if (n <= greatestSmall) [[likely]] {
-        if (QuickLists::Entry* entry = local.quick.pop(n)) {
+        if (QuickLists::Entry* entry = n <= QuickLists::greatest ? local.quick.pop(n) : nullptr) {
             std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
             local.takenGranules.add(n);
             if (swar::wantFree(h)) {
@@ -327,7 +331,7 @@ private:
             block = bump(local.contexts[static_cast<unsigned>(Sort::small)], n, h);
         }
     } else {
-        block = bump(local.contexts[static_cast<unsigned>(Sort::big)], n, h);
+        block = bump(local.contexts[static_cast<unsigned>(sortOf(n))], n, h);
     }
     if (block) [[likely]] {
         local.blocks.add(1);

@@ -9,7 +9,7 @@ namespace mpr::heap {
 unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) {
     const FreeQueues& queues = queues_[static_cast<unsigned>(sort)];
     unsigned queue = queues.findCold(n);
-    if (queue == FreeQueues::none && !buffer_ && (changeSort(sort) || addRegion(sort, privileged, shortage))) {
+    if (queue == FreeQueues::none && !fixed() && (changeSort(sort) || addRegion(sort, privileged, shortage))) {
         queue = queues.findWarm(n);
         queue = queue != FreeQueues::none ? queue : queues.findCold(n);
     }
@@ -19,11 +19,11 @@ unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& sh
 /** Whatever there is, of any sort. @return false when there is nothing. */
 bool Heap::findAny(std::size_t n, Sort& sort, unsigned& queue) const {
     for (const bool warm : {true, false}) {
-        for (const Sort s : {Sort::small, Sort::big}) {
-            const FreeQueues& queues = queues_[static_cast<unsigned>(s)];
+        for (unsigned s = 0; s < sorts; ++s) {
+            const FreeQueues& queues = queues_[s];
             queue = warm ? queues.findWarm(n) : queues.findCold(n);
             if (queue != FreeQueues::none) {
-                sort = s;
+                sort = static_cast<Sort>(s);
                 return true;
             }
         }
@@ -33,7 +33,7 @@ bool Heap::findAny(std::size_t n, Sort& sort, unsigned& queue) const {
 
 /** A block straight from a hole. */
 void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortage) {
-    Sort sort = buffer_ ? Sort::small : sortOf(n);
+    Sort sort = fixed() ? Sort::small : sortOf(n);
     unsigned queue = queues_[static_cast<unsigned>(sort)].findWarm(n);
     if (queue == FreeQueues::none) [[unlikely]] {
         queue = findFresh(sort, n, privileged, shortage);

@@ -51,7 +51,7 @@ struct Remainder {
  */
 class QuickLists {
 public:
-    static constexpr std::size_t greatest = greatestSmall; // granules
+    static constexpr std::size_t greatest = os::quickSizes; // granules
     static constexpr unsigned depth = 16;
     static constexpr std::size_t budget = (sizeof(void*) == 8 ? 32 : 2) * 1024 >> granuleShift;
 
@@ -62,6 +62,9 @@ public:
     static_assert(sizeof(Entry) <= granuleSize);
 
     [[gnu::always_inline]] bool push(void* block, Byte* map, std::size_t n) {
+        if constexpr (greatest == 0) {
+            return false;
+        }
         if (n > greatest || counts_[n - 1] >= depth || granules_ + n > budget) {
             return false;
         }
@@ -75,6 +78,9 @@ public:
 
     /** n <= greatest. */
     Entry* pop(std::size_t n) {
+        if constexpr (greatest == 0) {
+            return nullptr;
+        }
         Entry* entry = fronts_[n - 1];
         if (entry) {
             fronts_[n - 1] = entry->next;
@@ -94,8 +100,9 @@ public:
     }
 
 private:
-    Entry* fronts_[greatest] = {};
-    Byte counts_[greatest] = {};
+    static constexpr std::size_t sizes = greatest > 0 ? greatest : 1;
+    Entry* fronts_[sizes] = {};
+    Byte counts_[sizes] = {};
     std::size_t granules_ = 0;
 };
 

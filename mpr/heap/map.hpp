@@ -158,13 +158,13 @@ class GranuleMap {
 public:
     explicit GranuleMap(Byte* bytes) : bytes_(bytes) {}
 
-    Byte* at(std::size_t g) const { return bytes_ + g; }
-    Byte get(std::size_t g) const { return load(bytes_ + g); }
-    void set(std::size_t g, Byte b) const { store(bytes_ + g, b); }
+    [[gnu::always_inline]] Byte* at(std::size_t g) const { return bytes_ + g; }
+    [[gnu::always_inline]] Byte get(std::size_t g) const { return load(bytes_ + g); }
+    [[gnu::always_inline]] void set(std::size_t g, Byte b) const { store(bytes_ + g, b); }
 
     /** The word that holds granule g, which is a multiple of swar::bytes. */
     swar::Word word(std::size_t g) const {
-        return std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).load(std::memory_order_relaxed);
+        return __atomic_load_n(reinterpret_cast<swar::Word*>(bytes_ + g), __ATOMIC_RELAXED);
     }
 
     static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
@@ -208,7 +208,7 @@ public:
 
     /** Zero a word of which every byte belongs to the caller. */
     void clearWord(std::size_t g) const {
-        std::atomic_ref<swar::Word>(*reinterpret_cast<swar::Word*>(bytes_ + g)).store(0, std::memory_order_relaxed);
+        __atomic_store_n(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}, __ATOMIC_RELAXED);
     }
 
     /** The last head before the end of the block that holds granule g: g's own block, if g is in one. least: the map's first. */
@@ -350,8 +350,8 @@ public:
         }
     }
 
-    static bool beginsHole(Byte b) { return b == mark::hole || b == mark::hole1; }
-    static bool endsHole(Byte b) { return b == mark::holeEnd || b == mark::hole1; }
+    [[gnu::always_inline]] static bool beginsHole(Byte b) { return b == mark::hole || b == mark::hole1; }
+    [[gnu::always_inline]] static bool endsHole(Byte b) { return b == mark::holeEnd || b == mark::hole1; }
 
     /** Whether the hole whose first granule is g is longer than a word or two. */
     bool isLongHole(std::size_t g) const { return get(g) == mark::hole && get(g + 1) == large; }

@@ -27,8 +27,11 @@ void Heap::purge(std::size_t keep) {
         for (Region* region = firstRegion(); region; region = next) {
             next = nextRegion(region);
             if (wholeRegions) {
+                if constexpr (!os::hasPages) {
+                    continue;
+                }
                 releaseIfEmpty(region, keep);
-            } else if (region->origin != Origin::large) {
+            } else if (!region->isLarge()) {
                 purgeRegion(region, keep);
             }
         }
@@ -41,7 +44,7 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
         os::Locked locked(lock_);
         const std::size_t first = region->firstGranule;
         const Byte b = region->map().get(first);
-        if (region->origin == Origin::large) {
+        if (region->isLarge()) {
             if (b != 0) {
                 return false;
             }
@@ -112,7 +115,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
             map.set(g, mark::opaque);
         }
         const std::size_t bytes = region->bytesOf(chunks);
-        if (region->origin == Origin::system) {
+        if (os::hasPages && region->origin == Origin::system) {
             for (std::uint64_t left = chunks; left != 0;) {
                 const int first = std::countr_zero(left);
                 const int run = std::countr_one(left >> first);

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "mpr/heap/granule.hpp"
+#include "mpr/os/target.hpp"
 
 namespace mpr::heap {
 
@@ -40,10 +41,10 @@ struct WideHole : Hole {
 static_assert(sizeof(WideHole) <= 2 * granuleSize);
 
 class FreeQueues {
-    static constexpr unsigned secondBits = 4;
+    static constexpr unsigned secondBits = os::rangeBits;
     static constexpr unsigned seconds = 1u << secondBits;
     /** Enough for greatestGranules, rounded up. */
-    static constexpr unsigned firsts = 24 - secondBits + 2;
+    static constexpr unsigned firsts = os::granuleBits - secondBits + 2;
 
 public:
     static constexpr unsigned ranges = firsts * seconds;

@@ -37,11 +37,11 @@ enum class Origin : Byte {
     sort leaves holes that its own kind can use again. An empty region may change its sort; a buffer serves both.
  */
 enum class Sort : Byte { small, big };
-inline constexpr unsigned sorts = 2;
+inline constexpr unsigned sorts = os::hasPages ? 2 : 1;
 /** Granules of the largest small block: 1 KiB on 64-bit. */
 inline constexpr std::size_t greatestSmall = 64;
 constexpr Sort sortOf(std::size_t granules) {
-    return granules <= greatestSmall ? Sort::small : Sort::big;
+    return sorts == 1 || granules <= greatestSmall ? Sort::small : Sort::big;
 }
 
 /** A set of a region's chunks that any thread may add to. Two halves: 32-bit boards have no 64-bit atomics. */
@@ -164,7 +164,9 @@ struct Region {
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this) < span;
     }
 
-    std::size_t blockSize(std::size_t g) { return origin == Origin::large ? largeGranules : map().blockSize(g); }
+    bool isLarge() const { return os::hasPages && origin == Origin::large; }
+
+    std::size_t blockSize(std::size_t g) { return isLarge() ? largeGranules : map().blockSize(g); }
 
     std::size_t holeSize(std::size_t g) {
         return map().get(g) == mark::hole1 ? 1 : reinterpret_cast<WideHole*>(address(g))->size;
@@ -174,13 +176,13 @@ struct Region {
     bool isBlock(const void* address) {
         const std::size_t g = granuleOf(address);
         return reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule && g < endGranule &&
-               (origin != Origin::large || g == firstGranule) && isBlock(map().get(g));
+               (!isLarge() || g == firstGranule) && isBlock(map().get(g));
     }
     /** Not a leaf that was freed while the collector might look at it. */
     static bool isBlock(Byte h) { return (h & head::inUse) && (h & (head::logged | head::kindMask)); }
 
     unsigned chunkCount() const {
-        return origin == Origin::large ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);
+        return isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);
     }
     /** The granules of a chunk, without those before the first block. A large region's block counts as chunk 0. */
     std::size_t chunkBegin(unsigned chunk) const {
@@ -188,7 +190,7 @@ struct Region {
     }
     std::size_t chunkEnd(unsigned chunk) const {
         const std::size_t end = std::size_t{chunk + 1} << chunkShift;
-        return origin == Origin::large ? endGranule : std::min(end, std::size_t{endGranule});
+        return isLarge() ? endGranule : std::min(end, std::size_t{endGranule});
     }
 
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }
@@ -203,7 +205,7 @@ struct Region {
     }
 
     void noteWantsFree(std::size_t g) { wantsFree.add(g >> chunkShift); }
-    std::size_t lineWords() const { return origin == Origin::large ? 0 : LineSet::wordsFor(endGranule); }
+    std::size_t lineWords() const { return isLarge() ? 0 : LineSet::wordsFor(endGranule); }
 
     /** Whether every chunk that granules [from, to) touch is committed. */
     bool allCommitted(std::size_t from, std::size_t to) const {

@@ -46,6 +46,9 @@ public:
 
     /** The region whose slot the address is in, which need not reach as far as the address. */
     Region* candidate(const void* address) const {
+        if constexpr (!os::hasPages) {
+            return only_;
+        }
         const auto at = reinterpret_cast<std::uintptr_t>(address);
         // Addresses beyond the table fold onto others here; they lie in no region that is found for them.
         const Leaf* leaf = roots_[(at >> rootShift) % rootCount].load(std::memory_order_acquire);
@@ -73,7 +76,7 @@ private:
     static constexpr unsigned rootShift = sizeof(void*) == 8 ? 34 : 31;
     static constexpr std::uintptr_t slotSize = std::uintptr_t{1} << leastRegionShift;
     static constexpr std::size_t slots = (std::size_t{1} << rootShift) / slotSize;
-    static constexpr std::size_t rootCount = sizeof(void*) == 8 ? std::size_t{1} << 14 : 2;
+    static constexpr std::size_t rootCount = !os::hasPages ? 1 : sizeof(void*) == 8 ? std::size_t{1} << 14 : 2;
 
     static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
@@ -81,7 +84,7 @@ private:
     /** Every slot of an ordinary region; of a large one each that begins where a region could, for findField. */
     bool fill(Region* region, Region* value) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
-        if (region->origin != Origin::large) {
+        if (!region->isLarge()) {
             return fillRow(begin, region->span / slotSize, value);
         }
         for (std::size_t offset = 0; offset < region->span; offset += regionSize_) {

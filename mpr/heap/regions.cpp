@@ -25,8 +25,9 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         setSort(region, Sort::small, queues_);
         prepare(region, size, Origin::buffer);
         greatestInRegion_ = region->endGranule - region->firstGranule;
-        // A context may not take more than a small part of a small heap.
-        contextGranules_ = std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}));
+        // A context may not take more than a small part of a small heap. One thread, without locks, is better served without.
+        contextGranules_ =
+            os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift})) : 0;
         greatestFromContext_ = contextGranules_ / 4;
         coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);
@@ -34,6 +35,9 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
         linkWhole(region);
         return true;
+    }
+    if constexpr (!os::hasPages) {
+        return false;
     }
     greatestInRegion_ = std::size_t{1} << (regionShift_ - granuleShift - 1);
     contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
@@ -59,7 +63,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
 }
 
 Heap::Heads Heap::heads() {
-    if (!buffer_) {
+    if (!fixed()) {
         return {~((std::uintptr_t{1} << regionShift_) - 1), Region::mapOffset()};
     }
     const auto base = reinterpret_cast<std::uintptr_t>(regions_);
@@ -114,7 +118,7 @@ void Heap::linkWhole(Region* region) {
 /** Make an empty region of another sort one of this sort. */
 bool Heap::changeSort(Sort sort) {
     const std::size_t size = std::size_t{1} << (regionShift_ - granuleShift);
-    const auto other = 1 - static_cast<unsigned>(sort);
+    const auto other = (1 - static_cast<unsigned>(sort)) % sorts;
     for (const bool warm : {true, false}) {
         Hole* hole = queues_[other].largest(warm);
         Region* region = hole ? table_.find(hole) : nullptr;
@@ -247,13 +251,16 @@ std::size_t Heap::retiredBytes() {
 }
 
 void Heap::decommitRetired() {
+    if constexpr (!os::hasPages) {
+        return;
+    }
     os::Locked locked(lock_);
     decommitRetiredLocked();
 }
 
 void Heap::decommitRetiredLocked() {
     for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
-        const bool gone = region->origin == Origin::large && region->map().get(region->firstGranule) == 0;
+        const bool gone = region->isLarge() && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {
             forgetRetired(region);
             os::decommit(region->address(region->firstGranule), region->span - os::pageSize());

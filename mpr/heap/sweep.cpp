@@ -56,7 +56,7 @@ static void forRuns(LineSet::Word word, F&& f) {
 
 /** The chunks with young lines. */
 static std::uint64_t youngChunks(const Region* region) {
-    if (region->origin == Origin::large) {
+    if (region->isLarge()) {
         return 1;
     }
     std::uint64_t chunks = 0;
@@ -95,15 +95,18 @@ void Heap::setTracing(bool on) {
 }
 
 /** Not: what is not in use, held, found dead, or may be about to be traced. */
+Heap::Freeable Heap::computeFreeable(Byte h) const {
+    const bool traced = !head::isLeaf(h) && mayBeTraced(h);
+    const bool manages = swar::wantFree(h) != 0;
+    return !Region::isBlock(h) || (h & head::held) || dead(h) || traced ? Freeable::no
+           : manages                                                    ? Freeable::withoutManager
+                                                                        : Freeable::yes;
+}
+
 void Heap::refreshFreeable() {
-    for (unsigned i = head::inUse; i < 256; ++i) {
+    for (unsigned i = head::inUse; i < sizeof(freeable_); ++i) {
         const auto h = static_cast<Byte>(i);
-        const bool traced = !head::isLeaf(h) && mayBeTraced(h);
-        const bool manages = swar::wantFree(h) != 0;
-        const Freeable freeable = !Region::isBlock(h) || (h & head::held) || dead(h) || traced ? Freeable::no
-                                  : manages                                                      ? Freeable::withoutManager
-                                                                                                 : Freeable::yes;
-        std::atomic_ref<Freeable>(freeable_[h]).store(freeable, std::memory_order_relaxed);
+        std::atomic_ref<Freeable>(freeable_[h]).store(computeFreeable(h), std::memory_order_relaxed);
     }
 }
 
@@ -150,7 +153,7 @@ void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
             region->map().set(g, colours_.survivor(h));
         } else {
             region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | colours_.newborn()));
-            if (region->origin != Origin::large) {
+            if (!region->isLarge()) {
                 region->young.add(g);
             }
         }

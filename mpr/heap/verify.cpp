@@ -15,7 +15,7 @@ public:
 
     int run() {
         for (Region* region = heap_.regions_; region; region = region->next) {
-            if (region->origin == Origin::large) {
+            if (region->isLarge()) {
                 const Byte b = region->map().get(region->firstGranule);
                 granulesInUse_ += (b & head::inUse) ? region->largeGranules : 0;
                 committed_ += (b & head::inUse) || region->largeGranules > 0 ? region->span : 0;
@@ -24,8 +24,8 @@ public:
                 committed_ += region->bytesOf(region->committed);
             }
         }
-        for (const Sort sort : {Sort::small, Sort::big}) {
-            checkQueues(heap_.queues_[static_cast<unsigned>(sort)], sort);
+        for (unsigned sort = 0; sort < sorts; ++sort) {
+            checkQueues(heap_.queues_[sort], static_cast<Sort>(sort));
         }
         check(queued_ == holes_, "holes in the map and holes in the queues differ in number", nullptr);
         check(committed_ == heap_.limits_.committed(), "committed chunks and the account differ", nullptr);

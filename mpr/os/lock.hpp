@@ -13,6 +13,9 @@ namespace mpr::os {
 class Lock {
 public:
     void lock() {
+        if constexpr (!hasThreads) {
+            return;
+        }
         std::uint32_t expected = 0;
         if (!word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
             lockSlow();
@@ -20,6 +23,9 @@ public:
     }
 
     void unlock() {
+        if constexpr (!hasThreads) {
+            return;
+        }
         if (word_.exchange(0, std::memory_order_release) == 2) {
             wakeOne(word_);
         }

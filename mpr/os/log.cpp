@@ -25,12 +25,27 @@ Message& Message::operator<<(std::string_view text) {
     return *this;
 }
 
+namespace {
+
+/** number /= 10. @return The remainder. In four steps of 16 bits: a division of 64 bits is a large function on small processors. */
+unsigned takeDigit(std::uint64_t& number) {
+    std::uint32_t rest = 0;
+    std::uint64_t quotient = 0;
+    for (int shift = 48; shift >= 0; shift -= 16) {
+        const std::uint32_t part = rest << 16 | static_cast<std::uint32_t>(number >> shift & 0xFFFF);
+        quotient = quotient << 16 | part / 10;
+        rest = part % 10;
+    }
+    number = quotient;
+    return rest;
+}
+} // namespace
+
 Message& Message::operator<<(std::uint64_t number) {
     char digits[20];
     std::size_t at = sizeof(digits);
     do {
-        digits[--at] = static_cast<char>('0' + number % 10);
-        number /= 10;
+        digits[--at] = static_cast<char>('0' + takeDigit(number));
     } while (number != 0);
     return *this << std::string_view(digits + at, sizeof(digits) - at);
 }

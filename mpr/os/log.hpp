@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "mpr/os/target.hpp"
+
 namespace mpr::os {
 
 /** Same type as the public MprLogHandler. */
 using LogHandler = void (*)(const char* tags, int level, const char* text);
 
-/** Text of at most 400 characters; what does not fit is cut. */
+/** Text of at most messageLength characters; what does not fit is cut. */
 class Message {
 public:
     Message& operator<<(std::string_view text);
@@ -29,7 +31,7 @@ public:
     std::size_t length() const { return length_; }
 
 private:
-    char text_[401];
+    char text_[messageLength + 1];
     std::size_t length_ = 0;
 };
 

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace mpr::os {
+#include "mpr/os/target.hpp"
 
-inline constexpr std::size_t cacheLine = 64;
+namespace mpr::os {
 
 // ---- Pages ------------------------------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ TEST_CASE("a runtime works inside a buffer of any size and alignment and touches
         for (size_t blockSize : {24u, 100u, 1000u}) {
             size_t added = hoard.grow(blockSize);
             CHECK(added > 0);
-            CHECK(mprAlloc(blockSize) == nullptr);
+            CHECK(mprAllocManaged(blockSize, Hoard::manage, 0) == nullptr);
             CHECK(hoard.intact());
             CHECK(arena.canariesLive());
             CHECK(mprVerifyHeap() == 0);

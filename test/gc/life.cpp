@@ -67,8 +67,11 @@ TEST_CASE("200 lives leak nothing", "[gc][life]") {
         INFO("maps " << maps << " to " << countLines("/proc/self/maps"));
         INFO("resident " << resident << " to " << residentBytes());
         CHECK(countLines("/proc/self/maps") <= maps + 2);
-        CHECK(residentBytes() <= resident + (1 << 20));
-        CHECK(threadCount() == threads);
+        if (!emulator()) { // whose own memory it would be
+            CHECK(residentBytes() <= resident + (1 << 20));
+        }
+        // The system counts a thread for a moment after it was joined.
+        CHECK(until([&] { return threadCount() <= threads; }));
     }
 }
 

@@ -158,7 +158,8 @@ TEST_CASE("allocation ends at the hard limit and works again after dropping and 
         size_t added = hoard.grow(size);
         CHECK(added > 0);
         CHECK(stats().heapPeak <= 16 * mega);
-        CHECK(stats().bytesLive >= 12 * mega);
+        // Of the rest, the map takes an eighth on 32-bit.
+        CHECK(stats().bytesLive >= (sizeof(void *) == 8 ? 48 : 46) * mega / 4);
         CHECK(limits.heard.limits > round);
         CHECK(mprHasMemError());
         CHECK(hoard.intact());
@@ -270,7 +271,7 @@ TEST_CASE("the hard limit is never exceeded in a storm of allocation", "[gc][lim
         }
         mprResetYield();
     }
-    CHECK(samples > 1000);
+    CHECK(samples > heavy(1000));
     CHECK(served > 1000);
     CHECK(wrong == 0);
     CHECK(highest > 10 * mega);
@@ -548,8 +549,8 @@ TEST_CASE("no block is shorter than asked for, around every power of two", "[gc]
             REQUIRE(mprFree(managed) == 0);
         }
     }
-    // A sanitizer would pay for the shadow of what is only reserved.
-    for (int bits = sanitized ? 48 : 27; bits < static_cast<int>(sizeof(size_t)) * 8; bits++) {
+    // A sanitizer would pay for the shadow of what is only reserved, an emulator for its page tables.
+    for (int bits = sanitized || emulator() ? 48 : 27; bits < static_cast<int>(sizeof(size_t)) * 8; bits++) {
         size_t size = (size_t(1) << bits) + 1;
         if (void *block = mprAlloc(size)) {
             REQUIRE(mprGetBlockSize(block) >= size);
@@ -657,6 +658,10 @@ TEST_CASE("policy ABORT prints the state and aborts", "[gc][limits][policy]") {
 }
 
 TEST_CASE("policy RESTART executes the program anew with its arguments", "[gc][limits][policy]") {
+    if (emulator()) {
+        WARN("not tried: an emulated program that executes /proc/self/exe executes the emulator");
+        return;
+    }
     Ended ended = runChild("child: policy RESTART");
     INFO(ended.output);
     CHECK(ended.exited(7));

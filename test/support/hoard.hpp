@@ -67,13 +67,13 @@ public:
     size_t count = 0;
     size_t bytes = 0;
 
-private:
     static void manage(void *ptr, int flags) {
         if (flags & MPR_MANAGE_MARK) {
             mprMark(static_cast<Link *>(ptr)->next);
         }
     }
 
+private:
     Root root;
 };
 

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <string>
 
+#include "test/support/sanitizer.hpp"
+
 namespace test {
 
 /* Lines of a file of /proc; each mapping of the process is one in /proc/self/maps. */
@@ -100,7 +102,13 @@ inline Ended runChild(const char *testCase) {
         close(fds[0]);
         close(fds[1]);
         setenv("MPR_TEST_CHILD", "1", 1);
-        execl(self.c_str(), self.c_str(), testCase, static_cast<char *>(nullptr));
+        if (!emulator()) {
+            execl(self.c_str(), self.c_str(), testCase, static_cast<char *>(nullptr));
+            _exit(127);
+        }
+        // "$0" keeps its spaces; the emulator's command is split at its own.
+        std::string command = std::string("exec ") + emulator() + " \"$0\" \"$1\"";
+        execl("/bin/sh", "sh", "-c", command.c_str(), self.c_str(), testCase, static_cast<char *>(nullptr));
         _exit(127);
     }
     close(fds[1]);

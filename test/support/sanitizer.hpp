@@ -1,9 +1,11 @@
 /*
-    test/support/sanitizer.hpp - Which sanitizer this binary was built with, so that heavy loops can be smaller there.
+    test/support/sanitizer.hpp - Which sanitizer this binary was built with, and whether an emulator runs it, so that heavy
+    loops can be smaller there.
  */
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TEST_ADDRESS_SANITIZER 1
@@ -37,9 +39,19 @@ inline constexpr bool threadSanitizer = false;
 
 inline constexpr bool sanitized = addressSanitizer || threadSanitizer;
 
-/* The count of a heavy loop: the whole of it, or a tenth under a sanitizer. */
-constexpr size_t heavy(size_t count) {
-    return sanitized ? (count + 9) / 10 : count;
+/* The command that runs programs of this architecture here, or NULL where the machine does so itself. Set by the build. */
+inline const char *emulator() {
+    return getenv("MPR_TEST_EMULATOR");
+}
+
+/* A sanitizer, an emulator or a simulated board (which sets the variable) is ten times slower. */
+inline bool slow() {
+    return sanitized || emulator() || getenv("MPR_TEST_SLOW");
+}
+
+/* The count of a heavy loop: the whole of it, or a tenth where everything is slow. */
+inline size_t heavy(size_t count) {
+    return slow() ? (count + 9) / 10 : count;
 }
 
 } // namespace test

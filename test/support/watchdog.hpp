@@ -17,7 +17,7 @@ namespace test {
 
 class Watchdog {
 public:
-    explicit Watchdog(int seconds) : limit(sanitized ? 6 * seconds : seconds), guard([this] { watch(); }) {}
+    explicit Watchdog(int seconds) : limit(slow() ? 6 * seconds : seconds), guard([this] { watch(); }) {}
     ~Watchdog() {
         {
             std::lock_guard lock(mutex);

@@ -1,0 +1,34 @@
+/*
+    mpr/board.h - What firmware supplies where there is no operating system: five functions.
+
+    mpr calls these, the firmware defines them; the linker names the one that is missing. They are called on the one
+    thread that uses mpr, must not call mpr, and need not be re-entrant. toolchains/README.md says how to bring up a
+    board.
+ */
+#ifndef MPR_BOARD_H
+#define MPR_BOARD_H
+
+#include "mpr/types.h"
+
+MPR_EXTERN_C_BEGIN
+
+/**
+    Nanoseconds since any fixed moment; never goes back. Called a few times a collection, never by an allocation.
+    A coarse clock will do, 0 for ever, too: then times in statistics are 0 and free memory is accounted late.
+ */
+uint64 mprBoardTime(void);
+
+/** Write a message to the console, a UART for example. May drop it, may wait. @param text Not terminated. */
+void mprBoardWrite(cchar *text, size_t length);
+
+/** Start the firmware anew (MPR_ALLOC_POLICY_RESTART). Returns only when it cannot. */
+void mprBoardRestart(void);
+
+/** End with a status, 0 for success (MPR_ALLOC_POLICY_EXIT). Does not return: halts, or starts anew. */
+void mprBoardExit(int status);
+
+/** End after a fatal error (MPR_ALLOC_POLICY_ABORT). Does not return: a breakpoint, a watchdog reset. */
+void mprBoardAbort(void);
+
+MPR_EXTERN_C_END
+#endif /* MPR_BOARD_H */

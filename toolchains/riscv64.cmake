@@ -1,0 +1,9 @@
+# riscv64.cmake - 64-bit RISC-V. Debian 12 has the compiler but no packages for it: no libuv, so core alone, and what
+# needs nothing else. GCC 12 leaves atomic operations on bytes to libatomic.
+set(CMAKE_SYSTEM_PROCESSOR riscv64)
+set(arch riscv64)
+set(triplet riscv64-linux-gnu)
+set(emulator qemu-riscv64)
+set(CMAKE_C_STANDARD_LIBRARIES_INIT -latomic)
+set(CMAKE_CXX_STANDARD_LIBRARIES_INIT -latomic)
+include(${CMAKE_CURRENT_LIST_DIR}/linux.cmake)
