@@ -28,10 +28,8 @@ T* make(MprManager manager) {
 void manageEvent(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         auto* event = static_cast<Event*>(ptr);
-        mprMarkRef(&event->dispatcher);
-        mprMarkRef(&event->handler);
-        mprMarkRef(&event->next);
-        mprMarkRef(&event->outer);
+        mprMarkRefs(&event->dispatcher, 2); // and the handler
+        mprMarkRefs(&event->next, 2);       // and the outer one
         gc::markLoose(&event->data);
         gc::markLoose(&event->name);
     }
@@ -358,7 +356,7 @@ Event* Events::newEvent(MprDispatcher& d, const char* name, MprTicks time, MprEv
 
 Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, MprEventProc proc, void* data,
                          int flags) {
-    Event* event = newEvent(d, name, static_cast<MprTicks>(os::now() / 1'000'000), proc, data);
+    Event* event = newEvent(d, name, static_cast<MprTicks>(os::lastTick() / 1'000'000), proc, data);
     if (event) {
         event->flags = flags;
         event->period = period > 0 ? period : 0;
@@ -434,7 +432,9 @@ Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
     }
     // Not when it nests in itself: it is retained already.
     if (event->runs++ == 0) {
-        mprSetRef(event, &event->outer, d.running);
+        if (d.running) {
+            mprSetRef(event, &event->outer, d.running);
+        }
         mprSetRef(&d, &d.running, event);
     }
     ++d.depth;
@@ -455,7 +455,7 @@ void Events::end(MprDispatcher& d, Event& event, MprTicks due) {
         return;
     }
     mprSetRef(&d, &d.running, event.outer);
-    mprSetRef(&event, &event.outer, nullptr);
+    dropRef(event.outer);
     if ((event.flags & MPR_EVENT_CONTINUOUS) == 0 || event.place != Event::Place::nowhere || d.destroyed) {
         return;
     }

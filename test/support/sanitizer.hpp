@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "test/support/every_yield.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define TEST_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
@@ -37,9 +39,10 @@ inline constexpr bool threadSanitizer = false;
 
 inline constexpr bool sanitized = addressSanitizer || threadSanitizer;
 
-/* The count of a heavy loop: the whole of it, or a tenth under a sanitizer. */
-constexpr size_t heavy(size_t count) {
-    return sanitized ? (count + 9) / 10 : count;
+/* The count of a heavy loop: the whole of it, a tenth under a sanitizer, or a hundredth with a collection at every yield. */
+inline size_t heavy(size_t count) {
+    const size_t part = everyYield() ? 100 : sanitized ? 10 : 1;
+    return (count + part - 1) / part;
 }
 
 } // namespace test
