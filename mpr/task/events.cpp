@@ -3,6 +3,7 @@
  */
 #include "mpr/task/events.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -259,6 +260,8 @@ void Events::enqueue(Event& event) {
 void Events::setTimer(Event& event) {
     MprDispatcher& d = *event.dispatcher;
     event.place = Event::Place::wheel;
+    // Between reading the clock and taking the lock the wheel may have passed that time.
+    event.due = std::max(event.due, static_cast<MprTicks>(wheel_.now()));
     event.previousTimed = nullptr;
     event.nextTimed = d.timed;
     if (d.timed) {
@@ -448,23 +451,25 @@ Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
     return event;
 }
 
-void Events::end(MprDispatcher& d, Event& event, MprTicks due) {
+/** A procedure has returned. Under the lock, for others may stop and reschedule the event. @return Whether a timer was set. */
+bool Events::end(MprDispatcher& d, Event& event) {
     ++d.mark;
     --d.depth;
     if (--event.runs > 0) {
-        return;
+        return false;
     }
     mprSetRef(&d, &d.running, event.outer);
     dropRef(event.outer);
     if ((event.flags & MPR_EVENT_CONTINUOUS) == 0 || event.place != Event::Place::nowhere || d.destroyed) {
-        return;
+        return false;
     }
-    event.due = due;
-    if (event.period > 0) {
-        setTimer(event);
-    } else {
+    event.due = dueIn(event.period);
+    if (event.period <= 0) {
         enqueue(event);
+        return false;
     }
+    setTimer(event);
+    return true;
 }
 
 /**
@@ -487,13 +492,11 @@ int Events::run(MprDispatcher& d, int most) {
     while (event) {
         event->proc(event->data, event);
         mprYield(0); // the event is retained: it counts as running
-        const MprTicks due = (event->flags & MPR_EVENT_CONTINUOUS) ? dueIn(event->period) : 0;
         Hand whom = Hand::nobody;
         bool sooner = false;
         {
             os::Locked locked(lock_);
-            end(d, *event, due);
-            sooner = due > 0 && static_cast<std::uint64_t>(due) < sleepUntil_;
+            sooner = end(d, *event) && static_cast<std::uint64_t>(event->due) < sleepUntil_;
             event = ++count < most ? begin(d, self) : nullptr;
             if (!event) {
                 d.runner = outer;
