@@ -41,7 +41,7 @@ typedef struct MprEvent {
     void *data;
     struct MprDispatcher *dispatcher;
     struct MprWaitHandler *handler; /* Of an I/O event, else NULL */
-    MprTicks timestamp;             /* When it was made */
+    MprTicks timestamp;             /* When it was made, up to some milliseconds early: the system's last tick */
     MprTicks period;                /* Milliseconds asked for */
     MprTicks due;                   /* When it is to run */
     int mask;                       /* Of an I/O event: MPR_READABLE, MPR_WRITABLE */

@@ -72,10 +72,18 @@ void* map(std::size_t size, int mode) {
 
 // ---- Time -------------------------------------------------------------------------------------------------------
 
-std::uint64_t now() {
+static std::uint64_t readClock(clockid_t clock) {
     timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::uint64_t now() {
+    return readClock(CLOCK_MONOTONIC);
+}
+
+std::uint64_t lastTick() {
+    return readClock(CLOCK_MONOTONIC_COARSE);
 }
 
 std::int64_t wallTime() {

@@ -16,7 +16,7 @@ namespace mpr::task {
 
 struct Event : MprEvent {
     Event* next;      // reference: in a list
-    Event* outer;     // reference: the event in whose procedure this one runs
+    Event* outer;     // reference, behind next: the event in whose procedure this one runs
     Event* previous;  // in a list
     Event* nextTimed; // of the same dispatcher, in the wheel
     Event* previousTimed;
@@ -28,6 +28,11 @@ struct Event : MprEvent {
 };
 
 static_assert(sizeof(void*) != 8 || sizeof(Event) + sizeof(MprManager) == 128, "two cache lines, with the manager");
+
+/** Set a reference to nullptr. That makes nothing reachable, so the collector need not hear of it. */
+inline void dropRef(Event*& field) {
+    __atomic_store_n(&field, nullptr, __ATOMIC_RELAXED);
+}
 
 /** An event that a callback of libuv wants to be queued. It stands in the memory of the callback's handle. */
 struct Fired {
@@ -60,7 +65,7 @@ struct List {
             mprSetRef(block, head, next);
         }
         (next ? next->previous : tail) = event->previous;
-        mprSetRef(event, &event->next, nullptr);
+        dropRef(event->next);
     }
 };
 

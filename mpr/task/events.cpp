@@ -3,6 +3,7 @@
  */
 #include "mpr/task/events.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -28,10 +29,8 @@ T* make(MprManager manager) {
 void manageEvent(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         auto* event = static_cast<Event*>(ptr);
-        mprMarkRef(&event->dispatcher);
-        mprMarkRef(&event->handler);
-        mprMarkRef(&event->next);
-        mprMarkRef(&event->outer);
+        mprMarkRefs(&event->dispatcher, 2); // and the handler
+        mprMarkRefs(&event->next, 2);       // and the outer one
         gc::markLoose(&event->data);
         gc::markLoose(&event->name);
     }
@@ -261,6 +260,8 @@ void Events::enqueue(Event& event) {
 void Events::setTimer(Event& event) {
     MprDispatcher& d = *event.dispatcher;
     event.place = Event::Place::wheel;
+    // Between reading the clock and taking the lock the wheel may have passed that time.
+    event.due = std::max(event.due, static_cast<MprTicks>(wheel_.now()));
     event.previousTimed = nullptr;
     event.nextTimed = d.timed;
     if (d.timed) {
@@ -358,7 +359,7 @@ Event* Events::newEvent(MprDispatcher& d, const char* name, MprTicks time, MprEv
 
 Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, MprEventProc proc, void* data,
                          int flags) {
-    Event* event = newEvent(d, name, static_cast<MprTicks>(os::now() / 1'000'000), proc, data);
+    Event* event = newEvent(d, name, static_cast<MprTicks>(os::lastTick() / 1'000'000), proc, data);
     if (event) {
         event->flags = flags;
         event->period = period > 0 ? period : 0;
@@ -434,7 +435,9 @@ Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
     }
     // Not when it nests in itself: it is retained already.
     if (event->runs++ == 0) {
-        mprSetRef(event, &event->outer, d.running);
+        if (d.running) {
+            mprSetRef(event, &event->outer, d.running);
+        }
         mprSetRef(&d, &d.running, event);
     }
     ++d.depth;
@@ -448,23 +451,25 @@ Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
     return event;
 }
 
-void Events::end(MprDispatcher& d, Event& event, MprTicks due) {
+/** A procedure has returned. Under the lock, for others may stop and reschedule the event. @return Whether a timer was set. */
+bool Events::end(MprDispatcher& d, Event& event) {
     ++d.mark;
     --d.depth;
     if (--event.runs > 0) {
-        return;
+        return false;
     }
     mprSetRef(&d, &d.running, event.outer);
-    mprSetRef(&event, &event.outer, nullptr);
+    dropRef(event.outer);
     if ((event.flags & MPR_EVENT_CONTINUOUS) == 0 || event.place != Event::Place::nowhere || d.destroyed) {
-        return;
+        return false;
     }
-    event.due = due;
-    if (event.period > 0) {
-        setTimer(event);
-    } else {
+    event.due = dueIn(event.period);
+    if (event.period <= 0) {
         enqueue(event);
+        return false;
     }
+    setTimer(event);
+    return true;
 }
 
 /**
@@ -487,13 +492,11 @@ int Events::run(MprDispatcher& d, int most) {
     while (event) {
         event->proc(event->data, event);
         mprYield(0); // the event is retained: it counts as running
-        const MprTicks due = (event->flags & MPR_EVENT_CONTINUOUS) ? dueIn(event->period) : 0;
         Hand whom = Hand::nobody;
         bool sooner = false;
         {
             os::Locked locked(lock_);
-            end(d, *event, due);
-            sooner = due > 0 && static_cast<std::uint64_t>(due) < sleepUntil_;
+            sooner = end(d, *event) && static_cast<std::uint64_t>(event->due) < sleepUntil_;
             event = ++count < most ? begin(d, self) : nullptr;
             if (!event) {
                 d.runner = outer;

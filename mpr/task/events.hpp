@@ -99,7 +99,7 @@ private:
     bool mustStayAwake(const MprDispatcher* awaited, std::int64_t since);
     Hand hand(MprDispatcher& dispatcher);
     Event* begin(MprDispatcher& dispatcher, os::ThreadId self);
-    void end(MprDispatcher& dispatcher, Event& event, MprTicks due);
+    bool end(MprDispatcher& dispatcher, Event& event);
 
     // Not under the lock:
     void tell(MprDispatcher& dispatcher, Hand whom);

@@ -18,7 +18,6 @@
 #include <thread>
 #include <vector>
 
-static const long batch = 100000;
 static long runs;
 
 static void count(void *, MprEvent *) {
@@ -75,8 +74,14 @@ struct Messages {
     }
 };
 
+/* How many are queued at once. A thousand is a burst; with a hundred thousand a collection has to mark them all. */
+static void queued(benchmark::internal::Benchmark *bench) {
+    bench->Arg(1000)->Arg(100000)->MeasureProcessCPUTime()->UseRealTime();
+}
+
 static void uvSame(benchmark::State &state) {
     Messages messages;
+    const long batch = state.range(0);
     for (auto _ : state) {
         runs = 0;
         for (long i = 0; i < batch; i++) {
@@ -86,10 +91,11 @@ static void uvSame(benchmark::State &state) {
     }
     state.SetItemsProcessed(state.iterations() * batch);
 }
-BENCHMARK(uvSame)->Name("libuv: message from the loop's thread")->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(uvSame)->Name("libuv: message from the loop's thread")->Apply(queued);
 
 static void mprSame(benchmark::State &state) {
     mprGetDispatcher();
+    const long batch = state.range(0);
     for (auto _ : state) {
         runs = 0;
         for (long i = 0; i < batch; i++) {
@@ -101,10 +107,11 @@ static void mprSame(benchmark::State &state) {
     }
     state.SetItemsProcessed(state.iterations() * batch);
 }
-BENCHMARK(mprSame)->Name("mpr: event through the main dispatcher")->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(mprSame)->Name("mpr: event through the main dispatcher")->Apply(queued);
 
 static void uvForeign(benchmark::State &state) {
     Messages messages;
+    const long batch = state.range(0);
     for (auto _ : state) {
         runs = 0;
         std::thread foreign([&] {
@@ -117,13 +124,14 @@ static void uvForeign(benchmark::State &state) {
     }
     state.SetItemsProcessed(state.iterations() * batch);
 }
-BENCHMARK(uvForeign)->Name("libuv: message from another thread")->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(uvForeign)->Name("libuv: message from another thread")->Apply(queued);
 
 static void mprForeign(benchmark::State &state) {
     mprGetDispatcher();
+    const long batch = state.range(0);
     for (auto _ : state) {
         runs = 0;
-        std::thread foreign([] {
+        std::thread foreign([&] {
             for (long i = 0; i < batch; i++) {
                 mprCreateEventOutside(nullptr, reinterpret_cast<void *>(count), nullptr);
             }
@@ -135,7 +143,9 @@ static void mprForeign(benchmark::State &state) {
     }
     state.SetItemsProcessed(state.iterations() * batch);
 }
-BENCHMARK(mprForeign)->Name("mpr: event from another thread")->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(mprForeign)->Name("mpr: event from another thread")->Apply(queued);
+
+static const long batch = 100000;
 
 static void mprWorker(benchmark::State &state) {
     MprDispatcher *dispatcher = mprCreateDispatcher("bench", 0);

@@ -36,9 +36,12 @@ public:
         if (mpr) {
             mprResetYield();
             int defects = mprVerifyHeap();
+            MprMemStats last;
+            mprReadMemStats(&last);
             bool destroyed = mprDestroy();
             INFO(Log::text());
             CHECK(defects == 0);
+            CHECK(last.checkDefects == expectedDefects);
             CHECK(destroyed);
             mpr = nullptr;
             mprConfigure(nullptr);
@@ -47,6 +50,7 @@ public:
 
     Log log;
     Mpr *mpr = nullptr;
+    uint64 expectedDefects = 0; /* Of option check=1, which the environment may add to any test's. */
 
 private:
     Watchdog watchdog;

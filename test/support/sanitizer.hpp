@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "test/support/every_yield.hpp"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define TEST_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
@@ -49,9 +51,10 @@ inline bool slow() {
     return sanitized || emulator() || getenv("MPR_TEST_SLOW");
 }
 
-/* The count of a heavy loop: the whole of it, or a tenth where everything is slow. */
+/* The count of a heavy loop: the whole of it, a tenth where everything is slow, a hundredth when each yield collects. */
 inline size_t heavy(size_t count) {
-    return slow() ? (count + 9) / 10 : count;
+    const size_t part = everyYield() ? 100 : slow() ? 10 : 1;
+    return (count + part - 1) / part;
 }
 
 } // namespace test

@@ -6,6 +6,7 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -138,7 +139,7 @@ TEST_CASE("an abort runs the terminators and exits with the status", "[task][shu
 TEST_CASE("a thousand runtimes with threads, workers, events: nothing is left", "[task][shutdown]") {
     int threads = threadCount();
     int files = 0, mappings = 0;
-    const int total = static_cast<int>(heavy(1000));
+    const int total = std::max(static_cast<int>(heavy(1000)), 100);
     for (int i = 0; i < total; i++) {
         Runtime runtime;
         runs = 0;
