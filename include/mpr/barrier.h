@@ -32,8 +32,8 @@ MPR_EXPORT void mprLogRef(void *owner, void *field);
  */
 static inline void mprSetRef(void *owner, void *field, cvoid *value) {
     const uintptr_t at = (uintptr_t) owner;
-    const unsigned char *known =
-        (const unsigned char *) ((at & mprBarrier.mask) + mprBarrier.bias + ((at & ~mprBarrier.mask) >> MPR_BARRIER_SHIFT));
+    const unsigned char *known = (const unsigned char *) ((at & mprBarrier.mask) + mprBarrier.bias +
+                                                          ((at & ~mprBarrier.mask) >> MPR_BARRIER_SHIFT));
     __atomic_store_n((void **) field, (void *) value, __ATOMIC_RELEASE);
     if ((__atomic_load_n(known, __ATOMIC_RELAXED) & MPR_BARRIER_DONE) == 0) {
         mprLogRef(owner, field);

@@ -20,7 +20,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_ALLOC_ZERO 0x2    /* Zero the block */
 #define MPR_ALLOC_HOLD 0x4    /* Born with one hold; see mprHold */
 #define MPR_ALLOC_NO_FREE \
-    0x10 /* The manager need not be called with MPR_MANAGE_FREE: the sweep is cheaper.
+    0x10                       /* The manager need not be called with MPR_MANAGE_FREE: the sweep is cheaper.
                                   Promises also that the manager only marks fields inside the block. */
 #define MPR_ALLOC_BARRIER 0x20 /* References are written by mprSetRef only; see mpr/barrier.h */
 

@@ -35,11 +35,11 @@ private:
 
     heap::Heap& heap_;
     const bool youngOnly_;
-    std::size_t capacity_ = 0;      // slots, a power of two
-    const void** seen_ = nullptr;   // a set by open addressing
-    const void** queue_ = nullptr;  // in the order seen
+    std::size_t capacity_ = 0;     // slots, a power of two
+    const void** seen_ = nullptr;  // a set by open addressing
+    const void** queue_ = nullptr; // in the order seen
     std::size_t queued_ = 0;
-    const void* parent_ = nullptr;  // whose manager runs
+    const void* parent_ = nullptr; // whose manager runs
     std::uint64_t defects_ = 0;
 };
 

@@ -96,8 +96,7 @@ void Collector::moveTo(Phase phase) {
 
 void Collector::request(Wish wish) {
     for (Wish before = wish_.load(std::memory_order_relaxed);
-         before < wish && !wish_.compare_exchange_weak(before, wish, std::memory_order_relaxed);) {
-    }
+         before < wish && !wish_.compare_exchange_weak(before, wish, std::memory_order_relaxed);) {}
     while (!stop_.load(std::memory_order_acquire)) {
         if (phase() == Phase::idle) {
             requestedAt_.store(os::now(), std::memory_order_relaxed);

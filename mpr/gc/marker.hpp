@@ -79,7 +79,7 @@ public:
 
 private:
     static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in the ring: a power of two
-    static constexpr std::size_t rowPiece = 128; // fields marked at a time
+    static constexpr std::size_t rowPiece = 128;                   // fields marked at a time
 
     template <bool stopped>
     void reach(const void* block, bool loose);

@@ -136,9 +136,8 @@ void Collector::markLogged(std::uintptr_t entry, bool markedOnly) {
 Byte Collector::ownerOf(Region* region, std::size_t g) {
     const GranuleMap map = region->map();
     if (lastOwner_.region != region || g < lastOwner_.from || g >= lastOwner_.to) {
-        const std::size_t from = region->isLarge()
-                                     ? std::size_t{region->firstGranule}
-                                     : map.headBefore(g, region->firstGranule);
+        const std::size_t from =
+            region->isLarge() ? std::size_t{region->firstGranule} : map.headBefore(g, region->firstGranule);
         if ((map.get(from) & head::inUse) == 0 || g >= from + region->blockSize(from)) {
             return 0;
         }
@@ -150,7 +149,8 @@ Byte Collector::ownerOf(Region* region, std::size_t g) {
 /** Trace old plain blocks, or, when part of the log was lost, all old blocks that reference anything. */
 void Collector::markOld(bool markedOnly, bool all) {
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        std::uint64_t chunks = all ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount()) : region->wantsFree.get();
+        std::uint64_t chunks =
+            all ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount()) : region->wantsFree.get();
         for (; chunks != 0; chunks &= chunks - 1) {
             markOldIn(region, static_cast<unsigned>(std::countr_zero(chunks)), markedOnly, all);
         }

@@ -55,7 +55,8 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (os::hasEnvironment && !options.parse(os::environment("MPR_OPTIONS"))) {
         return false;
     }
-    if (const char* every = os::hasEnvironment ? os::environment("MPR_GC_EVERY_YIELD") : nullptr; every && *every && *every != '0') {
+    if (const char* every = os::hasEnvironment ? os::environment("MPR_GC_EVERY_YIELD") : nullptr;
+        every && *every && *every != '0') {
         options.everyYield = true;
     }
     if (!rt.heap.open(options, buffer, size)) {

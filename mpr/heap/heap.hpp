@@ -273,7 +273,7 @@ private:
     Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above
     Limits limits_;
     Totals totals_;
-    std::size_t since_ = 0; // granules taken since the last rendezvous
+    std::size_t since_ = 0;                 // granules taken since the last rendezvous
     std::size_t trigger_ = ~std::size_t{0}; // of since_
     bool budgetSpent_ = false;
     std::atomic<bool> attention_{false};

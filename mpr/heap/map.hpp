@@ -38,8 +38,8 @@ namespace mpr::heap {
 
 /** What a block is to the collector: bits 2 and 3 of its head. */
 enum class Kind : Byte {
-    leaf = 0x00,   // references nothing
-    plain = 0x04,  // a manager for MARK and FREE; stores without a write barrier
+    leaf = 0x00,    // references nothing
+    plain = 0x04,   // a manager for MARK and FREE; stores without a write barrier
     barrier = 0x08, // a manager for MARK and FREE; every reference is in the block and written through the barrier
     barrierNoFree = 0x0C, // the same without FREE
 };
@@ -199,8 +199,7 @@ public:
         Byte h = byte.load(std::memory_order_relaxed);
         for (;;) {
             const Byte changed = (h & head::inUse) ? static_cast<Byte>(f(h)) : Byte{0};
-            if (changed == 0 || changed == h ||
-                byte.compare_exchange_weak(h, changed, std::memory_order_relaxed)) {
+            if (changed == 0 || changed == h || byte.compare_exchange_weak(h, changed, std::memory_order_relaxed)) {
                 return (h & head::inUse) ? h : Byte{0};
             }
         }

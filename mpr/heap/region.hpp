@@ -55,8 +55,8 @@ public:
         }
     }
     std::uint64_t get() const {
-        return halves_[0].load(std::memory_order_relaxed) |
-               std::uint64_t{halves_[1].load(std::memory_order_relaxed)} << 32;
+        return halves_[0].load(std::memory_order_relaxed) | std::uint64_t{halves_[1].load(std::memory_order_relaxed)}
+                                                                << 32;
     }
     std::uint64_t take() {
         return halves_[0].exchange(0, std::memory_order_relaxed) |
@@ -181,9 +181,7 @@ struct Region {
     /** Not a leaf that was freed while the collector might look at it. */
     static bool isBlock(Byte h) { return (h & head::inUse) && (h & (head::logged | head::kindMask)); }
 
-    unsigned chunkCount() const {
-        return isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);
-    }
+    unsigned chunkCount() const { return isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1); }
     /** The granules of a chunk, without those before the first block. A large region's block counts as chunk 0. */
     std::size_t chunkBegin(unsigned chunk) const {
         return std::max(std::size_t{chunk} << chunkShift, std::size_t{firstGranule});

@@ -27,7 +27,8 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         greatestInRegion_ = region->endGranule - region->firstGranule;
         // A context may not take more than a small part of a small heap. One thread, without locks, is better served without.
         contextGranules_ =
-            os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift})) : 0;
+            os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}))
+                           : 0;
         greatestFromContext_ = contextGranules_ / 4;
         coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);

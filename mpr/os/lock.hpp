@@ -57,8 +57,7 @@ private:
         for (int spins = 0; spins < 200; ++spins) {
             std::uint32_t expected = 0;
             if (word_.load(std::memory_order_relaxed) == 0 &&
-                word_.compare_exchange_strong(expected, taken, std::memory_order_acquire,
-                                              std::memory_order_relaxed)) {
+                word_.compare_exchange_strong(expected, taken, std::memory_order_acquire, std::memory_order_relaxed)) {
                 return true;
             }
             relax();

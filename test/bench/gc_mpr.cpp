@@ -31,14 +31,15 @@ struct Policy {
     }
     static void remark(const char *name, const MprTimes &times) {
         printf("# %s: %llu, us p50 %.0f p99 %.0f max %.0f, ms in all %.0f\n", name, (unsigned long long) times.count,
-               (double) times.p50 / 1e3, (double) times.p99 / 1e3, (double) times.max / 1e3, (double) times.total / 1e6);
+               (double) times.p50 / 1e3, (double) times.p99 / 1e3, (double) times.max / 1e3,
+               (double) times.total / 1e6);
     }
     static void end(const char *) {
         MprMemStats s;
         mprReadMemStats(&s);
         printf("# collections: minor %llu major %llu, peak %.1f MB, mark overflows %llu\n",
-               (unsigned long long) s.collectionsMinor, (unsigned long long) s.collectionsMajor, (double) s.heapPeak / 1e6,
-               (unsigned long long) s.markOverflows);
+               (unsigned long long) s.collectionsMinor, (unsigned long long) s.collectionsMajor,
+               (double) s.heapPeak / 1e6, (unsigned long long) s.markOverflows);
         remark("pause", s.pause);
         remark("stall", s.stall);
         remark("rendezvous", s.rendezvous);

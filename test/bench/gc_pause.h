@@ -37,8 +37,9 @@ void pauses(const char *workload, size_t count) {
     {
         mpr::Root<mpr::Array<PauseNode>> nodes = mpr::Array<PauseNode>::make(count);
         auto make = [](uint64_t value) {
-            auto node = (PauseNode *) mprAllocManaged(sizeof(PauseNode), barrier ? manageBarrier : managePlain,
-                                                      MPR_ALLOC_ZERO | (barrier ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0));
+            auto node =
+                (PauseNode *) mprAllocManaged(sizeof(PauseNode), barrier ? manageBarrier : managePlain,
+                                              MPR_ALLOC_ZERO | (barrier ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0));
             node->value = value;
             return node;
         };

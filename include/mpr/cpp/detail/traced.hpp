@@ -83,7 +83,7 @@ using Element = std::remove_reference_t<decltype(*std::begin(std::declval<T&>())
 template <class T>
 inline constexpr bool isRowOfMembers = [] {
     if constexpr (Range<T>) {
-        if constexpr (requires(T& range) {
+        if constexpr (requires(T & range) {
                           { std::data(range) } -> std::convertible_to<const volatile void*>;
                           std::size(range);
                       }) {
