@@ -256,9 +256,10 @@ std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
 
 void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
     constexpr unsigned linesInSlice = sliceGranules >> LineSet::lineShift;
+    constexpr LineSet::Word slice = ~LineSet::Word{0} >> (LineSet::wordBits - linesInSlice);
     const LineSet::Word all = region->sweepYoung.word(i);
     for (unsigned at = 0; at < LineSet::wordBits; at += linesInSlice) {
-        const LineSet::Word lines = all & (((LineSet::Word{1} << linesInSlice) - 1) << at);
+        const LineSet::Word lines = all & (slice << at);
         if (lines == 0) {
             continue;
         }
