@@ -3,6 +3,8 @@
  */
 #include "mpr/barrier.h"
 
+#include <algorithm>
+
 #include "mpr/gc/runtime.hpp"
 
 using namespace mpr::gc;
@@ -42,18 +44,17 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
         }
         return;
     }
-    // The block's head is at most greatestSmall granules before the field, or the block is a large one.
+    // The block's head is at most greatestSmall granules before the field, or the block is one that logs fields anyway.
     const std::size_t g = region->granuleOf(field);
-    for (std::size_t i = 0; i <= mpr::heap::greatestSmall && g >= region->firstGranule + i; ++i) {
-        const Byte h = region->map().get(g - i);
-        if (h & head::inUse) {
-            if ((h & head::logged) == 0) {
-                logBlock(*m, region, g - i, field);
-            }
-            return;
-        }
+    const std::size_t least =
+        std::max<std::size_t>(g, region->firstGranule + mpr::heap::greatestSmall) - mpr::heap::greatestSmall;
+    const std::size_t first = region->map().headBefore(g, least);
+    const Byte h = region->map().get(first);
+    if ((h & head::inUse) == 0) {
+        runtime().collector.logWrite(*m, WriteLog::ofField(field));
+    } else if ((h & head::logged) == 0) {
+        logBlock(*m, region, first, field);
     }
-    runtime().collector.logWrite(*m, WriteLog::ofField(field));
 }
 } // namespace
 
@@ -73,8 +74,7 @@ void mprLogRef(void* owner, void* field) {
 
 void mprSetRefAt(void* field, cvoid* value) {
     __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
-    Region* region = runtime().heap.table().candidate(field);
-    if (region && region->contains(field)) [[likely]] {
+    if (Region* region = runtime().heap.find(field)) [[likely]] {
         // Most fields stand in the first granule of a block, most blocks are young.
         const Byte h = GranuleMap::load(region->map().at(region->granuleOf(field)));
         if ((h & head::inUse) && (h & head::logged)) [[likely]] {

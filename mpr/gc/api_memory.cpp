@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mpr/collect.h"
+#include "mpr/gc/manager.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/heap/context.hpp"
 #include "mpr/memory.h"
@@ -117,11 +118,6 @@ inline void* allocate(std::size_t size, Byte flags, const char* function) {
         return block;
     }
     return allocateSlow(*m, n, flags, size);
-}
-
-/** The word behind a block's usable bytes. */
-MprManager& managerOf(void* block, std::size_t n) {
-    return reinterpret_cast<MprManager*>(static_cast<Byte*>(block) + (n << granuleShift))[-1];
 }
 
 constexpr bool hasManager(Byte h) {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include "mpr/memory.h"
+#include "mpr/gc/manager.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
@@ -66,8 +66,7 @@ std::uint64_t Check::trace() {
             continue;
         }
         auto* block = region->address(g);
-        if (const MprManager manager =
-                reinterpret_cast<MprManager*>(block + (region->blockSize(g) << heap::granuleShift))[-1]) {
+        if (const MprManager manager = managerOf(block, region->blockSize(g))) {
             manager(block, MPR_MANAGE_MARK);
         }
     }

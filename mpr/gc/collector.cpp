@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "mpr/gc/manager.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
 
 using heap::Byte;
-using heap::GranuleMap;
 using heap::Region;
 namespace swar = heap::swar;
 
@@ -155,7 +155,7 @@ void Collector::cycle() {
     heap_.beginMarking();
     // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
     // threads wait for the sweep.
-    heap_.setTrigger(pacer_.slack(trigger(), liveBytes(), heap_.totals().overheadBytes, heap_.limits()));
+    heap_.setTrigger(pacer_.slack(trigger(), usage()));
     mark(scope);
     heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
     // What a major one that was half done had reached may have died since: whoever asks for all wants that, too.
@@ -233,27 +233,21 @@ void Collector::callFree(bool everything) {
 
 /** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
 void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
-    const GranuleMap map = region->map();
-    const std::size_t begin = region->chunkBegin(chunk);
-    const std::size_t end = region->chunkEnd(chunk);
     bool survivors = false;
-    std::size_t at = begin & ~std::size_t{swar::bytes - 1};
-    for (; (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
-        const swar::Word word = map.word(at);
+    region->forWords(chunk, [&](std::size_t at, swar::Word word) {
         const swar::Word wanting = swar::wantFree(word);
         swar::Word dead = everything ? wanting : wanting & heap_.dead(word) & ~swar::held(word);
         survivors = survivors || dead != wanting;
         for (; dead != 0; dead &= dead - 1) {
             const std::size_t g = at + swar::first(dead);
             Byte* block = region->address(g);
-            const std::size_t n = region->blockSize(g);
-            if (const MprManager manager = reinterpret_cast<MprManager*>(block + (n << heap::granuleShift))[-1]) {
+            if (const MprManager manager = managerOf(block, region->blockSize(g))) {
                 manager(block, MPR_MANAGE_FREE);
                 stats_.managersFreed.fetch_add(1, std::memory_order_relaxed);
                 freeCalls_.fetch_add(1, std::memory_order_relaxed);
             }
         }
-    }
+    });
     if (survivors) {
         region->noteWantsFree(std::size_t{chunk} << region->chunkShift);
     }
@@ -287,10 +281,9 @@ void Collector::settle(Scope scope, bool forced) {
     if (scope != Scope::minor) {
         marks_.trim();
     }
-    const std::size_t live = liveBytes();
-    const bool tight = pacer_.tight(live, heap_.totals().overheadBytes, heap_.limits());
-    generations_.swept(scope != Scope::minor, live, tight);
-    repace();
+    const Pacer::Usage used = usage();
+    generations_.swept(scope != Scope::minor, used.live, pacer_.tight(used));
+    repaceFor(used);
     const std::uint64_t time = os::now();
     if (forced) {
         heap_.purge(pacer_.cache());
@@ -305,19 +298,21 @@ void Collector::settle(Scope scope, bool forced) {
     unneeded_ = ~std::size_t{0};
 }
 
-/** Bytes in blocks that were there at the last rendezvous, as far as is known. */
-std::size_t Collector::liveBytes() {
+/** What the heap holds, as far as is known: of blocks those that were there at the last rendezvous. */
+Pacer::Usage Collector::usage() {
     const heap::Totals totals = heap_.totals();
     const auto live = static_cast<std::size_t>((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift);
     const std::size_t since = heap_.allocatedSince();
-    return live > since ? live - since : 0;
+    return {live > since ? live - since : 0, totals.overheadBytes, heap_.limits()};
 }
 
 void Collector::repace() {
-    const std::size_t live = liveBytes();
-    stats_.marked.store(live, std::memory_order_relaxed);
-    const std::size_t trigger =
-        pacer_.trigger(live, heap_.totals().overheadBytes, heap_.limits(), generations_.worthwhile());
+    repaceFor(usage());
+}
+
+void Collector::repaceFor(const Pacer::Usage& used) {
+    stats_.marked.store(used.live, std::memory_order_relaxed);
+    const std::size_t trigger = pacer_.trigger(used, generations_.worthwhile());
     trigger_.store(trigger, std::memory_order_relaxed);
     heap_.setTrigger(trigger);
 }

@@ -141,7 +141,8 @@ private:
     void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
     std::size_t sweep(Scope scope);
     void settle(Scope scope, bool forced);
-    std::size_t liveBytes();
+    Pacer::Usage usage();
+    void repaceFor(const Pacer::Usage& used);
     void moveTo(Phase phase);
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();

@@ -9,6 +9,7 @@
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
 #include "mpr/gc/check.hpp"
+#include "mpr/gc/manager.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
@@ -24,13 +25,6 @@ namespace {
 constinit MPR_PER_THREAD Marker* activeMarker = nullptr;
 
 constexpr std::size_t noEnd = ~std::size_t{0};
-
-Byte load(Byte* map) {
-    return std::atomic_ref<Byte>(*map).load(std::memory_order_relaxed);
-}
-void store(Byte* map, Byte value) {
-    std::atomic_ref<Byte>(*map).store(value, std::memory_order_relaxed);
-}
 } // namespace
 
 Marker* Marker::active() {
@@ -79,18 +73,18 @@ template <bool stopped>
         return loose ? void() : report(pointer);
     }
     Byte* map = region->map().at(g);
-    Byte h = load(map);
+    Byte h = GranuleMap::load(map);
     Byte reached = this->reached(h);
     if (reached == 0) {
         // While threads run, a field may name a block that has just been freed by hand, or what was made of its memory.
         return !stopped || (h & head::inUse) || loose ? void() : report(pointer);
     }
     if constexpr (stopped) {
-        store(map, reached);
+        GranuleMap::store(map, reached);
     } else {
         // Others change heads, too: holds, the barrier, frees. Whatever they made of it may be still to be reached.
         while (!std::atomic_ref<Byte>(*map).compare_exchange_weak(h, reached, std::memory_order_relaxed)) {
-            reached = reached_[h];
+            reached = this->reached(h);
             if (reached == 0) {
                 return;
             }
@@ -151,19 +145,18 @@ void Marker::retrace(Region* region, std::size_t g) {
     }
 }
 
-/** A block's last word. */
-inline MprManager* Marker::managerOf(MarkEntry entry) const {
+inline MprManager& Marker::managerOf(MarkEntry entry) const {
     std::size_t n = entry.granules();
     if (n == 0) {
         Region* region = heap_.find(entry.block());
         n = region->blockSize(region->granuleOf(entry.block()));
     }
-    return reinterpret_cast<MprManager*>(entry.block() + (n << heap::granuleShift)) - 1;
+    return gc::managerOf(entry.block(), n);
 }
 
 inline void Marker::trace(MarkEntry entry) {
     traced_ = entry;
-    if (const MprManager manager = __atomic_load_n(managerOf(entry), __ATOMIC_RELAXED)) {
+    if (const MprManager manager = __atomic_load_n(&managerOf(entry), __ATOMIC_RELAXED)) {
         manager(entry.block(), MPR_MANAGE_MARK);
     }
 }
@@ -255,9 +248,7 @@ void Marker::recoverGrey(Region* region) {
             map.update(g, [&](Byte h) {
                 return static_cast<Byte>(colours_.survivor(h) | (tracesOld_ ? 0 : h & head::logged));
             });
-            if (!stackNow().push(MarkEntry(region->address(g), GranuleMap::shortSizeBehind(map.at(g))))) {
-                overflow(region, map.at(g), region->address(g));
-            }
+            retrace(region, g);
             drainStack(stackNow(), noEnd);
         }
     }
@@ -300,7 +291,7 @@ void Marker::report(const void* pointer) {
     message << "mprMark(" << pointer << ") is not the start of a block; ignored";
     if (traced_) {
         message << "; by the manager of block " << static_cast<const void*>(traced_.block()) << ", ";
-        message.code(reinterpret_cast<const void*>(*managerOf(traced_)));
+        message.code(reinterpret_cast<const void*>(managerOf(traced_)));
     }
     os::log(os::Level::error, message);
 }

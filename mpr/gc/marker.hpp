@@ -86,7 +86,7 @@ private:
     void push(heap::Region* region, heap::Byte* map, heap::Byte before, const void* block);
     void trace(MarkEntry entry);
     void traceRow(MarkStack& stack);
-    MprManager* managerOf(MarkEntry entry) const;
+    MprManager& managerOf(MarkEntry entry) const;
     [[gnu::cold]] void overflow(heap::Region* region, heap::Byte* map, const void* block);
     /** @return false when at most `budget` blocks were traced and some are left. */
     bool drainStack(MarkStack& stack, std::size_t budget);

@@ -17,6 +17,12 @@ namespace mpr::gc {
 
 class Pacer {
 public:
+    /** What there is to reckon with, in bytes: in blocks, in headers and maps, and what may be. */
+    struct Usage {
+        std::size_t live, overhead;
+        heap::Limits limits;
+    };
+
     void open(const heap::Options& options, std::size_t privateCache, std::size_t fixedHeap) {
         growth_ = options.growth;
         young_ = options.young;
@@ -32,24 +38,19 @@ public:
         fixed_ = fixedHeap;
     }
 
-    /**
-        Bytes of allocation until the next collection. @param live Bytes in blocks. @param overhead Of regions.
-        @param minor The next collection will be a minor one.
-     */
-    std::size_t trigger(std::size_t live, std::size_t overhead, const heap::Limits& limits, bool minor) const {
-        const std::size_t budget = minor ? young_ : std::max(young_, live / 100 * growth_);
-        return std::min(budget, std::max(room(live, overhead, limits) / 2, least_));
+    /** Bytes of allocation until the next collection. @param minor It will be a minor one. */
+    std::size_t trigger(const Usage& used, bool minor) const {
+        const std::size_t budget = minor ? young_ : std::max(young_, used.live / 100 * growth_);
+        return std::min(budget, std::max(room(used) / 2, least_));
     }
 
     /** Bytes of allocation until threads wait for a sweep that has just begun. */
-    std::size_t slack(std::size_t trigger, std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
-        return std::max(trigger, std::min(live / 2, room(live, overhead, limits) / 4));
+    std::size_t slack(std::size_t trigger, const Usage& used) const {
+        return std::max(trigger, std::min(used.live / 2, room(used) / 4));
     }
 
     /** Whether there is no room for the young budget twice: what minor collections leave behind has to go. */
-    bool tight(std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
-        return room(live, overhead, limits) / 2 < young_;
-    }
+    bool tight(const Usage& used) const { return room(used) / 2 < young_; }
 
     std::size_t young() const { return young_; }
 
@@ -58,11 +59,11 @@ public:
     std::size_t cache() const { return cache_.load(std::memory_order_relaxed); }
 
 private:
-    std::size_t room(std::size_t live, std::size_t overhead, const heap::Limits& limits) const {
-        const std::size_t used = live + overhead;
-        std::size_t ceiling = fixed_ > 0 ? fixed_ : limits.ceiling();
-        if (used < limits.warn()) {
-            ceiling = std::min(ceiling, limits.warn());
+    std::size_t room(const Usage& usage) const {
+        const std::size_t used = usage.live + usage.overhead;
+        std::size_t ceiling = fixed_ > 0 ? fixed_ : usage.limits.ceiling();
+        if (used < usage.limits.warn()) {
+            ceiling = std::min(ceiling, usage.limits.warn());
         }
         return ceiling > used ? ceiling - used : 0;
     }

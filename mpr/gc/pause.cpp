@@ -159,17 +159,13 @@ void Collector::markOld(bool markedOnly, bool all) {
 
 void Collector::markOldIn(Region* region, unsigned chunk, bool markedOnly, bool all) {
     const heap::Colours colours = heap_.colours();
-    const GranuleMap map = region->map();
-    const std::size_t end = region->chunkEnd(chunk);
-    std::size_t at = region->chunkBegin(chunk) & ~std::size_t{swar::bytes - 1};
-    for (; (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
-        const swar::Word word = map.word(at);
+    region->forWords(chunk, [&](std::size_t at, swar::Word word) {
         swar::Word found = swar::old(word) & (all ? ~swar::leaf(word) : swar::plain(word));
         found &= markedOnly ? ~swar::unmarked(word, colours) : ~swar::Word{0};
         for (; found != 0; found &= found - 1) {
             marker_.retrace(region, at + swar::first(found));
         }
-    }
+    });
     marker_.drain();
 }
 

@@ -33,14 +33,19 @@ void Heap::detach(Local& local) {
     flushQuickLists(local);
     os::Locked locked(lock_);
     closeContexts(local);
-    totals_.blocksAllocated += local.blocks.take();
-    totals_.blocksFreed += local.freedBlocks.take();
-    totals_.granulesFreed += local.freedGranules.take();
-    totals_.granulesAllocated += local.takenGranules.take();
+    takeCounts(local);
     (local.previous ? local.previous->next : locals_) = local.next;
     if (local.next) {
         local.next->previous = local.previous;
     }
+}
+
+/** What the thread has counted is the heap's from here on. */
+void Heap::takeCounts(Local& local) {
+    totals_.blocksAllocated += local.blocks.take();
+    totals_.blocksFreed += local.freedBlocks.take();
+    totals_.granulesFreed += local.freedGranules.take();
+    totals_.granulesAllocated += local.takenGranules.take();
 }
 
 void Heap::close(const Remainder& r) {

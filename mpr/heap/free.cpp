@@ -32,12 +32,10 @@ bool Heap::free(Local& local, Region* region, void* block) {
     if (!region->map().claim(g)) [[unlikely]] {
         return false;
     }
-    if (local.quick.push(block, region->map().at(g), n)) {
-        local.freedBlocks.add(1);
-        local.freedGranules.add(n);
-        region->young.add(g); // where it may be born again
-    } else {
+    if (region->isLarge()) {
         freeClaimed(region, g, n);
+    } else {
+        freeClaimed(local, region, block, region->map().at(g), n);
     }
     return true;
 }
@@ -141,9 +139,7 @@ Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
         if (dead(h)) {
             // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
             changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
-            if (!region->isLarge()) {
-                region->young.add(g);
-            }
+            region->noteYoung(g);
         }
         if (swar::wantFree(changed)) {
             region->noteWantsFree(noted);

@@ -243,6 +243,7 @@ private:
     void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
     void close(const Remainder& remainder);
     void closeContexts(Local& local);
+    void takeCounts(Local& local);
     void took(std::size_t granules);
 
     void freeClaimed(Region* region, std::size_t g, std::size_t n);

@@ -168,6 +168,7 @@ public:
     }
 
     static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
+    static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }
 
     /** Turn a head that was just seen into 7D. @return false when it has changed. */
     static bool claim(Byte* head, Byte seen) {
@@ -367,8 +368,6 @@ public:
 private:
     static constexpr Byte large = 0x01;
     static constexpr std::size_t greatestInByte = mark::hole - 1;
-
-    static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }
 
     // Larger sizes: eight bytes, as two aligned words. A shift and a mask take the number apart, four bits a byte.
     using Digits = std::uint32_t;

@@ -116,13 +116,10 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
         }
         const std::size_t bytes = region->bytesOf(chunks);
         if (os::hasPages && region->origin == Origin::system) {
-            for (std::uint64_t left = chunks; left != 0;) {
-                const int first = std::countr_zero(left);
-                const int run = std::countr_one(left >> first);
-                os::decommit(reinterpret_cast<Byte*>(region) + static_cast<std::size_t>(first) * region->chunkBytes(),
-                             static_cast<std::size_t>(run) * region->chunkBytes());
-                left &= run + first >= 64 ? 0 : ~std::uint64_t{0} << (run + first);
-            }
+            forRuns(chunks, [&](unsigned first, unsigned count) {
+                os::decommit(reinterpret_cast<Byte*>(region) + first * region->chunkBytes(),
+                             count * region->chunkBytes());
+            });
         }
         os::Locked locked(lock_);
         totals_.purgedBytes += region->origin == Origin::system ? bytes : 0;

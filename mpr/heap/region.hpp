@@ -44,6 +44,17 @@ constexpr Sort sortOf(std::size_t granules) {
     return sorts == 1 || granules <= greatestSmall ? Sort::small : Sort::big;
 }
 
+/** Call f(first, count) for each run of ones in a word. */
+template <typename Word, typename F>
+void forRuns(Word word, F&& f) {
+    while (word != 0) {
+        const auto first = static_cast<unsigned>(std::countr_zero(word));
+        const auto count = static_cast<unsigned>(std::countr_one(static_cast<Word>(word >> first)));
+        f(first, count);
+        word = first + count < 8 * sizeof(Word) ? word & (~Word{0} << (first + count)) : 0;
+    }
+}
+
 /** A set of a region's chunks that any thread may add to. Two halves: 32-bit boards have no 64-bit atomics. */
 class ChunkSet {
 public:
@@ -105,6 +116,14 @@ public:
     // The collector's, for a set to which nobody adds any more:
     Word word(std::size_t i) const { return words_[i]; }
     void clear(std::size_t i) { words_[i] = 0; }
+    /** Call f(from, to), granules, for each run among some lines of word i; a region may end before `to`. */
+    template <typename F>
+    static void forRanges(std::size_t i, Word lines, F&& f) {
+        forRuns(lines, [&](unsigned first, unsigned count) {
+            const std::size_t from = (i * wordBits + first) << lineShift;
+            f(from, from + (std::size_t{count} << lineShift));
+        });
+    }
 
 private:
     static constexpr unsigned wordShift = sizeof(Word) == 8 ? 6 : 5;
@@ -191,6 +210,16 @@ struct Region {
         return isLarge() ? endGranule : std::min(end, std::size_t{endGranule});
     }
 
+    /** Call f(granule, word) for the words of a chunk's map that are not zero. */
+    template <typename F>
+    void forWords(unsigned chunk, F&& f) {
+        const std::size_t end = chunkEnd(chunk);
+        std::size_t at = chunkBegin(chunk) & ~std::size_t{swar::bytes - 1};
+        for (; (at = map().skipZeros(at, end)) < end; at += swar::bytes) {
+            f(at, map().word(at));
+        }
+    }
+
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }
 
     /** Bytes of a set of chunks; the region may end inside its last one. */
@@ -203,6 +232,12 @@ struct Region {
     }
 
     void noteWantsFree(std::size_t g) { wantsFree.add(g >> chunkShift); }
+    /** A block at granule g has been made young again; not for hot paths. Of a large one nothing need be noted. */
+    void noteYoung(std::size_t g) {
+        if (!isLarge()) {
+            young.add(g);
+        }
+    }
     std::size_t lineWords() const { return isLarge() ? 0 : LineSet::wordsFor(endGranule); }
 
     /** Whether every chunk that granules [from, to) touch is committed. */

@@ -19,10 +19,7 @@ void Heap::beginMarking() {
     for (Local* local = locals_; local; local = local->next) {
         closeContexts(*local);
         local->newborn = colours_.newborn();
-        totals_.blocksAllocated += local->blocks.take();
-        totals_.blocksFreed += local->freedBlocks.take();
-        totals_.granulesFreed += local->freedGranules.take();
-        totals_.granulesAllocated += local->takenGranules.take();
+        takeCounts(*local);
     }
     since_ = 0;
     budgetSpent_ = false;
@@ -43,17 +40,6 @@ void Heap::unmarkOld() {
     colours_.oldParity ^= 1;
 }
 
-/** Call f(first, count) for each run of ones. */
-template <typename F>
-static void forRuns(LineSet::Word word, F&& f) {
-    while (word != 0) {
-        const auto first = static_cast<unsigned>(std::countr_zero(word));
-        const auto count = static_cast<unsigned>(std::countr_one(word >> first));
-        f(first, count);
-        word = first + count < LineSet::wordBits ? word & (~LineSet::Word{0} << (first + count)) : 0;
-    }
-}
-
 /** The chunks with young lines. */
 static std::uint64_t youngChunks(const Region* region) {
     if (region->isLarge()) {
@@ -61,9 +47,7 @@ static std::uint64_t youngChunks(const Region* region) {
     }
     std::uint64_t chunks = 0;
     for (std::size_t i = 0; i < region->lineWords(); ++i) {
-        forRuns(region->sweepYoung.word(i), [&](unsigned first, unsigned count) {
-            const std::size_t from = (i * LineSet::wordBits + first) << LineSet::lineShift;
-            const std::size_t to = from + (std::size_t{count} << LineSet::lineShift);
+        LineSet::forRanges(i, region->sweepYoung.word(i), [&](std::size_t from, std::size_t to) {
             chunks |= region->chunksTouched(from, std::min(to, std::size_t{region->endGranule}));
         });
     }
@@ -153,9 +137,7 @@ void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
             region->map().set(g, colours_.survivor(h));
         } else {
             region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | colours_.newborn()));
-            if (!region->isLarge()) {
-                region->young.add(g);
-            }
+            region->noteYoung(g);
         }
     }
 }
@@ -265,9 +247,7 @@ void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
         }
         os::LockedFairly locked(lock_);
         const std::size_t before = swept.blocks;
-        forRuns(lines, [&](unsigned first, unsigned count) {
-            const std::size_t from = (i * LineSet::wordBits + first) << LineSet::lineShift;
-            const std::size_t to = from + (std::size_t{count} << LineSet::lineShift);
+        LineSet::forRanges(i, lines, [&](std::size_t from, std::size_t to) {
             sweepRange(region, from, std::min(to, std::size_t{region->endGranule}), swept);
         });
         totals_.blocksFreed += swept.blocks - before;
