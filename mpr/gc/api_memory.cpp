@@ -176,6 +176,9 @@ Kind kindOf(int flags) {
     }
     void* block = allocate(whole, bits, "mprAllocMem");
     if (block) {
+        if (flags & MPR_ALLOC_HOLD) {
+            runtime().heap.noteHeld(block);
+        }
         if (flags & MPR_ALLOC_ZERO) {
             std::memset(block, 0, whole);
         }
@@ -261,8 +264,9 @@ int mprFree(void* ptr) {
     const Byte h = mpr::heap::GranuleMap::load(map);
     const std::size_t n = mpr::heap::GranuleMap::sizeBehind(map);
     const Heap::Freeable freeable = heap.freeable(h);
-    if (freeable == Heap::Freeable::no || (freeable == Heap::Freeable::withoutManager && managerOf(ptr, n)) ||
-        !mpr::heap::GranuleMap::claim(map, h)) [[unlikely]] {
+    if (freeable == Heap::Freeable::no || region->nurseries.isStale(g) ||
+        (freeable == Heap::Freeable::withoutManager && managerOf(ptr, n)) || !mpr::heap::GranuleMap::claim(map, h))
+        [[unlikely]] {
         return freeUnusual(ptr);
     }
     return heap.freeClaimed(m->local, region, ptr, map, n);

@@ -256,6 +256,10 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
 std::size_t Collector::sweep(Scope scope) {
     heap::Heap::Swept swept;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
+        heap_.releaseNurseries(region, swept);
+    }
+    while (heap_.reclaimNursery(false)) {}
+    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         if (region->isLarge()) {
             heap_.sweepLarge(region, swept);
             continue;

@@ -80,6 +80,12 @@ template <bool stopped>
         return !stopped || (h & head::inUse) || loose ? void() : report(pointer);
     }
     if constexpr (stopped) {
+        if ((h & head::old) == 0) {
+            if (region->nurseries.isStale(g)) [[unlikely]] {
+                return loose ? void() : report(pointer);
+            }
+            region->nurseries.keep(g);
+        }
         GranuleMap::store(map, reached);
     } else {
         // Others change heads, too: holds, the barrier, frees. Whatever they made of it may be still to be reached.
@@ -236,6 +242,9 @@ void Marker::recoverGrey(Region* region) {
     region->greyTo = 0;
     const Byte colour = colours_.grey(stopped_);
     for (std::size_t at = from & ~std::size_t{swar::bytes - 1}; at < to; at += swar::bytes) {
+        if (region->nurseries.isUnused(at)) {
+            continue;
+        }
         const swar::Word word = map.word(at);
         const swar::Word other = word ^ swar::spread(colour);
         swar::Word grey = swar::heads(word) & ~(other | other >> 1);

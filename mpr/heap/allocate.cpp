@@ -34,6 +34,7 @@ void Heap::detach(Local& local) {
     os::Locked locked(lock_);
     closeContexts(local);
     takeCounts(local);
+    disown(local);
     (local.previous ? local.previous->next : locals_) = local.next;
     if (local.next) {
         local.next->previous = local.previous;
@@ -43,6 +44,9 @@ void Heap::detach(Local& local) {
 /** What the thread has counted is the heap's from here on. */
 void Heap::takeCounts(Local& local) {
     totals_.blocksAllocated += local.blocks.take();
+    for (AllocationContext& c : local.contexts) {
+        totals_.blocksAllocated += c.blocks.take();
+    }
     totals_.blocksFreed += local.freedBlocks.take();
     totals_.granulesFreed += local.freedGranules.take();
     totals_.granulesAllocated += local.takenGranules.take();
@@ -60,24 +64,33 @@ void Heap::closeContexts(Local& local) {
         close(local.remainders[--local.remainderCount]);
     }
     for (AllocationContext& c : local.contexts) {
-        if (c.rest() > 0) {
+        if (c.nursery) {
+            leaveNursery(c);
+        } else if (c.rest() > 0) {
             close({c.bump, c.end, c.region});
         }
         c.close();
     }
 }
 
-/** There is room, but the context was held up: see AllocationContext. */
+/** There is room, but the context was held up, or has to be cleared first: see AllocationContext. */
 void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h) {
-    lock_.lock();
     if (local.remainderCount > 0) {
+        lock_.lock();
         close(local.remainders[--local.remainderCount]);
+        lock_.unlock();
     }
-    lock_.unlock();
-    c.limit = c.end;
+    const std::size_t bytes = n << granuleShift;
+    if (bytes > static_cast<std::size_t>(c.cleared - c.bump)) {
+        const std::size_t from = c.region->granuleOf(c.cleared);
+        const std::size_t end = c.region->granuleOf(c.end);
+        const std::size_t to = std::min(std::max(from + Nurseries::step, c.region->granuleOf(c.bump) + n), end);
+        c.region->map().clear(from, std::min(to + swar::bytes, end));
+        c.cleared = c.region->address(to);
+    }
+    c.limit = c.cleared;
     void* block = bump(c, n, h);
-    local.blocks.add(1);
-    c.limit = local.remainderCount > 0 ? c.bump : c.end;
+    c.limit = local.remainderCount > 0 ? c.bump : c.cleared;
     return block;
 }
 
@@ -88,16 +101,14 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
     Region* region = regionOf(hole, queue);
     const std::size_t g = region->granuleOf(hole);
     const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
-    std::size_t take = std::min(size, want);
-    if (size < 2 * n) {
-        take = n;
-    } else if (!FreeQueues::isWarm(queue) && size < 2 * want) {
+    std::size_t take = share(g, size, n, want);
+    if (take > n && !FreeQueues::isWarm(queue) && size < 2 * want) {
         take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
     }
     if (!carve(region, g, size, take, local.privileged, queue)) [[unlikely]] {
         return nullptr;
     }
-    return settle(local, c, region, g, take, n, h);
+    return settle(local, c, region, g, take, n, h, take);
 }
 
 /**

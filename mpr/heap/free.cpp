@@ -12,6 +12,7 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
         return;
     }
     region->map().clearBlock(g, n);
+    region->nurseries.keep(g);
     giveBack(region, g, n);
 }
 
@@ -21,6 +22,7 @@ int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     ++totals_.blocksFreed;
     totals_.granulesFreed += n;
     region->map().clearBlock(g, n);
+    region->nurseries.keep(g);
     giveBack(region, g, n);
     return 0;
 }
@@ -125,6 +127,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     map.set(g, h);
     if (m < n) {
         totals_.granulesFreed += n - m;
+        region->nurseries.keep(g);
         giveBack(region, g + m, n - m);
     }
     return true;
@@ -143,6 +146,9 @@ Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
         }
         if (swar::wantFree(changed)) {
             region->noteWantsFree(noted);
+        }
+        if (changed & head::held) {
+            region->nurseries.keep(g);
         }
         return changed;
     });

@@ -142,6 +142,15 @@ public:
     std::size_t sweepSlice(Region* region, std::size_t from, Swept& swept);
     /** The same in the young lines of word i of region->sweepYoung. */
     void sweepYoungLines(Region* region, std::size_t i, Swept& swept);
+    /** After the last MPR_MANAGE_FREE and before the rest of the sweep: nurseries of the dead become stale. */
+    void releaseNurseries(Region* region, Swept& swept);
+    /**
+        Make a stale nursery that nobody needs a hole.
+        @param any Also one that its thread was going to use again. @return false when there is none.
+     */
+    bool reclaimNursery(bool any);
+    /** A block has got a hold as it was allocated. */
+    void noteHeld(void* block);
     /** Whether a block with this head may be freed by hand as it is. */
     enum class Freeable : Byte { no, yes, withoutManager };
     Freeable freeable(Byte h) const {
@@ -234,7 +243,10 @@ private:
 
     // allocate.cpp, under the lock
     void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
-                 Byte h);
+                 Byte h, std::size_t clear);
+    std::size_t share(std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
+    void* allocateInStale(Local& local, AllocationContext& c, std::size_t n, Byte h);
+    static void leaveNursery(AllocationContext& c);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
     void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
                        std::size_t want, Byte h);
@@ -242,6 +254,9 @@ private:
                             Shortage& shortage);
     void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
     void close(const Remainder& remainder);
+    void disown(Local& local);
+    void leaveOver(Local& local);
+    void judge(Region* region, std::size_t i, Swept& swept);
     void closeContexts(Local& local);
     void takeCounts(Local& local);
     void took(std::size_t granules);
@@ -267,6 +282,7 @@ private:
     Region* retired_[4] = {};
     std::size_t retiredBytes_ = 0;
     Local* locals_ = nullptr;
+    StaleNursery* leftOver_ = nullptr; // stale, and not taken again between two collections
     Colours colours_;
     Sweep sweep_ = Sweep::none;
     std::atomic<bool> tracing_{false};
@@ -313,31 +329,26 @@ private:
     if (swar::wantFree(h)) {
         c.region->noteWantsFree(c.region->granuleOf(block));
     }
+    c.blocks.add(1);
     return block;
 }
 
 [[gnu::always_inline]] inline void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
     const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
-    void* block = nullptr;
-    if (n <= greatestSmall) [[likely]] {
-        if (QuickLists::Entry* entry = n <= QuickLists::greatest ? local.quick.pop(n) : nullptr) {
-            std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
-            local.takenGranules.add(n);
-            if (swar::wantFree(h)) {
-                Region* region = find(entry);
-                region->noteWantsFree(region->granuleOf(entry));
-            }
-            block = entry;
-        } else {
-            block = bump(local.contexts[static_cast<unsigned>(Sort::small)], n, h);
+    if (n > greatestSmall) [[unlikely]] {
+        return bump(local.contexts[static_cast<unsigned>(sortOf(n))], n, h);
+    }
+    if (QuickLists::Entry* entry = n <= QuickLists::greatest ? local.quick.pop(n) : nullptr) {
+        std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
+        local.takenGranules.add(n);
+        if (swar::wantFree(h)) {
+            Region* region = find(entry);
+            region->noteWantsFree(region->granuleOf(entry));
         }
-    } else {
-        block = bump(local.contexts[static_cast<unsigned>(sortOf(n))], n, h);
-    }
-    if (block) [[likely]] {
         local.blocks.add(1);
+        return entry;
     }
-    return block;
+    return bump(local.contexts[static_cast<unsigned>(Sort::small)], n, h);
 }
 
 [[gnu::always_inline]] inline int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map,

@@ -12,26 +12,41 @@
 
 namespace mpr::heap {
 
+/** A count since the last rendezvous: written by its thread only, added to the heap's totals while that is stopped. */
+struct Counter {
+    std::atomic<std::size_t> value{0};
+    void add(std::size_t by) { value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
+    std::size_t take() { return value.exchange(0, std::memory_order_relaxed); }
+    std::size_t get() const { return value.load(std::memory_order_relaxed); }
+};
+
 /**
-    The hole in which one thread bump-allocates: [bump, end) is taken from the queues and all zero in the map.
+    The hole or nursery in which one thread bump-allocates: [bump, end) is taken from the queues. Its map is all zero up to
+    `cleared`; of a nursery that was stale the rest has to be cleared first (and a word more, lest the size of a
+    block be read from there).
     Closed (all null) between a rendezvous and the next allocation.
 
     When a new context replaces one, what was left of the old is to become a hole again: an other allocation does that, so
-    that none does both. Hence `limit`, normally the end, is held at bump while such remainders wait: the next allocation
+    that none does both. Hence `limit`, normally `cleared`, is held at bump while such remainders wait: the next allocation
     finds no room, takes the slow path, gives one back, and goes on in the same context.
  */
 struct AllocationContext {
     Byte* bump = nullptr;
     Byte* limit = nullptr;
     Byte* map = nullptr; // of the granule at bump
+    Byte* cleared = nullptr;
     Byte* end = nullptr;
     Region* region = nullptr;
+    bool nursery = false;
+    Counter blocks;                // allocated
+    std::size_t blocksBefore = 0;  // of these, those in other contexts
+    StaleNursery* stale = nullptr; // that this thread has filled; under the heap's lock
     // For ever:
     FreeQueues* queues = nullptr; // of the heap, for blocks of this sort
     FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context,
     std::size_t least = 0;        // as they have so many granules
 
-    void close() { bump = limit = map = end = nullptr, region = nullptr; }
+    void close() { bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = false; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
     /** The same when limit is not held. */
     std::size_t rest() const { return static_cast<std::size_t>(end - bump) >> granuleShift; }
@@ -122,14 +137,7 @@ struct Local {
     Byte newborn = 0;        // colour of new blocks; changes only while all threads are stopped
     bool privileged = false; // may use the reserve below the hard limit
 
-    /** Counts since the last rendezvous: written by the owner only, added to the heap's totals while it is stopped. */
-    struct Counter {
-        std::atomic<std::size_t> value{0};
-        void add(std::size_t by) { value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
-        std::size_t take() { return value.exchange(0, std::memory_order_relaxed); }
-        std::size_t get() const { return value.load(std::memory_order_relaxed); }
-    };
-    Counter blocks;        // allocated
+    Counter blocks;        // allocated, but not in a context
     Counter freedBlocks;   // onto quick lists
     Counter freedGranules; // onto quick lists
     Counter takenGranules; // from quick lists

@@ -211,6 +211,24 @@ public:
         __atomic_store_n(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}, __ATOMIC_RELAXED);
     }
 
+    /** Zero [from, to). */
+    void clear(std::size_t from, std::size_t to) const {
+        for (; from < to && from % swar::bytes != 0; ++from) {
+            set(from, 0);
+        }
+        for (; from + 8 * swar::bytes <= to; from += 8 * swar::bytes) {
+            for (unsigned i = 0; i < 8; ++i) {
+                clearWord(from + i * swar::bytes);
+            }
+        }
+        for (; from + swar::bytes <= to; from += swar::bytes) {
+            clearWord(from);
+        }
+        for (; from < to; ++from) {
+            set(from, 0);
+        }
+    }
+
     /** The last head before the end of the block that holds granule g: g's own block, if g is in one. least: the map's first. */
     std::size_t headBefore(std::size_t g, std::size_t least) const {
         std::size_t at = g & ~std::size_t{swar::bytes - 1};

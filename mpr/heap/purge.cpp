@@ -22,6 +22,7 @@ std::size_t Heap::freeBytes() {
 }
 
 void Heap::purge(std::size_t keep) {
+    while (reclaimNursery(true)) {}
     for (const bool wholeRegions : {true, false}) {
         Region* next = nullptr;
         for (Region* region = firstRegion(); region; region = next) {
@@ -175,6 +176,9 @@ Totals Heap::totals() {
     Totals result = totals_;
     for (const Local* local = locals_; local; local = local->next) {
         result.blocksAllocated += local->blocks.get();
+        for (const AllocationContext& c : local->contexts) {
+            result.blocksAllocated += c.blocks.get();
+        }
         result.blocksFreed += local->freedBlocks.get();
         result.granulesFreed += local->freedGranules.get();
         result.granulesAllocated += local->takenGranules.get();

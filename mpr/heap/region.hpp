@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "mpr/heap/map.hpp"
+#include "mpr/heap/nursery.hpp"
 #include "mpr/heap/queues.hpp"
 
 namespace mpr::heap {
@@ -54,29 +55,6 @@ void forRuns(Word word, F&& f) {
         word = first + count < 8 * sizeof(Word) ? word & (~Word{0} << (first + count)) : 0;
     }
 }
-
-/** A set of a region's chunks that any thread may add to. Two halves: 32-bit boards have no 64-bit atomics. */
-class ChunkSet {
-public:
-    void add(std::size_t chunk) {
-        auto& half = halves_[chunk >> 5];
-        const std::uint32_t bit = std::uint32_t{1} << (chunk & 31);
-        if ((half.load(std::memory_order_relaxed) & bit) == 0) {
-            half.fetch_or(bit, std::memory_order_relaxed);
-        }
-    }
-    std::uint64_t get() const {
-        return halves_[0].load(std::memory_order_relaxed) | std::uint64_t{halves_[1].load(std::memory_order_relaxed)}
-                                                                << 32;
-    }
-    std::uint64_t take() {
-        return halves_[0].exchange(0, std::memory_order_relaxed) |
-               std::uint64_t{halves_[1].exchange(0, std::memory_order_relaxed)} << 32;
-    }
-
-private:
-    std::atomic<std::uint32_t> halves_[2] = {};
-};
 
 /**
     A set of a region's lines that any thread may add to. A line is 64 granules, whose map bytes are a cache line: what a
@@ -116,6 +94,15 @@ public:
     // The collector's, for a set to which nobody adds any more:
     Word word(std::size_t i) const { return words_[i]; }
     void clear(std::size_t i) { words_[i] = 0; }
+    /** Granules [from, to), whole lines. */
+    void remove(std::size_t from, std::size_t to) {
+        for (std::size_t line = from >> lineShift; line < to >> lineShift;) {
+            const std::size_t at = line & (wordBits - 1);
+            const std::size_t count = std::min(wordBits - at, (to >> lineShift) - line);
+            words_[line >> wordShift] &= ~(~Word{0} >> (wordBits - count) << at);
+            line += count;
+        }
+    }
     /** Call f(from, to), granules, for each run among some lines of word i; a region may end before `to`. */
     template <typename F>
     static void forRanges(std::size_t i, Word lines, F&& f) {
@@ -154,9 +141,10 @@ struct Region {
     Sort sort = Sort::small;
     FreeQueues* queues = nullptr; // where its holes stand: follows from the sort
     /** Chunks with a block that wants MPR_MANAGE_FREE; among them every one with a plain block. */
-    ChunkSet wantsFree;
+    PieceSet wantsFree;
     /** The lines in which a block may have been made, or stayed young: since the last rendezvous, and before it. */
     LineSet young, sweepYoung;
+    Nurseries nurseries;
     /** The collector's: the chunks where dead blocks may want MPR_MANAGE_FREE. */
     std::uint64_t scanForFree = 0;
     /** The marker's: granules between which it left blocks reached but not traced, for want of mark stack. */
@@ -195,7 +183,7 @@ struct Region {
     bool isBlock(const void* address) {
         const std::size_t g = granuleOf(address);
         return reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule && g < endGranule &&
-               (!isLarge() || g == firstGranule) && isBlock(map().get(g));
+               (!isLarge() || g == firstGranule) && isBlock(map().get(g)) && !nurseries.isStale(g);
     }
     /** Not a leaf that was freed while the collector might look at it. */
     static bool isBlock(Byte h) { return (h & head::inUse) && (h & (head::logged | head::kindMask)); }

@@ -103,6 +103,9 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     if (origin == Origin::buffer) {
         std::memset(region->map().at(0), 0, mapBytes + 2 * lineBytes);
     }
+    if (origin == Origin::system && (granules >> std::countr_zero(contextGranules_)) <= Nurseries::most) {
+        region->nurseries.open(static_cast<unsigned>(std::countr_zero(contextGranules_)));
+    }
     region->young.open(lines);
     region->sweepYoung.open(lines + lineBytes);
     region->map().set(granules, mark::opaque);

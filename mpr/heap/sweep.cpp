@@ -8,6 +8,7 @@
     colour, which is live; a block freed by hand becomes a hole (under the lock) or 7D, both of which end a run.
 */
 #include <algorithm>
+#include <utility>
 
 #include "mpr/heap/holes.hpp"
 
@@ -25,13 +26,18 @@ void Heap::beginMarking() {
     budgetSpent_ = false;
     for (Region* region = regions_; region; region = region->next) {
         std::swap(region->young, region->sweepYoung); // the other was emptied by the last sweep
+        if constexpr (os::hasPages) {
+            region->nurseries.judged = std::exchange(region->nurseries.filling, 0);
+        }
     }
     // What stands in a quick list will be born again where it lies.
     for (Local* local = locals_; local; local = local->next) {
         local->quick.forEach([this](QuickLists::Entry* entry) {
             Region* region = table_.find(entry);
             region->young.add(region->granuleOf(entry));
+            region->nurseries.keep(region->granuleOf(entry));
         });
+        leaveOver(*local);
     }
 }
 
@@ -228,9 +234,13 @@ void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swe
 
 std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
     os::LockedFairly locked(lock_);
+    const std::size_t end = std::min(region->nurseries.endOf(start), std::size_t{region->endGranule});
+    if (region->nurseries.isPassedOver(start)) {
+        return end;
+    }
     const std::size_t before = swept.blocks;
     const std::size_t from = start & ~std::size_t{swar::bytes - 1};
-    const std::size_t to = std::min(from + sliceGranules, std::size_t{region->endGranule});
+    const std::size_t to = std::min(from + sliceGranules, end);
     sweepRange(region, from, to, swept);
     totals_.blocksFreed += swept.blocks - before;
     return to;

@@ -65,11 +65,28 @@ private:
         return 0;
     }
 
+    /** The same for a nursery that was left. */
+    static std::size_t nurseryRoom(Region& region, std::size_t g) {
+        if constexpr (os::hasPages) {
+            const Nurseries& nurseries = region.nurseries;
+            const std::size_t i = nurseries.indexOf(g);
+            if (((nurseries.filling | nurseries.judged) >> i & 1) != 0 && nurseries.units[i].used == g) {
+                return nurseries.endOf(g) - g;
+            }
+        }
+        return 0;
+    }
+
     void walk(Region& region) {
         const GranuleMap map = region.map();
         bool afterHole = false;
         check(map.get(region.endGranule) == mark::opaque, "a region's end is not marked", region.address(0));
         for (std::size_t g = region.firstGranule; g < region.endGranule;) {
+            if (region.nurseries.isStale(g)) {
+                g = region.nurseries.endOf(g);
+                afterHole = false;
+                continue;
+            }
             const Byte b = map.get(g);
             std::size_t n = 0;
             bool hole = false;
@@ -89,7 +106,7 @@ private:
                 check(n > 0 && g + n <= region.endGranule && map.holeSizeBefore(g + n - 1) == n,
                       "a hole's two ends disagree", region.address(g));
             } else {
-                n = contextRoom(region, g);
+                n = std::max(contextRoom(region, g), nurseryRoom(region, g));
                 granulesInUse_ += n;
                 check(n > 0, "a granule belongs to nothing", region.address(g));
             }
