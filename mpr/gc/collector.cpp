@@ -136,6 +136,7 @@ void Collector::freedLarge() {
 
 bool Collector::enable(bool on) {
     const bool was = enabled_.exchange(on, std::memory_order_acq_rel);
+    heap_.setNurseries(on);
     if (on && !was) {
         repace();
     }

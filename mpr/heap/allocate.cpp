@@ -64,9 +64,8 @@ void Heap::closeContexts(Local& local) {
         close(local.remainders[--local.remainderCount]);
     }
     for (AllocationContext& c : local.contexts) {
-        if (c.nursery) {
-            leaveNursery(c);
-        } else if (c.rest() > 0) {
+        c.leaveNursery();
+        if (c.rest() > 0) {
             close({c.bump, c.end, c.region});
         }
         c.close();
@@ -101,7 +100,7 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
     Region* region = regionOf(hole, queue);
     const std::size_t g = region->granuleOf(hole);
     const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
-    std::size_t take = share(g, size, n, want);
+    std::size_t take = share(region, g, size, n, want);
     if (take > n && !FreeQueues::isWarm(queue) && size < 2 * want) {
         take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
     }
@@ -148,11 +147,28 @@ void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h
         queues = &queues_[i % sorts];
         queue = i < sorts ? queues->findWarm(n) : queues->findCold(n);
     }
+    for (unsigned i = 0; !block && i < sorts; ++i) {
+        block = allocateTight(queues_[i], local, n, h);
+    }
     if (!block && shortage == Shortage::none) {
         shortage = Shortage::limit;
     }
     lock_.unlock();
     return block;
+}
+
+/** From a hole that is just large enough, where searches by range do not look; among the first few. */
+void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h) {
+    Hole* hole = n > 1 ? queues.frontFor(n) : nullptr;
+    for (unsigned i = 0; hole && i < 8; ++i, hole = hole->next) {
+        Region* region = table_.find(hole);
+        const std::size_t g = region->granuleOf(hole);
+        const std::size_t size = region->holeSize(g);
+        if (size >= n && carve(region, g, size, n, local.privileged, FreeQueues::none)) {
+            return settle(local, local.contextFor(n), region, g, n, n, h, n);
+        }
+    }
+    return nullptr;
 }
 
 void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage) {

@@ -14,13 +14,37 @@
 
 namespace mpr::heap {
 
-/** A thread has filled a nursery, or has to leave it. */
-[[gnu::always_inline]] inline void Heap::leaveNursery(AllocationContext& c) {
-    if constexpr (os::hasPages) {
-        Nurseries& nurseries = c.region->nurseries;
-        auto& unit = nurseries.units[nurseries.indexOf(c.region->granuleOf(c.end - granuleSize))];
-        unit.used = static_cast<std::uint32_t>(c.region->granuleOf(c.bump));
-        unit.blocks = static_cast<std::uint32_t>(c.blocks.get() - c.blocksBefore);
+/** Make n granules at g, whose map is zero, a block. */
+[[gnu::always_inline]] inline Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte h) {
+    Byte* map = region->map().at(g);
+    GranuleMap::setSizeBehind(map, n);
+    std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
+    if (swar::wantFree(h)) {
+        region->noteWantsFree(g);
+    }
+    return region->address(g);
+}
+
+/** The first n of `take` granules from g on, of whose map the first `clear` are zero, are a block; bump on behind it. */
+[[gnu::always_inline]] inline void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take,
+                                                           std::size_t clear) {
+    begin = of->address(g);
+    bump = begin + (n << granuleShift);
+    limit = cleared = begin + (clear << granuleShift);
+    map = of->map().at(g + n);
+    end = begin + (take << granuleShift);
+    region = of;
+    blocks.add(1);
+}
+
+/** Out of the context, if it is (in) a nursery: note what was made of that. */
+[[gnu::always_inline]] inline void AllocationContext::leaveNursery() {
+    if (os::hasPages && nursery) {
+        nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(bump - begin) >> granuleShift);
+        nursery->blocks = static_cast<std::uint32_t>(blocks.get() - blocksBefore);
+        nursery->used = cleared < end ? static_cast<std::uint32_t>(region->granuleOf(bump)) : ~0u;
+        nursery = nullptr;
+        bump = end; // nothing is left over
     }
 }
 
@@ -32,48 +56,37 @@ namespace mpr::heap {
                                                  std::size_t take, std::size_t n, Byte h, std::size_t clear) {
     took(take);
     region->young.add(g, g + take);
-    Byte* block = region->address(g);
-    Byte* map = region->map().at(g);
-    GranuleMap::setSizeBehind(map, n);
-    std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
-    if (swar::wantFree(h)) {
-        region->noteWantsFree(g);
-    }
     if (take == n) {
         local.blocks.add(1);
-        return block;
+        return place(region, g, n, h);
     }
-    Byte* bump = block + (n << granuleShift);
-    c.cleared = block + (clear << granuleShift);
-    c.limit = c.cleared;
-    if (c.nursery) {
-        leaveNursery(c);
-    } else if (c.bump != c.end) {
+    c.leaveNursery();
+    const bool left = c.bump != c.end;
+    if (left) {
         local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
-        c.limit = bump;
     }
-    c.bump = bump;
-    c.map = map + n;
-    c.end = block + (take << granuleShift);
-    c.region = region;
-    c.blocksBefore = c.blocks.get();
-    c.blocks.add(1);
-    c.nursery = region->nurseries.fits(g, take);
     if constexpr (os::hasPages) {
-        if (c.nursery) {
-            region->nurseries.take(g, &local);
+        if (region->nurseries.fits(g, take) && nurseries_) {
+            c.nursery = region->nurseries.take(g, &local);
+            region->map().set(g, mark::opaque);
+            ++g, --take, --clear;
         }
     }
-    return block;
+    c.blocksBefore = c.blocks.get();
+    c.open(region, g, n, take, clear);
+    if (left) {
+        c.limit = c.bump;
+    }
+    return place(region, g, n, h);
 }
 
 /**
     How much of a hole to take for a block of n granules and a context of about `want`: up to where the next nursery can
     begin, so that the next context is one.
  */
-[[gnu::always_inline]] inline std::size_t Heap::share(std::size_t g, std::size_t size, std::size_t n,
-                                                      std::size_t want) const {
-    if (size < 2 * n || want == n) {
+[[gnu::always_inline]] inline std::size_t Heap::share(const Region* region, std::size_t g, std::size_t size,
+                                                      std::size_t n, std::size_t want) const {
+    if (size < 2 * n || want == n || region->nurseries.isWalked(g)) {
         return n;
     }
     std::size_t take = want - (g & (want - 1));
@@ -83,22 +96,8 @@ namespace mpr::heap {
     return std::min(size, take);
 }
 
-/** A block from the nursery that this thread has filled last and in which everything has died. The lock is held, and released. */
-[[gnu::always_inline]] inline void* Heap::allocateInStale(Local& local, AllocationContext& c, std::size_t n, Byte h) {
-    StaleNursery* stale = c.stale;
-    c.stale = stale->next;
-    const auto at = reinterpret_cast<std::uintptr_t>(stale);
-    auto* region = reinterpret_cast<Region*>(at & (~std::uintptr_t{0} << regionShift_));
-    const std::size_t g = region->granuleOf(stale);
-    const std::size_t clear = std::max(n, Nurseries::step);
-    region->map().clear(g, g + std::min(clear + swar::bytes, contextGranules_));
-    void* block = settle(local, c, region, g, contextGranules_, n, h, std::min(clear, contextGranules_));
-    lock_.unlock();
-    return block;
-}
-
 /**
-    From a stale nursery of this thread; else from the smallest warm hole that serves, so that large ones stay whole; for
+    From a nursery of this thread; else from the smallest warm hole that serves, so that large ones stay whole; for
     small blocks not the crumbs, each of which would serve a few blocks only. A hole that would serve only one such block
     gives that, and the context stays.
  */
@@ -119,8 +118,11 @@ namespace mpr::heap {
     const FreeQueues& queues = *c.queues;
     lock_.lock();
     if constexpr (os::hasPages) {
-        if (c.stale && want != n) {
-            return allocateInStale(local, c, n, h);
+        if (want != n) {
+            if (void* block = allocateInNursery(local, c, n, h)) {
+                lock_.unlock();
+                return block;
+            }
         }
     }
     unsigned queue = FreeQueues::none;
@@ -137,7 +139,7 @@ namespace mpr::heap {
     const std::size_t size = hole->size;
     const std::size_t g = hole->placement;
     auto* region = reinterpret_cast<Region*>(reinterpret_cast<std::uintptr_t>(hole) - (g << granuleShift));
-    const std::size_t take = share(g, size, n, want);
+    const std::size_t take = share(region, g, size, n, want);
     carveWarm(region, g, size, take, queue);
     void* block = settle(local, c, region, g, take, n, h, take);
     lock_.unlock();

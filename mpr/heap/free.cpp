@@ -12,7 +12,7 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
         return;
     }
     region->map().clearBlock(g, n);
-    region->nurseries.keep(g);
+    region->nurseries.pierce(g);
     giveBack(region, g, n);
 }
 
@@ -22,7 +22,7 @@ int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     ++totals_.blocksFreed;
     totals_.granulesFreed += n;
     region->map().clearBlock(g, n);
-    region->nurseries.keep(g);
+    region->nurseries.pierce(g);
     giveBack(region, g, n);
     return 0;
 }
@@ -127,7 +127,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     map.set(g, h);
     if (m < n) {
         totals_.granulesFreed += n - m;
-        region->nurseries.keep(g);
+        region->nurseries.pierce(g);
         giveBack(region, g + m, n - m);
     }
     return true;

@@ -149,6 +149,8 @@ public:
         @param any Also one that its thread was going to use again. @return false when there is none.
      */
     bool reclaimNursery(bool any);
+    /** Whether contexts may be nurseries: not when no collection will come for them. */
+    void setNurseries(bool on);
     /** A block has got a hold as it was allocated. */
     void noteHeld(void* block);
     /** Whether a block with this head may be freed by hand as it is. */
@@ -244,19 +246,27 @@ private:
     // allocate.cpp, under the lock
     void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
                  Byte h, std::size_t clear);
-    std::size_t share(std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
-    void* allocateInStale(Local& local, AllocationContext& c, std::size_t n, Byte h);
-    static void leaveNursery(AllocationContext& c);
+    std::size_t share(const Region* region, std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
+    static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
+
+    // nursery.cpp
+    void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h);
+    Region* regionOf(const Nursery* nursery) const;
+    void leaveOver(Nursery*& list);
+    void leaveOver(Local& local);
+    void disown(Local& local);
+    void releaseUnkept(Region* region, std::size_t i, Swept& swept);
+    void releaseKept(Region* region, std::size_t i, Swept& swept);
+    std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const;
+    void retire(Region* region, std::size_t i);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
     void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
                        std::size_t want, Byte h);
     void* allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h, unsigned queue,
                             Shortage& shortage);
+    void* allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h);
     void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
     void close(const Remainder& remainder);
-    void disown(Local& local);
-    void leaveOver(Local& local);
-    void judge(Region* region, std::size_t i, Swept& swept);
     void closeContexts(Local& local);
     void takeCounts(Local& local);
     void took(std::size_t granules);
@@ -282,7 +292,7 @@ private:
     Region* retired_[4] = {};
     std::size_t retiredBytes_ = 0;
     Local* locals_ = nullptr;
-    StaleNursery* leftOver_ = nullptr; // stale, and not taken again between two collections
+    Nursery* leftOver_ = nullptr; // stale or sparse, and not taken again between two collections
     Colours colours_;
     Sweep sweep_ = Sweep::none;
     std::atomic<bool> tracing_{false};
@@ -300,6 +310,7 @@ private:
     FreeQueues::Words coldContexts_ = 0;  // of the cold queues whose holes have as many, but for some in a tiny heap
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;
+    bool nurseries_ = true;
     bool buffer_ = false;
 };
 

@@ -31,22 +31,26 @@ struct Counter {
     finds no room, takes the slow path, gives one back, and goes on in the same context.
  */
 struct AllocationContext {
+    Byte* begin = nullptr;
     Byte* bump = nullptr;
     Byte* limit = nullptr;
     Byte* map = nullptr; // of the granule at bump
     Byte* cleared = nullptr;
     Byte* end = nullptr;
     Region* region = nullptr;
-    bool nursery = false;
-    Counter blocks;                // allocated
-    std::size_t blocksBefore = 0;  // of these, those in other contexts
-    StaleNursery* stale = nullptr; // that this thread has filled; under the heap's lock
+    Nursery* nursery = nullptr;   // that this is, or is a gap of
+    Counter blocks;               // allocated
+    std::size_t blocksBefore = 0; // of these, those in other contexts
+    Nursery* stale = nullptr;     // those that this thread may take; under the heap's lock
+    Nursery* sparse = nullptr;
     // For ever:
     FreeQueues* queues = nullptr; // of the heap, for blocks of this sort
     FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context,
     std::size_t least = 0;        // as they have so many granules
 
-    void close() { bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = false; }
+    inline void open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear);
+    inline void leaveNursery();
+    void close() { begin = bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = nullptr; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
     /** The same when limit is not held. */
     std::size_t rest() const { return static_cast<std::size_t>(end - bump) >> granuleShift; }

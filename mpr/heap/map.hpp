@@ -28,6 +28,7 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -209,6 +210,20 @@ public:
     /** Zero a word of which every byte belongs to the caller. */
     void clearWord(std::size_t g) const {
         __atomic_store_n(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}, __ATOMIC_RELAXED);
+    }
+
+    /** The first granule from g on whose byte is not zero; `end` when there is none before. */
+    std::size_t zerosEnd(std::size_t g, std::size_t end) const {
+        for (; g < end && g % swar::bytes != 0; ++g) {
+            if (get(g) != 0) {
+                return g;
+            }
+        }
+        g = skipZeros(g, end);
+        if (g >= end) {
+            return end;
+        }
+        return std::min(g + static_cast<std::size_t>(std::countr_zero(word(g))) / 8, end);
     }
 
     /** Zero [from, to). */

@@ -1,31 +1,123 @@
 /*
-    nursery.cpp - Nurseries judged after a collection, and given up.
+    nursery.cpp - Nurseries: taken by their threads, judged after a collection, given up.
  */
+#include "mpr/heap/nursery.hpp"
+
 #include <bit>
 #include <utility>
 
-#include "mpr/heap/holes.hpp"
+#include "mpr/heap/context.hpp"
 
 namespace mpr::heap {
 
-void Heap::noteHeld(void* block) {
-    if constexpr (!os::hasPages) {
-        return;
+namespace {
+/** A sparse nursery must have an eighth free: below that, gaps are hardly worth the walk from one to the next. */
+constexpr unsigned leastRoomShift = 3;
+
+struct Gap {
+    std::size_t begin, end;
+};
+
+/**
+    The first gap of n granules in a sparse nursery from g on; one behind the other for a long one, so that the walk is bounded.
+    @return begin == end when there is none among the next few.
+ */
+Gap findGap(Region* region, std::size_t g, std::size_t end, std::size_t n) {
+    const GranuleMap map = region->map();
+    for (unsigned steps = 0; g < end && steps < 64; ++steps) {
+        const Byte b = map.get(g);
+        if (b == 0) {
+            const std::size_t gapEnd = map.zerosEnd(g, std::min(g + std::max(n, Nurseries::step), end));
+            if (gapEnd - g >= n) {
+                return {g, gapEnd};
+            }
+            g = gapEnd;
+        } else {
+            g += GranuleMap::beginsHole(b) ? region->holeSize(g) : map.blockSize(g);
+        }
     }
-    Region* region = find(block);
-    region->nurseries.keep(region->granuleOf(block));
+    return {end, end};
+}
+} // namespace
+
+Region* Heap::regionOf(const Nursery* nursery) const {
+    return reinterpret_cast<Region*>(reinterpret_cast<std::uintptr_t>(nursery) & (~std::uintptr_t{0} << regionShift_));
 }
 
-/** What a thread has not used again since the last collection, it does not need. */
-void Heap::leaveOver(Local& local) {
-    if constexpr (!os::hasPages) {
-        return;
+/** The next gap of the nursery that the context is in, else a stale or a sparse nursery. The lock is held. */
+void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    // When something was freed by hand there, a hole may have grown over the end of the gap.
+    if (c.nursery && !c.region->nurseries.isPierced(c.nursery)) {
+        Region* region = c.region;
+        const std::size_t from = region->granuleOf(c.end);
+        const Gap gap = findGap(region, from, region->nurseries.endOf(from - 1), n);
+        if (gap.begin != gap.end) {
+            c.nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(c.bump - c.begin) >> granuleShift);
+            c.open(region, gap.begin, n, gap.end - gap.begin, gap.end - gap.begin);
+            return place(region, gap.begin, n, h);
+        }
     }
-    for (AllocationContext& c : local.contexts) {
-        while (StaleNursery* stale = c.stale) {
-            c.stale = stale->next;
-            stale->next = leftOver_;
-            leftOver_ = stale;
+    if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
+        c.stale = nursery->next;
+        Region* region = regionOf(nursery);
+        const std::size_t g = region->nurseries.begin(region->nurseries.indexOf(nursery));
+        const std::size_t clear = std::min(std::max(n + 1, Nurseries::step), contextGranules_);
+        region->map().clear(g + 1, g + std::min(clear + swar::bytes, contextGranules_));
+        return settle(local, c, region, g, contextGranules_, n, h, clear);
+    }
+    if (Nursery* nursery = c.sparse) {
+        c.sparse = nursery->next;
+        Region* region = regionOf(nursery);
+        const std::size_t g = region->nurseries.begin(region->nurseries.indexOf(nursery));
+        const Gap gap = findGap(region, g, g + contextGranules_, n);
+        if (gap.begin == gap.end) {
+            nursery->next = leftOver_;
+            leftOver_ = nursery;
+            return nullptr;
+        }
+        took(nursery->room);
+        region->young.add(g, g + contextGranules_);
+        region->nurseries.takeSparse(*nursery);
+        c.leaveNursery();
+        if (c.bump != c.end) {
+            local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
+        }
+        c.blocksBefore = c.blocks.get();
+        c.open(region, gap.begin, n, gap.end - gap.begin, gap.end - gap.begin);
+        c.nursery = nursery;
+        return place(region, gap.begin, n, h);
+    }
+    return nullptr;
+}
+
+void Heap::setNurseries(bool on) {
+    os::Locked locked(lock_);
+    nurseries_ = on;
+}
+
+void Heap::noteHeld(void* block) {
+    if constexpr (os::hasPages) {
+        Region* region = find(block);
+        region->nurseries.keep(region->granuleOf(block));
+    }
+}
+
+// ---- After a collection -----------------------------------------------------------------------------------------
+
+/** What a thread has not taken again since the last collection, it does not need. */
+void Heap::leaveOver(Nursery*& list) {
+    while (Nursery* nursery = list) {
+        list = nursery->next;
+        nursery->next = leftOver_;
+        leftOver_ = nursery;
+    }
+}
+
+void Heap::leaveOver(Local& local) {
+    if constexpr (os::hasPages) {
+        for (AllocationContext& c : local.contexts) {
+            leaveOver(c.stale);
+            leaveOver(c.sparse);
         }
     }
 }
@@ -37,8 +129,8 @@ void Heap::disown(Local& local) {
         for (Region* region = regions_; region; region = region->next) {
             Nurseries& nurseries = region->nurseries;
             for (std::uint64_t some = nurseries.filling | nurseries.judged; some != 0; some &= some - 1) {
-                auto& unit = nurseries.units[std::countr_zero(some)];
-                unit.owner = unit.owner == &local ? nullptr : unit.owner;
+                Nursery& nursery = nurseries.pieces[std::countr_zero(some)];
+                nursery.owner = nursery.owner == &local ? nullptr : nursery.owner;
             }
         }
     }
@@ -46,38 +138,34 @@ void Heap::disown(Local& local) {
 
 void Heap::releaseNurseries(Region* region, Swept& swept) {
     if constexpr (os::hasPages) {
-        os::LockedFairly locked(lock_);
         Nurseries& nurseries = region->nurseries;
-        for (std::uint64_t judged = std::exchange(nurseries.judged, 0); judged != 0; judged &= judged - 1) {
-            judge(region, static_cast<std::size_t>(std::countr_zero(judged)), swept);
+        for (std::uint64_t judged = nurseries.judged; judged != 0; judged &= judged - 1) {
+            const auto i = static_cast<std::size_t>(std::countr_zero(judged));
+            if (nurseries.kept.has(i) || nurseries.pierced.has(i)) {
+                releaseKept(region, i, swept);
+            } else {
+                releaseUnkept(region, i, swept);
+            }
         }
     }
 }
 
-/** All that could be reached has been marked, and every manager of the dead called. */
-void Heap::judge(Region* region, std::size_t i, Swept& swept) {
+/** Everything in it is dead. */
+void Heap::releaseUnkept(Region* region, std::size_t i, Swept& swept) {
+    os::LockedFairly locked(lock_);
     Nurseries& nurseries = region->nurseries;
-    const Nurseries::Unit& unit = nurseries.units[i];
+    Nursery& nursery = nurseries.pieces[i];
     const std::size_t begin = nurseries.begin(i);
     const std::size_t end = nurseries.begin(i + 1);
-    if (nurseries.kept.has(i)) {
-        if (unit.used < end) {
-            region->map().clear(unit.used, end);
-            totals_.granulesFreed += end - unit.used;
-            giveBack(region, unit.used, end - unit.used);
-        }
-        return;
-    }
-    swept.blocks += unit.blocks;
-    totals_.blocksFreed += unit.blocks;
+    nurseries.judged &= ~(std::uint64_t{1} << i);
+    swept.blocks += nursery.blocks;
+    totals_.blocksFreed += nursery.blocks;
     totals_.granulesFreed += end - begin;
     region->sweepYoung.remove(begin, end);
     // Heads with managers must not stay: somebody might call these again.
-    if (unit.owner && (region->wantsFree.get() & region->chunksTouched(begin, end)) == 0) {
-        auto* stale = reinterpret_cast<StaleNursery*>(region->address(begin));
-        StaleNursery*& list = unit.owner->contexts[static_cast<unsigned>(region->sort)].stale;
-        stale->next = list;
-        list = stale;
+    if (nursery.owner && (region->wantsFree.get() & region->chunksTouched(begin, end)) == 0) {
+        Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(region->sort)].stale;
+        nursery.next = std::exchange(list, &nursery);
         nurseries.stale.add(i);
         return;
     }
@@ -85,24 +173,138 @@ void Heap::judge(Region* region, std::size_t i, Swept& swept) {
     giveBack(region, begin, end - begin);
 }
 
+/**
+    Clear the map of the dead. Without the lock: others touch blocks that live, and holes. @return granules
+    @param left Set to the granule of a dead block that is held, or reaches out of the nursery: these are left as they are.
+ */
+std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const {
+    const GranuleMap map = region->map();
+    const std::size_t end = std::min<std::size_t>(region->nurseries.begin(i + 1), region->nurseries.pieces[i].used);
+    std::size_t freed = 0;
+    for (std::size_t at = region->nurseries.begin(i); (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
+        const swar::Word word = map.word(at);
+        if ((this->dead(word) & swar::held(word)) != 0) [[unlikely]] {
+            left = at;
+        }
+        for (swar::Word dead = this->dead(word) & ~swar::held(word); dead != 0; dead &= dead - 1) {
+            const std::size_t g = at + swar::first(dead);
+            if (g >= end) {
+                break;
+            }
+            const std::size_t n = map.blockSize(g);
+            if (g + n > region->nurseries.begin(i + 1)) [[unlikely]] {
+                left = g;
+                break;
+            }
+            map.clearBlock(g, n);
+            freed += n;
+            ++swept.blocks;
+        }
+    }
+    return freed;
+}
+
+/** Something in it lives, or is held, or was freed by hand. */
+void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
+    Nurseries& nurseries = region->nurseries;
+    Nursery& nursery = nurseries.pieces[i];
+    const std::size_t begin = nurseries.begin(i);
+    const std::size_t end = nurseries.begin(i + 1);
+    const std::size_t blocks = swept.blocks;
+    std::size_t left = 0;
+    const std::size_t freed = clearNursery(region, i, swept, left);
+    {
+        os::LockedFairly locked(lock_);
+        region->map().clear(std::min<std::size_t>(nursery.used, end), end);
+        nursery.used = ~0u;
+        totals_.blocksFreed += swept.blocks - blocks;
+        nursery.room += static_cast<std::uint32_t>(freed) - nursery.taken;
+        nursery.taken = 0;
+        // The ordinary sweep sees to what was left.
+        if (left == 0) {
+            region->sweepYoung.remove(begin, end);
+        }
+        if (left == 0 && nursery.owner && nursery.room >= (end - begin) >> leastRoomShift) {
+            Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(region->sort)].sparse;
+            nursery.next = std::exchange(list, &nursery);
+            nurseries.judged &= ~(std::uint64_t{1} << i);
+            nurseries.sparse |= std::uint64_t{1} << i;
+            totals_.granulesFreed += nursery.room;
+            return;
+        }
+        nurseries.judged &= ~(std::uint64_t{1} << i);
+        nurseries.retiring |= std::uint64_t{1} << i;
+    }
+    retire(region, i);
+}
+
+/**
+    A nursery without dead blocks becomes ordinary memory: its gaps become holes, in the end also the fence. Between two slices
+    blocks may be freed and made, so each walks from the begin.
+ */
+void Heap::retire(Region* region, std::size_t i) {
+    Nurseries& nurseries = region->nurseries;
+    const GranuleMap map = region->map();
+    const std::size_t end = nurseries.begin(i + 1);
+    for (std::size_t done = nurseries.begin(i); done < end;) {
+        os::LockedFairly locked(lock_);
+        const std::size_t sliceEnd = done + sliceGranules / 2;
+        std::size_t g = nurseries.begin(i);
+        while (g < std::min(sliceEnd, end)) {
+            const Byte b = map.get(g);
+            if (b != 0) {
+                g += GranuleMap::beginsHole(b) ? region->holeSize(g) : map.blockSize(g);
+                continue;
+            }
+            const std::size_t gapEnd = map.zerosEnd(g, end);
+            const bool joins = GranuleMap::beginsHole(map.get(gapEnd));
+            const std::size_t next = gapEnd + (joins ? region->holeSize(gapEnd) : 0);
+            totals_.granulesFreed += gapEnd - g;
+            giveBack(region, g, gapEnd - g);
+            g = next;
+        }
+        done = g;
+        if (done >= end) {
+            const std::size_t fence = nurseries.begin(i);
+            nurseries.retiring &= ~(std::uint64_t{1} << i);
+            map.set(fence, 0);
+            ++totals_.granulesFreed;
+            giveBack(region, fence, 1);
+        }
+    }
+}
+
 bool Heap::reclaimNursery(bool any) {
     if constexpr (!os::hasPages) {
         return false;
     }
-    os::LockedFairly locked(lock_);
-    for (Local* local = locals_; any && !leftOver_ && local; local = local->next) {
-        leaveOver(*local);
+    Region* region = nullptr;
+    std::size_t i = 0;
+    {
+        os::LockedFairly locked(lock_);
+        for (Local* local = locals_; any && !leftOver_ && local; local = local->next) {
+            leaveOver(*local);
+        }
+        Nursery* nursery = leftOver_;
+        if (!nursery) {
+            return false;
+        }
+        leftOver_ = nursery->next;
+        region = regionOf(nursery);
+        Nurseries& nurseries = region->nurseries;
+        i = nurseries.indexOf(nursery);
+        const std::size_t begin = nurseries.begin(i);
+        if (nurseries.stale.has(i)) {
+            region->map().clear(begin, nurseries.begin(i + 1));
+            nurseries.stale.remove(i);
+            giveBack(region, begin, nurseries.begin(i + 1) - begin);
+            return true;
+        }
+        totals_.granulesFreed -= nursery->room;
+        nurseries.sparse &= ~(std::uint64_t{1} << i);
+        nurseries.retiring |= std::uint64_t{1} << i;
     }
-    StaleNursery* stale = leftOver_;
-    if (!stale) {
-        return false;
-    }
-    leftOver_ = stale->next;
-    Region* region = table_.find(stale);
-    const std::size_t g = region->granuleOf(stale);
-    region->map().clear(g, g + contextGranules_);
-    region->nurseries.stale.remove(region->nurseries.indexOf(g));
-    giveBack(region, g, contextGranules_);
+    retire(region, i);
     return true;
 }
 

@@ -1,24 +1,30 @@
 /*
-    nursery.hpp - Nurseries: pieces of a region that one thread fills with young blocks and, when all of them have died,
-    gets back whole, untouched by anybody else.
+    nursery.hpp - Nurseries: pieces of a region that one thread fills with young blocks, and gets back after a collection.
 
-    A nursery is an aligned piece as large as an allocation context. A thread whose context is one bumps through it as
-    through any other. When a collection finds no survivor there, the map of the piece is not swept: the nursery becomes
-    *stale* and goes back to the thread that filled it, which clears the map a few lines at a time as it bumps through
-    once more. So a young block that dies costs the collector nothing, and map and memory stay in the cache of the thread
-    that uses them. (Whole free blocks of a thread are preferred for the same reason by S. M. Blackburn, K. S. McKinley,
-    "Immix: A Mark-Region Garbage Collector", PLDI 2008.)
+    A nursery is an aligned piece as large as an allocation context. Its thread bumps through it without the heap's lock, and
+    its free memory stands in no queue. After a collection it comes back in one of two ways:
+      - No survivor: the map is not even swept. The nursery is *stale*; its thread clears the map a few lines at a time as it
+        bumps through once more. A young block that dies so costs the collector nothing.
+      - Some survivors: the collector clears the dead from the map, also without the lock. The nursery is *sparse*, if enough
+        of it is free; its thread fills the gaps between the survivors in the order of their addresses.
+    Otherwise, or when its thread has not come back for it by the next collection, it becomes ordinary memory again, whose
+    free parts are holes. Map and memory stay in the cache of the thread that uses them (that a thread should fill free
+    lines of partly used blocks in order is from S. M. Blackburn, K. S. McKinley, "Immix: A Mark-Region Garbage
+    Collector", PLDI 2008).
 
-        hole --take--> filling --pause--> judged --all dead--> stale --take--> filling
-                                          judged --a survivor, a hold, a free by hand, or something for
-                                                    MPR_MANAGE_FREE to look at--> swept, as memory in no nursery
+        hole --take--> filling --pause--> judged --no survivor--> stale  --take--> filling
+                                          judged --some---------> sparse --take--> filling
+                                          judged, stale, sparse --retire--> holes
 
     Invariants
-      - A piece is in at most one of `filling`, `judged` and `stale`. None of its holes is in a queue, except in a kept one.
-      - Blocks lie in [begin, used); no block reaches into or out of a nursery. Before it is left, `used` is not known.
-      - The map behind a stale nursery's first granule, and behind what its new thread has cleared, holds heads of the
-        dead. Whoever walks a map passes over these. No boundary mark of a hole is among them.
-      - `filling`, `judged`, the lists of the stale and `units` belong to whoever has the heap's lock, or has stopped all threads.
+      - A piece is in at most one of `filling`, `judged`, `stale`, `sparse`, `retiring`. No block reaches into it; only one
+        that was made in a hole there may reach out. Its
+        first granule is a fence, 7D in the map, over which no holes join: so a walk from there on always knows where it is.
+      - What is zero in the map of a nursery, and in no block or hole, is free; it is accounted as allocated but in a sparse
+        one. Only a free by hand makes holes there; nobody makes a context of these.
+      - In a stale one, and in a filling one behind what its thread has cleared (in a judged one: from `used` on), the map holds
+        heads of the dead. Whoever walks a map passes over these. No boundary mark of a hole is among them.
+      - The sets and lists belong to whoever has the heap's lock, or has stopped all threads.
  */
 #pragma once
 
@@ -63,9 +69,14 @@ private:
     std::atomic<std::uint32_t> halves_[2] = {};
 };
 
-/** What stands at the begin of a stale nursery. */
-struct StaleNursery {
-    StaleNursery* next;
+/** What is known of one nursery. */
+struct Nursery {
+    Nursery* next;        // among those that its owner may take, or nobody wants
+    Local* owner;         // who has filled it; nullptr when it has left
+    std::uint32_t blocks; // made since it was taken
+    std::uint32_t taken;  // granules of these
+    std::uint32_t room;   // free granules when it was taken, without the fence
+    std::uint32_t used;   // from this granule on the map has not been cleared
 };
 
 /** The nurseries of a region. Over a buffer there are none; without pages of a system the compiler leaves this out. */
@@ -75,24 +86,22 @@ public:
     /** Granules of the map that are cleared at a time, at least. */
     static constexpr std::size_t step = 512;
 
-    struct Unit {
-        Local* owner;         // who has filled it; nullptr when it has left
-        std::uint32_t blocks; // how many
-        std::uint32_t used;   // granule behind the last
-    };
-
     /** @param shift Log2 of granules. A region that is never told has none. */
     void open(unsigned shift) { shift_ = shift; }
 
-    std::size_t indexOf(std::size_t g) const { return g >> shift_; }
-    std::size_t begin(std::size_t i) const { return i << shift_; }
     /** Whether [g, g + n) is a piece that can be a nursery. */
     bool fits(std::size_t g, std::size_t n) const { return n == std::size_t{1} << shift_ && (g & (n - 1)) == 0; }
 
-    /** Something at g outlives the next collection, or is to be looked at by its sweep. Any thread. */
+    /** Something at g outlives the next collection. Any thread. */
     [[gnu::always_inline]] void keep(std::size_t g) {
         if constexpr (os::hasPages) {
             kept.add(g >> shift_);
+        }
+    }
+    /** Something at g was freed by hand, so that there is a hole. */
+    [[gnu::always_inline]] void pierce(std::size_t g) {
+        if constexpr (os::hasPages) {
+            pierced.add(g >> shift_);
         }
     }
     /** Whether what stands in the map at g has no meaning. */
@@ -100,28 +109,54 @@ public:
     /** The same while threads are stopped, what lies behind the last block of a nursery included. */
     bool isUnused(std::size_t g) const {
         const std::size_t i = g >> shift_;
-        return os::hasPages && (stale.has(i) || ((judged >> (i & 63) & 1) != 0 && g >= units[i].used));
+        return os::hasPages && (stale.has(i) || ((judged >> (i & 63) & 1) != 0 && g >= pieces[i].used));
+    }
+    /** Whether the piece that g lies in is walked by what is zero there. */
+    bool isWalked(std::size_t g) const {
+        return os::hasPages && ((filling | judged | sparse | retiring) >> (g >> shift_ & 63) & 1) != 0;
     }
     /** Whether a sweep passes over the piece that g lies in. */
     bool isPassedOver(std::size_t g) const {
         const std::size_t i = g >> shift_;
-        return os::hasPages && (stale.has(i) || (filling >> (i & 63) & 1) != 0);
+        return os::hasPages && (stale.has(i) || ((filling | sparse) >> (i & 63) & 1) != 0);
     }
+    std::size_t beginOf(std::size_t g) const { return g >> shift_ << shift_; }
     /** How far a sweep that begins at g may go on before it has to ask that again. */
     std::size_t endOf(std::size_t g) const { return os::hasPages ? ((g >> shift_) + 1) << shift_ : ~std::size_t{0}; }
 
-    void take(std::size_t g, Local* owner) {
+    Nursery& at(std::size_t g) { return pieces[g >> shift_]; }
+    std::size_t indexOf(const Nursery* nursery) const { return static_cast<std::size_t>(nursery - pieces); }
+    std::size_t indexOf(std::size_t g) const { return g >> shift_; }
+    bool isPierced(const Nursery* nursery) const { return pierced.has(indexOf(nursery)); }
+    std::size_t begin(std::size_t i) const { return i << shift_; }
+
+    /** A hole or a stale nursery is about to be filled. */
+    Nursery* take(std::size_t g, Local* owner) {
         const std::size_t i = g >> shift_;
         stale.remove(i);
         kept.remove(i);
+        pierced.remove(i);
         filling |= std::uint64_t{1} << i;
-        units[i].owner = owner;
+        pieces[i] = {nullptr, owner, 0, 0, (std::uint32_t{1} << shift_) - 1, 0};
+        return &pieces[i];
+    }
+    /** The same for a sparse one, which has something to keep. */
+    void takeSparse(Nursery& nursery) {
+        const std::size_t i = indexOf(&nursery);
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        kept.add(i);
+        pierced.remove(i);
+        sparse &= ~bit;
+        filling |= bit;
+        nursery.blocks = nursery.taken = 0;
     }
 
     std::uint64_t filling = 0;
     std::uint64_t judged = 0;
-    PieceSet kept, stale;
-    Unit units[most];
+    std::uint64_t sparse = 0;
+    std::uint64_t retiring = 0;
+    PieceSet kept, pierced, stale;
+    Nursery pieces[most];
 
 private:
     unsigned shift_ = 31; // all of the region is piece 0, and no size fits

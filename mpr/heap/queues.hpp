@@ -64,6 +64,8 @@ public:
     /** Whether its holes have one granule: these are warm, as the chunk with the links is committed. */
     static bool isOfSingles(unsigned queue) { return queue == 1; }
     Hole* front(unsigned queue) const { return fronts_[queue]; }
+    /** The warm queue where a hole of n granules would stand: some there have as many, some fewer. */
+    Hole* frontFor(std::size_t n) const { return fronts_[rangeOf(n)]; }
 
     [[gnu::always_inline]] void push(Hole* hole, std::size_t granules, bool warm) {
         const unsigned queue = rangeOf(granules) + (warm ? 0 : ranges);

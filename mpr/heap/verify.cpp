@@ -51,7 +51,7 @@ private:
     std::size_t contextRoom(Region& region, std::size_t g) const {
         for (const Local* local = heap_.locals_; local; local = local->next) {
             for (const AllocationContext& c : local->contexts) {
-                if (c.region == &region && c.bump == region.address(g)) {
+                if (c.region == &region && c.bump == region.address(g) && c.rest() > 0) {
                     return c.rest();
                 }
             }
@@ -65,13 +65,18 @@ private:
         return 0;
     }
 
-    /** The same for a nursery that was left. */
-    static std::size_t nurseryRoom(Region& region, std::size_t g) {
+    /** Granules of a nursery from g on that are in no block, 0 if none are. @param counts Set when they count as in use. */
+    static std::size_t nurseryRoom(Region& region, std::size_t g, bool& counts) {
         if constexpr (os::hasPages) {
             const Nurseries& nurseries = region.nurseries;
-            const std::size_t i = nurseries.indexOf(g);
-            if (((nurseries.filling | nurseries.judged) >> i & 1) != 0 && nurseries.units[i].used == g) {
+            const std::uint64_t bit = std::uint64_t{1} << (nurseries.indexOf(g) & 63);
+            const Nursery& nursery = nurseries.pieces[nurseries.indexOf(g)];
+            counts = (nurseries.sparse & bit) == 0;
+            if (((nurseries.filling | nurseries.judged) & bit) != 0 && nursery.used == g) {
                 return nurseries.endOf(g) - g;
+            }
+            if (((nurseries.filling | nurseries.judged | nurseries.sparse | nurseries.retiring) & bit) != 0) {
+                return region.map().zerosEnd(g, nurseries.endOf(g)) - g;
             }
         }
         return 0;
@@ -96,6 +101,9 @@ private:
                 checkInterior(region, g, n);
                 check((region.chunksTouched(g, g + n) & ~region.committed) == 0, "a block's chunk is not committed",
                       region.address(g));
+            } else if (b == mark::opaque && region.nurseries.isWalked(g) && g == region.nurseries.beginOf(g)) {
+                n = 1; // a nursery's fence
+                ++granulesInUse_;
             } else if (b == mark::opaque) {
                 n = map.blockSize(g); // quick-listed: free in the account
             } else if (GranuleMap::beginsHole(b)) {
@@ -106,8 +114,10 @@ private:
                 check(n > 0 && g + n <= region.endGranule && map.holeSizeBefore(g + n - 1) == n,
                       "a hole's two ends disagree", region.address(g));
             } else {
-                n = std::max(contextRoom(region, g), nurseryRoom(region, g));
-                granulesInUse_ += n;
+                n = contextRoom(region, g);
+                bool counts = true;
+                n = n > 0 ? n : nurseryRoom(region, g, counts);
+                granulesInUse_ += counts ? n : 0;
                 check(n > 0, "a granule belongs to nothing", region.address(g));
             }
             afterHole = hole;
