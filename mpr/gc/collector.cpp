@@ -25,7 +25,8 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     if (fixedHeap > 0) {
         pacer_.setCache(0);
     }
-    generations_.open(fixedHeap == 0, pacer_.young(), options.growth);
+    generations_.open(fixedHeap == 0, pacer_.young(), options.growth, options.pauseBudget);
+    pauseBudget_ = options.pauseBudget;
     deadline_ = options.deadline;
     checks_ = options.check;
     everyYield_ = options.everyYield;
@@ -69,8 +70,7 @@ void Collector::run() {
             cycle();
             continue;
         }
-        if (tracing_ && !traced_) {
-            advanceMajor();
+        if (tracing_ && !traced_ && advanceMajor(heard)) {
             continue;
         }
         if (purge_.exchange(false, std::memory_order_acq_rel)) {
@@ -95,8 +95,8 @@ void Collector::moveTo(Phase phase) {
 }
 
 void Collector::request(Wish wish) {
-    for (Wish before = wish_.load(std::memory_order_relaxed);
-         before < wish && !wish_.compare_exchange_weak(before, wish, std::memory_order_relaxed);) {}
+    for (Wish before = wish_.load(std::memory_order_seq_cst);
+         before < wish && !wish_.compare_exchange_weak(before, wish, std::memory_order_seq_cst);) {}
     while (!stop_.load(std::memory_order_acquire)) {
         if (phase() == Phase::idle) {
             requestedAt_.store(os::now(), std::memory_order_relaxed);
@@ -139,6 +139,7 @@ bool Collector::enable(bool on) {
     heap_.setNurseries(on);
     if (on && !was) {
         repace();
+        ring(); // a major collection may be half done
     }
     return was;
 }
@@ -150,42 +151,65 @@ void Collector::cycle() {
     moveTo(Phase::marking);
     const std::uint64_t stopped = os::now();
     stats_.rendezvous.record(stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed)));
-    const Wish wish = wish_.exchange(Wish::budget, std::memory_order_relaxed);
-    unneeded_ = std::min(unneeded_, heap_.freeBytes());
-    const Scope scope = decide(wish);
-    heap_.beginMarking();
-    // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
-    // threads wait for the sweep.
-    heap_.setTrigger(pacer_.slack(trigger(), usage()));
-    mark(scope);
-    heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
-    // What a major one that was half done had reached may have died since: whoever asks for all wants that, too.
-    const bool again = wish == Wish::full && scope == Scope::last;
-    if (!again) {
-        marked_.fetch_add(1, std::memory_order_release);
+    const Wish wish = wish_.exchange(Wish::slice, std::memory_order_seq_cst);
+    if (wish >= Wish::full) {
+        // What one that is half done has reached may have died since: it will not do.
+        forcedMajor_ = majorsBegun_.load(std::memory_order_relaxed) + 1;
+        urgent_ = urgent_ || wish == Wish::urgent;
     }
+    const Scope scope = decide(wish);
+    if (scope == Scope::slice) {
+        slice(stopped + pauseBudget_ * 3 / 4);
+        reopen(Phase::idle, stopped);
+    } else {
+        unneeded_ = std::min(unneeded_, heap_.freeBytes());
+        heap_.beginMarking();
+        // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
+        // threads wait for the sweep.
+        heap_.setTrigger(pacer_.slack(trigger(), usage()));
+        mark(scope);
+        heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
+        marked_.fetch_add(1, std::memory_order_release);
+        if (scope != Scope::minor) {
+            majorsMarked_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
+        }
+        reopen(Phase::freeing, stopped);
+        reclaim(scope);
+    }
+    if (pending_.exchange(false, std::memory_order_seq_cst) || (mustBegin() && !tracing_)) {
+        request(urgent_ ? Wish::urgent : Wish::slice);
+    }
+}
+
+/** Marking has ended, or is to be interrupted: threads may go on. */
+void Collector::reopen(Phase phase, std::uint64_t stopped) {
     // A request that comes while this collection frees and sweeps will set it again.
     rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
-    moveTo(Phase::freeing);
+    pauses_.fetch_add(1, std::memory_order_release);
+    moveTo(phase);
     const std::uint64_t opened = os::now();
     rendezvous_.open();
     stats_.mark.record(opened - stopped);
+    restUntil_ = everyYield_ ? 0 : opened + 2 * (opened - stopped);
+}
 
+/** Threads run again: free what was found dead. */
+void Collector::reclaim(Scope scope) {
+    const std::uint64_t begin = os::now();
     callFree(false);
     moveTo(Phase::sweeping);
     const std::size_t freed = sweep(scope);
     heap_.endSweep();
     freedBlocks_.store(freed, std::memory_order_relaxed);
-    settle(scope, wish == Wish::full);
-    stats_.sweep.record(os::now() - opened);
+    settle(scope, scope != Scope::minor && isForced());
+    stats_.sweep.record(os::now() - begin);
     (scope == Scope::minor ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
-    if (!again) {
-        swept_.fetch_add(1, std::memory_order_release);
+    swept_.fetch_add(1, std::memory_order_release);
+    if (scope != Scope::minor) {
+        urgent_ = urgent_ && mustBegin();
+        majorsSwept_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
     }
     moveTo(Phase::idle);
-    if (pending_.exchange(false, std::memory_order_seq_cst) || again) {
-        request(again ? Wish::full : Wish::budget);
-    }
 }
 
 void Collector::awaitThreads() {

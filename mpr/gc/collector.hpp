@@ -13,12 +13,13 @@
     Where one does wait (MPR_GC_COMPLETE, and shortly when allocation outruns the sweep) the wait is bounded.
 
     What a collection does between is its scope. A *minor* one traces young blocks only and frees what of them is dead. When
-    the heap has grown enough, a minor collection's pause ends with the start of a major one: all old blocks become
-    unmarked, the roots are reached, and from then on the collector's thread marks old blocks in idle, while threads run
-    (`tracing_`). Minor collections go on meanwhile. When nothing is left to mark, one more pause, the *last*, does what a
-    minor one does and also traces whatever old blocks that leads to; then everything unmarked is dead.
-    A *full* collection does all of it in one pause: for heaps where the others gain nothing (few blocks, or blocks that
-    must be traced again at each pause), when memory is short, and when a program asks.
+    the heap has grown enough, or somebody asks for all that is dead, a minor collection's pause ends with the start of a
+    major one: all old blocks become unmarked, the roots are reached, and from then on the collector's thread marks old
+    blocks in idle, while threads run (`tracing_`). Plain blocks, whose managers may run only while threads are stopped,
+    are traced in *slices*, pauses of bounded length that do nothing else, with rests between. Minor collections go on
+    meanwhile. When nothing is left to mark, one more pause, the *last*, does what a minor one does and also traces
+    whatever old blocks that leads to; then everything unmarked is dead.
+    A *full* collection does all of it in one pause: for heaps so small that this pause is short, and when memory is.
  */
 #pragma once
 
@@ -41,13 +42,15 @@ namespace mpr::gc {
 
 enum class Phase : std::uint32_t { idle, requested, marking, freeing, sweeping };
 
-enum class Scope : std::uint8_t { minor, last, full };
+enum class Scope : std::uint8_t { slice, minor, last, full };
 
 /** What whoever asks for a collection wants; a greater wish includes the lesser. */
 enum class Wish : std::uint8_t {
+    slice,  // the collector's own: to go on with what it is at
     budget, // what the pacing finds best
     minor,  // at least the young
     full,   // everything that is dead now, and free memory given back
+    urgent, // the same in one pause
 };
 
 /** What collections cost and did. */
@@ -133,12 +136,18 @@ private:
     void markWritten(Scope scope);
     void markLogged(std::uintptr_t entry, bool markedOnly);
     heap::Byte ownerOf(heap::Region* region, std::size_t g);
-    void markOld(bool markedOnly, bool all);
-    void markOldIn(heap::Region* region, unsigned chunk, bool markedOnly, bool all);
+    void markOld(Marker::Retrace which);
+    void slice(std::uint64_t until);
     void startMajor();
-    void advanceMajor();
+    bool advanceMajor(std::uint32_t heard);
+    bool rest(std::uint32_t heard);
+    bool isForced() const { return forcedMajor_ == majorsBegun_.load(std::memory_order_relaxed); }
+    /** Whether a major collection that somebody waits for has not begun. */
+    bool mustBegin() const { return forcedMajor_ == majorsBegun_.load(std::memory_order_relaxed) + 1; }
+    void reopen(Phase phase, std::uint64_t stopped);
     void callFree(bool everything);
     void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
+    void reclaim(Scope scope);
     std::size_t sweep(Scope scope);
     void settle(Scope scope, bool forced);
     Pacer::Usage usage();
@@ -173,13 +182,16 @@ private:
     os::Word progress_{0}; // changes with every phase; waiters sleep on it
     os::Word bell_{0};     // the collector's thread sleeps on it
     std::atomic<bool> pending_{false};
-    std::atomic<Wish> wish_{Wish::budget};
+    std::atomic<Wish> wish_{Wish::slice};
     std::atomic<bool> purge_{false};
     std::atomic<bool> stop_{false};
     std::atomic<bool> enabled_{true};
     os::Counter requestedAt_{0};
     std::atomic<std::uint32_t> marked_{0}; // collections that have marked
     std::atomic<std::uint32_t> swept_{0};  // and have swept, too
+    // The number of the last major collection that has begun, has marked, has swept.
+    std::atomic<std::uint32_t> majorsBegun_{0}, majorsMarked_{0}, majorsSwept_{0};
+    std::atomic<std::uint32_t> pauses_{0};
     os::Counter freeCalls_{0};
     std::atomic<std::size_t> freedBlocks_{0}; // by the last sweep
     std::atomic<std::size_t> trigger_{0};
@@ -188,6 +200,10 @@ private:
     bool tracing_ = false; // a major collection marks old blocks while threads run
     bool traced_ = false;  // and has nothing left to mark
     Generations generations_;
+    std::uint32_t forcedMajor_ = 0; // the number of the last one that somebody asked for
+    bool urgent_ = false;           // and is to have in one pause
+    std::uint64_t restUntil_ = 0;   // no slice before
+    std::uint64_t pauseBudget_ = 0; // nanoseconds
     struct {
         heap::Region* region = nullptr;
         std::size_t from = 0, to = 0; // granules of the last block that a logged field was found in

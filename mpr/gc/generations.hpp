@@ -1,9 +1,10 @@
 /*
     generations.hpp - Whether minor collections are worth while, and when a major one is due. Arithmetic only.
 
-    A minor collection saves the marking of the old, except for old plain blocks, which it must trace again. Where those
-    are most of the heap, or minor pauses turn out nearly as long as marking everything would be, every collection is full,
-    as rare as the growth allows. This is judged anew after each full or major collection.
+    A minor collection saves the marking of the old, except for old plain blocks, which it must trace again: in the order
+    of their addresses and without a look at what is marked already, which takes a fraction of the time that reaching them
+    one from another does. A major one marks while threads run, as far as it can, unless marking everything would take no
+    longer than a pause may.
  */
 #pragma once
 
@@ -18,7 +19,8 @@ namespace mpr::gc {
 class Generations {
 public:
     /** @param enabled A heap over a buffer has no use for them. */
-    void open(bool enabled, std::size_t young, unsigned growth) {
+    void open(bool enabled, std::size_t young, unsigned growth, std::uint64_t pauseBudget) {
+        pauseBudget_ = pauseBudget;
         enabled_ = enabled;
         young_ = young;
         // Growth is what a heap may gain between two collections that mark everything; a major one runs beside the
@@ -34,12 +36,12 @@ public:
         if (trial_) {
             return enabled_ && turn_ % 16 != 0;
         }
-        return enabled_ && distrust_ == 0 && (plain_ <= fewPlain || plain_ * 2 <= blocks_);
+        return enabled_;
     }
     /** Whether the next collection should be or start a major one. */
     bool majorDue() const { return due_ || trial_; }
     /** Whether that one should mark while threads run, rather than in one pause. */
-    bool concurrently() const { return trial_ || (!tight_ && blocks_ - std::min(plain_, blocks_) > fewBlocks); }
+    bool concurrently() const { return trial_ || (enabled_ && !tight_ && blocks_ * perBlock_ > pauseBudget_); }
     /** Whether a major one that is still marking should end in a pause now. */
     bool overdue() const { return tight_ || overdue_; }
 
@@ -48,21 +50,10 @@ public:
         @param paused How long threads stood for it, in nanoseconds.
      */
     void marked(bool everything, bool whole, Marker::Reached reached, std::uint64_t paused) {
-        if (whole && reached.blocks > fewBlocks / 10) {
+        if (whole && reached.blocks > fewBlocks) {
             perBlock_ = std::max(paused / reached.blocks, perBlock / 4);
         }
-        if (everything) {
-            blocks_ = reached.blocks;
-            plain_ = reached.plain;
-            distrust_ -= distrust_ > 0;
-            return;
-        }
-        blocks_ += reached.blocks;
-        plain_ += reached.plain;
-        const std::size_t old = blocks_ - reached.blocks;
-        if (paused > shortPause && paused > old * perBlock_) {
-            distrust_ = patience;
-        }
+        blocks_ = (everything ? 0 : blocks_) + reached.blocks;
     }
 
     /** The sweep has ended. @param live Bytes. @param tight Memory is short: no room for a whole young budget. */
@@ -78,11 +69,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t fewPlain = 1000;
-    static constexpr std::size_t fewBlocks = 10'000;
-    static constexpr std::uint64_t shortPause = 500'000; // ns
-    static constexpr std::uint64_t perBlock = 40;        // ns to mark one, until it has been measured
-    static constexpr unsigned patience = 8;              // full collections before minor ones are tried again
+    static constexpr std::size_t fewBlocks = 1000;
+    static constexpr std::uint64_t perBlock = 40; // ns to mark one, until it has been measured
 
     bool enabled_ = true;
     bool trial_ = false;
@@ -90,12 +78,11 @@ private:
     bool due_ = false;
     bool overdue_ = false;
     bool tight_ = false;
-    unsigned distrust_ = 0;
     unsigned growth_ = 30;
     std::uint64_t perBlock_ = perBlock;
     std::size_t young_ = 0;
     std::size_t blocks_ = 0; // reached by the last collection that marked everything, and grown old since
-    std::size_t plain_ = 0;  // plain ones among them
+    std::uint64_t pauseBudget_ = 0;
     std::size_t majorAt_ = 0;
     std::size_t latestAt_ = ~std::size_t{0};
 };

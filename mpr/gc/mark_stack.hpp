@@ -43,6 +43,7 @@ public:
         limit_ = base_ + bytes / sizeof(MarkEntry);
     }
     bool empty() const { return top_ == base_; }
+    void clear() { top_ = base_; }
     /** @return false when full. */
     bool push(MarkEntry entry) {
         if (top_ == limit_) [[unlikely]] {

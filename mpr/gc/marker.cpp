@@ -32,16 +32,41 @@ Marker* Marker::active() {
 }
 
 void Marker::open(void* memory, std::size_t bytes) {
+    if constexpr (os::cooperative) {
+        return stacks_[now].open(memory, bytes);
+    }
+    auto* at = static_cast<Byte*>(memory);
     const std::size_t part = bytes / 4 & ~(sizeof(MarkEntry) - 1);
-    stacks_[0].open(memory, part);
-    stacks_[1].open(static_cast<Byte*>(memory) + part, bytes - part);
+    for (MarkStack& stack : stacks_) {
+        // Of plain blocks no more can be done without than of others.
+        const std::size_t size = &stack == &stacks_[plainWaiting] ? 2 * part : part;
+        stack.open(at, size);
+        at += size;
+    }
+}
+
+/** See reached(). */
+Byte Marker::compute(Byte h) const {
+    if constexpr (os::cooperative) {
+        return colours_.marked(h) ? Byte{0} : colours_.survivor(h);
+    }
+    if (marking_ == Marking::check) {
+        return h;
+    }
+    const bool old = (h & head::old) != 0;
+    if (colours_.marked(h) || (old ? marking_ == Marking::again : oldOnly())) {
+        return 0;
+    }
+    // An old block that is in the log and not traced in this pause stays there: its young must be reached now, and
+    // while threads run it may be written again once it has been traced.
+    const bool waits = old && marking_ != Marking::all;
+    return static_cast<Byte>(colours_.survivor(h) | (waits ? h & head::logged : 0));
 }
 
 void Marker::begin(Marking marking) {
+    traced_ = {};
     colours_ = heap_.colours();
     marking_ = marking;
-    stopped_ = marking != Marking::concurrent;
-    tracesOld_ = marking == Marking::all;
     for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
         reached_[h] = compute(static_cast<Byte>(h));
     }
@@ -50,18 +75,17 @@ void Marker::begin(Marking marking) {
 }
 
 void Marker::beginCheck(Check& check) {
-    marking_ = Marking::check;
     check_ = &check;
-    activeMarker = this;
+    begin(Marking::check);
 }
 
 void Marker::end() {
     activeMarker = nullptr;
 }
 
-// The hot path of a collection: some forty instructions a reference. What usually fails leads to report(), which looks again.
-template <bool stopped>
-[[gnu::always_inline]] inline void Marker::reach(const void* pointer, bool loose) {
+// The hot path of a collection: some thirty instructions for a reference to what is reached already. What usually fails
+// leads to report(), which looks again.
+[[gnu::always_inline]] inline void Marker::mark(const void* pointer, bool loose) {
     Region* region = heap_.table().candidate(pointer);
     if (!region) [[unlikely]] {
         return loose ? void() : report(pointer);
@@ -72,64 +96,60 @@ template <bool stopped>
     if (g >= region->endGranule) [[unlikely]] {
         return loose ? void() : report(pointer);
     }
-    Byte* map = region->map().at(g);
-    Byte h = GranuleMap::load(map);
-    Byte reached = this->reached(h);
-    if (reached == 0) {
-        // While threads run, a field may name a block that has just been freed by hand, or what was made of its memory.
-        return !stopped || (h & head::inUse) || loose ? void() : report(pointer);
+    const Byte h = region->map().get(g);
+    if (this->reached(h) == 0) {
+        return (h & head::inUse) || loose ? void() : report(pointer);
     }
-    if constexpr (stopped) {
-        if ((h & head::old) == 0) {
-            if (region->nurseries.isStale(g)) [[unlikely]] {
-                return loose ? void() : report(pointer);
-            }
-            region->nurseries.keep(g);
-        }
-        GranuleMap::store(map, reached);
-    } else {
+    reach(region, g, h, pointer, loose);
+}
+
+/** A block that is to be reached. Its head is given. */
+void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, bool loose) {
+    if (!os::cooperative && marking_ == Marking::check) {
+        return check_->see(pointer);
+    }
+    Byte* map = region->map().at(g);
+    if (!os::cooperative && marking_ == Marking::concurrent) {
         // Others change heads, too: holds, the barrier, frees. Whatever they made of it may be still to be reached.
+        Byte reached = this->reached(h);
         while (!std::atomic_ref<Byte>(*map).compare_exchange_weak(h, reached, std::memory_order_relaxed)) {
             reached = this->reached(h);
             if (reached == 0) {
                 return;
             }
         }
+    } else {
+        if ((h & head::old) == 0) {
+            if (region->nurseries.isStale(g)) [[unlikely]] {
+                return loose ? void() : report(pointer);
+            }
+            region->nurseries.keep(g);
+        }
+        GranuleMap::store(map, this->reached(h));
     }
     ++count_.blocks;
     if (!head::isLeaf(h)) {
-        push(region, map, h, pointer);
-    }
-}
-
-void Marker::mark(const void* pointer, bool loose) {
-    if constexpr (os::cooperative) {
-        return reach<true>(pointer, loose);
-    }
-    switch (marking_) {
-    case Marking::young:
-    case Marking::all: return reach<true>(pointer, loose);
-    case Marking::concurrent: return reach<false>(pointer, loose);
-    case Marking::check: return check_->see(pointer);
+        push(map, h, pointer);
     }
 }
 
 /** A block with a manager; its head before it was marked is given. */
-[[gnu::always_inline]] inline void Marker::push(Region* region, Byte* map, Byte before, const void* block) {
-    const bool old = (before & head::old) != 0;
-    if (head::isPlain(before)) {
-        ++count_.plain;
-        if (old && !tracesOld_) {
-            return; // the last pause of this collection traces all plain blocks that are marked
-        }
+[[gnu::always_inline]] inline void Marker::push(Byte* map, Byte before, const void* block) {
+    const bool plain = head::isPlain(before);
+    count_.plain += plain;
+    unsigned stack = now;
+    if (!os::cooperative && marking_ != Marking::all && (before & head::old)) {
+        stack = plain ? plainWaiting : barrierWaiting;
     }
-    if (!stacks_[old || tracesOld_].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
-        overflow(region, map, block);
+    if (!stacks_[stack].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
+        if (stack != plainWaiting) {
+            overflow(heap_.find(block), map, block); // the last pause traces all plain blocks that are marked
+        }
     }
 }
 
 void Marker::overflow(Region* region, Byte* map, const void* block) {
-    const Byte grey = colours_.grey(stopped_);
+    const Byte grey = colours_.grey(!oldOnly());
     GranuleMap::update(map, [&](Byte h) { return static_cast<Byte>((h & ~head::colourMask) | grey); });
     const auto g = static_cast<std::uint32_t>(region->granuleOf(block));
     region->greyFrom = std::min(region->greyFrom, g);
@@ -151,20 +171,46 @@ void Marker::retrace(Region* region, std::size_t g) {
     }
 }
 
-inline MprManager& Marker::managerOf(MarkEntry entry) const {
-    std::size_t n = entry.granules();
-    if (n == 0) {
-        Region* region = heap_.find(entry.block());
-        n = region->blockSize(region->granuleOf(entry.block()));
+inline std::size_t Marker::sizeOf(MarkEntry entry) const {
+    if (entry.granules() != 0) [[likely]] {
+        return entry.granules();
     }
-    return gc::managerOf(entry.block(), n);
+    Region* region = heap_.find(entry.block());
+    return region->blockSize(region->granuleOf(entry.block()));
+}
+
+/** Whether a block was freed by hand while it waited: then its manager may not be called, see Heap::freeTraced. */
+bool Marker::isGone(MarkEntry entry) const {
+    Region* region = heap_.find(entry.block());
+    return head::isLeaf(region->map().get(region->granuleOf(entry.block())));
+}
+
+/** @param n Its granules. */
+[[gnu::always_inline]] inline void Marker::trace(MarkEntry entry, std::size_t n) {
+    traced_ = entry;
+    if (const MprManager manager = __atomic_load_n(&gc::managerOf(entry.block(), n), __ATOMIC_RELAXED)) {
+        manager(entry.block(), MPR_MANAGE_MARK);
+    }
 }
 
 inline void Marker::trace(MarkEntry entry) {
-    traced_ = entry;
-    if (const MprManager manager = __atomic_load_n(&managerOf(entry), __ATOMIC_RELAXED)) {
-        manager(entry.block(), MPR_MANAGE_MARK);
+    if (os::cooperative || marking_ != Marking::slice || !isGone(entry)) {
+        trace(entry, sizeOf(entry));
     }
+}
+
+/** The blocks whose bits are set in a word of the map are called one after the other: nothing waits for anything here. */
+void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
+    region->forWords(chunk, [&](std::size_t at, swar::Word word) {
+        __builtin_prefetch(region->address(at + 8 * swar::bytes));
+        swar::Word found = swar::old(word) & (which.barrier ? ~swar::leaf(word) : swar::plain(word));
+        found &= which.markedOnly ? ~swar::unmarked(word, colours_) : ~swar::Word{0};
+        for (; found != 0; found &= found - 1) {
+            const std::size_t g = at + swar::first(found);
+            const std::size_t n = region->blockSize(g);
+            trace(MarkEntry(region->address(g), n < heap::granuleSize ? n : 0), n);
+        }
+    });
 }
 
 void Marker::markRow(const void* fields, std::size_t count) {
@@ -240,7 +286,7 @@ void Marker::recoverGrey(Region* region) {
     const std::size_t to = region->greyTo;
     region->greyFrom = ~0u;
     region->greyTo = 0;
-    const Byte colour = colours_.grey(stopped_);
+    const Byte colour = colours_.grey(!oldOnly());
     for (std::size_t at = from & ~std::size_t{swar::bytes - 1}; at < to; at += swar::bytes) {
         if (region->nurseries.isUnused(at)) {
             continue;
@@ -255,7 +301,7 @@ void Marker::recoverGrey(Region* region) {
                 continue;
             }
             map.update(g, [&](Byte h) {
-                return static_cast<Byte>(colours_.survivor(h) | (tracesOld_ ? 0 : h & head::logged));
+                return static_cast<Byte>(colours_.survivor(h) | (marking_ == Marking::all ? 0 : h & head::logged));
             });
             retrace(region, g);
             drainStack(stackNow(), noEnd);
@@ -275,23 +321,45 @@ void Marker::drainGrey() {
 }
 
 void Marker::drain() {
-    drainStack(stackNow(), noEnd);
+    drainStack(stacks_[now], noEnd);
+    if (!os::cooperative && marking_ == Marking::all) {
+        takeWaiting();
+    }
     drainGrey();
     traced_ = {};
 }
 
+/** Trace the blocks that waited for the threads to run. */
+void Marker::takeWaiting() {
+    MarkStack& stack = stacks_[barrierWaiting];
+    while (!stack.empty()) {
+        const MarkEntry entry = stack.pop();
+        if (entry.isRow()) {
+            stack.push(entry);
+            traceRow(stack);
+        } else if (!isGone(entry)) {
+            trace(entry);
+        }
+        drainStack(stacks_[now], noEnd);
+    }
+}
+
 bool Marker::advance() {
     constexpr std::size_t blocks = 256;
-    bool left = !drainStack(stacks_[1], blocks);
-    if (!left && grey_) {
+    MarkStack& stack = stackNow();
+    bool left = !drainStack(stack, blocks);
+    if (!left && grey_ && marking_ == Marking::concurrent) {
         drainGrey();
-        left = !stacks_[1].empty();
+        left = !stack.empty();
     }
     traced_ = {};
     return left;
 }
 
 void Marker::report(const void* pointer) {
+    if (!os::cooperative && (oldOnly() || marking_ == Marking::check)) {
+        return; // a block that has just been freed by hand, or what was made of its memory; or not the check's to report
+    }
     ++misuses_;
     if (++reports_ > 8) {
         return; // threads are stopped: enough said
@@ -300,7 +368,7 @@ void Marker::report(const void* pointer) {
     message << "mprMark(" << pointer << ") is not the start of a block; ignored";
     if (traced_) {
         message << "; by the manager of block " << static_cast<const void*>(traced_.block()) << ", ";
-        message.code(reinterpret_cast<const void*>(managerOf(traced_)));
+        message.code(reinterpret_cast<const void*>(gc::managerOf(traced_.block(), sizeOf(traced_))));
     }
     os::log(os::Level::error, message);
 }

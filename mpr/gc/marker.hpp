@@ -1,16 +1,17 @@
 /*
     marker.hpp - Reaching every block that can be reached.
 
-    Marking a block sets its colour in the map; a block with a manager is also put on a stack of fixed size, with another
-    for the young while old blocks wait. A popped block's manager is called and marks what it references. Nothing recurses, so the
-    collector's thread needs no more stack than the deepest manager. Long rows of references (mprMarkRefs) go on the stack
-    as a row and are marked a piece at a time.
+    Marking a block sets its colour in the map; a block with a manager is also put on a stack of fixed size: one for what
+    is traced now, two for old blocks that wait, barrier and plain ones apart. A popped block's manager is called and marks
+    what it references. Nothing recurses, so the collector's thread needs no more stack than the deepest manager. Long rows
+    of references (mprMarkRefs) go on the stack as a row and are marked a piece at a time.
 
     The marker works in two ways. *Stopped*: threads are at a rendezvous, every block may be reached and traced.
     *Concurrent*: threads run. Then only old blocks are marked, and only barrier blocks traced: the young are not looked
-    at, and plain blocks are marked and left for the next pause, which traces every marked plain block anyway. What
-    threads change meanwhile is in the log, which the next pause goes through (incremental update: E. Dijkstra et al.,
-    "On-the-Fly Garbage Collection", CACM 1978, with the objects in place of the references).
+    at, and plain blocks are marked and wait for a *slice*, a short pause in which only they are traced. What threads
+    change meanwhile is in the log, which the last pause goes through (incremental update: E. Dijkstra et al., "On-the-Fly
+    Garbage Collection", CACM 1978, with the objects in place of the references), or in a plain block, all of which that
+    pause traces again.
 
     When a stack is full a block is left *grey*, a colour that nothing else has (heap::Colours), and its region remembers
     between which granules such blocks lie. When the stack has run empty those stretches of the map are searched.
@@ -32,10 +33,12 @@
 namespace mpr::gc {
 
 /** What is marked, and when. */
-enum class Marking {
-    young,      // threads are stopped: reach what is unmarked, trace the young; old blocks wait for `concurrent`
+enum class Marking : std::uint8_t {
+    again,      // threads are stopped: trace old blocks once more, reach the young
+    young,      // threads are stopped: reach what is unmarked, trace the young; old blocks wait
     all,        // threads are stopped: reach and trace everything
-    concurrent, // threads run: reach and trace the old
+    slice,      // threads are stopped: reach the old, trace plain ones; barrier blocks wait
+    concurrent, // threads run: reach the old, trace barrier blocks; plain ones wait
     check,      // threads are stopped: change nothing, see what could be reached
 };
 
@@ -61,10 +64,18 @@ public:
     void markRow(const void* fields, std::size_t count);
     /** Trace a block that was reached before. */
     void retrace(heap::Region* region, std::size_t g);
+    /** Trace the old plain blocks in a chunk once more, or those that are marked, or barrier blocks, too. */
+    struct Retrace {
+        bool markedOnly, barrier;
+    };
+    void retraceOld(heap::Region* region, unsigned chunk, Retrace which);
     /** Trace until nothing is left; with Marking::young, nothing but old blocks. Threads are stopped. */
     void drain();
-    /** Trace some hundred old blocks. @return false when nothing is left. */
+    /** With Marking::slice or concurrent: trace some hundred blocks. @return false when no more of them wait. */
     bool advance();
+    bool plainWaits() const { return !stacks_[plainWaiting].empty(); }
+    /** What waits is traced with all others. */
+    void forgetPlain() { stacks_[plainWaiting].clear(); }
 
     std::uint64_t overflows() const { return overflows_; }
     std::uint64_t misuses() const { return misuses_; }
@@ -81,26 +92,34 @@ private:
     static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in the ring: a power of two
     static constexpr std::size_t rowPiece = 128;                   // fields marked at a time
 
-    template <bool stopped>
-    void reach(const void* block, bool loose);
-    void push(heap::Region* region, heap::Byte* map, heap::Byte before, const void* block);
+    enum : unsigned { now, barrierWaiting, plainWaiting };
+
+    void reach(heap::Region* region, std::size_t g, heap::Byte h, const void* block, bool loose);
+    void push(heap::Byte* map, heap::Byte before, const void* block);
     void trace(MarkEntry entry);
+    void trace(MarkEntry entry, std::size_t n);
+    bool isGone(MarkEntry entry) const;
     void traceRow(MarkStack& stack);
-    MprManager& managerOf(MarkEntry entry) const;
+    std::size_t sizeOf(MarkEntry entry) const;
     [[gnu::cold]] void overflow(heap::Region* region, heap::Byte* map, const void* block);
     /** @return false when at most `budget` blocks were traced and some are left. */
     bool drainStack(MarkStack& stack, std::size_t budget);
+    void takeWaiting();
     void drainGrey();
     void recoverGrey(heap::Region* region);
     /** The one that is drained now. */
-    MarkStack& stackNow() { return stacks_[tracesOld_ || !stopped_]; }
+    MarkStack& stackNow() {
+        return stacks_[marking_ == Marking::slice        ? plainWaiting
+                       : marking_ == Marking::concurrent ? barrierWaiting
+                                                         : now];
+    }
+    /** The young are not looked at. */
+    bool oldOnly() const { return marking_ == Marking::slice || marking_ == Marking::concurrent; }
     [[gnu::cold]] void report(const void* pointer);
 
     heap::Heap& heap_;
     heap::Colours colours_;
     Marking marking_ = Marking::all;
-    bool stopped_ = true;
-    bool tracesOld_ = true; // before end
     Check* check_ = nullptr;
     bool grey_ = false;
     /** By head: the head that says "reached"; 0 when it says so already, is not to be reached now, or is no head. */
@@ -111,15 +130,8 @@ private:
         }
         return reached_[h];
     }
-    heap::Byte compute(heap::Byte h) const {
-        const bool wanted = !colours_.marked(h) && (stopped_ || (h & heap::head::old) != 0);
-        // An old block that is in the log and not traced in this pause stays there: its young must be reached now, and
-        // while threads run it may be written again once it has been traced.
-        const bool waits = (h & heap::head::old) != 0 && !tracesOld_;
-        const heap::Byte kept = waits ? static_cast<heap::Byte>(h & heap::head::logged) : heap::Byte{0};
-        return wanted ? static_cast<heap::Byte>(colours_.survivor(h) | kept) : heap::Byte{0};
-    }
-    MarkStack stacks_[2]; // of the young while the old wait; of all others
+    heap::Byte compute(heap::Byte h) const;
+    MarkStack stacks_[os::cooperative ? 1 : 3];
     MarkEntry ring_[ahead] = {};
     MarkEntry traced_{}; // whose manager runs
     Reached count_;

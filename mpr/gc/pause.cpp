@@ -20,20 +20,21 @@ Scope Collector::decide(Wish wish) const {
         return Scope::full; // in a buffer; the compiler leaves out what serves the others
     }
     if (tracing_) {
-        return traced_ || wish == Wish::full || generations_.overdue() ? Scope::last : Scope::minor;
+        return traced_ || urgent_ || generations_.overdue() ? Scope::last
+               : wish == Wish::slice                        ? Scope::slice
+                                                            : Scope::minor;
     }
-    if (wish == Wish::minor) {
-        return Scope::minor;
-    }
-    if (wish == Wish::full || !generations_.worthwhile() || (generations_.majorDue() && !generations_.concurrently())) {
+    const bool major = mustBegin() || (wish != Wish::minor && generations_.majorDue());
+    if (major && (urgent_ || !generations_.concurrently())) {
         return Scope::full;
     }
-    return Scope::minor;
+    return wish == Wish::minor || generations_.worthwhile() ? Scope::minor : Scope::full;
 }
 
 void Collector::mark(Scope scope) {
     const std::uint64_t begin = os::now();
     if (scope == Scope::full) {
+        majorsBegun_.fetch_add(1, std::memory_order_seq_cst);
         heap_.unmarkOld();
     }
     if (!tracing_) {
@@ -55,7 +56,7 @@ void Collector::mark(Scope scope) {
     if (!tracing_) {
         generations_.marked(scope != Scope::minor, scope == Scope::full, marker_.takeReached(), took);
     }
-    if (scope == Scope::minor && !tracing_ && generations_.majorDue() && generations_.concurrently()) {
+    if (scope == Scope::minor && !tracing_ && (mustBegin() || generations_.majorDue())) {
         startMajor();
     }
 }
@@ -98,9 +99,16 @@ void Collector::markWritten(Scope scope) {
     log_.drain(own_.log, see);
     log_.drainFull(see);
     lastOwner_ = {};
-    const bool lost = log_.takeLost();
-    if (scope != Scope::full) {
-        markOld(scope == Scope::last, lost);
+    if (log_.takeLost() && scope != Scope::full) {
+        markOld({.markedOnly = scope == Scope::last, .barrier = true});
+    } else if (scope == Scope::last) {
+        marker_.forgetPlain();
+        markOld({.markedOnly = true, .barrier = false});
+    } else if (scope == Scope::minor) {
+        // What an old block references is not reached from there: who knows whether that block is alive?
+        marker_.begin(Marking::again);
+        markOld({.markedOnly = false, .barrier = false});
+        marker_.begin(Marking::young);
     }
 }
 
@@ -146,33 +154,22 @@ Byte Collector::ownerOf(Region* region, std::size_t g) {
     return map.get(lastOwner_.from);
 }
 
-/** Trace old plain blocks, or, when part of the log was lost, all old blocks that reference anything. */
-void Collector::markOld(bool markedOnly, bool all) {
+/** Trace old plain blocks once more, or, when part of the log was lost, all old blocks that reference anything. */
+void Collector::markOld(Marker::Retrace which) {
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         std::uint64_t chunks =
-            all ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount()) : region->wantsFree.get();
+            which.barrier ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount()) : region->wantsFree.get();
         for (; chunks != 0; chunks &= chunks - 1) {
-            markOldIn(region, static_cast<unsigned>(std::countr_zero(chunks)), markedOnly, all);
+            marker_.retraceOld(region, static_cast<unsigned>(std::countr_zero(chunks)), which);
         }
     }
-}
-
-void Collector::markOldIn(Region* region, unsigned chunk, bool markedOnly, bool all) {
-    const heap::Colours colours = heap_.colours();
-    region->forWords(chunk, [&](std::size_t at, swar::Word word) {
-        swar::Word found = swar::old(word) & (all ? ~swar::leaf(word) : swar::plain(word));
-        found &= markedOnly ? ~swar::unmarked(word, colours) : ~swar::Word{0};
-        for (; found != 0; found &= found - 1) {
-            marker_.retrace(region, at + swar::first(found));
-        }
-    });
-    marker_.drain();
 }
 
 // ---- A major collection beside the threads ------------------------------------------------------------------------
 
 /** A minor collection has just marked: everything that can be reached is old and marked. */
 void Collector::startMajor() {
+    majorsBegun_.fetch_add(1, std::memory_order_seq_cst);
     heap_.unmarkOld();
     marker_.begin(Marking::concurrent);
     markRoots();
@@ -181,20 +178,45 @@ void Collector::startMajor() {
     heap_.setTracing(true);
 }
 
-/** Mark until a pause is wanted or nothing is left. */
-void Collector::advanceMajor() {
+/**
+    Mark until a pause is wanted or nothing is left that may be marked while threads run; then ask for one.
+    @return false when there is nothing to do until the bell rings.
+ */
+bool Collector::advanceMajor(std::uint32_t heard) {
     marker_.begin(Marking::concurrent);
     bool left = true;
     while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed)) {
         left = marker_.advance();
     }
     marker_.end();
-    if (!left) {
-        traced_ = true;
-        if (enabled_.load(std::memory_order_relaxed)) {
-            request(Wish::budget);
-        }
+    if (left) {
+        return true;
     }
+    traced_ = !marker_.plainWaits();
+    if (!enabled_.load(std::memory_order_relaxed) && !isForced()) {
+        return false;
+    }
+    if (traced_ || rest(heard)) {
+        request(traced_ ? Wish::budget : Wish::slice);
+    }
+    return true;
+}
+
+/** Threads have the processor for a while between slices, if any is there to use it. @return false: look again. */
+bool Collector::rest(std::uint32_t heard) {
+    const std::uint64_t now = os::now();
+    if (now >= restUntil_ || !rendezvous_.matters()) {
+        return true;
+    }
+    os::wait(bell_, heard, restUntil_ - now);
+    return false;
+}
+
+/** Threads are stopped: trace old plain blocks that wait, for a while. */
+void Collector::slice(std::uint64_t until) {
+    marker_.begin(Marking::slice);
+    while (marker_.advance() && os::now() < until) {}
+    marker_.end();
 }
 
 // ---- The barrier ---------------------------------------------------------------------------------------------------

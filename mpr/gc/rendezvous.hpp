@@ -41,6 +41,10 @@ public:
         }
     }
 
+    /** A thread that leaves wants to go on as soon as it may; when it has entered it wants no more. */
+    void want() { eager_.fetch_add(1, std::memory_order_seq_cst); }
+    void wantNoMore() { eager_.fetch_sub(1, std::memory_order_seq_cst); }
+
     /** @return Whether it had to wait. */
     bool enter() {
         if constexpr (!os::hasThreads) {
@@ -53,16 +57,26 @@ public:
             while ((word & closedBit) == 0) {
                 if (word_.compare_exchange_weak(word, word + step, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed)) {
+                    if (waited) {
+                        wantNoMore();
+                    }
                     return waited;
                 }
             }
+            if (!waited) {
+                want();
+                waited = true;
+            }
             // A gate that opens between the two loads above and here has changed openings_, so this returns at once.
             os::wait(openings_, opened);
-            waited = true;
         }
     }
 
     // ---- The collector's side ----
+    /** Whether a thread runs or waits for the gate: a closed gate costs somebody time. */
+    bool matters() const {
+        return eager_.load(std::memory_order_seq_cst) != 0 || word_.load(std::memory_order_seq_cst) >= step;
+    }
     void close() { word_.fetch_or(closedBit, std::memory_order_acq_rel); }
 
     /** Wait until nobody runs. @return false when the time, in nanoseconds, ran out first. */
@@ -96,6 +110,7 @@ private:
 
     alignas(os::cacheLine) os::Word word_{0};
     os::Word openings_{0};
+    std::atomic<std::uint32_t> eager_{0};
     bool always_ = false;
 };
 

@@ -130,7 +130,10 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
             m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
             rendezvous_.leave();
             awaitProgress(
-                [&] { return static_cast<std::int32_t>(swept_.load(std::memory_order_acquire) - target) >= 0; },
+                [&] {
+                    return phase() == Phase::idle ||
+                           static_cast<std::int32_t>(swept_.load(std::memory_order_acquire) - target) >= 0;
+                },
                 os::forever);
             resume(m);
         }
@@ -148,6 +151,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
 void Collector::waitOut(Mutator& m) {
     const std::uint64_t begin = os::now();
     m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
+    rendezvous_.want();
     rendezvous_.leave();
     std::uint64_t stalled = 0;
     switch (phase()) {
@@ -159,8 +163,8 @@ void Collector::waitOut(Mutator& m) {
         break;
     case Phase::requested: {
         // The collector may not have closed the gate yet.
-        const std::uint32_t before = marked_.load(std::memory_order_acquire);
-        awaitProgress([&] { return phase() != Phase::requested || marked_.load(std::memory_order_acquire) != before; },
+        const std::uint32_t before = pauses_.load(std::memory_order_acquire);
+        awaitProgress([&] { return phase() != Phase::requested || pauses_.load(std::memory_order_acquire) != before; },
                       os::forever);
         break;
     }
@@ -171,6 +175,7 @@ void Collector::waitOut(Mutator& m) {
     case Phase::marking: break;
     }
     resume(m);
+    rendezvous_.wantNoMore();
     stats_.pause.record(os::now() - begin - stalled);
 }
 
@@ -277,23 +282,26 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
         const std::size_t freed = collectHere(m);
         return complete ? static_cast<int>(freed) : 0;
     }
-    // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped.
+    // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped. So does any
+    // major one that begins from here on, wherever the caller is.
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
-    const std::uint32_t target = marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
+    const bool all = wish >= Wish::full;
+    const std::uint32_t target = all ? majorsBegun_.load(std::memory_order_seq_cst) + 1
+                                     : marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
+    const auto& counter = all ? (complete ? majorsSwept_ : majorsMarked_) : complete ? swept_ : marked_;
     const std::uint64_t begin = os::now();
     request(wish);
     if (running) {
         m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
         rendezvous_.leave();
     }
-    const auto& counter = complete ? swept_ : marked_;
     const bool done = awaitProgress(
         [&] {
             if (static_cast<std::int32_t>(counter.load(std::memory_order_acquire) - target) >= 0) {
                 return true;
             }
-            // A request that found the collector past marking waits as pending; one more may be needed when not running.
-            if (phase() == Phase::idle) {
+            // One more may be needed when not running.
+            if (!all && phase() == Phase::idle) {
                 request(wish);
             }
             return false;
@@ -318,7 +326,7 @@ void Collector::emergency(Mutator& m) {
         const std::uint32_t before = swept_.load(std::memory_order_acquire);
         awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);
     }
-    request(Wish::full);
+    request(Wish::urgent);
 }
 
 } // namespace mpr::gc

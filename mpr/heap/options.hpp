@@ -19,6 +19,7 @@ struct Options {
     std::size_t marks = 0;                     // mark stack; 0: large, as far as address space is cheap
     bool check = false;                        // trace again after each marking, and compare
     bool everyYield = false;                   // collect at each yield point
+    std::uint64_t pauseBudget = 400'000;       // nanoseconds that a pause should last at most
     std::uint64_t deadline = 500'000'000;      // nanoseconds until a late thread is named
 
     /** Apply "name=value,...". @return false: a message has named the bad item and nothing has changed. */
