@@ -35,6 +35,9 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     if (!marks_.open(heap_, options.marks, fixedHeap)) {
         return false;
     }
+    if (fixedHeap == 0) {
+        young_.open();
+    }
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
@@ -52,6 +55,7 @@ void Collector::close() {
         os::joinThread(thread_);
     }
     marks_.close();
+    young_.close();
 }
 
 void Collector::ring() {

@@ -28,6 +28,7 @@
 #include <cstdint>
 
 #include "mpr/gc/generations.hpp"
+#include "mpr/gc/line_filter.hpp"
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator.hpp"
@@ -174,6 +175,7 @@ private:
     Pacer pacer_;
     CollectorStats stats_;
     MarkMemory marks_;
+    LineFilter young_;
     std::uint64_t deadline_ = 0;
     bool checks_ = false;     // every pause: see check.hpp
     bool everyYield_ = false; // collect at each yield point, by turns in each scope

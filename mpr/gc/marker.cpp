@@ -63,7 +63,8 @@ Byte Marker::compute(Byte h) const {
     return static_cast<Byte>(colours_.survivor(h) | (waits ? h & head::logged : 0));
 }
 
-void Marker::begin(Marking marking) {
+void Marker::begin(Marking marking, const LineFilter* young) {
+    young_ = young;
     traced_ = {};
     colours_ = heap_.colours();
     marking_ = marking;
@@ -86,6 +87,9 @@ void Marker::end() {
 // The hot path of a collection: some thirty instructions for a reference to what is reached already. What usually fails
 // leads to report(), which looks again.
 [[gnu::always_inline]] inline void Marker::mark(const void* pointer, bool loose) {
+    if (!os::cooperative && young_ && !young_->mayBeYoung(pointer)) {
+        return;
+    }
     Region* region = heap_.table().candidate(pointer);
     if (!region) [[unlikely]] {
         return loose ? void() : report(pointer);

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "mpr/gc/line_filter.hpp"
 #include "mpr/gc/mark_stack.hpp"
 #include "mpr/heap/heap.hpp"
 #include "mpr/memory.h"
@@ -51,8 +52,11 @@ public:
     /** @param memory For the mark stacks, at least two entries. */
     void open(void* memory, std::size_t bytes);
 
-    /** From here to end, mprMark on this thread comes here. Again after the colours in force have changed. */
-    void begin(Marking marking);
+    /**
+        From here to end, mprMark on this thread comes here. Again after the colours in force have changed.
+        @param young Where the young may be, or nullptr; with Marking::again only.
+     */
+    void begin(Marking marking, const LineFilter* young = nullptr);
     void beginCheck(Check& check);
     void end();
 
@@ -120,6 +124,7 @@ private:
     heap::Heap& heap_;
     heap::Colours colours_;
     Marking marking_ = Marking::all;
+    const LineFilter* young_ = nullptr;
     Check* check_ = nullptr;
     bool grey_ = false;
     /** By head: the head that says "reached"; 0 when it says so already, is not to be reached now, or is no head. */

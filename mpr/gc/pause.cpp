@@ -106,7 +106,10 @@ void Collector::markWritten(Scope scope) {
         markOld({.markedOnly = true, .barrier = false});
     } else if (scope == Scope::minor) {
         // What an old block references is not reached from there: who knows whether that block is alive?
-        marker_.begin(Marking::again);
+        if (young_) {
+            young_.fill(heap_);
+        }
+        marker_.begin(Marking::again, young_ ? &young_ : nullptr);
         markOld({.markedOnly = false, .barrier = false});
         marker_.begin(Marking::young);
     }

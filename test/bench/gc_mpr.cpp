@@ -40,6 +40,8 @@ struct Policy {
         printf("# collections: minor %llu major %llu, peak %.1f MB, mark overflows %llu\n",
                (unsigned long long) s.collectionsMinor, (unsigned long long) s.collectionsMajor,
                (double) s.heapPeak / 1e6, (unsigned long long) s.markOverflows);
+        printf("# blocks: made %llu, left %llu, bytes left %llu\n", (unsigned long long) s.blocksAllocated,
+               (unsigned long long) (s.blocksAllocated - s.blocksFreed), (unsigned long long) s.bytesLive);
         remark("pause", s.pause);
         remark("stall", s.stall);
         remark("rendezvous", s.rendezvous);
