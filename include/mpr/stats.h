@@ -35,6 +35,8 @@ typedef struct MprMemStats {
     uint64 checkDefects;  /* Option check=1: blocks that could be reached and were not marked; each is in the log */
     uint64 managersFreed; /* MPR_MANAGE_FREE calls by the collector */
     uint64 markOverflows; /* Times the mark stack was full */
+    uint64 marksShared;   /* Pauses in which several threads marked; option markers */
+    uint64 marksSliced;   /* Pauses that only went on with a major collection's plain blocks; option pausebudget */
     uint64 purged;        /* Given back to the system */
     uint64 redlines;      /* Crossings of the redline */
     uint64 errors;        /* Allocations that returned NULL */

@@ -65,6 +65,8 @@ void mprReadMemStats(MprMemStats* s) {
     s->checkDefects = c.defects.load(std::memory_order_relaxed);
     s->managersFreed = c.managersFreed.load(std::memory_order_relaxed);
     s->markOverflows = rt.collector.marker().overflows();
+    s->marksShared = rt.collector.sharedMarks();
+    s->marksSliced = c.slices.load(std::memory_order_relaxed);
     s->purged = totals.purgedBytes;
     s->redlines = limits.crossings();
     s->errors = rt.depletion.errors();

@@ -38,6 +38,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     if (fixedHeap == 0) {
         young_.open();
     }
+    helpers_.open(fixedHeap == 0 ? options.markers : 1, options.stack);
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
@@ -54,6 +55,7 @@ void Collector::close() {
         ring();
         os::joinThread(thread_);
     }
+    helpers_.close();
     marks_.close();
     young_.close();
 }
@@ -204,7 +206,7 @@ void Collector::reclaim(Scope scope) {
     moveTo(Phase::sweeping);
     const std::size_t freed = sweep(scope);
     heap_.endSweep();
-    freedBlocks_.store(freed, std::memory_order_relaxed);
+    freedBlocks_.fetch_add(freed, std::memory_order_relaxed);
     settle(scope, scope != Scope::minor && isForced());
     stats_.sweep.record(os::now() - begin);
     (scope == Scope::minor ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);

@@ -26,8 +26,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "mpr/gc/generations.hpp"
+#include "mpr/gc/helpers.hpp"
 #include "mpr/gc/line_filter.hpp"
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
@@ -57,7 +59,7 @@ enum class Wish : std::uint8_t {
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
-    os::Counter minors{0}, majors{0};
+    os::Counter minors{0}, majors{0}, slices{0};
     os::Counter managersFreed{0};
     os::Counter late{0};
     os::Counter defects{0}; // found by checks
@@ -66,7 +68,7 @@ struct CollectorStats {
 
 class Collector {
 public:
-    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap), log_(heap) {}
+    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
@@ -124,6 +126,8 @@ public:
     bool halfSpent() { return heap_.allocatedSince() >= trigger() / 2; }
     const CollectorStats& stats() const { return stats_; }
     const Marker& marker() const { return marker_; }
+    /** Pauses in which more than one thread marked. */
+    std::uint64_t sharedMarks() const { return helpers_.shared(); }
 
 private:
     void run();
@@ -134,10 +138,10 @@ private:
     void mark(Scope scope);
     void check(Scope scope);
     void markRoots();
-    void markWritten(Scope scope);
+    bool markWritten(Scope scope);
+    void markAll(Scope scope, bool lost);
     void markLogged(std::uintptr_t entry, bool markedOnly);
     heap::Byte ownerOf(heap::Region* region, std::size_t g);
-    void markOld(Marker::Retrace which);
     void slice(std::uint64_t until);
     void startMajor();
     bool advanceMajor(std::uint32_t heard);
@@ -170,6 +174,7 @@ private:
     heap::Heap& heap_;
     Roots& roots_;
     Marker marker_;
+    std::conditional_t<os::hasThreads, Helpers, NoHelpers> helpers_;
     WriteLog log_;
     Rendezvous rendezvous_;
     Pacer pacer_;
@@ -195,7 +200,7 @@ private:
     std::atomic<std::uint32_t> majorsBegun_{0}, majorsMarked_{0}, majorsSwept_{0};
     std::atomic<std::uint32_t> pauses_{0};
     os::Counter freeCalls_{0};
-    std::atomic<std::size_t> freedBlocks_{0}; // by the last sweep
+    std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps
     std::atomic<std::size_t> trigger_{0};
     std::uint32_t rendezvousNumber_ = 0;
     // The collector's thread only:
@@ -206,6 +211,7 @@ private:
     bool urgent_ = false;           // and is to have in one pause
     std::uint64_t restUntil_ = 0;   // no slice before
     std::uint64_t pauseBudget_ = 0; // nanoseconds
+    bool isLong_[4] = {};           // by scope: whether its marking took long the last time
     struct {
         heap::Region* region = nullptr;
         std::size_t from = 0, to = 0; // granules of the last block that a logged field was found in

@@ -16,6 +16,7 @@ std::size_t Collector::collectHere(Mutator& m) {
         return 0;
     }
     const std::uint64_t begin = os::now();
+    const std::size_t before = freedBlocks_.load(std::memory_order_relaxed);
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
     if (running) {
         m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
@@ -28,7 +29,7 @@ std::size_t Collector::collectHere(Mutator& m) {
         resume(m);
     }
     stats_.pause.record(os::now() - begin);
-    return freedBlocks_.load(std::memory_order_relaxed);
+    return freedBlocks_.load(std::memory_order_relaxed) - before;
 }
 
 /** A yield: nobody else can be waited for. */

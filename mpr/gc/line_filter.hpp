@@ -41,9 +41,7 @@ public:
         }
     }
 
-    bool mayBeYoung(const void* block) const {
-        return (*wordOf(block) >> (lineOf(block) % wordBits) & 1) != 0;
-    }
+    bool mayBeYoung(const void* block) const { return (*wordOf(block) >> (lineOf(block) % wordBits) & 1) != 0; }
 
 private:
     using Word = heap::LineSet::Word;

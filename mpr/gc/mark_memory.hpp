@@ -1,5 +1,5 @@
 /*
-    mark_memory.hpp - Where the mark stack lies.
+    mark_memory.hpp - Where the mark stacks lie.
 
     A block of the heap always, so that marking needs no memory that might not be there and counts against the limits.
     Beside it, where address space is cheap and as long as no hard limit is set, a larger area from the system: a stack that
@@ -36,10 +36,20 @@ public:
         }
     }
 
-    /** Give the marker its stacks. They are empty. */
-    void lend(Marker& marker, const heap::Limits& limits) {
-        lent_ = area_ && limits.maximum() == heap::Limits::none;
-        lent_ ? marker.open(area_, areaBytes) : marker.open(block_, blockBytes_);
+    static constexpr unsigned mostMarkers = 4;
+
+    /** Decide where they lie. All stacks are empty. */
+    void choose(const heap::Limits& limits) { lent_ = area_ && limits.maximum() == heap::Limits::none; }
+    /** Give a marker its stacks: half of all to the first, when there are others. */
+    void lend(Marker& marker, unsigned index, unsigned markers) {
+        auto* memory = static_cast<heap::Byte*>(lent_ ? area_ : block_);
+        std::size_t bytes = lent_ ? areaBytes : blockBytes_;
+        if (markers > 1) {
+            const std::size_t part = bytes / 2 / (markers - 1) & ~(sizeof(MarkEntry) - 1);
+            memory += index > 0 ? bytes / 2 + (index - 1) * part : 0;
+            bytes = index > 0 ? part : bytes / 2;
+        }
+        marker.open(memory, bytes);
     }
 
     /** The stacks are empty: give the system back what was used. */
@@ -51,7 +61,7 @@ public:
 
 private:
     static constexpr std::size_t usual = 64 * 1024;
-    static constexpr std::size_t areaBytes = sizeof(void*) == 8 ? std::size_t{16} << 20 : 0;
+    static constexpr std::size_t areaBytes = sizeof(void*) == 8 ? std::size_t{32} << 20 : 0;
 
     void* block_ = nullptr;
     void* area_ = nullptr;

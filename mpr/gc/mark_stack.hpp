@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -63,6 +64,16 @@ public:
     }
     /** Not empty. */
     MarkEntry pop() { return *--top_; }
+    std::size_t size() const { return static_cast<std::size_t>(top_ - base_); }
+    /** Move the top, be it a block or a row, to another. @return false when that is full. */
+    bool moveTo(MarkStack& other) {
+        const std::ptrdiff_t entries = top_[-1].isRow() ? 3 : 1;
+        if (other.limit_ - other.top_ < entries) {
+            return false;
+        }
+        other.top_ = std::copy_n(top_ -= entries, entries, other.top_);
+        return true;
+    }
 
 private:
     MarkEntry* base_ = nullptr;

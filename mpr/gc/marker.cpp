@@ -152,12 +152,19 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
     }
 }
 
+/** Other markers may be doing so, too. */
+static void widen(Region* region, std::uint32_t g) {
+    const std::atomic_ref<std::uint32_t> from(region->greyFrom), to(region->greyTo);
+    for (auto seen = from.load(std::memory_order_relaxed);
+         g < seen && !from.compare_exchange_weak(seen, g, std::memory_order_relaxed);) {}
+    for (auto seen = to.load(std::memory_order_relaxed);
+         g >= seen && !to.compare_exchange_weak(seen, g + 1, std::memory_order_relaxed);) {}
+}
+
 void Marker::overflow(Region* region, Byte* map, const void* block) {
     const Byte grey = colours_.grey(!oldOnly());
     GranuleMap::update(map, [&](Byte h) { return static_cast<Byte>((h & ~head::colourMask) | grey); });
-    const auto g = static_cast<std::uint32_t>(region->granuleOf(block));
-    region->greyFrom = std::min(region->greyFrom, g);
-    region->greyTo = std::max(region->greyTo, g + 1);
+    widen(region, static_cast<std::uint32_t>(region->granuleOf(block)));
     grey_ = true;
     ++overflows_;
 }
@@ -246,6 +253,9 @@ bool Marker::drainStack(MarkStack& stack, std::size_t budget) {
     for (;;) {
         MarkEntry entry;
         if (!stack.empty() && budget > 0) {
+            if (!os::cooperative && shared_ && shared_->wanted() && stack.size() > fewEntries) [[unlikely]] {
+                shared_->give(stack);
+            }
             const MarkEntry next = stack.pop();
             if (next.isRow()) [[unlikely]] {
                 stack.push(next);
@@ -331,6 +341,41 @@ void Marker::drain() {
     }
     drainGrey();
     traced_ = {};
+}
+
+void Marker::drainShared(std::uint64_t until) {
+    if (marking_ == Marking::all) {
+        takeWaiting();
+    }
+    do {
+        if (marking_ != Marking::slice) {
+            drainStack(stacks_[now], noEnd);
+            continue;
+        }
+        while (advance()) {
+            if ((shared_ && shared_->closed()) || os::now() >= until) {
+                return shared_ ? shared_->quit() : void();
+            }
+        }
+    } while (shared_ && shared_->take(stackNow()));
+}
+
+void Marker::absorb(Marker& other) {
+    for (const unsigned i : {barrierWaiting, plainWaiting}) {
+        while (!other.stacks_[i].empty() && other.stacks_[i].moveTo(stacks_[i])) {}
+    }
+    other.stacks_[plainWaiting].clear();
+    while (!other.stacks_[barrierWaiting].empty()) {
+        const MarkEntry entry = other.stacks_[barrierWaiting].pop();
+        Region* region = heap_.find(entry.block());
+        overflow(region, region->map().at(region->granuleOf(entry.block())), entry.block());
+    }
+    const Reached counted = other.takeReached();
+    count_.blocks += counted.blocks;
+    count_.plain += counted.plain;
+    grey_ = std::exchange(other.grey_, false) || grey_;
+    overflows_ += std::exchange(other.overflows_, 0);
+    misuses_ += std::exchange(other.misuses_, 0);
 }
 
 /** Trace the blocks that waited for the threads to run. */

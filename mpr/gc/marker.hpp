@@ -28,6 +28,7 @@
 
 #include "mpr/gc/line_filter.hpp"
 #include "mpr/gc/mark_stack.hpp"
+#include "mpr/gc/shared_work.hpp"
 #include "mpr/heap/heap.hpp"
 #include "mpr/memory.h"
 
@@ -75,8 +76,23 @@ public:
     void retraceOld(heap::Region* region, unsigned chunk, Retrace which);
     /** Trace until nothing is left; with Marking::young, nothing but old blocks. Threads are stopped. */
     void drain();
+    /** Share work with other markers from here on, or, nullptr, with none. */
+    void share(SharedWork* work) { shared_ = work; }
+    /** The same as drain without a care for what was left grey, together with others; a slice until `until`. */
+    void drainShared(std::uint64_t until);
+    /** Another has ended a part of the same job: what it left and counted becomes this one's. */
+    void absorb(Marker& other);
     /** With Marking::slice or concurrent: trace some hundred blocks. @return false when no more of them wait. */
     bool advance();
+    /** The one that is drained now. */
+    MarkStack& stackNow() {
+        if constexpr (os::cooperative) {
+            return stacks_[now];
+        }
+        return stacks_[marking_ == Marking::slice        ? plainWaiting
+                       : marking_ == Marking::concurrent ? barrierWaiting
+                                                         : now];
+    }
     bool plainWaits() const { return !stacks_[plainWaiting].empty(); }
     /** What waits is traced with all others. */
     void forgetPlain() { stacks_[plainWaiting].clear(); }
@@ -95,6 +111,7 @@ public:
 private:
     static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in the ring: a power of two
     static constexpr std::size_t rowPiece = 128;                   // fields marked at a time
+    static constexpr std::size_t fewEntries = 8;                   // are not shared
 
     enum : unsigned { now, barrierWaiting, plainWaiting };
 
@@ -111,12 +128,6 @@ private:
     void takeWaiting();
     void drainGrey();
     void recoverGrey(heap::Region* region);
-    /** The one that is drained now. */
-    MarkStack& stackNow() {
-        return stacks_[marking_ == Marking::slice        ? plainWaiting
-                       : marking_ == Marking::concurrent ? barrierWaiting
-                                                         : now];
-    }
     /** The young are not looked at. */
     bool oldOnly() const { return marking_ == Marking::slice || marking_ == Marking::concurrent; }
     [[gnu::cold]] void report(const void* pointer);
@@ -125,6 +136,7 @@ private:
     heap::Colours colours_;
     Marking marking_ = Marking::all;
     const LineFilter* young_ = nullptr;
+    SharedWork* shared_ = nullptr;
     Check* check_ = nullptr;
     bool grey_ = false;
     /** By head: the head that says "reached"; 0 when it says so already, is not to be reached now, or is no head. */

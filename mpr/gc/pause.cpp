@@ -15,6 +15,11 @@ using heap::Region;
 namespace head = heap::head;
 namespace swar = heap::swar;
 
+namespace {
+/** Marking that took so long is shared the next time: nanoseconds. */
+constexpr std::uint64_t longPause = 100'000;
+} // namespace
+
 Scope Collector::decide(Wish wish) const {
     if constexpr (os::cooperative) {
         return Scope::full; // in a buffer; the compiler leaves out what serves the others
@@ -38,14 +43,19 @@ void Collector::mark(Scope scope) {
         heap_.unmarkOld();
     }
     if (!tracing_) {
-        marks_.lend(marker_, heap_.limits());
+        marks_.choose(heap_.limits());
+        helpers_.lend(marks_, marker_);
     }
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all);
     markRoots();
-    markWritten(scope);
+    const bool lost = markWritten(scope);
+    if constexpr (!os::cooperative) {
+        markAll(scope, lost);
+    }
     marker_.drain();
     marker_.end();
     const std::uint64_t took = os::now() - begin;
+    isLong_[static_cast<unsigned>(scope)] = took > longPause;
     if (os::hasThreads && checks_) {
         check(scope);
     }
@@ -80,10 +90,13 @@ void Collector::markRoots() {
     }
 }
 
-/** Old blocks that may reference young ones, or, in the last pause of a major collection, blocks that it has not reached. */
-void Collector::markWritten(Scope scope) {
+/**
+    Old blocks that may reference young ones, or, in the last pause of a major collection, blocks that it has not reached.
+    @return whether part of the log was lost.
+ */
+bool Collector::markWritten(Scope scope) {
     if constexpr (os::cooperative) {
-        return; // every collection is full, so nothing is logged: logWrite
+        return false; // every collection is full, so nothing is logged: logWrite
     }
     const auto see = [&](std::uintptr_t entry) {
         if (scope != Scope::full) {
@@ -99,20 +112,32 @@ void Collector::markWritten(Scope scope) {
     log_.drain(own_.log, see);
     log_.drainFull(see);
     lastOwner_ = {};
-    if (log_.takeLost() && scope != Scope::full) {
-        markOld({.markedOnly = scope == Scope::last, .barrier = true});
-    } else if (scope == Scope::last) {
+    return log_.takeLost() && scope != Scope::full;
+}
+
+/**
+    Trace old plain blocks once more, or, when part of the log was lost, all old blocks that reference anything; and all that
+    has been reached.
+ */
+void Collector::markAll(Scope scope, bool lost) {
+    MarkJob job;
+    job.first = heap_.firstRegion();
+    job.retraces = scope != Scope::full;
+    job.which = {.markedOnly = scope == Scope::last, .barrier = lost};
+    if (scope == Scope::last) {
         marker_.forgetPlain();
-        markOld({.markedOnly = true, .barrier = false});
     } else if (scope == Scope::minor) {
-        // What an old block references is not reached from there: who knows whether that block is alive?
-        if (young_) {
-            young_.fill(heap_);
+        job.marking = job.retracing = Marking::young;
+        if (!lost) {
+            // Old blocks are not reached from old plain ones: who knows whether those are alive?
+            job.retracing = Marking::again;
+            if (young_) {
+                young_.fill(heap_);
+                job.young = &young_;
+            }
         }
-        marker_.begin(Marking::again, young_ ? &young_ : nullptr);
-        markOld({.markedOnly = false, .barrier = false});
-        marker_.begin(Marking::young);
     }
+    helpers_.mark(job, marker_, !everyYield_ && !isLong_[static_cast<unsigned>(scope)]);
 }
 
 /** An entry of the log. @param markedOnly Blocks that nothing has reached so far need not be traced. */
@@ -157,17 +182,6 @@ Byte Collector::ownerOf(Region* region, std::size_t g) {
     return map.get(lastOwner_.from);
 }
 
-/** Trace old plain blocks once more, or, when part of the log was lost, all old blocks that reference anything. */
-void Collector::markOld(Marker::Retrace which) {
-    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        std::uint64_t chunks =
-            which.barrier ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount()) : region->wantsFree.get();
-        for (; chunks != 0; chunks &= chunks - 1) {
-            marker_.retraceOld(region, static_cast<unsigned>(std::countr_zero(chunks)), which);
-        }
-    }
-}
-
 // ---- A major collection beside the threads ------------------------------------------------------------------------
 
 /** A minor collection has just marked: everything that can be reached is old and marked. */
@@ -196,7 +210,7 @@ bool Collector::advanceMajor(std::uint32_t heard) {
         return true;
     }
     traced_ = !marker_.plainWaits();
-    if (!enabled_.load(std::memory_order_relaxed) && !isForced()) {
+    if (!enabled_.load(std::memory_order_relaxed) && !isForced() && !mustBegin()) {
         return false;
     }
     if (traced_ || rest(heard)) {
@@ -217,8 +231,12 @@ bool Collector::rest(std::uint32_t heard) {
 
 /** Threads are stopped: trace old plain blocks that wait, for a while. */
 void Collector::slice(std::uint64_t until) {
+    stats_.slices.fetch_add(1, std::memory_order_relaxed);
+    MarkJob job;
+    job.marking = Marking::slice;
+    job.until = until;
     marker_.begin(Marking::slice);
-    while (marker_.advance() && os::now() < until) {}
+    helpers_.mark(job, marker_, false);
     marker_.end();
 }
 

@@ -289,6 +289,7 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     const std::uint32_t target = all ? majorsBegun_.load(std::memory_order_seq_cst) + 1
                                      : marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
     const auto& counter = all ? (complete ? majorsSwept_ : majorsMarked_) : complete ? swept_ : marked_;
+    const std::size_t freedBefore = freedBlocks_.load(std::memory_order_relaxed);
     const std::uint64_t begin = os::now();
     request(wish);
     if (running) {
@@ -311,9 +312,8 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
         resume(m);
         stats_.pause.record(os::now() - begin);
     }
-    return complete && done
-               ? static_cast<int>(std::min(freedBlocks_.load(std::memory_order_relaxed), std::size_t{0x7FFFFFFF}))
-               : 0;
+    const std::size_t freed = freedBlocks_.load(std::memory_order_relaxed) - freedBefore;
+    return complete && done ? static_cast<int>(std::min(freed, std::size_t{0x7FFFFFFF})) : 0;
 }
 
 void Collector::emergency(Mutator& m) {

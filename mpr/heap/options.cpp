@@ -72,6 +72,11 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             return "must be from 1 to 3600000 milliseconds";
         }
         options.deadline = std::uint64_t{number} * 1'000'000u;
+    } else if (name == "markers") {
+        if (number < 1 || number > 4) {
+            return "must be from 1 to 4";
+        }
+        options.markers = static_cast<unsigned>(number);
     } else if (name == "pausebudget") {
         if (number < 10 || number > 10'000'000) {
             return "must be from 10 to 10000000 microseconds";

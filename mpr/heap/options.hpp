@@ -17,6 +17,7 @@ struct Options {
     unsigned growth = 100;                     // percent of the live size between collections
     std::size_t stack = 256 * 1024;            // of the collector's thread
     std::size_t marks = 0;                     // mark stack; 0: large, as far as address space is cheap
+    unsigned markers = 0;                      // threads that mark in a pause; 0: as many as processors, up to four
     bool check = false;                        // trace again after each marking, and compare
     bool everyYield = false;                   // collect at each yield point
     std::uint64_t pauseBudget = 400'000;       // nanoseconds that a pause should last at most

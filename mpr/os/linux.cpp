@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -193,6 +194,20 @@ bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argume
 
 void joinThread(ThreadId id) {
     pthread_join(static_cast<pthread_t>(id), nullptr);
+}
+
+int currentProcessor() {
+    return sched_getcpu();
+}
+
+bool keepOff(ThreadId id, int processor) {
+    cpu_set_t allowed;
+    if (processor < 0 || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
+        return false;
+    }
+    CPU_CLR(static_cast<unsigned>(processor), &allowed);
+    return CPU_COUNT(&allowed) > 0 &&
+           pthread_setaffinity_np(static_cast<pthread_t>(id), sizeof(allowed), &allowed) == 0;
 }
 
 bool onThreadExit(ThreadEntry handler, void* value) {

@@ -71,6 +71,11 @@ bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argume
                  bool joinable);
 void joinThread(ThreadId id);
 
+/** Number of the processor that the calling thread runs on; -1 when unknown. */
+int currentProcessor();
+/** Let a thread run wherever the calling one may, but for one processor. @return false when that leaves it none. */
+bool keepOff(ThreadId id, int processor);
+
 /** Call handler(value) when the calling thread ends. One handler a process; one value per thread, nullptr takes it back. */
 bool onThreadExit(ThreadEntry handler, void* value);
 

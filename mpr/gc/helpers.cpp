@@ -1,0 +1,125 @@
+/*
+    helpers.cpp - The helpers' thread, and a job as every marker at it does it.
+ */
+#include "mpr/gc/helpers.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace mpr::gc {
+
+using heap::Region;
+
+void Helpers::open(unsigned markers, std::size_t stack) {
+    const unsigned processors = static_cast<unsigned>(std::max(os::processors(), 1));
+    count_ = std::min(markers > 0 ? markers : processors, most + 1) - 1;
+    stack_ = stack;
+}
+
+void Helpers::close() {
+    stop_.store(true, std::memory_order_release);
+    round_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(round_);
+    for (unsigned i = 0; i < started_; ++i) {
+        os::joinThread(helpers_[i].thread);
+    }
+}
+
+void Helpers::lend(MarkMemory& memory, Marker& own) {
+    memory.lend(own, 0, count_ + 1);
+    for (unsigned i = 0; i < count_; ++i) {
+        memory.lend(markers_[i], i + 1, count_ + 1);
+    }
+}
+
+/** What the system refuses is done without. */
+void Helpers::start() {
+    for (unsigned i = 0; i < count_; ++i) {
+        helpers_[i].all = this;
+        helpers_[i].marker = &markers_[i];
+        helpers_[i].processor = os::currentProcessor();
+        const auto entry = [](void* helper) {
+            auto* self = static_cast<Helper*>(helper);
+            self->all->run(*self);
+        };
+        if (!os::startThread(helpers_[i].thread, "mpr-marker", entry, &helpers_[i], stack_, true)) {
+            count_ = i;
+        }
+    }
+    started_ = count_;
+}
+
+void Helpers::run(Helper& self) {
+    while (!stop_.load(std::memory_order_acquire)) {
+        const std::uint32_t round = round_.load(std::memory_order_acquire);
+        if (work_.join()) {
+            self.joined = true;
+            self.marker->share(&work_);
+            work(*job_, *self.marker);
+            self.marker->end();
+            self.processor.store(os::currentProcessor(), std::memory_order_relaxed);
+            work_.leave();
+        }
+        os::wait(round_, round);
+    }
+}
+
+void Helpers::keepApart() {
+    const int here = os::currentProcessor();
+    for (unsigned i = 0; i < count_; ++i) {
+        if (helpers_[i].processor.load(std::memory_order_relaxed) == here && !os::keepOff(helpers_[i].thread, here)) {
+            count_ = i; // one processor is all there is
+        }
+    }
+}
+
+/** Chunks are counted over all regions; whoever wants one takes the next number. */
+void Helpers::work(MarkJob& job, Marker& marker) {
+    if (job.retraces) {
+        marker.begin(job.retracing, job.young);
+        std::uint32_t mine = job.next.fetch_add(1, std::memory_order_relaxed);
+        std::uint32_t number = 0;
+        for (Region* region = job.first; region; region = heap_.nextRegion(region)) {
+            std::uint64_t chunks = job.which.barrier ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount())
+                                                     : region->wantsFree.get();
+            for (; chunks != 0; chunks &= chunks - 1) {
+                if (number++ == mine) {
+                    marker.retraceOld(region, static_cast<unsigned>(std::countr_zero(chunks)), job.which);
+                    mine = job.next.fetch_add(1, std::memory_order_relaxed);
+                }
+            }
+        }
+    }
+    marker.begin(job.marking);
+    marker.drainShared(job.until);
+}
+
+void Helpers::mark(MarkJob& job, Marker& own, bool alone) {
+    if (alone || count_ == 0) {
+        work(job, own);
+        return;
+    }
+    job_ = &job;
+    work_.begin();
+    if (started_ == 0) {
+        start();
+    }
+    keepApart();
+    round_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(round_);
+    own.share(&work_);
+    work(job, own);
+    own.share(nullptr);
+    work_.close();
+    work_.end(own.stackNow());
+    bool helped = false;
+    for (unsigned i = 0; i < count_; ++i) {
+        if (std::exchange(helpers_[i].joined, false)) {
+            own.absorb(markers_[i]);
+            helped = true;
+        }
+    }
+    jobs_.fetch_add(helped, std::memory_order_relaxed);
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,93 @@
+/*
+    helpers.hpp - Threads that mark beside the collector's, while all others are stopped.
+
+    They are started when a pause first has enough to do, as many as there are processors beside the collector's (option
+    markers), and sleep between pauses. A pause offers them its job and begins; who comes while there is work joins in,
+    who comes too late finds the job closed: nobody waits for a thread that the system has not scheduled yet. A helper that
+    was last seen on the collector's own processor is sent to others first: a scheduler may take milliseconds to do so.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/gc/mark_memory.hpp"
+#include "mpr/gc/marker.hpp"
+#include "mpr/gc/shared_work.hpp"
+#include "mpr/os/os.hpp"
+
+namespace mpr::gc {
+
+/** What a pause marks, and how far it has come. */
+struct MarkJob {
+    Marking marking = Marking::all;
+    bool retraces = false;            // old blocks first,
+    Marker::Retrace which{};          // these,
+    Marking retracing = Marking::all; // so,
+    const LineFilter* young = nullptr;
+    heap::Region* first = nullptr;      // and those behind it: what others put in front meanwhile has no plain blocks
+    std::atomic<std::uint32_t> next{0}; // chunk to retrace, counted over all regions
+    std::uint64_t until = os::forever;  // with Marking::slice
+};
+
+class Helpers {
+public:
+    static constexpr unsigned most = MarkMemory::mostMarkers - 1;
+
+    explicit Helpers(heap::Heap& heap) : heap_(heap), markers_{Marker(heap), Marker(heap), Marker(heap)} {}
+
+    /** @param markers The collector's own included; 0: as many as there are processors, four at most. */
+    void open(unsigned markers, std::size_t stack);
+    void close();
+    /** Give all markers their stacks. They are empty. */
+    void lend(MarkMemory& memory, Marker& own);
+
+    /**
+        Do a job with all who come. `own`, the calling thread's marker, ends with what is left of it: what is grey, and after a
+        slice what waits. @param alone Call nobody.
+     */
+    void mark(MarkJob& job, Marker& own, bool alone);
+
+    /** Jobs in which a helper had a part. */
+    std::uint64_t shared() const { return jobs_.load(std::memory_order_relaxed); }
+
+private:
+    struct Helper {
+        Helpers* all;
+        Marker* marker;
+        os::ThreadId thread;
+        bool joined;                // the last job
+        std::atomic<int> processor; // that it was last on
+    };
+
+    void start();
+    void keepApart();
+    void run(Helper& self);
+    void work(MarkJob& job, Marker& marker);
+
+    heap::Heap& heap_;
+    Marker markers_[most];
+    Helper helpers_[most] = {};
+    SharedWork work_;
+    MarkJob* job_ = nullptr;
+    os::Word round_{0};
+    os::Counter jobs_{0};
+    std::atomic<bool> stop_{false};
+    unsigned count_ = 0;
+    unsigned started_ = 0;
+    std::size_t stack_ = 0;
+};
+
+/** Where there are no threads. */
+class NoHelpers {
+public:
+    explicit NoHelpers(heap::Heap&) {}
+    void open(unsigned, std::size_t) {}
+    void close() {}
+    void lend(MarkMemory& memory, Marker& own) { memory.lend(own, 0, 1); }
+    void mark(MarkJob&, Marker&, bool) {}
+    std::uint64_t shared() const { return 0; }
+};
+
+} // namespace mpr::gc

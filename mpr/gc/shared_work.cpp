@@ -1,0 +1,66 @@
+/*
+    shared_work.cpp - Giving and taking.
+ */
+#include "mpr/gc/shared_work.hpp"
+
+#include <algorithm>
+
+namespace mpr::gc {
+
+void SharedWork::give(MarkStack& stack) {
+    {
+        os::Locked locked(lock_);
+        const std::size_t most = std::min(stack.size() / 2, helping);
+        for (std::size_t given = 0; given < most && stack.moveTo(store_); ++given) {}
+    }
+    ring();
+}
+
+/** The lock is held. */
+bool SharedWork::takeNow(MarkStack& stack) {
+    std::size_t taken = 0;
+    while (taken < helping && !store_.empty() && store_.moveTo(stack)) {
+        ++taken;
+    }
+    return taken > 0;
+}
+
+bool SharedWork::take(MarkStack& stack) {
+    constexpr int spins = 200; // some microseconds: most waits are shorter
+    constexpr std::uint64_t nap = 1'000'000;
+    {
+        os::Locked locked(lock_);
+        if (takeNow(stack)) {
+            return true;
+        }
+        --active_;
+    }
+    hungry_.fetch_add(1, std::memory_order_relaxed);
+    bool taken = false;
+    for (int turn = 0;; ++turn) {
+        const std::uint32_t heard = bell_.load(std::memory_order_acquire);
+        {
+            os::Locked locked(lock_);
+            taken = takeNow(stack);
+            active_ += taken;
+            if (taken || active_ == 0 || !open_) {
+                break;
+            }
+        }
+        for (int spin = 0; spin < spins && bell_.load(std::memory_order_relaxed) == heard; ++spin) {
+            os::relax();
+        }
+        if (turn > 2) {
+            asleep_.fetch_add(1, std::memory_order_seq_cst);
+            os::wait(bell_, heard, nap);
+            asleep_.fetch_sub(1, std::memory_order_relaxed);
+        }
+    }
+    hungry_.fetch_sub(1, std::memory_order_relaxed);
+    if (!taken) {
+        ring(); // the others may go, too
+    }
+    return taken;
+}
+
+} // namespace mpr::gc

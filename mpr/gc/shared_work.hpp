@@ -1,0 +1,105 @@
+/*
+    shared_work.hpp - How markers at work at the same time share what is to be traced.
+
+    Each has stacks of its own. Who has run dry says so; the others see the flag as they go on and lay down part of what
+    they have, on a common heap of entries under a lock, which is rarely taken: a helping is a hundred blocks. When
+    everybody has run dry at the same time and nothing lies there, nothing is left.
+    Source: load balancing by giving rather than stealing as in T. Endo, K. Taura, A. Yonezawa, "A Scalable Mark-Sweep
+    Garbage Collector on Large-Scale Shared-Memory Machines", SC 1997; C. Flood et al., "Parallel Garbage Collection for
+    Shared Memory Multiprocessors", JVM 2001, for the end.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/gc/mark_stack.hpp"
+#include "mpr/os/lock.hpp"
+#include "mpr/os/os.hpp"
+
+namespace mpr::gc {
+
+class SharedWork {
+public:
+    /** One marker, the first, begins; others may join. */
+    void begin() {
+        os::Locked locked(lock_);
+        store_.open(entries_, sizeof(entries_));
+        open_ = true;
+        active_ = 1;
+    }
+    /** @return false when all is done: too late. */
+    bool join() {
+        os::Locked locked(lock_);
+        active_ += open_;
+        present_.fetch_add(open_, std::memory_order_relaxed);
+        return open_;
+    }
+    /** Who has joined goes. */
+    void leave() {
+        present_.fetch_sub(1, std::memory_order_release);
+        os::wakeAll(present_);
+    }
+    /** Nobody may go on: whatever is left is left. */
+    void close() {
+        {
+            os::Locked locked(lock_);
+            open_ = false;
+            closed_.store(true, std::memory_order_relaxed);
+        }
+        ring();
+    }
+    bool closed() const { return closed_.load(std::memory_order_relaxed); }
+    /** The first, when it has closed: wait until all have left. What nobody took goes onto its stack. */
+    void end(MarkStack& stack) {
+        for (std::uint32_t present; (present = present_.load(std::memory_order_acquire)) != 0;) {
+            os::wait(present_, present);
+        }
+        while (!store_.empty() && store_.moveTo(stack)) {}
+        closed_.store(false, std::memory_order_relaxed);
+    }
+
+    /** Whether somebody has run dry. */
+    bool wanted() const { return hungry_.load(std::memory_order_relaxed) != 0; }
+    /** Lay down half of a stack, or a helping. */
+    void give(MarkStack& stack);
+    /**
+        Own work has run out: get more, or wait until there is some.
+        @return false when there is none left anywhere, or time is up.
+     */
+    bool take(MarkStack& stack);
+
+    /** Time is up: go with work left. */
+    void quit() {
+        {
+            os::Locked locked(lock_);
+            --active_;
+        }
+        ring();
+    }
+
+private:
+    static constexpr std::size_t helping = 128;
+
+    bool takeNow(MarkStack& stack);
+    void ring() {
+        bell_.fetch_add(1, std::memory_order_seq_cst);
+        if (asleep_.load(std::memory_order_seq_cst) != 0) {
+            os::wakeAll(bell_);
+        }
+    }
+
+    os::Lock lock_;
+    MarkStack store_;
+    unsigned active_ = 0; // markers that have work: only they can give
+    bool open_ = false;
+    std::atomic<bool> closed_{false};
+    alignas(os::cacheLine) std::atomic<std::uint32_t> hungry_{0};
+    os::Word bell_{0}; // the hungry sleep on it
+    std::atomic<std::uint32_t> asleep_{0};
+    os::Word present_{0}; // who joined and has not left
+    MarkEntry entries_[1024];
+};
+
+} // namespace mpr::gc
