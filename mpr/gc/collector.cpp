@@ -196,7 +196,7 @@ void Collector::reopen(Phase phase, std::uint64_t stopped) {
     const std::uint64_t opened = os::now();
     rendezvous_.open();
     stats_.mark.record(opened - stopped);
-    restUntil_ = everyYield_ ? 0 : opened + 2 * (opened - stopped);
+    restUntil_ = everyYield_ ? 0 : opened + 2 * std::min(opened - stopped, pauseBudget_);
 }
 
 /** Threads run again: free what was found dead. */

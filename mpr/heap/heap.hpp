@@ -119,12 +119,14 @@ public:
     Heads heads();
     /** Whether the sweep that runs may free a block with this head, unless it is held. */
     bool dead(Byte h) const {
-        return !colours_.marked(h) && (sweep_ == Sweep::all || (sweep_ == Sweep::young && (h & head::old) == 0));
+        const Sweep sweep = sweep_.load(std::memory_order_relaxed);
+        return !colours_.marked(h) && (sweep == Sweep::all || (sweep == Sweep::young && (h & head::old) == 0));
     }
     /** The same for the heads in a word of a map. */
     swar::Word dead(swar::Word word) const {
         const swar::Word unmarked = swar::unmarked(word, colours_);
-        return sweep_ == Sweep::all ? unmarked : sweep_ == Sweep::young ? unmarked & ~swar::old(word) : 0;
+        const Sweep sweep = sweep_.load(std::memory_order_relaxed);
+        return sweep == Sweep::all ? unmarked : sweep == Sweep::young ? unmarked & ~swar::old(word) : 0;
     }
     /**
         Whether the collector marks old blocks while threads run. A block that it may be about to look at, old and with a
@@ -294,7 +296,7 @@ private:
     Local* locals_ = nullptr;
     Nursery* leftOver_ = nullptr; // stale or sparse, and not taken again between two collections
     Colours colours_;
-    Sweep sweep_ = Sweep::none;
+    std::atomic<Sweep> sweep_{Sweep::none}; // changes while threads run: whoever frees by hand may see either
     std::atomic<bool> tracing_{false};
     Freeable computeFreeable(Byte h) const;
     Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above

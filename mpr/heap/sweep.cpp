@@ -62,7 +62,7 @@ static std::uint64_t youngChunks(const Region* region) {
 
 void Heap::beginSweep(Sweep sweep) {
     os::Locked locked(lock_);
-    sweep_ = sweep;
+    sweep_.store(sweep, std::memory_order_relaxed);
     for (Region* region = regions_; region; region = region->next) {
         region->scanForFree = sweep == Sweep::all ? region->wantsFree.take() : region->wantsFree.get();
         if (sweep == Sweep::young && region->scanForFree != 0) {
@@ -74,7 +74,7 @@ void Heap::beginSweep(Sweep sweep) {
 
 void Heap::endSweep() {
     os::Locked locked(lock_);
-    sweep_ = Sweep::none;
+    sweep_.store(Sweep::none, std::memory_order_relaxed);
     refreshFreeable();
 }
 

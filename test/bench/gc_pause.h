@@ -27,15 +27,17 @@ inline void manageBarrier(void *ptr, int flags) {
 }
 
 /**
-    `count` live nodes in a row that reference each other at random (shuffled), and a thread that allocates, stores
-    references into random nodes and yields, until three major collections have come and gone (four seconds at most).
+    `count` live nodes that reference each other at random (shuffled): half of them in a row, each with one more that
+    hangs on it alone. A thread replaces those of random nodes by new ones and yields, for four seconds; so as many stay
+    alive.
     worst: us of the longest step by the clock. mmu10: percent of the worst 10 ms left to the thread.
  */
 template <bool barrier>
 void pauses(const char *workload, size_t count) {
     Policy::begin();
     {
-        mpr::Root<mpr::Array<PauseNode>> nodes = mpr::Array<PauseNode>::make(count);
+        const size_t rows = count / 2;
+        mpr::Root<mpr::Array<PauseNode>> nodes = mpr::Array<PauseNode>::make(rows);
         auto make = [](uint64_t value) {
             auto node =
                 (PauseNode *) mprAllocManaged(sizeof(PauseNode), barrier ? manageBarrier : managePlain,
@@ -44,23 +46,29 @@ void pauses(const char *workload, size_t count) {
             return node;
         };
         Random random(3);
-        std::vector<uint32_t> order(count);
-        for (size_t i = 0; i < count; i++) {
+        std::vector<uint32_t> order(rows);
+        for (size_t i = 0; i < rows; i++) {
             order[i] = (uint32_t) i;
         }
-        for (size_t i = count; i-- > 1;) {
+        for (size_t i = rows; i-- > 1;) {
             std::swap(order[i], order[random.below(i + 1)]);
         }
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < rows; i++) {
             nodes->set(order[i], make(i));
             if (i % TICK == 0) {
                 Policy::tick();
             }
         }
-        for (size_t i = 0; i < count; i++) {
+        auto replace = [&](PauseNode *owner, uint64_t value) {
+            auto fresh = make(value);
+            mprSetRef(fresh, &fresh->left, nodes->get(random.below(rows)));
+            mprSetRef(fresh, &fresh->right, nodes->get(random.below(rows)));
+            mprSetRef(owner, &owner->left, fresh);
+        };
+        for (size_t i = 0; i < rows; i++) {
             auto node = nodes->get(i);
-            mprSetRef(node, &node->left, nodes->get(random.below(count)));
-            mprSetRef(node, &node->right, nodes->get(random.below(count)));
+            mprSetRef(node, &node->right, nodes->get(random.below(rows)));
+            replace(node, i);
             if (i % TICK == 0) {
                 Policy::tick();
             }
@@ -72,14 +80,8 @@ void pauses(const char *workload, size_t count) {
         const uint64_t until = wallNanos() + (uint64_t) (4e9 * scale);
         uint64_t last = wallNanos(), worst = 0;
         for (uint64_t i = 0; last < until; i++) {
-            auto owner = nodes->get(random.below(count));
-            auto fresh = make(i);
-            mprSetRef(fresh, &fresh->left, owner->left);
-            mprSetRef(owner, &owner->left, fresh);
+            replace(nodes->get(random.below(rows)), i);
             mprAlloc(200);
-            if (i % 8 == 0) {
-                mprSetRef(owner, &owner->left, nullptr);
-            }
             mprYield(0);
             uint64_t now = wallNanos();
             if (now - last > 20000 && lost.size() < 1000000) {
