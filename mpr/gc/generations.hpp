@@ -54,6 +54,7 @@ public:
             perBlock_ = std::max(paused / reached.blocks, perBlock / 4);
         }
         blocks_ = (everything ? 0 : blocks_) + reached.blocks;
+        plain_ = (everything ? 0 : plain_) + reached.plain;
     }
 
     /** The sweep has ended. @param live Bytes. @param tight Memory is short: no room for a whole young budget. */
@@ -61,7 +62,9 @@ public:
         tight_ = tight;
         ++turn_;
         if (everything) {
-            majorAt_ = live + std::max(3 * young_, live / 100 * growth_);
+            // Each pause traces the old plain blocks again, the dead among them, too.
+            const std::size_t least = plain_ > blocks_ / 2 ? young_ : 3 * young_;
+            majorAt_ = live + std::max(least, live / 100 * growth_);
             latestAt_ = majorAt_ + std::max(8 * young_, live / 2);
         }
         due_ = live >= majorAt_ || tight;
@@ -82,6 +85,7 @@ private:
     std::uint64_t perBlock_ = perBlock;
     std::size_t young_ = 0;
     std::size_t blocks_ = 0; // reached by the last collection that marked everything, and grown old since
+    std::size_t plain_ = 0;  // plain ones among them
     std::uint64_t pauseBudget_ = 0;
     std::size_t majorAt_ = 0;
     std::size_t latestAt_ = ~std::size_t{0};

@@ -137,7 +137,9 @@ void Collector::markAll(Scope scope, bool lost) {
             }
         }
     }
-    helpers_.mark(job, marker_, !everyYield_ && !isLong_[static_cast<unsigned>(scope)]);
+    const bool isLong = isLong_[static_cast<unsigned>(scope)] ||
+                        (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
+    helpers_.mark(job, marker_, !isLong && !everyYield_);
 }
 
 /** An entry of the log. @param markedOnly Blocks that nothing has reached so far need not be traced. */
