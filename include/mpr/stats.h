@@ -32,18 +32,19 @@ typedef struct MprMemStats {
     uint64 regions;                      /* Regions */
     uint64 collections;                  /* Collections completed */
     uint64 collectionsMinor, collectionsMajor;
-    uint64 checkDefects;  /* Option check=1: blocks that could be reached and were not marked; each is in the log */
-    uint64 managersFreed; /* MPR_MANAGE_FREE calls by the collector */
-    uint64 markOverflows; /* Times the mark stack was full */
-    uint64 marksShared;   /* Pauses in which several threads marked; option markers */
-    uint64 marksSliced;   /* Pauses that only went on with a major collection's plain blocks; option pausebudget */
-    uint64 purged;        /* Given back to the system */
-    uint64 redlines;      /* Crossings of the redline */
-    uint64 errors;        /* Allocations that returned NULL */
-    uint64 misuses;       /* Wrong calls named in the log */
-    uint64 late;          /* Threads named for keeping a collection waiting */
-    uint64 ram;           /* Of the machine */
-    int threads;          /* Attached */
+    uint64 collectionsIdle; /* Asked for by a thread that was about to wait for events */
+    uint64 checkDefects;    /* Option check=1: blocks that could be reached and were not marked; each is in the log */
+    uint64 managersFreed;   /* MPR_MANAGE_FREE calls by the collector */
+    uint64 markOverflows;   /* Times the mark stack was full */
+    uint64 marksShared;     /* Pauses in which several threads marked; option markers */
+    uint64 marksSliced;     /* Pauses that only went on with a major collection's plain blocks; option pausebudget */
+    uint64 purged;          /* Given back to the system */
+    uint64 redlines;        /* Crossings of the redline */
+    uint64 errors;          /* Allocations that returned NULL */
+    uint64 misuses;         /* Wrong calls named in the log */
+    uint64 late;            /* Threads named for keeping a collection waiting */
+    uint64 ram;             /* Of the machine */
+    int threads;            /* Attached */
     int numCpu;
     int pageSize;
     MprTimes pause;      /* What a thread lost at one yield: wait for the others, marking, wake-up */

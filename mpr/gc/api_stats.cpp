@@ -65,6 +65,7 @@ void mprReadMemStats(MprMemStats* s) {
     s->checkDefects = c.defects.load(std::memory_order_relaxed);
     s->managersFreed = c.managersFreed.load(std::memory_order_relaxed);
     s->markOverflows = rt.collector.marker().overflows();
+    s->collectionsIdle = c.idle.load(std::memory_order_relaxed);
     s->marksShared = rt.collector.sharedMarks();
     s->marksSliced = c.slices.load(std::memory_order_relaxed);
     s->purged = totals.purgedBytes;

@@ -133,6 +133,13 @@ void Collector::budgetSpent() {
     }
 }
 
+void Collector::idle() {
+    if (enabled_.load(std::memory_order_relaxed) && phase() == Phase::idle && halfSpent()) {
+        stats_.idle.fetch_add(1, std::memory_order_relaxed);
+        request(Wish::budget);
+    }
+}
+
 void Collector::freedLarge() {
     if (heap_.retiredBytes() > pacer_.cache()) {
         purge_.store(true, std::memory_order_release);
@@ -169,17 +176,19 @@ void Collector::cycle() {
         reopen(Phase::idle, stopped);
     } else {
         unneeded_ = std::min(unneeded_, heap_.freeBytes());
+        const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
         heap_.beginMarking();
         // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
         // threads wait for the sweep.
         heap_.setTrigger(pacer_.slack(trigger(), usage()));
-        mark(scope);
+        mark(scope, cost);
         heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
         marked_.fetch_add(1, std::memory_order_release);
         if (scope != Scope::minor) {
             majorsMarked_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
         }
         reopen(Phase::freeing, stopped);
+        minorAt_ = os::now();
         reclaim(scope);
     }
     if (pending_.exchange(false, std::memory_order_seq_cst) || (mustBegin() && !tracing_)) {

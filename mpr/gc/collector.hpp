@@ -59,7 +59,7 @@ enum class Wish : std::uint8_t {
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
-    os::Counter minors{0}, majors{0}, slices{0};
+    os::Counter minors{0}, majors{0}, slices{0}, idle{0};
     os::Counter managersFreed{0};
     os::Counter late{0};
     os::Counter defects{0}; // found by checks
@@ -123,6 +123,8 @@ public:
     void repace();
     Pacer& pacer() { return pacer_; }
     std::size_t trigger() const { return trigger_.load(std::memory_order_relaxed); }
+    /** The caller has nothing to do for some milliseconds: collect when that is worth it. */
+    void idle();
     bool halfSpent() { return heap_.allocatedSince() >= trigger() / 2; }
     const CollectorStats& stats() const { return stats_; }
     const Marker& marker() const { return marker_; }
@@ -135,11 +137,11 @@ private:
     void awaitThreads();
     void nameLate(std::uint64_t waited);
     Scope decide(Wish wish) const;
-    void mark(Scope scope);
+    void mark(Scope scope, Pacer::Cost cost);
     void check(Scope scope);
     void markRoots();
     bool markWritten(Scope scope);
-    void markAll(Scope scope, bool lost);
+    void markAll(Scope scope, bool lost, Pacer::Cost& cost);
     void markLogged(std::uintptr_t entry, bool markedOnly);
     heap::Byte ownerOf(heap::Region* region, std::size_t g);
     void slice(std::uint64_t until);
@@ -212,6 +214,7 @@ private:
     std::uint64_t restUntil_ = 0;   // no slice before
     std::uint64_t pauseBudget_ = 0; // nanoseconds
     bool isLong_[4] = {};           // by scope: whether its marking took long the last time
+    std::uint64_t minorAt_ = 0;     // when threads went on after the last pause that was no slice
     struct {
         heap::Region* region = nullptr;
         std::size_t from = 0, to = 0; // granules of the last block that a logged field was found in

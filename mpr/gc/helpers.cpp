@@ -55,7 +55,7 @@ void Helpers::run(Helper& self) {
         if (work_.join()) {
             self.joined = true;
             self.marker->share(&work_);
-            work(*job_, *self.marker);
+            work(*job_, *self.marker, &self);
             self.marker->end();
             self.processor.store(os::currentProcessor(), std::memory_order_relaxed);
             work_.leave();
@@ -74,7 +74,7 @@ void Helpers::keepApart() {
 }
 
 /** Chunks are counted over all regions; whoever wants one takes the next number. */
-void Helpers::work(MarkJob& job, Marker& marker) {
+void Helpers::work(MarkJob& job, Marker& marker, const Helper* self) {
     if (job.retraces) {
         marker.begin(job.retracing, job.young);
         std::uint32_t mine = job.next.fetch_add(1, std::memory_order_relaxed);
@@ -90,14 +90,17 @@ void Helpers::work(MarkJob& job, Marker& marker) {
             }
         }
     }
+    if (!self) {
+        job.retraced = os::now();
+    }
     marker.begin(job.marking);
     marker.drainShared(job.until);
 }
 
-void Helpers::mark(MarkJob& job, Marker& own, bool alone) {
+unsigned Helpers::mark(MarkJob& job, Marker& own, bool alone) {
     if (alone || count_ == 0) {
-        work(job, own);
-        return;
+        work(job, own, nullptr);
+        return 1;
     }
     job_ = &job;
     work_.begin();
@@ -108,18 +111,19 @@ void Helpers::mark(MarkJob& job, Marker& own, bool alone) {
     round_.fetch_add(1, std::memory_order_release);
     os::wakeAll(round_);
     own.share(&work_);
-    work(job, own);
+    work(job, own, nullptr);
     own.share(nullptr);
     work_.close();
     work_.end(own.stackNow());
-    bool helped = false;
+    unsigned markers = 1;
     for (unsigned i = 0; i < count_; ++i) {
         if (std::exchange(helpers_[i].joined, false)) {
             own.absorb(markers_[i]);
-            helped = true;
+            ++markers;
         }
     }
-    jobs_.fetch_add(helped, std::memory_order_relaxed);
+    jobs_.fetch_add(markers > 1, std::memory_order_relaxed);
+    return markers;
 }
 
 } // namespace mpr::gc

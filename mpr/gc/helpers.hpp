@@ -29,6 +29,7 @@ struct MarkJob {
     heap::Region* first = nullptr;      // and those behind it: what others put in front meanwhile has no plain blocks
     std::atomic<std::uint32_t> next{0}; // chunk to retrace, counted over all regions
     std::uint64_t until = os::forever;  // with Marking::slice
+    std::uint64_t retraced = 0;         // when the collector\'s own marker had done with that
 };
 
 class Helpers {
@@ -45,9 +46,9 @@ public:
 
     /**
         Do a job with all who come. `own`, the calling thread's marker, ends with what is left of it: what is grey, and after a
-        slice what waits. @param alone Call nobody.
+        slice what waits. @param alone Call nobody. @return How many markers had a part.
      */
-    void mark(MarkJob& job, Marker& own, bool alone);
+    unsigned mark(MarkJob& job, Marker& own, bool alone);
 
     /** Jobs in which a helper had a part. */
     std::uint64_t shared() const { return jobs_.load(std::memory_order_relaxed); }
@@ -64,7 +65,7 @@ private:
     void start();
     void keepApart();
     void run(Helper& self);
-    void work(MarkJob& job, Marker& marker);
+    void work(MarkJob& job, Marker& marker, const Helper* self);
 
     heap::Heap& heap_;
     Marker markers_[most];
@@ -86,7 +87,7 @@ public:
     void open(unsigned, std::size_t) {}
     void close() {}
     void lend(MarkMemory& memory, Marker& own) { memory.lend(own, 0, 1); }
-    void mark(MarkJob&, Marker&, bool) {}
+    unsigned mark(MarkJob&, Marker&, bool) { return 1; }
     std::uint64_t shared() const { return 0; }
 };
 

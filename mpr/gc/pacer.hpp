@@ -1,8 +1,13 @@
 /*
     pacer.hpp - When to collect next. Arithmetic only.
 
-    The next collection starts after an allocation of `growth` percent of the live size, at least the young budget. Near
+    A full collection starts after an allocation of `growth` percent of the live size, at least the young budget. Near
     a limit it starts sooner, so that half of the room that is left stays for what is allocated until threads yield.
+
+    A minor one has a cost whatever it finds, mostly that of tracing old plain blocks again, and one that grows with the
+    budget, for the young that live. The budget is such that the first takes `cpu` percent of the time in which it is
+    allocated, and the second no longer than half the first or twice the pause budget; between a quarter of the young budget
+    and four of them (two when the pause budget is exceeded anyway), or what a full collection would wait for.
  */
 #pragma once
 
@@ -25,6 +30,8 @@ public:
 
     void open(const heap::Options& options, std::size_t privateCache, std::size_t fixedHeap) {
         growth_ = options.growth;
+        percent_ = options.cpuPercent;
+        pauseBudget_ = options.pauseBudget;
         young_ = options.young;
         if (young_ == 0) {
             // Some private caches' worth: a rendezvous costs tens of microseconds, so a few thousand blocks should share
@@ -34,14 +41,39 @@ public:
         if (fixedHeap > 0) {
             young_ = std::min(young_, fixedHeap / 4);
         }
+        minor_ = young_;
         least_ = std::max(young_ / 16, std::size_t{256});
         fixed_ = fixedHeap;
     }
 
     /** Bytes of allocation until the next collection. @param minor It will be a minor one. */
     std::size_t trigger(const Usage& used, bool minor) const {
-        const std::size_t budget = minor ? young_ : std::max(young_, used.live / 100 * growth_);
+        const std::size_t growth = std::max(young_, used.live / 100 * growth_);
+        const std::size_t budget = minor ? std::min({minor_, mostMinor * young_, growth}) : growth;
         return std::min(budget, std::max(room(used) / 2, least_));
+    }
+
+    /** What a minor collection took. */
+    struct Cost {
+        std::size_t allocated;       // bytes since the one before,
+        std::uint64_t interval;      // in so many nanoseconds;
+        std::uint64_t always, young; // of marking: whatever it finds, by all markers; and for the young
+        unsigned markers = 1;
+    };
+    void observe(const Cost& cost) {
+        if (os::cooperative || cost.allocated < young_ / 16) {
+            return; // somebody asked for it: says nothing
+        }
+        const double allocated = static_cast<double>(cost.allocated);
+        const double always = static_cast<double>(cost.always);
+        const double byShare = always * (100.0 / percent_ - 1) * allocated / static_cast<double>(cost.interval + 1);
+        const double longest = std::max(always / 2 / cost.markers, 2.0 * static_cast<double>(pauseBudget_));
+        const double byPause = allocated * longest / static_cast<double>(cost.young + 1);
+        const double young = static_cast<double>(young_);
+        const double wanted = std::min(std::max(byShare, young), std::max(byPause, young / 4));
+        const double most = always / cost.markers > static_cast<double>(pauseBudget_) ? 2 : mostMinor;
+        // Half the way: one collection may have been disturbed.
+        minor_ = (minor_ + static_cast<std::size_t>(std::min(wanted, most * young))) / 2;
     }
 
     /** Bytes of allocation until threads wait for a sweep that has just begun. */
@@ -68,8 +100,13 @@ private:
         return ceiling > used ? ceiling - used : 0;
     }
 
+    static constexpr unsigned mostMinor = 4; // young budgets
+
     std::size_t young_ = 0;
+    std::size_t minor_ = 0; // bytes until a minor collection
     std::size_t least_ = 0;
+    unsigned percent_ = 10;
+    std::uint64_t pauseBudget_ = 0;
     std::size_t fixed_ = 0;
     std::atomic<std::size_t> cache_{std::size_t{1} << 20};
     unsigned growth_ = 100;

@@ -36,7 +36,8 @@ Scope Collector::decide(Wish wish) const {
     return wish == Wish::minor || generations_.worthwhile() ? Scope::minor : Scope::full;
 }
 
-void Collector::mark(Scope scope) {
+/** @param cost What is known of it before. */
+void Collector::mark(Scope scope, Pacer::Cost cost) {
     const std::uint64_t begin = os::now();
     if (scope == Scope::full) {
         majorsBegun_.fetch_add(1, std::memory_order_seq_cst);
@@ -50,12 +51,15 @@ void Collector::mark(Scope scope) {
     markRoots();
     const bool lost = markWritten(scope);
     if constexpr (!os::cooperative) {
-        markAll(scope, lost);
+        markAll(scope, lost, cost);
     }
     marker_.drain();
     marker_.end();
     const std::uint64_t took = os::now() - begin;
     isLong_[static_cast<unsigned>(scope)] = took > longPause;
+    if (scope == Scope::minor) {
+        pacer_.observe(cost);
+    }
     if (os::hasThreads && checks_) {
         check(scope);
     }
@@ -119,7 +123,8 @@ bool Collector::markWritten(Scope scope) {
     Trace old plain blocks once more, or, when part of the log was lost, all old blocks that reference anything; and all that
     has been reached.
  */
-void Collector::markAll(Scope scope, bool lost) {
+void Collector::markAll(Scope scope, bool lost, Pacer::Cost& cost) {
+    const std::uint64_t begin = os::now();
     MarkJob job;
     job.first = heap_.firstRegion();
     job.retraces = scope != Scope::full;
@@ -137,9 +142,11 @@ void Collector::markAll(Scope scope, bool lost) {
             }
         }
     }
-    const bool isLong = isLong_[static_cast<unsigned>(scope)] ||
-                        (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
-    helpers_.mark(job, marker_, !isLong && !everyYield_);
+    const bool isLong =
+        isLong_[static_cast<unsigned>(scope)] || (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
+    cost.markers = helpers_.mark(job, marker_, !isLong && !everyYield_);
+    cost.always = (job.retraced - begin) * cost.markers;
+    cost.young = os::now() - job.retraced;
 }
 
 /** An entry of the log. @param markedOnly Blocks that nothing has reached so far need not be traced. */

@@ -59,6 +59,12 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
         every && *every && *every != '0') {
         options.everyYield = true;
     }
+    if (const char* percent = os::hasEnvironment ? os::environment("MPR_GC_CPU_PERCENT") : nullptr) {
+        os::Message spec;
+        if (!options.parse((spec << "cpu=" << std::string_view(percent)).text())) {
+            return false;
+        }
+    }
     if (!rt.heap.open(options, buffer, size)) {
         return false;
     }

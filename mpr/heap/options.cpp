@@ -77,6 +77,11 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             return "must be from 1 to 4";
         }
         options.markers = static_cast<unsigned>(number);
+    } else if (name == "cpu") {
+        if (number < 1 || number > 90) {
+            return "must be from 1 to 90 percent";
+        }
+        options.cpuPercent = static_cast<unsigned>(number);
     } else if (name == "pausebudget") {
         if (number < 10 || number > 10'000'000) {
             return "must be from 10 to 10000000 microseconds";

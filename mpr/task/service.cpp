@@ -20,6 +20,8 @@ namespace {
 
 /** libuv is asked at least so often while events keep the thread busy: nanoseconds. Asking is a system call. */
 constexpr std::uint64_t lookEvery = 500'000;
+/** A thread that will sleep so long has time for a collection: nanoseconds. */
+constexpr std::uint64_t idleTime = 5'000'000;
 /** How soon what found no memory is tried again: nanoseconds. */
 constexpr std::uint64_t tryAgain = 10'000'000;
 /** Events that one dispatcher runs before others, and I/O, have their turn. */
@@ -331,6 +333,9 @@ void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::in
     }
     if (stuck_) {
         until = std::min(until, os::now() + tryAgain);
+    }
+    if (until > os::now() + idleTime) {
+        gc::runtime().collector.idle();
     }
     if (!posts_.load(std::memory_order_seq_cst) && !turnWanted_.load(std::memory_order_seq_cst) && !stopping()) {
         if (loop_.wait(milliseconds(leftUntil(until)), site)) {

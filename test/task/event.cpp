@@ -57,6 +57,13 @@ long now() {
     return static_cast<long>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
 }
 
+/* Allocate garbage without a yield. */
+void litter(size_t bytes) {
+    for (size_t made = 0; made < bytes; made += 1000) {
+        mprAlloc(1000);
+    }
+}
+
 /* Service events on this thread until a condition holds. */
 template <class Condition>
 bool serviceUntil(Condition condition, int ms = 20000) {
@@ -745,4 +752,27 @@ TEST_CASE("events made and removed by many threads at once", "[task][event]") {
     CHECK(runs > 0);
     mprRemoveRoot(dispatchers[1]);
     mprRemoveRoot(dispatchers[2]);
+}
+
+TEST_CASE("a thread that has to wait for events lets a collection begin when half a budget is spent", "[task][event]") {
+    Runtime runtime("young=4m");
+    if (everyYield()) {
+        return;
+    }
+    collect();
+    const uint64 before = stats().collections;
+    mprServiceEvents(20, 0);
+    CHECK(stats().collectionsIdle == 0); // nothing to collect
+    litter(3 << 20);
+    mprServiceEvents(1, 0);
+    CHECK(stats().collectionsIdle == 0); // no time
+    CHECK(stats().collections == before);
+    mprServiceEvents(20, 0);
+    CHECK(stats().collectionsIdle == 1);
+    CHECK(until([&] { return stats().collections == before + 1; }));
+    litter(3 << 20);
+    mprEnableGC(false);
+    mprServiceEvents(20, 0);
+    CHECK(stats().collectionsIdle == 1);
+    mprEnableGC(true);
 }
