@@ -22,11 +22,12 @@ MPR_EXTERN_C_BEGIN
 #define MPR_GC_NO_BLOCK 0x2 /* Ask only; the calling thread does not yield */
 #define MPR_GC_COMPLETE 0x4 /* Wait until the memory has been freed */
 #define MPR_GC_MINOR 0x8    /* Young blocks only: those made since the last collection; implies FORCE */
-#define MPR_GC_MAJOR 0x10   /* Everything, in one pause: what MPR_GC_FORCE does; implies it */
+#define MPR_GC_MAJOR 0x10   /* Everything that is dead now: what MPR_GC_FORCE does; implies it */
 
 /**
     Called by a manager for each managed reference of its block. NULL is fine. A pointer that is not the start of a
-    block is named in the log and ignored. Does nothing outside a manager's MPR_MANAGE_MARK call.
+    block is named in the log and ignored. Does nothing outside a manager's MPR_MANAGE_MARK call. Several threads may be
+    marking at the same time (option markers).
  */
 MPR_EXPORT void mprMark(cvoid *ptr);
 

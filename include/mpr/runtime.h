@@ -53,8 +53,14 @@ MPR_EXPORT bool mprDestroy(void);
       young=SIZE      least allocation between two collections (from the cache size)
       growth=PERCENT  allocation between two collections, as a share of the live size (100)
       stack=SIZE      stack of the collector's thread (256k)
-      marks=SIZE      mark stack; overflow costs time, never correctness (64k; 16m on
+      marks=SIZE      mark stacks; overflow costs time, never correctness (64k; 32m on
                       64-bit as long as there is no hard limit: what was used of it is given back)
+      markers=N       threads that mark while all others are stopped, 1 to 4 (as many as processors)
+      pausebudget=US  microseconds that a pause should last at most: major collections mark blocks without a barrier in
+                      slices of three quarters of it, and the young budget shrinks when survivors take too long (400);
+                      it cannot bound what one pause must do, see README, "Young and old"
+      cpu=PERCENT     of the time that tracing old blocks without a barrier again may take in minor collections, 1 to
+                      90; the young budget grows for it (10, or MPR_GC_CPU_PERCENT in the environment)
       check=0|1       trace everything again after each marking and name what was missed, such as a store into a block of
                       MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
       everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)
