@@ -167,7 +167,7 @@ void Collector::cycle() {
     const Wish wish = wish_.exchange(Wish::slice, std::memory_order_seq_cst);
     if (wish >= Wish::full) {
         // What one that is half done has reached may have died since: it will not do.
-        forcedMajor_ = majorsBegun_.load(std::memory_order_relaxed) + 1;
+        forcedMajor_.store(majorsBegun_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
         urgent_ = urgent_ || wish == Wish::urgent;
     }
     const Scope scope = decide(wish);

@@ -148,9 +148,13 @@ private:
     void startMajor();
     bool advanceMajor(std::uint32_t heard);
     bool rest(std::uint32_t heard);
-    bool isForced() const { return forcedMajor_ == majorsBegun_.load(std::memory_order_relaxed); }
+    bool isForced() const {
+        return forcedMajor_.load(std::memory_order_relaxed) == majorsBegun_.load(std::memory_order_relaxed);
+    }
     /** Whether a major collection that somebody waits for has not begun. */
-    bool mustBegin() const { return forcedMajor_ == majorsBegun_.load(std::memory_order_relaxed) + 1; }
+    bool mustBegin() const {
+        return forcedMajor_.load(std::memory_order_relaxed) == majorsBegun_.load(std::memory_order_relaxed) + 1;
+    }
     void reopen(Phase phase, std::uint64_t stopped);
     void callFree(bool everything);
     void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
@@ -200,6 +204,7 @@ private:
     std::atomic<std::uint32_t> swept_{0};  // and have swept, too
     // The number of the last major collection that has begun, has marked, has swept.
     std::atomic<std::uint32_t> majorsBegun_{0}, majorsMarked_{0}, majorsSwept_{0};
+    std::atomic<std::uint32_t> forcedMajor_{0}; // the last that somebody asked for
     std::atomic<std::uint32_t> pauses_{0};
     os::Counter freeCalls_{0};
     std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps
@@ -209,7 +214,6 @@ private:
     bool tracing_ = false; // a major collection marks old blocks while threads run
     bool traced_ = false;  // and has nothing left to mark
     Generations generations_;
-    std::uint32_t forcedMajor_ = 0; // the number of the last one that somebody asked for
     bool urgent_ = false;           // and is to have in one pause
     std::uint64_t restUntil_ = 0;   // no slice before
     std::uint64_t pauseBudget_ = 0; // nanoseconds

@@ -166,7 +166,7 @@ void Marker::overflow(Region* region, Byte* map, const void* block) {
     GranuleMap::update(map, [&](Byte h) { return static_cast<Byte>((h & ~head::colourMask) | grey); });
     widen(region, static_cast<std::uint32_t>(region->granuleOf(block)));
     grey_ = true;
-    ++overflows_;
+    overflows_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Marker::markRoot(const void* block, bool loose) {
@@ -374,8 +374,10 @@ void Marker::absorb(Marker& other) {
     count_.blocks += counted.blocks;
     count_.plain += counted.plain;
     grey_ = std::exchange(other.grey_, false) || grey_;
-    overflows_ += std::exchange(other.overflows_, 0);
-    misuses_ += std::exchange(other.misuses_, 0);
+    overflows_.fetch_add(other.overflows(), std::memory_order_relaxed);
+    misuses_.fetch_add(other.misuses(), std::memory_order_relaxed);
+    other.overflows_.store(0, std::memory_order_relaxed);
+    other.misuses_.store(0, std::memory_order_relaxed);
 }
 
 /** Trace the blocks that waited for the threads to run. */
@@ -409,7 +411,7 @@ void Marker::report(const void* pointer) {
     if (!os::cooperative && (oldOnly() || marking_ == Marking::check)) {
         return; // a block that has just been freed by hand, or what was made of its memory; or not the check's to report
     }
-    ++misuses_;
+    misuses_.fetch_add(1, std::memory_order_relaxed);
     if (++reports_ > 8) {
         return; // threads are stopped: enough said
     }

@@ -97,8 +97,8 @@ public:
     /** What waits is traced with all others. */
     void forgetPlain() { stacks_[plainWaiting].clear(); }
 
-    std::uint64_t overflows() const { return overflows_; }
-    std::uint64_t misuses() const { return misuses_; }
+    std::uint64_t overflows() const { return overflows_.load(std::memory_order_relaxed); }
+    std::uint64_t misuses() const { return misuses_.load(std::memory_order_relaxed); }
     /** Blocks reached since the last call, all and those that every pause traces again. */
     struct Reached {
         std::size_t blocks = 0, plain = 0;
@@ -152,8 +152,8 @@ private:
     MarkEntry ring_[ahead] = {};
     MarkEntry traced_{}; // whose manager runs
     Reached count_;
-    std::uint64_t overflows_ = 0;
-    std::uint64_t misuses_ = 0;
+    os::Counter overflows_{0};
+    os::Counter misuses_{0};
     unsigned reports_ = 0;
 };
 

@@ -197,6 +197,7 @@ bool mprDestroy(void) {
     rt.heap.close();
     char** const restart = rt.life.strategy.load() & MPR_EXIT_RESTART ? rt.argv : nullptr;
     rt.~Runtime();
+    mprYieldWanted = false;
     stage.store(Stage::none);
     if (restart) {
         os::restart(restart);

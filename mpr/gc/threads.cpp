@@ -125,14 +125,19 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         return;
     }
     if (flags & MPR_YIELD_COMPLETE) {
-        if (phase() != Phase::idle) {
+        const auto forcedDone = [&] {
+            return static_cast<std::int32_t>(majorsSwept_.load(std::memory_order_acquire) -
+                                             forcedMajor_.load(std::memory_order_acquire)) >= 0;
+        };
+        if (phase() != Phase::idle || !forcedDone()) {
             const std::uint32_t target = swept_.load(std::memory_order_acquire) + 1;
             m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
             rendezvous_.leave();
             awaitProgress(
                 [&] {
-                    return phase() == Phase::idle ||
-                           static_cast<std::int32_t>(swept_.load(std::memory_order_acquire) - target) >= 0;
+                    const bool idle = phase() == Phase::idle;
+                    const bool swept = static_cast<std::int32_t>(swept_.load(std::memory_order_acquire) - target) >= 0;
+                    return (idle || swept) && forcedDone();
                 },
                 os::forever);
             resume(m);

@@ -5,10 +5,12 @@
 #include "test/catch.hpp"
 
 #include "mpr.h"
+#include "test/support/every_yield.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include <atomic>
 #include <memory>
@@ -74,9 +76,9 @@ void reset() {
 }
 
 /* Random stores, all of them plain, into links of a table and what hangs on them. @return Wrong contents seen. */
-size_t mutate(LinkTable *table, Random &random, int operations, bool freeByHand) {
+size_t mutate(LinkTable *table, Random &random, size_t operations, bool freeByHand) {
     size_t wrong = 0;
-    for (int i = 0; i < operations; i++) {
+    for (size_t i = 0; i < operations; i++) {
         const size_t at = random.below(table->count);
         Link *&item = table->items[at];
         wrong += item && (item->state != alive || item->value != at);
@@ -115,13 +117,13 @@ size_t mutate(LinkTable *table, Random &random, int operations, bool freeByHand)
     return wrong;
 }
 
-void mutateUnder(cchar *options, size_t count, int operations, bool freeByHand) {
+void mutateUnder(cchar *options, size_t count, size_t operations, bool freeByHand) {
     reset();
     {
         Runtime runtime(options, 0, 200);
         Root root(makeLinkTable(count));
         Random random(11);
-        const size_t wrong = mutate(root.as<LinkTable>(), random, operations, freeByHand);
+        const size_t wrong = mutate(root.as<LinkTable>(), random, heavy(operations), freeByHand);
         INFO(options << "\n" << Log::text());
         CHECK(wrong == 0);
         CHECK(markedAfterFree == 0);
@@ -171,6 +173,9 @@ TEST_CASE("plain blocks freed by hand while a major collection marks", "[gc][pla
 }
 
 TEST_CASE("a forced collection marks plain blocks in slices while other threads run", "[gc][plain]") {
+    if (everyYield()) {
+        return; // counts
+    }
     reset();
     Runtime runtime("pausebudget=100", 0, 100);
     Root root(makeForest(30000));
