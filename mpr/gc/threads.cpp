@@ -313,7 +313,7 @@ void Collector::emergency(Mutator& m) {
     // is what the last rendezvous proved dead and the sweep has not reached, what was freed by hand, and empty pages.
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
-    while (heap_.reclaimNursery(true)) {}
+    heap_.retireNurseries();
     if (os::hasThreads && !m.isCollector && phase() == Phase::sweeping) {
         const std::uint32_t before = swept_.load(std::memory_order_acquire);
         awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);

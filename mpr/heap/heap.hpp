@@ -149,6 +149,8 @@ public:
         @param any Also one that its thread was going to use again. @return false when there is none.
      */
     bool reclaimNursery(bool any);
+    /** Make holes of what is free in nurseries: memory is short. */
+    void retireNurseries();
     /** Whether contexts may be nurseries: not when no collection will come for them. */
     void setNurseries(bool on);
     /** A block has got a hold as it was allocated. */
@@ -252,13 +254,16 @@ private:
     // nursery.cpp
     void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h);
     Region* regionOf(const Nursery* nursery) const;
-    void leaveOver(Nursery*& list);
+    Nursery* takeSparse(Nursery*& list, std::size_t n, std::size_t& gapBegin, std::size_t& gapEnd);
     void leaveOver(Local& local);
     void disown(Local& local);
+    void judgeSparse(Region* region);
     void releaseUnkept(Region* region, std::size_t i, Swept& swept);
+    bool releaseSparse(Region* region, std::size_t i);
     void releaseKept(Region* region, std::size_t i, Swept& swept);
     std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const;
     void retire(Region* region, std::size_t i);
+    void forgetNurseries(const Region* region);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
     void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
                        std::size_t want, Byte h);
@@ -292,7 +297,8 @@ private:
     Region* retired_[4] = {};
     std::size_t retiredBytes_ = 0;
     Local* locals_ = nullptr;
-    Nursery* leftOver_ = nullptr; // stale or sparse, and not taken again between two collections
+    Nursery* leftOver_ = nullptr; // stale, and not taken again between two collections
+    Nursery* sparse_[sorts] = {}; // that any thread may take
     Colours colours_;
     Sweep sweep_ = Sweep::none;
     std::atomic<bool> tracing_{false};

@@ -65,6 +65,7 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
             }
             unlink(region, first, all);
             limits_.uncommit(bytes);
+            forgetNurseries(region);
         }
         totals_.purgedBytes += region->span;
         table_.remove(region);

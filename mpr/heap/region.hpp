@@ -94,14 +94,15 @@ public:
     // The collector's, for a set to which nobody adds any more:
     Word word(std::size_t i) const { return words_[i]; }
     void clear(std::size_t i) { words_[i] = 0; }
+    /** Whether a line in [from, to), whole lines, is in the set. */
+    bool any(std::size_t from, std::size_t to) const {
+        bool found = false;
+        forWords(from, to, [&](std::size_t i, Word bits) { found = found || (words_[i] & bits) != 0; });
+        return found;
+    }
     /** Granules [from, to), whole lines. */
     void remove(std::size_t from, std::size_t to) {
-        for (std::size_t line = from >> lineShift; line < to >> lineShift;) {
-            const std::size_t at = line & (wordBits - 1);
-            const std::size_t count = std::min(wordBits - at, (to >> lineShift) - line);
-            words_[line >> wordShift] &= ~(~Word{0} >> (wordBits - count) << at);
-            line += count;
-        }
+        forWords(from, to, [&](std::size_t i, Word bits) { words_[i] &= ~bits; });
     }
     /** Call f(from, to), granules, for each run among some lines of word i; a region may end before `to`. */
     template <typename F>
@@ -114,6 +115,17 @@ public:
 
 private:
     static constexpr unsigned wordShift = sizeof(Word) == 8 ? 6 : 5;
+
+    /** Call f(word, bits) for the words with the lines of [from, to). */
+    template <typename F>
+    static void forWords(std::size_t from, std::size_t to, F&& f) {
+        for (std::size_t line = from >> lineShift; line < to >> lineShift;) {
+            const std::size_t at = line & (wordBits - 1);
+            const std::size_t count = std::min(wordBits - at, (to >> lineShift) - line);
+            f(line >> wordShift, ~Word{0} >> (wordBits - count) << at);
+            line += count;
+        }
+    }
 
     void addBits(std::size_t i, Word bits) {
         const std::atomic_ref<Word> word(words_[i]);

@@ -64,6 +64,9 @@ void Heap::beginSweep(Sweep sweep) {
     os::Locked locked(lock_);
     sweep_ = sweep;
     for (Region* region = regions_; region; region = region->next) {
+        if constexpr (os::hasPages) {
+            judgeSparse(region);
+        }
         region->scanForFree = sweep == Sweep::all ? region->wantsFree.take() : region->wantsFree.get();
         if (sweep == Sweep::young && region->scanForFree != 0) {
             region->scanForFree &= youngChunks(region);
@@ -258,7 +261,16 @@ void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
         os::LockedFairly locked(lock_);
         const std::size_t before = swept.blocks;
         LineSet::forRanges(i, lines, [&](std::size_t from, std::size_t to) {
-            sweepRange(region, from, std::min(to, std::size_t{region->endGranule}), swept);
+            // A nursery has been seen to, or is being filled.
+            for (std::size_t next = 0; from < to; from = next) {
+                next = std::min({to, region->nurseries.endOf(from), std::size_t{region->endGranule}});
+                if (!region->nurseries.isPassedOver(from)) {
+                    sweepRange(region, from, next, swept);
+                }
+                if (next == region->endGranule) {
+                    break;
+                }
+            }
         });
         totals_.blocksFreed += swept.blocks - before;
     }
