@@ -166,7 +166,7 @@ Kind kindOf(int flags) {
     return Kind::plain;
 }
 
-[[gnu::always_inline]] inline void* allocateManaged(size_t size, MprManager manager, int flags) {
+MPR_INLINE void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
     std::size_t whole = size;

@@ -58,6 +58,8 @@ struct CollectorStats {
     os::Counter late{0};
     os::Counter defects{0}; // found by checks
     os::Counter marked{0};  // bytes reached by the last collection
+
+    void report(MprMemStats& s) const;
 };
 
 class Collector {
@@ -153,9 +155,6 @@ private:
     bool awaitProgress(Done done, std::uint64_t limit);
     void stall();
     void clearWanted();
-    // cooperative.cpp
-    std::size_t collectHere(Mutator& m);
-    void yieldHere(Mutator& m, int flags);
 
     heap::Heap& heap_;
     Roots& roots_;

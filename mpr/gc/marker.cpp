@@ -32,7 +32,7 @@ Marker* Marker::active() {
 }
 
 void Marker::open(void* memory, std::size_t bytes) {
-    const std::size_t part = bytes / 4 & ~(sizeof(MarkEntry) - 1);
+    const std::size_t part = os::hasGenerations ? bytes / 4 & ~(sizeof(MarkEntry) - 1) : 0;
     stacks_[0].open(memory, part);
     stacks_[1].open(static_cast<Byte*>(memory) + part, bytes - part);
 }
@@ -61,7 +61,7 @@ void Marker::end() {
 
 // The hot path of a collection: some forty instructions a reference. What usually fails leads to report(), which looks again.
 template <bool stopped>
-[[gnu::always_inline]] inline void Marker::reach(const void* pointer, bool loose) {
+MPR_INLINE void Marker::reach(const void* pointer, bool loose) {
     Region* region = heap_.table().candidate(pointer);
     if (!region) [[unlikely]] {
         return loose ? void() : report(pointer);
@@ -96,7 +96,9 @@ template <bool stopped>
             }
         }
     }
-    ++count_.blocks;
+    if constexpr (os::hasGenerations) {
+        ++count_.blocks;
+    }
     if (!head::isLeaf(h)) {
         push(region, map, h, pointer);
     }
@@ -115,15 +117,15 @@ void Marker::mark(const void* pointer, bool loose) {
 }
 
 /** A block with a manager; its head before it was marked is given. */
-[[gnu::always_inline]] inline void Marker::push(Region* region, Byte* map, Byte before, const void* block) {
-    const bool old = (before & head::old) != 0;
-    if (head::isPlain(before)) {
+MPR_INLINE void Marker::push(Region* region, Byte* map, Byte before, const void* block) {
+    const bool old = os::hasGenerations && (before & head::old) != 0;
+    if (os::hasGenerations && head::isPlain(before)) {
         ++count_.plain;
-        if (old && !tracesOld_) {
+        if (old && !tracesOld()) {
             return; // the last pause of this collection traces all plain blocks that are marked
         }
     }
-    if (!stacks_[old || tracesOld_].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
+    if (!stacks_[old || tracesOld()].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
         overflow(region, map, block);
     }
 }
@@ -170,7 +172,7 @@ inline void Marker::trace(MarkEntry entry) {
 void Marker::markRow(const void* fields, std::size_t count) {
     auto* field = static_cast<const void* const*>(fields);
     // Of a long row one piece is marked now, the rest when the stack has been emptied down to it.
-    if (count > rowPiece && marking_ != Marking::check) {
+    if (os::hasThreads && count > rowPiece && marking_ != Marking::check) {
         if (stackNow().pushRow(field + rowPiece, count - rowPiece)) {
             count = rowPiece;
         }
@@ -191,6 +193,13 @@ void Marker::traceRow(MarkStack& stack) {
 }
 
 bool Marker::drainStack(MarkStack& stack, std::size_t budget) {
+    if constexpr (os::cooperative) {
+        // No cache to fetch into, no rows: a full stack is no trouble worth more code.
+        while (!stack.empty()) {
+            trace(stack.pop());
+        }
+        return true;
+    }
     std::size_t turn = 0;
     std::size_t waiting = 0; // entries in the ring
     for (;;) {
@@ -255,7 +264,7 @@ void Marker::recoverGrey(Region* region) {
                 continue;
             }
             map.update(g, [&](Byte h) {
-                return static_cast<Byte>(colours_.survivor(h) | (tracesOld_ ? 0 : h & head::logged));
+                return static_cast<Byte>(colours_.survivor(h) | (tracesOld() ? 0 : h & head::logged));
             });
             retrace(region, g);
             drainStack(stackNow(), noEnd);

@@ -93,7 +93,8 @@ private:
     void drainGrey();
     void recoverGrey(heap::Region* region);
     /** The one that is drained now. */
-    MarkStack& stackNow() { return stacks_[tracesOld_ || !stopped_]; }
+    MarkStack& stackNow() { return stacks_[tracesOld() || !stopped_]; }
+    bool tracesOld() const { return !os::hasGenerations || tracesOld_; }
     [[gnu::cold]] void report(const void* pointer);
 
     heap::Heap& heap_;
@@ -112,10 +113,13 @@ private:
         return reached_[h];
     }
     heap::Byte compute(heap::Byte h) const {
+        if constexpr (!os::hasGenerations) {
+            return colours_.marked(h) ? heap::Byte{0} : colours_.survivor(h);
+        }
         const bool wanted = !colours_.marked(h) && (stopped_ || (h & heap::head::old) != 0);
         // An old block that is in the log and not traced in this pause stays there: its young must be reached now, and
         // while threads run it may be written again once it has been traced.
-        const bool waits = (h & heap::head::old) != 0 && !tracesOld_;
+        const bool waits = (h & heap::head::old) != 0 && !tracesOld();
         const heap::Byte kept = waits ? static_cast<heap::Byte>(h & heap::head::logged) : heap::Byte{0};
         return wanted ? static_cast<heap::Byte>(colours_.survivor(h) | kept) : heap::Byte{0};
     }

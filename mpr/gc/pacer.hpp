@@ -71,7 +71,7 @@ private:
     std::size_t young_ = 0;
     std::size_t least_ = 0;
     std::size_t fixed_ = 0;
-    std::atomic<std::size_t> cache_{std::size_t{1} << 20};
+    os::Shared<std::size_t> cache_{std::size_t{1} << 20};
     unsigned growth_ = 100;
 };
 

@@ -16,9 +16,6 @@ namespace head = heap::head;
 namespace swar = heap::swar;
 
 Scope Collector::decide(Wish wish) const {
-    if constexpr (os::cooperative) {
-        return Scope::full; // in a buffer; the compiler leaves out what serves the others
-    }
     if (tracing_) {
         return traced_ || wish == Wish::full || generations_.overdue() ? Scope::last : Scope::minor;
     }
@@ -45,7 +42,7 @@ void Collector::mark(Scope scope) {
     marker_.drain();
     marker_.end();
     const std::uint64_t took = os::now() - begin;
-    if (os::hasThreads && checks_) {
+    if (checks_) {
         check(scope);
     }
     if (scope != Scope::minor) {
@@ -81,9 +78,6 @@ void Collector::markRoots() {
 
 /** Old blocks that may reference young ones, or, in the last pause of a major collection, blocks that it has not reached. */
 void Collector::markWritten(Scope scope) {
-    if constexpr (os::cooperative) {
-        return; // every collection is full, so nothing is logged: logWrite
-    }
     const auto see = [&](std::uintptr_t entry) {
         if (scope != Scope::full) {
             markLogged(entry, scope == Scope::last);
@@ -200,9 +194,6 @@ void Collector::advanceMajor() {
 // ---- The barrier ---------------------------------------------------------------------------------------------------
 
 void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
-    if constexpr (os::cooperative) {
-        return;
-    }
     // While a collection sweeps, threads would have to wait for its end; the log can.
     if (log_.add(m.log, entry) && phase() == Phase::idle) {
         budgetSpent();

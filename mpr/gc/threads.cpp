@@ -115,10 +115,6 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
     if (m.isCollector || m.state.load(std::memory_order_relaxed) != Mutator::State::running) {
         return;
     }
-    if constexpr (!os::hasThreads) {
-        yieldHere(m, flags);
-        return;
-    }
     if (flags & MPR_YIELD_STICKY) {
         m.state.store(Mutator::State::yielded, std::memory_order_relaxed);
         rendezvous_.leave();
@@ -272,11 +268,6 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
         request(wish);
         return 0;
     }
-    if constexpr (!os::hasThreads) {
-        request(wish);
-        const std::size_t freed = collectHere(m);
-        return complete ? static_cast<int>(freed) : 0;
-    }
     // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped.
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
     const std::uint32_t target = marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
@@ -314,7 +305,7 @@ void Collector::emergency(Mutator& m) {
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
     heap_.retireNurseries();
-    if (os::hasThreads && !m.isCollector && phase() == Phase::sweeping) {
+    if (!m.isCollector && phase() == Phase::sweeping) {
         const std::uint32_t before = swept_.load(std::memory_order_acquire);
         awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);
     }

@@ -37,9 +37,10 @@ enum class Sweep : Byte { none, young, all };
 
 /** Totals, in blocks and granules unless said otherwise. */
 struct Totals {
-    std::uint64_t blocksAllocated = 0, granulesAllocated = 0;
-    std::uint64_t blocksFreed = 0, granulesFreed = 0;
-    std::uint64_t purgedBytes = 0;
+    os::Total blocksAllocated = 0, granulesAllocated = 0;
+    os::Total blocksFreed = 0, granulesFreed = 0;
+    os::Total purgedBytes = 0;
+    std::size_t granulesInUse() const { return static_cast<std::size_t>(granulesAllocated - granulesFreed); }
     std::size_t regions = 0;
     std::size_t overheadBytes = 0; // headers and maps
 };
@@ -119,19 +120,21 @@ public:
     Heads heads();
     /** Whether the sweep that runs may free a block with this head, unless it is held. */
     bool dead(Byte h) const {
-        return !colours_.marked(h) && (sweep_ == Sweep::all || (sweep_ == Sweep::young && (h & head::old) == 0));
+        return !colours_.marked(h) && (sweep_ == Sweep::all || (sweepsYoung() && (h & head::old) == 0));
     }
     /** The same for the heads in a word of a map. */
     swar::Word dead(swar::Word word) const {
         const swar::Word unmarked = swar::unmarked(word, colours_);
-        return sweep_ == Sweep::all ? unmarked : sweep_ == Sweep::young ? unmarked & ~swar::old(word) : 0;
+        return sweep_ == Sweep::all ? unmarked : sweepsYoung() ? unmarked & ~swar::old(word) : 0;
     }
     /**
         Whether the collector marks old blocks while threads run. A block that it may be about to look at, old and with a
         manager, must then keep its memory and its size.
      */
     void setTracing(bool on);
-    bool mayBeTraced(Byte h) const { return (h & head::old) != 0 && tracing_.load(std::memory_order_relaxed); }
+    bool mayBeTraced(Byte h) const {
+        return os::hasGenerations && (h & head::old) != 0 && tracing_.load(std::memory_order_relaxed);
+    }
     /** To walk all regions. New ones come in front; only the collector's thread removes any. */
     Region* firstRegion();
     Region* nextRegion(Region* region);
@@ -217,6 +220,7 @@ private:
     void enlist(Region* region);
     void delist(Region* region);
     void prepare(Region* region, std::size_t span, Origin origin);
+    static void divide(Region* region, std::size_t granules);
     bool commit(Region* region, std::uint64_t fresh, bool privileged);
     void retire(Region* region);
     Region* reuseRetired(std::size_t n);
@@ -287,6 +291,8 @@ private:
     void purgeRegion(Region* region, std::size_t keep);
     bool releaseIfEmpty(Region* region, std::size_t keep);
     std::size_t freeBytesLocked() const;
+    bool sweepsYoung() const { return os::hasGenerations && sweep_ == Sweep::young; }
+    void gave(std::size_t granules);
     void noteCommitted(std::size_t bytes);
 
     os::Lock lock_;
@@ -301,7 +307,7 @@ private:
     Nursery* sparse_[sorts] = {}; // that any thread may take
     Colours colours_;
     Sweep sweep_ = Sweep::none;
-    std::atomic<bool> tracing_{false};
+    os::Shared<bool> tracing_{false};
     Freeable computeFreeable(Byte h) const;
     Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above
     Limits limits_;
@@ -309,7 +315,7 @@ private:
     std::size_t since_ = 0;                 // granules taken since the last rendezvous
     std::size_t trigger_ = ~std::size_t{0}; // of since_
     bool budgetSpent_ = false;
-    std::atomic<bool> attention_{false};
+    os::Shared<bool> attention_{false};
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two
     std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one
@@ -320,10 +326,20 @@ private:
     bool buffer_ = false;
 };
 
-/** Account for granules that left the queues for a context or a block. */
-[[gnu::always_inline]] inline void Heap::took(std::size_t granules) {
+inline void Heap::noteCommitted(std::size_t bytes) {
+    limits_.commit(bytes);
+    if (limits_.warned()) [[unlikely]] {
+        attention_.store(true, std::memory_order_relaxed);
+    }
+}
+
+/** Account for granules that left the queues for a context or a block. Without pages, what is in use is what counts as committed. */
+MPR_INLINE void Heap::took(std::size_t granules) {
     totals_.granulesAllocated += granules;
     since_ += granules;
+    if constexpr (!os::hasPages) {
+        noteCommitted(granules << granuleShift);
+    }
     // Once a trigger: the next one is set when the collection that this one starts has swept.
     if (since_ >= trigger_) [[unlikely]] {
         trigger_ = ~std::size_t{0};
@@ -332,7 +348,15 @@ private:
     }
 }
 
-[[gnu::always_inline]] inline void* bump(AllocationContext& c, std::size_t n, Byte h) {
+/** The same for granules of blocks that were freed. */
+inline void Heap::gave(std::size_t granules) {
+    totals_.granulesFreed += granules;
+    if constexpr (!os::hasPages) {
+        limits_.uncommit(granules << granuleShift);
+    }
+}
+
+MPR_INLINE void* bump(AllocationContext& c, std::size_t n, Byte h) {
     const std::size_t bytes = n << granuleShift;
     if (bytes > static_cast<std::size_t>(c.limit - c.bump)) {
         return nullptr;
@@ -350,7 +374,10 @@ private:
     return block;
 }
 
-[[gnu::always_inline]] inline void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
+MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
+    if constexpr (!os::hasThreads) {
+        return nullptr; // neither: see open
+    }
     const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
     if (n > greatestSmall) [[unlikely]] {
         return bump(local.contexts[static_cast<unsigned>(sortOf(n))], n, h);
@@ -368,8 +395,7 @@ private:
     return bump(local.contexts[static_cast<unsigned>(Sort::small)], n, h);
 }
 
-[[gnu::always_inline]] inline int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map,
-                                                    std::size_t n) {
+MPR_INLINE int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n) {
     if (local.quick.push(block, map, n)) [[likely]] {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);

@@ -18,6 +18,9 @@ unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& sh
 
 /** Whatever there is, of any sort. @return false when there is nothing. */
 bool Heap::findAny(std::size_t n, Sort& sort, unsigned& queue) const {
+    if constexpr (!os::hasPages) {
+        return false; // the one queue has been asked
+    }
     for (const bool warm : {true, false}) {
         for (unsigned s = 0; s < sorts; ++s) {
             const FreeQueues& queues = queues_[s];
@@ -40,6 +43,10 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
         if (queue == FreeQueues::none && !findAny(n, sort, queue)) {
             return nullptr;
         }
+    }
+    if (!os::hasPages && !limits_.allows(n << granuleShift, privileged)) {
+        shortage = Shortage::limit;
+        return nullptr;
     }
     Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
     Region* region = regionOf(hole, queue);

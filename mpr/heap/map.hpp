@@ -93,9 +93,17 @@ struct Colours {
 
     Byte newborn() const { return static_cast<Byte>(head::logged | youngParity); }
     Byte grey(bool stopped) const { return static_cast<Byte>(youngParity ^ (stopped ? 0 : 1)); }
-    bool marked(Byte h) const { return (h & head::parity) == ((h & head::old) ? oldParity : youngParity); }
+    bool marked(Byte h) const {
+        if constexpr (!os::hasGenerations) {
+            return (h & head::parity) == youngParity; // both parities always flip together
+        }
+        return (h & head::parity) == ((h & head::old) ? oldParity : youngParity);
+    }
     /** The head of a block that has been reached. */
     Byte survivor(Byte h) const {
+        if constexpr (!os::hasGenerations) {
+            return static_cast<Byte>((h & ~head::parity) | head::old | youngParity); // nothing is ever logged
+        }
         const Byte clear = head::isBarrier(h) ? head::colourMask | head::logged : head::colourMask;
         return static_cast<Byte>((h & ~clear) | head::old | oldParity);
     }
@@ -118,6 +126,9 @@ constexpr Word held(Word w) {
 }
 /** Heads that are not marked. */
 constexpr Word unmarked(Word w, Colours c) {
+    if constexpr (!os::hasGenerations) {
+        return (w ^ spread(c.youngParity)) & (w >> 7) & ones;
+    }
     const Word byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
     return (w ^ spread(c.youngParity) ^ byAge) & (w >> 7) & ones;
 }
@@ -168,15 +179,26 @@ public:
         return __atomic_load_n(reinterpret_cast<swar::Word*>(bytes_ + g), __ATOMIC_RELAXED);
     }
 
-    static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
-    static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }
+    [[gnu::always_inline]] static Byte load(Byte* b) {
+        return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed);
+    }
+    [[gnu::always_inline]] static void store(Byte* b, Byte value) {
+        std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed);
+    }
 
     /** Turn a head that was just seen into 7D. @return false when it has changed. */
     static bool claim(Byte* head, Byte seen) {
+        if constexpr (!os::hasThreads) {
+            store(head, mark::opaque);
+            return true;
+        }
         return std::atomic_ref<Byte>(*head).compare_exchange_strong(seen, mark::opaque, std::memory_order_relaxed);
     }
     /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
     bool claim(std::size_t g) const {
+        if constexpr (!os::hasThreads) {
+            return (get(g) & head::inUse) && claim(at(g), 0);
+        }
         const std::atomic_ref<Byte> first(bytes_[g]);
         Byte h = first.load(std::memory_order_relaxed);
         while (h & head::inUse) {
@@ -197,6 +219,12 @@ public:
     }
     template <typename F>
     static Byte update(Byte* first, F&& f) {
+        if constexpr (!os::hasThreads) {
+            const Byte h = load(first);
+            const Byte changed = (h & head::inUse) ? static_cast<Byte>(f(h)) : Byte{0};
+            store(first, changed != 0 ? changed : h);
+            return (h & head::inUse) ? h : Byte{0};
+        }
         const std::atomic_ref<Byte> byte(*first);
         Byte h = byte.load(std::memory_order_relaxed);
         for (;;) {
@@ -325,7 +353,7 @@ public:
 
     /** Mark [g, g + n) as a hole: all zero, or with such marks where these will be. */
     void setHole1(std::size_t g) const { set(g, mark::hole1); }
-    [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) const {
+    MPR_INLINE void setWideHole(std::size_t g, std::size_t n) const {
         Byte* last = bytes_ + g + n - 1;
         set(g, mark::hole);
         store(last, mark::holeEnd);
@@ -342,7 +370,7 @@ public:
         Zero what marks a hole of two granules or more, of which n are taken from the front: but for the first byte, which
         the taker will set, and what the marks of the rest will replace.
      */
-    [[gnu::always_inline]] void narrowHole(std::size_t g, std::size_t size, std::size_t n) const {
+    MPR_INLINE void narrowHole(std::size_t g, std::size_t size, std::size_t n) const {
         set(g + 1, 0);
         const std::size_t rest = size - n;
         Byte* last = bytes_ + g + size - 1;
@@ -356,7 +384,7 @@ public:
     }
 
     /** Zero what marks the end of a hole of two granules or more, at g. @return its size. */
-    [[gnu::always_inline]] std::size_t takeWideHoleEnd(std::size_t g) const {
+    MPR_INLINE std::size_t takeWideHoleEnd(std::size_t g) const {
         Byte* last = bytes_ + g;
         const Byte size = load(last - 1);
         store(last, 0);
@@ -369,7 +397,7 @@ public:
         return size == mark::hole ? 2 : size;
     }
 
-    [[gnu::always_inline]] void clearHole(std::size_t g, std::size_t n) const {
+    MPR_INLINE void clearHole(std::size_t g, std::size_t n) const {
         set(g, 0);
         if (n == 1) {
             return;
@@ -390,7 +418,7 @@ public:
     bool isLongHole(std::size_t g) const { return get(g) == mark::hole && get(g + 1) == large; }
 
     /** Size of the hole whose last granule is g. */
-    [[gnu::always_inline]] std::size_t holeSizeBefore(std::size_t g) const {
+    MPR_INLINE std::size_t holeSizeBefore(std::size_t g) const {
         if (get(g) == mark::hole1) {
             return 1;
         }

@@ -11,9 +11,11 @@
 namespace mpr::heap {
 
 std::size_t Heap::freeBytesLocked() const {
-    const std::uint64_t inUse = (totals_.granulesAllocated - totals_.granulesFreed) << granuleShift;
-    const std::uint64_t other = inUse + totals_.overheadBytes;
-    return limits_.committed() > other ? static_cast<std::size_t>(limits_.committed() - other) : 0;
+    if constexpr (!os::hasPages) {
+        return regions_->span - limits_.committed();
+    }
+    const std::size_t other = (totals_.granulesInUse() << granuleShift) + totals_.overheadBytes;
+    return limits_.committed() > other ? limits_.committed() - other : 0;
 }
 
 std::size_t Heap::freeBytes() {
@@ -22,15 +24,15 @@ std::size_t Heap::freeBytes() {
 }
 
 void Heap::purge(std::size_t keep) {
+    if constexpr (!os::hasPages) {
+        return;
+    }
     while (reclaimNursery(true)) {}
     for (const bool wholeRegions : {true, false}) {
         Region* next = nullptr;
         for (Region* region = firstRegion(); region; region = next) {
             next = nextRegion(region);
             if (wholeRegions) {
-                if constexpr (!os::hasPages) {
-                    continue;
-                }
                 releaseIfEmpty(region, keep);
             } else if (!region->isLarge()) {
                 purgeRegion(region, keep);
@@ -117,7 +119,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
             map.set(g, mark::opaque);
         }
         const std::size_t bytes = region->bytesOf(chunks);
-        if (os::hasPages && region->origin == Origin::system) {
+        if (region->origin == Origin::system) {
             forRuns(chunks, [&](unsigned first, unsigned count) {
                 os::decommit(reinterpret_cast<Byte*>(region) + first * region->chunkBytes(),
                              count * region->chunkBytes());

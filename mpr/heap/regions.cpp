@@ -14,7 +14,9 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     reserve_ = options.reserve;
     os::Locked locked(lock_);
     table_.open(regionShift_);
-    refreshFreeable();
+    if constexpr (!os::cooperative) {
+        refreshFreeable();
+    }
     Shortage shortage = Shortage::none;
     if (buffer) {
         buffer_ = true;
@@ -33,7 +35,11 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);
         table_.setOnly(region);
-        commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
+        if constexpr (os::hasPages) {
+            commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
+        } else {
+            limits_.commit(totals_.overheadBytes);
+        }
         linkWhole(region);
         return true;
     }
@@ -92,14 +98,9 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     const std::size_t lineBytes = LineSet::wordsFor(granules) * sizeof(LineSet::Word);
     Byte* lines = region->map().at(0) + mapBytes;
     region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes + 2 * lineBytes));
-    unsigned shift = 0;
-    while ((granules - 1) >> shift >= Region::chunks ||
-           (origin == Origin::system && (granuleSize << shift) < os::pageSize())) {
-        ++shift;
+    if constexpr (os::hasPages) {
+        divide(region, granules);
     }
-    region->chunkShift = shift;
-    region->lastChunk = std::uint64_t{1} << ((granules - 1) >> shift);
-    region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - span;
     if (origin == Origin::buffer) {
         std::memset(region->map().at(0), 0, mapBytes + 2 * lineBytes);
     }
@@ -111,6 +112,18 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     region->map().set(granules, mark::opaque);
     totals_.overheadBytes += std::size_t{region->firstGranule} << granuleShift;
     enlist(region);
+}
+
+/** Into chunks. */
+void Heap::divide(Region* region, std::size_t granules) {
+    unsigned shift = 0;
+    while ((granules - 1) >> shift >= Region::chunks ||
+           (region->origin == Origin::system && (granuleSize << shift) < os::pageSize())) {
+        ++shift;
+    }
+    region->chunkShift = shift;
+    region->lastChunk = std::uint64_t{1} << ((granules - 1) >> shift);
+    region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - region->span;
 }
 
 /** An empty region is one hole. */
