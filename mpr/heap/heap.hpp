@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/heap/gone.hpp"
 #include "mpr/heap/limits.hpp"
 #include "mpr/heap/local.hpp"
 #include "mpr/heap/map.hpp"
@@ -302,6 +303,7 @@ private:
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
     Region* retired_[4] = {};
     std::size_t retiredBytes_ = 0;
+    [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_;
     Local* locals_ = nullptr;
     Nursery* leftOver_ = nullptr; // stale, and not taken again between two collections
     Nursery* sparse_[sorts] = {}; // that any thread may take

@@ -43,11 +43,12 @@ void Heap::purge(std::size_t keep) {
 
 /** Give up a large region whose block is gone, or an ordinary one that is a single hole. */
 bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
+    const bool large = region->isLarge();
     {
         os::Locked locked(lock_);
         const std::size_t first = region->firstGranule;
         const Byte b = region->map().get(first);
-        if (region->isLarge()) {
+        if (large) {
             if (b != 0) {
                 return false;
             }
@@ -73,7 +74,8 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
         table_.remove(region);
         delist(region);
     }
-    os::release(region, region->span);
+    // Of a large region the map, in its first page; of others all, so that no address of it is another's meanwhile.
+    gone_.add(region, large ? os::pageSize() : region->span, region->span);
     return true;
 }
 

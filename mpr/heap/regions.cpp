@@ -85,6 +85,7 @@ void Heap::close() {
         }
     }
     table_.close();
+    gone_.releaseAll();
 }
 
 /** Header and map of a fresh region. The map's bytes are zero on pages from the system, not in a buffer. */

@@ -22,6 +22,7 @@ void Heap::beginMarking() {
         local->newborn = colours_.newborn();
         takeCounts(*local);
     }
+    gone_.seal();
     since_ = 0;
     budgetSpent_ = false;
     if constexpr (!os::hasThreads) {
@@ -79,9 +80,12 @@ void Heap::beginSweep(Sweep sweep) {
 }
 
 void Heap::endSweep() {
-    os::Locked locked(lock_);
-    sweep_ = Sweep::none;
-    refreshFreeable();
+    {
+        os::Locked locked(lock_);
+        sweep_ = Sweep::none;
+        refreshFreeable();
+    }
+    gone_.releaseSealed();
 }
 
 void Heap::setTracing(bool on) {

@@ -239,6 +239,47 @@ TEST_CASE("a double free of a large block is refused while its region goes back 
     CHECK(stats().purged > 0);
 }
 
+TEST_CASE("of two threads that free a large block at once one is refused", "[gc][free]") {
+    Runtime runtime("region=256k");
+    mprSetMemLimits(0, 0, 0);
+    std::atomic<void *> shared{nullptr};
+    std::atomic<long> accepted{0}, answered{0};
+    std::atomic<bool> ends{false};
+    Mutator other("other", [&](Mutator &) {
+        while (!ends) {
+            if (void *block = shared.exchange(nullptr)) {
+                accepted += mprFree(block) == 0;
+                answered++;
+            }
+            mprYield(0);
+        }
+    });
+    Random random(10);
+    long made = 0, withdrawn = 0;
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (std::chrono::steady_clock::now() < end) {
+        void *block = mprAlloc(140000 + random.below(200000));
+        REQUIRE(block);
+        made++;
+        shared = block;
+        for (size_t spins = random.below(300); spins > 0; spins--) {
+            mprNop(block);
+        }
+        accepted += mprFree(block) == 0;
+        // Not before the other thread is done with it: the next block may have the same address.
+        withdrawn += shared.exchange(nullptr) != nullptr;
+        while (answered + withdrawn < made) {
+            mprYield(0);
+        }
+    }
+    ends = true;
+    other.join();
+    CHECK(accepted == made);
+    CHECK(answered > 0);
+    CHECK(stats().purged > 0);
+    CHECK(mprVerifyHeap() == 0);
+}
+
 TEST_CASE("large blocks that are freed by hand do not pile up, without a yield", "[gc][free]") {
     int flags = GENERATE(0, MPR_DISABLE_GC);
     Runtime runtime("region=256k", flags);
