@@ -17,7 +17,7 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
 }
 
 /** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
-int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
+[[gnu::flatten]] int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     os::Locked locked(lock_);
     ++totals_.blocksFreed;
     gave(n);
@@ -115,10 +115,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
             return false;
         }
         const std::size_t size = region->holeSize(g + n);
-        if (!os::hasPages && !limits_.allows(more << granuleShift, local.privileged)) {
-            return false;
-        }
-        if (size < more || !carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
+        if (size < more || !mayUse(more, local.privileged) ||
+            !carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
             return false;
         }
         took(more);

@@ -121,7 +121,7 @@ public:
     Heads heads();
     /** Whether the sweep that runs may free a block with this head, unless it is held. */
     bool dead(Byte h) const {
-        return !colours_.marked(h) && (sweep_ == Sweep::all || (sweepsYoung() && (h & head::old) == 0));
+        return (sweep_ == Sweep::all || (sweepsYoung() && (h & head::old) == 0)) && !colours_.marked(h);
     }
     /** The same for the heads in a word of a map. */
     swar::Word dead(swar::Word word) const {
@@ -225,6 +225,8 @@ private:
     bool commit(Region* region, std::uint64_t fresh, bool privileged);
     void retire(Region* region);
     Region* reuseRetired(std::size_t n);
+    bool releaseGoneBlocks();
+    void forgetCommitted(Region* region);
     void forgetRetired(Region* region);
     void decommitRetiredLocked();
 
@@ -293,6 +295,7 @@ private:
     bool releaseIfEmpty(Region* region, std::size_t keep);
     std::size_t freeBytesLocked() const;
     bool sweepsYoung() const { return os::hasGenerations && sweep_ == Sweep::young; }
+    bool mayUse(std::size_t granules, bool privileged);
     void gave(std::size_t granules);
     void noteCommitted(std::size_t bytes);
 
@@ -335,13 +338,24 @@ inline void Heap::noteCommitted(std::size_t bytes) {
     }
 }
 
-/** Account for granules that left the queues for a context or a block. Without pages, what is in use is what counts as committed. */
+/** Without pages, what is in use is what counts as committed. @return false: past the limit. */
+inline bool Heap::mayUse(std::size_t granules, bool privileged) {
+    if constexpr (os::hasPages) {
+        return true;
+    }
+    if (!limits_.take(granules << granuleShift, privileged)) [[unlikely]] {
+        return false;
+    }
+    if (limits_.crosses()) [[unlikely]] {
+        attention_.store(true, std::memory_order_relaxed);
+    }
+    return true;
+}
+
+/** Account for granules that left the queues for a context or a block. */
 MPR_INLINE void Heap::took(std::size_t granules) {
     totals_.granulesAllocated += granules;
     since_ += granules;
-    if constexpr (!os::hasPages) {
-        noteCommitted(granules << granuleShift);
-    }
     // Once a trigger: the next one is set when the collection that this one starts has swept.
     if (since_ >= trigger_) [[unlikely]] {
         trigger_ = ~std::size_t{0};
@@ -350,10 +364,11 @@ MPR_INLINE void Heap::took(std::size_t granules) {
     }
 }
 
-/** The same for granules of blocks that were freed. */
+/** The same for granules of blocks that were freed; without pages totals() reckons them from what is in use. */
 inline void Heap::gave(std::size_t granules) {
-    totals_.granulesFreed += granules;
-    if constexpr (!os::hasPages) {
+    if constexpr (os::hasPages) {
+        totals_.granulesFreed += granules;
+    } else {
         limits_.uncommit(granules << granuleShift);
     }
 }

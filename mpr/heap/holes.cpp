@@ -44,7 +44,7 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
             return nullptr;
         }
     }
-    if (!os::hasPages && !limits_.allows(n << granuleShift, privileged)) {
+    if (!mayUse(n, privileged)) {
         shortage = Shortage::limit;
         return nullptr;
     }

@@ -24,7 +24,7 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
 }
 
 /** [g, g + n) is all zero in the map but for marks of a hole that begins at g, or ends where it ends: make it a hole. */
-MPR_INLINE void Heap::link(Region* region, std::size_t g, std::size_t n, Cold cold) {
+[[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, Cold cold) {
     auto* hole = reinterpret_cast<WideHole*>(region->address(g));
     if (n == 1) {
         region->map().setHole1(g);

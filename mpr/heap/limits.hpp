@@ -35,11 +35,29 @@ public:
     void commit(std::size_t bytes) {
         committed_ += bytes;
         peak_ = std::max(peak_, committed_);
-        if (committed_ > warn_ && !above_) {
-            above_ = true;
-            warned_ = true;
-            ++crossings_;
+        crosses();
+    }
+
+    /** The same unless it is not allowed. Bytes are few enough not to overflow. Ask crosses next. */
+    bool take(std::size_t bytes, bool privileged) {
+        const std::size_t after = committed_ + bytes;
+        if (after > (privileged ? maximum_ : ceiling_)) {
+            return false;
         }
+        committed_ = after;
+        peak_ = std::max(peak_, after);
+        return true;
+    }
+
+    /** Note that the redline has been crossed, if it has just been. */
+    bool crosses() {
+        if (committed_ <= warn_ || above_) {
+            return false;
+        }
+        above_ = true;
+        warned_ = true;
+        ++crossings_;
+        return true;
     }
 
     void uncommit(std::size_t bytes) {

@@ -189,15 +189,14 @@ public:
     /** Turn a head that was just seen into 7D. @return false when it has changed. */
     static bool claim(Byte* head, Byte seen) {
         if constexpr (!os::hasThreads) {
-            store(head, mark::opaque);
-            return true;
+            return true; // nobody else looks before it is cleared
         }
         return std::atomic_ref<Byte>(*head).compare_exchange_strong(seen, mark::opaque, std::memory_order_relaxed);
     }
     /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
     bool claim(std::size_t g) const {
         if constexpr (!os::hasThreads) {
-            return (get(g) & head::inUse) && claim(at(g), 0);
+            return (get(g) & head::inUse) != 0;
         }
         const std::atomic_ref<Byte> first(bytes_[g]);
         Byte h = first.load(std::memory_order_relaxed);

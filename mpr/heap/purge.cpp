@@ -52,11 +52,7 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
             if (b != 0) {
                 return false;
             }
-            forgetRetired(region);
-            if (region->largeGranules > 0) {
-                retiredBytes_ -= region->span;
-                limits_.uncommit(region->span);
-            }
+            forgetCommitted(region);
         } else {
             const std::size_t all = region->endGranule - first;
             const std::size_t bytes = region->bytesOf(region->committed);
@@ -179,6 +175,11 @@ Limits Heap::limits() {
 Totals Heap::totals() {
     os::Locked locked(lock_);
     Totals result = totals_;
+    if constexpr (!os::hasPages) {
+        const std::size_t inUse = limits_.committed() - result.overheadBytes;
+        result.granulesFreed = result.granulesAllocated - (inUse >> granuleShift);
+        return result;
+    }
     for (const Local* local = locals_; local; local = local->next) {
         result.blocksAllocated += local->blocks.get();
         for (const AllocationContext& c : local->contexts) {

@@ -53,7 +53,7 @@ public:
 
     /** Words of queues: a set of them restricts a search. */
     using Words = std::conditional_t<os::hasPages, std::uint64_t, std::uint32_t>;
-    static constexpr Words warmWords = (Words{1} << firsts) - 1;
+    static constexpr Words warmWords = os::hasPages ? (Words{1} << firsts) - 1 : ~Words{0};
     /** Words of which every queue has holes of n granules and more only. */
     static constexpr Words warmWordsFrom(std::size_t n) {
         return warmWords & (~Words{0} << ((rangeFor(n) + seconds - 1) / seconds));

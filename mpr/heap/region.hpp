@@ -205,7 +205,9 @@ struct Region {
                (!isLarge() || g == firstGranule) && isBlock(map().get(g)) && !nurseries.isStale(g);
     }
     /** Not a leaf that was freed while the collector might look at it. */
-    static bool isBlock(Byte h) { return (h & head::inUse) && (h & (head::logged | head::kindMask)); }
+    static bool isBlock(Byte h) {
+        return (h & head::inUse) && (!os::hasGenerations || (h & (head::logged | head::kindMask)));
+    }
 
     unsigned chunkCount() const {
         return !os::hasPages || isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);

@@ -188,6 +188,9 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
     }
     void* pages = os::reserve(span, std::size_t{1} << regionShift_);
     if (!pages) {
+        pages = releaseGoneBlocks() ? os::reserve(span, std::size_t{1} << regionShift_) : nullptr;
+    }
+    if (!pages) {
         shortage = Shortage::system;
         return nullptr;
     }
@@ -255,6 +258,24 @@ Region* Heap::reuseRetired(std::size_t n) {
     return nullptr;
 }
 
+/** The system has no addresses left: give back what regions have whose block is gone, but for their headers. @return whether any. */
+bool Heap::releaseGoneBlocks() {
+    bool any = false;
+    for (Region* region = regions_; region; region = region->next) {
+        const std::size_t header = os::pageSize();
+        if (!region->isLarge() || region->map().get(region->firstGranule) != 0 || region->span == header) {
+            continue;
+        }
+        forgetCommitted(region);
+        table_.remove(region);
+        os::release(reinterpret_cast<Byte*>(region) + header, region->span - header);
+        totals_.purgedBytes += region->span - header;
+        region->span = header;
+        any = table_.add(region); // its first slot, which exists
+    }
+    return any;
+}
+
 void Heap::forgetRetired(Region* region) {
     for (Region*& slot : retired_) {
         if (slot == region) {
@@ -280,12 +301,19 @@ void Heap::decommitRetiredLocked() {
     for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
         const bool gone = region->isLarge() && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {
-            forgetRetired(region);
             os::decommit(region->address(region->firstGranule), region->span - os::pageSize());
-            limits_.uncommit(region->span);
-            retiredBytes_ -= region->span;
-            region->largeGranules = 0; // says: nothing committed any more
+            forgetCommitted(region);
         }
+    }
+}
+
+/** A region whose block is gone has nothing committed any more; its largeGranules says so. */
+void Heap::forgetCommitted(Region* region) {
+    if (region->largeGranules > 0) {
+        forgetRetired(region);
+        limits_.uncommit(region->span);
+        retiredBytes_ -= region->span;
+        region->largeGranules = 0;
     }
 }
 

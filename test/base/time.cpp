@@ -161,7 +161,7 @@ TEST_CASE("formats agree with strftime", "[base][time]") {
         struct tm tm;
         mprDecodeLocalTime(&tm, time);
         for (cchar *letter : letters) {
-            if (std::string(letter) == "%s" && time / 1000 > libraryReach) {
+            if (std::string(letter) == "%s" && std::abs(time / 1000) > libraryReach) {
                 continue;
             }
             char expected[100];
