@@ -32,6 +32,9 @@ void misuse(const char* function, const void* pointer, const char* what) {
 
 void misuseForeign(const char* function) {
     os::Message message;
+    if constexpr (!os::hasThreads) {
+        return os::log(os::Level::error, message << function << ": there is no runtime");
+    }
     message << function << ": thread " << std::uint64_t{os::currentThread()};
     if (running()) {
         runtime().misuses.fetch_add(1, std::memory_order_relaxed);
@@ -377,7 +380,7 @@ void* palloc(size_t size) {
         misuseForeign("palloc");
         return nullptr;
     }
-    if (current) {
+    if (!os::hasThreads || current) {
         return mprAllocMem(size, MPR_ALLOC_HOLD);
     }
     Shortage shortage = Shortage::none;
@@ -402,7 +405,7 @@ void pfree(void* ptr) {
     // Asked before: a large region may be gone when free returns.
     const bool large = region->isLarge();
     bool freed = false;
-    if (current) {
+    if (!os::hasThreads || current) {
         freed =
             (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
     } else {

@@ -52,8 +52,8 @@ MPR_INLINE void AllocationContext::leaveNursery() {
     `take` granules of a region were taken, of whose map the first `clear` are zero: make a block of the first n. The rest, if
     any, is the thread's new context. It is made before the lock is released: no dead block may precede unused memory (map.hpp).
  */
-MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region, std::size_t g,
-                                                 std::size_t take, std::size_t n, Byte h, std::size_t clear) {
+MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take,
+                              std::size_t n, Byte h, std::size_t clear) {
     took(take);
     region->young.add(g, g + take);
     if (take == n) {

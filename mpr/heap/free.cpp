@@ -16,17 +16,6 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     giveBack(region, g, n);
 }
 
-/** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
-[[gnu::flatten]] int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
-    os::Locked locked(lock_);
-    ++totals_.blocksFreed;
-    gave(n);
-    region->map().clearBlock(g, n);
-    region->nurseries.pierce(g);
-    giveBack(region, g, n);
-    return 0;
-}
-
 bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
@@ -115,8 +104,16 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
             return false;
         }
         const std::size_t size = region->holeSize(g + n);
-        if (size < more || !mayUse(more, local.privileged) ||
-            !carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
+        if (size < more || !mayUse(more, local.privileged)) {
+            return false;
+        }
+        if constexpr (!os::hasPages) {
+            // All of it, less what is too much: by functions that are compiled already.
+            unlink(region, g + n, size);
+            if (size > more) {
+                giveBack(region, g + m, size - more);
+            }
+        } else if (!carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
             return false;
         }
         took(more);

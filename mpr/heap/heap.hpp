@@ -240,6 +240,7 @@ private:
         region->sort = sort;
         region->queues = queues + static_cast<unsigned>(sort);
     }
+    FreeQueues& queuesOf(Region* region) { return os::hasPages ? *region->queues : queues_[0]; }
     void link(Region* region, std::size_t g, std::size_t n, Cold cold);
     Cold unlink(Region* region, std::size_t g, std::size_t n);
     void giveBack(Region* region, std::size_t g, std::size_t n, Cold cold = 0);
@@ -354,7 +355,9 @@ inline bool Heap::mayUse(std::size_t granules, bool privileged) {
 
 /** Account for granules that left the queues for a context or a block. */
 MPR_INLINE void Heap::took(std::size_t granules) {
-    totals_.granulesAllocated += granules;
+    if constexpr (os::hasPages) {
+        totals_.granulesAllocated += granules;
+    } // else beginMarking and totals() do
     since_ += granules;
     // Once a trigger: the next one is set when the collection that this one starts has swept.
     if (since_ >= trigger_) [[unlikely]] {

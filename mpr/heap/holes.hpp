@@ -33,13 +33,13 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
         hole->size = static_cast<std::uint32_t>(n);
         hole->placement = static_cast<std::uint32_t>(g) | cold;
     }
-    region->queues->push(hole, n, cold == 0);
+    queuesOf(region).push(hole, n, cold == 0);
 }
 
 /** Take a hole out of its queue and off the map. @return whether it was cold. */
 MPR_INLINE Heap::Cold Heap::unlink(Region* region, std::size_t g, std::size_t n) {
     auto* hole = reinterpret_cast<WideHole*>(region->address(g));
-    region->queues->remove(hole);
+    queuesOf(region).remove(hole);
     region->map().clearHole(g, n);
     return os::hasPages && n > 1 ? hole->placement & WideHole::coldBit : 0;
 }
@@ -50,7 +50,7 @@ MPR_INLINE Heap::Cold Heap::unlink(Region* region, std::size_t g, std::size_t n)
  */
 MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n, Cold cold) {
     const GranuleMap map = region->map();
-    FreeQueues& queues = *region->queues;
+    FreeQueues& queues = queuesOf(region);
     // The marks at the far ends of its neighbours stay: those of the whole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
         auto* right = reinterpret_cast<WideHole*>(region->address(g + n));
@@ -78,12 +78,12 @@ MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n, Col
             queues.remove(left);
         }
     }
-    link(region, g, n, cold & WideHole::coldBit);
+    link(region, g, n, os::hasPages ? cold & WideHole::coldBit : 0);
 }
 
 /** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */
 MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) {
-    region->queues->removeFront(queue);
+    queuesOf(region).removeFront(queue);
     region->map().narrowHole(g, size, n);
     if (size > n) {
         link(region, g + n, size - n, 0);
@@ -108,9 +108,9 @@ MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std
         cold = missing != fresh ? WideHole::coldBit : 0;
     }
     if (queue != FreeQueues::none) {
-        region->queues->removeFront(queue);
+        queuesOf(region).removeFront(queue);
     } else {
-        region->queues->remove(reinterpret_cast<Hole*>(region->address(g)));
+        queuesOf(region).remove(reinterpret_cast<Hole*>(region->address(g)));
     }
     region->map().set(g, 0);
     if (size > 1) {

@@ -34,7 +34,6 @@ public:
 
     void commit(std::size_t bytes) {
         committed_ += bytes;
-        peak_ = std::max(peak_, committed_);
         crosses();
     }
 
@@ -45,7 +44,6 @@ public:
             return false;
         }
         committed_ = after;
-        peak_ = std::max(peak_, after);
         return true;
     }
 
@@ -61,6 +59,7 @@ public:
     }
 
     void uncommit(std::size_t bytes) {
+        peak_ = peak();
         committed_ -= bytes;
         if (above_ && committed_ <= warn_ - warn_ / 16) {
             above_ = false;
@@ -73,7 +72,7 @@ public:
     void setWarned(bool on) { warned_ = on && above_; }
 
     std::size_t committed() const { return committed_; }
-    std::size_t peak() const { return peak_; }
+    std::size_t peak() const { return std::max(peak_, committed_); }
     std::size_t warn() const { return warn_; }
     std::size_t maximum() const { return maximum_; }
     /** What ordinary allocation may commit in all. */
@@ -85,7 +84,7 @@ private:
     std::size_t maximum_ = none;
     std::size_t ceiling_ = none; // the maximum less the reserve
     std::size_t committed_ = 0;
-    std::size_t peak_ = 0;
+    std::size_t peak_ = 0; // before the last time that something was given back
     std::size_t crossings_ = 0;
     bool above_ = false;
     bool warned_ = false;

@@ -175,16 +175,11 @@ public:
     [[gnu::always_inline]] void set(std::size_t g, Byte b) const { store(bytes_ + g, b); }
 
     /** The word that holds granule g, which is a multiple of swar::bytes. */
-    swar::Word word(std::size_t g) const {
-        return __atomic_load_n(reinterpret_cast<swar::Word*>(bytes_ + g), __ATOMIC_RELAXED);
-    }
+    swar::Word word(std::size_t g) const { return loadAs(reinterpret_cast<swar::Word*>(bytes_ + g)); }
 
-    [[gnu::always_inline]] static Byte load(Byte* b) {
-        return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed);
-    }
-    [[gnu::always_inline]] static void store(Byte* b, Byte value) {
-        std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed);
-    }
+    // Not std::atomic_ref, which compilers for small code call as functions.
+    [[gnu::always_inline]] static Byte load(Byte* b) { return loadAs(b); }
+    [[gnu::always_inline]] static void store(Byte* b, Byte value) { storeAs(b, value); }
 
     /** Turn a head that was just seen into 7D. @return false when it has changed. */
     static bool claim(Byte* head, Byte seen) {
@@ -235,9 +230,7 @@ public:
     }
 
     /** Zero a word of which every byte belongs to the caller. */
-    void clearWord(std::size_t g) const {
-        __atomic_store_n(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}, __ATOMIC_RELAXED);
-    }
+    void clearWord(std::size_t g) const { storeAs(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}); }
 
     /** The first granule from g on whose byte is not zero; `end` when there is none before. */
     std::size_t zerosEnd(std::size_t g, std::size_t end) const {
@@ -352,7 +345,7 @@ public:
 
     /** Mark [g, g + n) as a hole: all zero, or with such marks where these will be. */
     void setHole1(std::size_t g) const { set(g, mark::hole1); }
-    MPR_INLINE void setWideHole(std::size_t g, std::size_t n) const {
+    [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) const {
         Byte* last = bytes_ + g + n - 1;
         set(g, mark::hole);
         store(last, mark::holeEnd);
@@ -369,7 +362,7 @@ public:
         Zero what marks a hole of two granules or more, of which n are taken from the front: but for the first byte, which
         the taker will set, and what the marks of the rest will replace.
      */
-    MPR_INLINE void narrowHole(std::size_t g, std::size_t size, std::size_t n) const {
+    [[gnu::always_inline]] void narrowHole(std::size_t g, std::size_t size, std::size_t n) const {
         set(g + 1, 0);
         const std::size_t rest = size - n;
         Byte* last = bytes_ + g + size - 1;
@@ -383,7 +376,7 @@ public:
     }
 
     /** Zero what marks the end of a hole of two granules or more, at g. @return its size. */
-    MPR_INLINE std::size_t takeWideHoleEnd(std::size_t g) const {
+    [[gnu::always_inline]] std::size_t takeWideHoleEnd(std::size_t g) const {
         Byte* last = bytes_ + g;
         const Byte size = load(last - 1);
         store(last, 0);
@@ -426,6 +419,24 @@ public:
     }
 
 private:
+    template <typename T>
+    using Aliasing [[gnu::may_alias]] = T;
+    template <typename T>
+    [[gnu::always_inline]] static T loadAs(const T* from) {
+        if constexpr (!os::hasThreads) {
+            return *reinterpret_cast<const Aliasing<T>*>(from);
+        }
+        return __atomic_load_n(from, __ATOMIC_RELAXED);
+    }
+    template <typename T>
+    [[gnu::always_inline]] static void storeAs(T* to, T value) {
+        if constexpr (!os::hasThreads) {
+            *reinterpret_cast<Aliasing<T>*>(to) = value;
+            return;
+        }
+        __atomic_store_n(to, value, __ATOMIC_RELAXED);
+    }
+
     static constexpr Byte large = 0x01;
     static constexpr std::size_t greatestInByte = mark::hole - 1;
 
@@ -438,14 +449,11 @@ private:
     static Digits* digitsBefore(Byte* last) {
         return reinterpret_cast<Digits*>((reinterpret_cast<std::uintptr_t>(last) - 9) & ~std::uintptr_t{3});
     }
-    static std::size_t digits(Digits* d) {
-        return std::atomic_ref<Digits>(d[0]).load(std::memory_order_relaxed) |
-               std::atomic_ref<Digits>(d[1]).load(std::memory_order_relaxed) << 4;
-    }
+    static std::size_t digits(Digits* d) { return loadAs(d) | loadAs(d + 1) << 4; }
     static void setDigits(Digits* d, std::size_t n) {
         const auto number = static_cast<Digits>(n);
-        std::atomic_ref<Digits>(d[0]).store(number & digitMask, std::memory_order_relaxed);
-        std::atomic_ref<Digits>(d[1]).store(number >> 4 & digitMask, std::memory_order_relaxed);
+        storeAs(d, number & digitMask);
+        storeAs(d + 1, number >> 4 & digitMask);
     }
 
     Byte* bytes_;

@@ -177,6 +177,7 @@ Totals Heap::totals() {
     Totals result = totals_;
     if constexpr (!os::hasPages) {
         const std::size_t inUse = limits_.committed() - result.overheadBytes;
+        result.granulesAllocated += since_;
         result.granulesFreed = result.granulesAllocated - (inUse >> granuleShift);
         return result;
     }

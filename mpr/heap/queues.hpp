@@ -68,7 +68,7 @@ public:
     /** The warm queue where a hole of n granules would stand: some there have as many, some fewer. */
     Hole* frontFor(std::size_t n) const { return fronts_[rangeOf(n)]; }
 
-    MPR_INLINE void push(Hole* hole, std::size_t granules, bool warm) {
+    [[gnu::always_inline]] void push(Hole* hole, std::size_t granules, bool warm) {
         const unsigned queue = rangeOf(granules) + (warm ? 0 : ranges);
         Hole* next = fronts_[queue];
         hole->next = next;
@@ -83,7 +83,7 @@ public:
         }
     }
 
-    MPR_INLINE void remove(Hole* hole) {
+    [[gnu::always_inline]] void remove(Hole* hole) {
         Hole* next = hole->next;
         Hole** back = hole->back;
         *back = next;
@@ -95,7 +95,7 @@ public:
     }
 
     /** The same for the front hole of a queue. */
-    MPR_INLINE void removeFront(unsigned queue) {
+    [[gnu::always_inline]] void removeFront(unsigned queue) {
         Hole* next = fronts_[queue]->next;
         fronts_[queue] = next;
         if (next) {
@@ -106,7 +106,7 @@ public:
     }
 
     /** The first queue of these words that is not empty, or none. */
-    MPR_INLINE unsigned find(Words words) const {
+    [[gnu::always_inline]] unsigned find(Words words) const {
         words &= first_;
         if (words == 0) {
             return none;
@@ -116,7 +116,7 @@ public:
     }
 
     /** The lowest queue that is not empty and all of whose holes have n granules, or none. */
-    MPR_INLINE unsigned findWarm(std::size_t n) const {
+    [[gnu::always_inline]] unsigned findWarm(std::size_t n) const {
         const unsigned range = rangeFor(n);
         const unsigned word = range / seconds;
         const std::uint32_t usable = second_[word] & (~0u << range % seconds);
@@ -204,7 +204,7 @@ private:
         return shift * seconds + static_cast<unsigned>((n + (std::size_t{1} << shift) - 1) >> shift);
     }
 
-    MPR_INLINE void emptied(unsigned queue) {
+    [[gnu::always_inline]] void emptied(unsigned queue) {
         const unsigned word = queue / seconds;
         second_[word] &= static_cast<Bits>(~(1u << queue % seconds));
         if (second_[word] == 0) {

@@ -130,6 +130,9 @@ void Heap::divide(Region* region, std::size_t granules) {
 /** An empty region is one hole. */
 void Heap::linkWhole(Region* region) {
     const std::size_t n = region->endGranule - region->firstGranule;
+    if constexpr (!os::hasPages) {
+        return giveBack(region, region->firstGranule, n); // has no neighbours, and is compiled already
+    }
     link(region, region->firstGranule, n, coldOf(region, region->firstGranule, n));
 }
 

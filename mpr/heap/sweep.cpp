@@ -23,6 +23,9 @@ void Heap::beginMarking() {
         takeCounts(*local);
     }
     gone_.seal();
+    if constexpr (!os::hasPages) {
+        totals_.granulesAllocated += since_;
+    }
     since_ = 0;
     budgetSpent_ = false;
     if constexpr (!os::hasThreads) {
