@@ -204,6 +204,13 @@ void* mprAllocMem(size_t size, int flags) {
 
 namespace {
 
+int freedMeanwhile(void* ptr) {
+    if constexpr (os::hasThreads) {
+        misuse("mprFree", ptr, "another thread has just freed the block");
+    }
+    return MPR_ERR_BAD_ARGS;
+}
+
 /** What mprFree does not do at once: it calls managers, names misuse, sees to large regions. */
 [[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
@@ -221,6 +228,9 @@ namespace {
     Heap& heap = runtime().heap;
     const std::size_t g = region->granuleOf(ptr);
     const Byte h = region->map().get(g);
+    if (!Region::isBlock(h)) [[unlikely]] {
+        return freedMeanwhile(ptr);
+    }
     if (h & head::held) [[unlikely]] {
         misuse("mprFree", ptr, "the block is held; release it first");
         return MPR_ERR_BAD_ARGS;
@@ -241,8 +251,7 @@ namespace {
     // Asked before: a large region may be gone when free returns.
     const bool large = region->isLarge();
     if (!heap.free(m->local, region, ptr)) [[unlikely]] {
-        misuse("mprFree", ptr, "another thread has just freed the block");
-        return MPR_ERR_BAD_ARGS;
+        return freedMeanwhile(ptr);
     }
     if (large) {
         runtime().collector.freedLarge();

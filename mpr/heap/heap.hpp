@@ -221,6 +221,7 @@ private:
     void enlist(Region* region);
     void delist(Region* region);
     void prepare(Region* region, std::size_t span, Origin origin);
+    void openNurseries(Region* region) const;
     static void divide(Region* region, std::size_t granules);
     bool commit(Region* region, std::uint64_t fresh, bool privileged);
     void retire(Region* region);

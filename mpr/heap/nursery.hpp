@@ -90,7 +90,8 @@ public:
     /** Granules of the map that are cleared at a time, at least. */
     static constexpr std::size_t step = 512;
 
-    /** @param shift Log2 of granules. A region that is never told has none. */
+    static constexpr unsigned none = 31; // all of the region is piece 0, and no size fits
+    /** @param shift Log2 of granules. A region that is never told has none. The region is empty. */
     void open(unsigned shift) { shift_ = shift; }
 
     /** Whether [g, g + n) is a piece that can be a nursery. */
@@ -166,7 +167,7 @@ public:
     Nursery pieces[most];
 
 private:
-    unsigned shift_ = 31; // all of the region is piece 0, and no size fits
+    unsigned shift_ = none;
 };
 
 } // namespace mpr::heap

@@ -105,14 +105,24 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     if (origin == Origin::buffer) {
         std::memset(region->map().at(0), 0, mapBytes + 2 * lineBytes);
     }
-    if (origin == Origin::system && (granules >> std::countr_zero(contextGranules_)) <= Nurseries::most) {
-        region->nurseries.open(static_cast<unsigned>(std::countr_zero(contextGranules_)));
-    }
+    openNurseries(region);
     region->young.open(lines);
     region->sweepYoung.open(lines + lineBytes);
     region->map().set(granules, mark::opaque);
     totals_.overheadBytes += std::size_t{region->firstGranule} << granuleShift;
     enlist(region);
+}
+
+/**
+    On 32-bit systems a nursery is 8 KiB, of which larger blocks leave too much behind the last: there only small ones have
+    nurseries.
+ */
+void Heap::openNurseries(Region* region) const {
+    const auto shift = static_cast<unsigned>(std::countr_zero(contextGranules_));
+    const bool serves = sizeof(void*) == 8 || region->sort == Sort::small;
+    if (region->origin == Origin::system && (region->endGranule >> shift) <= Nurseries::most) {
+        region->nurseries.open(serves ? shift : Nurseries::none);
+    }
 }
 
 /** Into chunks. */
@@ -147,6 +157,7 @@ bool Heap::changeSort(Sort sort) {
         if (region && region->holeSize(region->granuleOf(hole)) == whole) {
             unlink(region, region->firstGranule, whole);
             setSort(region, sort, queues_);
+            openNurseries(region);
             linkWhole(region);
             return true;
         }
