@@ -48,12 +48,10 @@ static_assert(granuleBits >= 12 && granuleBits <= 24);
 #ifdef MPR_QUICK_SIZES
 inline constexpr std::size_t quickSizes = MPR_QUICK_SIZES;
 #else
-/**
-    Block sizes, in granules, that a thread keeps quick lists of. None: a free takes longer on average, but an allocation
-    that finds no memory need not look for it there, which is the worst case.
- */
-inline constexpr std::size_t quickSizes = cooperative ? 0 : 64;
+/** Block sizes, in granules, that a thread keeps quick lists of: these are there to meet others at the lock less often. */
+inline constexpr std::size_t quickSizes = hasThreads ? 64 : 0;
 #endif
+static_assert(hasThreads || quickSizes == 0);
 static_assert(quickSizes <= 64);
 
 /** Characters in a message: each message stands on the stack. */
