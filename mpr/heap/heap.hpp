@@ -121,12 +121,14 @@ public:
     Heads heads();
     /** Whether the sweep that runs may free a block with this head, unless it is held. */
     bool dead(Byte h) const {
-        return (sweep_ == Sweep::all || (sweepsYoung() && (h & head::old) == 0)) && !colours_.marked(h);
+        const Sweep sweep = sweep_.load(std::memory_order_relaxed);
+        return (sweep == Sweep::all || (isYoung(sweep) && (h & head::old) == 0)) && !colours_.marked(h);
     }
     /** The same for the heads in a word of a map. */
     swar::Word dead(swar::Word word) const {
         const swar::Word unmarked = swar::unmarked(word, colours_);
-        return sweep_ == Sweep::all ? unmarked : sweepsYoung() ? unmarked & ~swar::old(word) : 0;
+        const Sweep sweep = sweep_.load(std::memory_order_relaxed);
+        return sweep == Sweep::all ? unmarked : isYoung(sweep) ? unmarked & ~swar::old(word) : 0;
     }
     /**
         Whether the collector marks old blocks while threads run. A block that it may be about to look at, old and with a
@@ -296,7 +298,7 @@ private:
     void purgeRegion(Region* region, std::size_t keep);
     bool releaseIfEmpty(Region* region, std::size_t keep);
     std::size_t freeBytesLocked() const;
-    bool sweepsYoung() const { return os::hasGenerations && sweep_ == Sweep::young; }
+    static bool isYoung(Sweep sweep) { return os::hasGenerations && sweep == Sweep::young; }
     bool mayUse(std::size_t granules, bool privileged);
     void gave(std::size_t granules);
     void noteCommitted(std::size_t bytes);
@@ -313,7 +315,7 @@ private:
     Nursery* leftOver_ = nullptr; // stale, and not taken again between two collections
     Nursery* sparse_[sorts] = {}; // that any thread may take
     Colours colours_;
-    Sweep sweep_ = Sweep::none;
+    os::Shared<Sweep> sweep_{Sweep::none}; // changes while threads run: whoever frees by hand may see either
     os::Shared<bool> tracing_{false};
     Freeable computeFreeable(Byte h) const;
     Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above

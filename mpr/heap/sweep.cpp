@@ -69,7 +69,7 @@ static std::uint64_t youngChunks(const Region* region) {
 
 void Heap::beginSweep(Sweep sweep) {
     os::Locked locked(lock_);
-    sweep_ = sweep;
+    sweep_.store(sweep, std::memory_order_relaxed);
     for (Region* region = regions_; os::hasThreads && region; region = region->next) {
         if constexpr (os::hasPages) {
             judgeSparse(region);
@@ -85,7 +85,7 @@ void Heap::beginSweep(Sweep sweep) {
 void Heap::endSweep() {
     {
         os::Locked locked(lock_);
-        sweep_ = Sweep::none;
+        sweep_.store(Sweep::none, std::memory_order_relaxed);
         refreshFreeable();
     }
     gone_.releaseSealed();
