@@ -320,6 +320,9 @@ TEST_CASE("large blocks are had again while the collector's thread cannot give a
     static std::atomic<bool> blocked, ends;
     blocked = ends = false;
     Runtime runtime("region=256k");
+    struct AtEnd {
+        ~AtEnd() { ends = true; }
+    } atEnd; // or the runtime could not end
     mprAllocManaged(
         8,
         [](void *, int flags) {
@@ -345,7 +348,6 @@ TEST_CASE("large blocks are had again while the collector's thread cannot give a
             CHECK(stats().purged > 0); // by the allocations themselves
         }
     }
-    ends = true;
     CHECK(stats().heapPeak < 64 << 20);
 }
 
