@@ -26,8 +26,7 @@ MPR_INLINE Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte 
 }
 
 /** The first n of `take` granules from g on, of whose map the first `clear` are zero, are a block; bump on behind it. */
-MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take,
-                                                           std::size_t clear) {
+MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear) {
     begin = of->address(g);
     bump = begin + (n << granuleShift);
     limit = cleared = begin + (clear << granuleShift);
@@ -84,8 +83,8 @@ MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region
     How much of a hole to take for a block of n granules and a context of about `want`: up to where the next nursery can
     begin, so that the next context is one.
  */
-MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::size_t size,
-                                                      std::size_t n, std::size_t want) const {
+MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::size_t size, std::size_t n,
+                                   std::size_t want) const {
     if (size < 2 * n || want == n || region->nurseries.isWalked(g)) {
         return n;
     }
