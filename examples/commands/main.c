@@ -1,5 +1,7 @@
 /*
     Commands: run a program to its end; run another beside, and read it as events tell.
+
+    Rooms: task, io
  */
 #include <mpr.h>
 

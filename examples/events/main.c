@@ -2,6 +2,8 @@
     Events: procedures that a dispatcher calls, one after another, now or when their time comes.
 
     The main dispatcher's events run on the thread that services events: this one.
+
+    Rooms: task
  */
 #include <mpr.h>
 

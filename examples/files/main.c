@@ -5,6 +5,8 @@
     holds it, too; between calls the program must.)
 
         cc main.c -lmpr -luv -lpthread
+
+    Rooms: io
  */
 #include <mpr.h>
 #include <stdio.h>

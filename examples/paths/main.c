@@ -4,6 +4,8 @@
     Calls that ask the system yield, so what is needed after one is held or rooted before it.
 
         cc main.c -lmpr -luv -lpthread
+
+    Rooms: io
  */
 #include <mpr.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
     Sockets: an echo server that lives from events, and a blocking client, in one program.
 
     A connection is retained by its wait handler: when the handler ends, connection and socket are collected.
+
+    Rooms: task, io
  */
 #include <mpr.h>
 

@@ -1,5 +1,7 @@
 /*
     Workers: threads for work that computes or waits. A dispatcher of one's own collects the results in order.
+
+    Rooms: task
  */
 #include <mpr.h>
 

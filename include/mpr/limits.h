@@ -1,7 +1,8 @@
 /*
     mpr/limits.h - The redline, the hard limit, and what happens when memory runs short.
 
-    Memory here is what the heap has committed: blocks, free memory kept, and the collector's own tables.
+    Memory here is what the heap has committed: blocks, free memory kept, and the collector's own tables. Without an
+    operating system, where all memory is there from the start: blocks and tables.
  */
 #ifndef MPR_LIMITS_H
 #define MPR_LIMITS_H

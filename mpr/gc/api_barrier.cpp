@@ -12,6 +12,7 @@ using mpr::heap::Byte;
 using mpr::heap::GranuleMap;
 using mpr::heap::Region;
 namespace head = mpr::heap::head;
+namespace os = mpr::os;
 
 static_assert(MPR_BARRIER_DONE == head::logged && MPR_BARRIER_SHIFT == mpr::heap::granuleShift);
 
@@ -59,6 +60,9 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
 } // namespace
 
 void mprLogRef(void* owner, void* field) {
+    if constexpr (!os::hasGenerations) {
+        return; // never called: every block says that it is logged
+    }
     Mutator* m = current;
     if (!m) {
         misuseForeign("mprSetRef");
@@ -74,6 +78,9 @@ void mprLogRef(void* owner, void* field) {
 
 void mprSetRefAt(void* field, cvoid* value) {
     __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
+    if constexpr (!os::hasGenerations) {
+        return;
+    }
     if (Region* region = runtime().heap.find(field)) [[likely]] {
         // Most fields stand in the first granule of a block, most blocks are young.
         const Byte h = GranuleMap::load(region->map().at(region->granuleOf(field)));

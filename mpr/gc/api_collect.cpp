@@ -110,7 +110,7 @@ int mprGC(int flags) {
     if (!running()) {
         return 0;
     }
-    Collector& collector = runtime().collector;
+    auto& collector = runtime().collector;
     const Wish wish = (flags & (MPR_GC_MINOR | MPR_GC_MAJOR)) == MPR_GC_MINOR ? Wish::minor : Wish::full;
     constexpr int asked = MPR_GC_FORCE | MPR_GC_MINOR | MPR_GC_MAJOR;
     if ((flags & asked) == 0 && !collector.halfSpent()) {

@@ -32,6 +32,9 @@ void misuse(const char* function, const void* pointer, const char* what) {
 
 void misuseForeign(const char* function) {
     os::Message message;
+    if constexpr (!os::hasThreads) {
+        return os::log(os::Level::error, message << function << ": there is no runtime");
+    }
     message << function << ": thread " << std::uint64_t{os::currentThread()};
     if (running()) {
         runtime().misuses.fetch_add(1, std::memory_order_relaxed);
@@ -166,7 +169,7 @@ Kind kindOf(int flags) {
     return Kind::plain;
 }
 
-[[gnu::always_inline]] inline void* allocateManaged(size_t size, MprManager manager, int flags) {
+MPR_INLINE void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
     std::size_t whole = size;
@@ -201,6 +204,13 @@ void* mprAllocMem(size_t size, int flags) {
 
 namespace {
 
+int freedMeanwhile(void* ptr) {
+    if constexpr (os::hasThreads) {
+        misuse("mprFree", ptr, "another thread has just freed the block");
+    }
+    return MPR_ERR_BAD_ARGS;
+}
+
 /** What mprFree does not do at once: it calls managers, names misuse, sees to large regions. */
 [[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
@@ -218,6 +228,9 @@ namespace {
     Heap& heap = runtime().heap;
     const std::size_t g = region->granuleOf(ptr);
     const Byte h = region->map().get(g);
+    if (!Region::isBlock(h)) [[unlikely]] {
+        return freedMeanwhile(ptr);
+    }
     if (h & head::held) [[unlikely]] {
         misuse("mprFree", ptr, "the block is held; release it first");
         return MPR_ERR_BAD_ARGS;
@@ -238,8 +251,7 @@ namespace {
     // Asked before: a large region may be gone when free returns.
     const bool large = region->isLarge();
     if (!heap.free(m->local, region, ptr)) [[unlikely]] {
-        misuse("mprFree", ptr, "another thread has just freed the block");
-        return MPR_ERR_BAD_ARGS;
+        return freedMeanwhile(ptr);
     }
     if (large) {
         runtime().collector.freedLarge();
@@ -377,7 +389,7 @@ void* palloc(size_t size) {
         misuseForeign("palloc");
         return nullptr;
     }
-    if (current) {
+    if (!os::hasThreads || current) {
         return mprAllocMem(size, MPR_ALLOC_HOLD);
     }
     Shortage shortage = Shortage::none;
@@ -402,7 +414,7 @@ void pfree(void* ptr) {
     // Asked before: a large region may be gone when free returns.
     const bool large = region->isLarge();
     bool freed = false;
-    if (current) {
+    if (!os::hasThreads || current) {
         freed =
             (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
     } else {

@@ -43,13 +43,11 @@ void mprReadMemStats(MprMemStats* s) {
     Runtime& rt = runtime();
     const mpr::heap::Totals totals = rt.heap.totals();
     const mpr::heap::Limits limits = rt.heap.limits();
-    const CollectorStats& c = rt.collector.stats();
     s->blocksAllocated = totals.blocksAllocated;
-    s->bytesAllocated = totals.granulesAllocated << granuleShift;
+    s->bytesAllocated = uint64{totals.granulesAllocated} << granuleShift;
     s->blocksFreed = totals.blocksFreed;
-    s->bytesFreed = totals.granulesFreed << granuleShift;
-    s->bytesLive = s->bytesAllocated - s->bytesFreed;
-    s->bytesMarked = c.marked.load(std::memory_order_relaxed);
+    s->bytesFreed = uint64{totals.granulesFreed} << granuleShift;
+    s->bytesLive = totals.granulesInUse() << granuleShift;
     s->heap = limits.committed();
     s->heapPeak = limits.peak();
     s->bytesFree = rt.heap.freeBytes();
@@ -59,26 +57,13 @@ void mprReadMemStats(MprMemStats* s) {
     s->cacheHeap = rt.collector.pacer().cache();
     s->youngBudget = rt.collector.trigger();
     s->regions = totals.regions;
-    s->collectionsMinor = c.minors.load(std::memory_order_relaxed);
-    s->collectionsMajor = c.majors.load(std::memory_order_relaxed);
-    s->collections = s->collectionsMinor + s->collectionsMajor;
-    s->checkDefects = c.defects.load(std::memory_order_relaxed);
-    s->managersFreed = c.managersFreed.load(std::memory_order_relaxed);
     s->markOverflows = rt.collector.marker().overflows();
-    s->collectionsIdle = c.idle.load(std::memory_order_relaxed);
-    s->marksShared = rt.collector.sharedMarks();
-    s->marksSliced = c.slices.load(std::memory_order_relaxed);
     s->purged = totals.purgedBytes;
     s->redlines = limits.crossings();
     s->errors = rt.depletion.errors();
     s->misuses = rt.misuses.load(std::memory_order_relaxed) + rt.collector.marker().misuses();
-    s->late = c.late.load(std::memory_order_relaxed);
     s->threads = rt.collector.threads();
-    s->pause = c.pause.summary();
-    s->stall = c.stall.summary();
-    s->rendezvous = c.rendezvous.summary();
-    s->mark = c.mark.summary();
-    s->sweep = c.sweep.summary();
+    rt.collector.stats().report(*s);
 }
 
 MprMemStats* mprGetMemStats(void) {

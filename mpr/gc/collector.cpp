@@ -42,28 +42,20 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
-    if constexpr (!os::hasThreads) {
-        return true;
-    }
     return os::startThread(
         thread_, "mpr-collector", [](void* self) { static_cast<Collector*>(self)->run(); }, this, options.stack, true);
 }
 
 void Collector::close() {
     stop_.store(true, std::memory_order_release);
-    if constexpr (os::hasThreads) {
-        ring();
-        os::joinThread(thread_);
-    }
+    ring();
+    os::joinThread(thread_);
     helpers_.close();
     marks_.close();
     young_.close();
 }
 
 void Collector::ring() {
-    if constexpr (!os::hasThreads) {
-        return;
-    }
     bell_.fetch_add(1, std::memory_order_release);
     os::wakeOne(bell_);
 }
@@ -93,9 +85,6 @@ void Collector::run() {
 /** Phases are published so that a thread that saw the old one and then slept on progress_ wakes up. */
 void Collector::moveTo(Phase phase) {
     phase_.store(static_cast<std::uint32_t>(phase), std::memory_order_seq_cst);
-    if constexpr (!os::hasThreads) {
-        return;
-    }
     progress_.fetch_add(1, std::memory_order_release);
     os::wakeAll(progress_);
 }
@@ -228,9 +217,6 @@ void Collector::reclaim(Scope scope) {
 }
 
 void Collector::awaitThreads() {
-    if constexpr (!os::hasThreads) {
-        return; // the one thread is out: cooperative.cpp
-    }
     rendezvous_.close();
     rendezvous_.setWanted(true);
     ++rendezvousNumber_;
@@ -359,6 +345,24 @@ void Collector::repaceFor(const Pacer::Usage& used) {
     const std::size_t trigger = pacer_.trigger(used, generations_.worthwhile());
     trigger_.store(trigger, std::memory_order_relaxed);
     heap_.setTrigger(trigger);
+}
+
+void CollectorStats::report(MprMemStats& s) const {
+    s.bytesMarked = marked.load(std::memory_order_relaxed);
+    s.collectionsMinor = minors.load(std::memory_order_relaxed);
+    s.collectionsMajor = majors.load(std::memory_order_relaxed);
+    s.collections = s.collectionsMinor + s.collectionsMajor;
+    s.collectionsIdle = idle.load(std::memory_order_relaxed);
+    s.marksShared = shared.load(std::memory_order_relaxed);
+    s.marksSliced = slices.load(std::memory_order_relaxed);
+    s.checkDefects = defects.load(std::memory_order_relaxed);
+    s.managersFreed = managersFreed.load(std::memory_order_relaxed);
+    s.late = late.load(std::memory_order_relaxed);
+    s.pause = pause.summary();
+    s.stall = stall.summary();
+    s.rendezvous = rendezvous.summary();
+    s.mark = mark.summary();
+    s.sweep = sweep.summary();
 }
 
 void Collector::freeEverything() {

@@ -26,7 +26,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "mpr/gc/generations.hpp"
 #include "mpr/gc/helpers.hpp"
@@ -59,11 +58,13 @@ enum class Wish : std::uint8_t {
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
-    os::Counter minors{0}, majors{0}, slices{0}, idle{0};
+    os::Counter minors{0}, majors{0}, slices{0}, shared{0}, idle{0};
     os::Counter managersFreed{0};
     os::Counter late{0};
     os::Counter defects{0}; // found by checks
     os::Counter marked{0};  // bytes reached by the last collection
+
+    void report(MprMemStats& s) const;
 };
 
 class Collector {
@@ -128,8 +129,6 @@ public:
     bool halfSpent() { return heap_.allocatedSince() >= trigger() / 2; }
     const CollectorStats& stats() const { return stats_; }
     const Marker& marker() const { return marker_; }
-    /** Pauses in which more than one thread marked. */
-    std::uint64_t sharedMarks() const { return helpers_.shared(); }
 
 private:
     void run();
@@ -173,14 +172,11 @@ private:
     bool awaitProgress(Done done, std::uint64_t limit);
     void stall();
     void clearWanted();
-    // cooperative.cpp
-    std::size_t collectHere(Mutator& m);
-    void yieldHere(Mutator& m, int flags);
 
     heap::Heap& heap_;
     Roots& roots_;
     Marker marker_;
-    std::conditional_t<os::hasThreads, Helpers, NoHelpers> helpers_;
+    Helpers helpers_;
     WriteLog log_;
     Rendezvous rendezvous_;
     Pacer pacer_;

@@ -56,8 +56,8 @@ void Depletion::tell(int cause, std::size_t size, std::size_t total) {
         return;
     }
     os::Message message;
-    os::log(os::Level::warning, message << "memory: " << nameOf(cause) << ": " << std::uint64_t{size}
-                                        << " bytes asked for, " << std::uint64_t{total} << " committed");
+    os::log(os::Level::warning,
+            message << "memory: " << nameOf(cause) << ": " << size << " bytes asked for, " << total << " committed");
 }
 
 void Depletion::prune(int cause) {
@@ -79,16 +79,14 @@ void Depletion::abortWithState(std::size_t size, std::size_t total) {
     os::Message message;
     if constexpr (os::cooperative) {
         // Little room for text; whoever wants more calls mprPrintMem from the notifier.
-        os::log(os::Level::error,
-                message << "memory: aborting by policy: " << std::uint64_t{size} << " of " << std::uint64_t{total});
+        os::log(os::Level::error, message << "memory: aborting by policy: " << size << " of " << total);
         os::abort();
     }
     const heap::Limits limits = heap_.limits();
     const heap::Totals totals = heap_.totals();
-    message << "memory: aborting by policy: " << std::uint64_t{size} << " bytes asked for, " << std::uint64_t{total}
-            << " committed of " << std::uint64_t{limits.maximum()} << ", "
-            << ((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift) << " in blocks, largest hole "
-            << std::uint64_t{heap_.largestFree()} << ", " << std::uint64_t{totals.regions} << " regions";
+    message << "memory: aborting by policy: " << size << " bytes asked for, " << total << " committed of "
+            << limits.maximum() << ", " << ((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift)
+            << " in blocks, largest hole " << heap_.largestFree() << ", " << totals.regions << " regions";
     os::log(os::Level::error, message);
     os::abort();
 }

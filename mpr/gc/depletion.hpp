@@ -48,10 +48,10 @@ private:
     [[noreturn]] void abortWithState(std::size_t size, std::size_t total);
 
     heap::Heap& heap_;
-    std::atomic<MprMemNotifier> notifier_{nullptr};
-    std::atomic<int> policy_{MPR_ALLOC_POLICY_NOTHING};
-    std::atomic<bool> busy_{false};
-    std::atomic<bool> error_{false};
+    os::Shared<MprMemNotifier> notifier_{nullptr};
+    os::Shared<int> policy_{MPR_ALLOC_POLICY_NOTHING};
+    os::Shared<bool> busy_{false};
+    os::Shared<bool> error_{false};
     os::Counter errors_{0};
     char** argv_ = nullptr;
 

@@ -122,7 +122,6 @@ unsigned Helpers::mark(MarkJob& job, Marker& own, bool alone) {
             ++markers;
         }
     }
-    jobs_.fetch_add(markers > 1, std::memory_order_relaxed);
     return markers;
 }
 

@@ -50,9 +50,6 @@ public:
      */
     unsigned mark(MarkJob& job, Marker& own, bool alone);
 
-    /** Jobs in which a helper had a part. */
-    std::uint64_t shared() const { return jobs_.load(std::memory_order_relaxed); }
-
 private:
     struct Helper {
         Helpers* all;
@@ -73,22 +70,10 @@ private:
     SharedWork work_;
     MarkJob* job_ = nullptr;
     os::Word round_{0};
-    os::Counter jobs_{0};
     std::atomic<bool> stop_{false};
     unsigned count_ = 0;
     unsigned started_ = 0;
     std::size_t stack_ = 0;
-};
-
-/** Where there are no threads. */
-class NoHelpers {
-public:
-    explicit NoHelpers(heap::Heap&) {}
-    void open(unsigned, std::size_t) {}
-    void close() {}
-    void lend(MarkMemory& memory, Marker& own) { memory.lend(own, 0, 1); }
-    unsigned mark(MarkJob&, Marker&, bool) { return 1; }
-    std::uint64_t shared() const { return 0; }
 };
 
 } // namespace mpr::gc

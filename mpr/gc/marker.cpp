@@ -86,7 +86,7 @@ void Marker::end() {
 
 // The hot path of a collection: some thirty instructions for a reference to what is reached already. What usually fails
 // leads to report(), which looks again.
-[[gnu::always_inline]] inline void Marker::mark(const void* pointer, bool loose) {
+MPR_INLINE void Marker::mark(const void* pointer, bool loose) {
     if (!os::cooperative && young_ && !young_->mayBeYoung(pointer)) {
         return;
     }
@@ -131,19 +131,23 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
         }
         GranuleMap::store(map, this->reached(h));
     }
-    ++count_.blocks;
+    if constexpr (os::hasGenerations) {
+        ++count_.blocks;
+    }
     if (!head::isLeaf(h)) {
         push(map, h, pointer);
     }
 }
 
 /** A block with a manager; its head before it was marked is given. */
-[[gnu::always_inline]] inline void Marker::push(Byte* map, Byte before, const void* block) {
-    const bool plain = head::isPlain(before);
-    count_.plain += plain;
+MPR_INLINE void Marker::push(Byte* map, Byte before, const void* block) {
     unsigned stack = now;
-    if (!os::cooperative && marking_ != Marking::all && (before & head::old)) {
-        stack = plain ? plainWaiting : barrierWaiting;
+    if constexpr (os::hasGenerations) {
+        const bool plain = head::isPlain(before);
+        count_.plain += plain;
+        if (marking_ != Marking::all && (before & head::old)) {
+            stack = plain ? plainWaiting : barrierWaiting;
+        }
     }
     if (!stacks_[stack].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
         if (stack != plainWaiting) {
@@ -197,7 +201,7 @@ bool Marker::isGone(MarkEntry entry) const {
 }
 
 /** @param n Its granules. */
-[[gnu::always_inline]] inline void Marker::trace(MarkEntry entry, std::size_t n) {
+MPR_INLINE void Marker::trace(MarkEntry entry, std::size_t n) {
     traced_ = entry;
     if (const MprManager manager = __atomic_load_n(&gc::managerOf(entry.block(), n), __ATOMIC_RELAXED)) {
         manager(entry.block(), MPR_MANAGE_MARK);
@@ -227,7 +231,7 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
 void Marker::markRow(const void* fields, std::size_t count) {
     auto* field = static_cast<const void* const*>(fields);
     // Of a long row one piece is marked now, the rest when the stack has been emptied down to it.
-    if (count > rowPiece && marking_ != Marking::check) {
+    if (os::hasThreads && count > rowPiece && marking_ != Marking::check) {
         if (stackNow().pushRow(field + rowPiece, count - rowPiece)) {
             count = rowPiece;
         }
@@ -248,6 +252,13 @@ void Marker::traceRow(MarkStack& stack) {
 }
 
 bool Marker::drainStack(MarkStack& stack, std::size_t budget) {
+    if constexpr (os::cooperative) {
+        // No cache to fetch into, no rows: a full stack is no trouble worth more code.
+        while (!stack.empty()) {
+            trace(stack.pop());
+        }
+        return true;
+    }
     std::size_t turn = 0;
     std::size_t waiting = 0; // entries in the ring
     for (;;) {
@@ -344,6 +355,9 @@ void Marker::drain() {
 }
 
 void Marker::drainShared(std::uint64_t until) {
+    if constexpr (os::cooperative) {
+        return;
+    }
     if (marking_ == Marking::all) {
         takeWaiting();
     }
@@ -361,6 +375,9 @@ void Marker::drainShared(std::uint64_t until) {
 }
 
 void Marker::absorb(Marker& other) {
+    if constexpr (os::cooperative) {
+        return;
+    }
     for (const unsigned i : {barrierWaiting, plainWaiting}) {
         while (!other.stacks_[i].empty() && other.stacks_[i].moveTo(stacks_[i])) {}
     }

@@ -24,10 +24,10 @@ struct Mutator {
 
     heap::Local local;
     LogChunk* log = nullptr; // what the thread's write barrier fills
-    std::atomic<State> state{State::yielded};
+    os::Shared<State> state{State::yielded};
     /** Where the thread last yielded: a code address. */
-    std::atomic<const void*> site{nullptr};
-    std::atomic<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in
+    os::Shared<const void*> site{nullptr};
+    os::Shared<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in
     bool isCollector = false;
     bool ofService = false; // a thread of the runtime's own rooms: it ends when the runtime does
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere

@@ -108,7 +108,7 @@ private:
     unsigned percent_ = 10;
     std::uint64_t pauseBudget_ = 0;
     std::size_t fixed_ = 0;
-    std::atomic<std::size_t> cache_{std::size_t{1} << 20};
+    os::Shared<std::size_t> cache_{std::size_t{1} << 20};
     unsigned growth_ = 100;
 };
 

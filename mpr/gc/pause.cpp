@@ -21,9 +21,6 @@ constexpr std::uint64_t longPause = 100'000;
 } // namespace
 
 Scope Collector::decide(Wish wish) const {
-    if constexpr (os::cooperative) {
-        return Scope::full; // in a buffer; the compiler leaves out what serves the others
-    }
     if (tracing_) {
         return traced_ || urgent_ || generations_.overdue() ? Scope::last
                : wish == Wish::slice                        ? Scope::slice
@@ -50,9 +47,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all);
     markRoots();
     const bool lost = markWritten(scope);
-    if constexpr (!os::cooperative) {
-        markAll(scope, lost, cost);
-    }
+    markAll(scope, lost, cost);
     marker_.drain();
     marker_.end();
     const std::uint64_t took = os::now() - begin;
@@ -60,7 +55,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
     if (scope == Scope::minor) {
         pacer_.observe(cost);
     }
-    if (os::hasThreads && checks_) {
+    if (checks_) {
         check(scope);
     }
     if (scope != Scope::minor) {
@@ -99,9 +94,6 @@ void Collector::markRoots() {
     @return whether part of the log was lost.
  */
 bool Collector::markWritten(Scope scope) {
-    if constexpr (os::cooperative) {
-        return false; // every collection is full, so nothing is logged: logWrite
-    }
     const auto see = [&](std::uintptr_t entry) {
         if (scope != Scope::full) {
             markLogged(entry, scope == Scope::last);
@@ -145,6 +137,7 @@ void Collector::markAll(Scope scope, bool lost, Pacer::Cost& cost) {
     const bool isLong =
         isLong_[static_cast<unsigned>(scope)] || (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
     cost.markers = helpers_.mark(job, marker_, !isLong && !everyYield_);
+    stats_.shared.fetch_add(cost.markers > 1, std::memory_order_relaxed);
     cost.always = (job.retraced - begin) * cost.markers;
     cost.young = os::now() - job.retraced;
 }
@@ -245,16 +238,13 @@ void Collector::slice(std::uint64_t until) {
     job.marking = Marking::slice;
     job.until = until;
     marker_.begin(Marking::slice);
-    helpers_.mark(job, marker_, false);
+    stats_.shared.fetch_add(helpers_.mark(job, marker_, false) > 1, std::memory_order_relaxed);
     marker_.end();
 }
 
 // ---- The barrier ---------------------------------------------------------------------------------------------------
 
 void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
-    if constexpr (os::cooperative) {
-        return;
-    }
     // While a collection sweeps, threads would have to wait for its end; the log can.
     if (log_.add(m.log, entry) && phase() == Phase::idle) {
         budgetSpent();

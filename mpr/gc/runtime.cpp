@@ -25,7 +25,7 @@ alignas(Runtime) std::byte runtimeMemory[sizeof(Runtime)];
 namespace {
 
 enum class Stage : int { none, starting, running };
-std::atomic<Stage> stage{Stage::none};
+constinit os::Shared<Stage> stage{Stage::none};
 
 heap::Options configured;
 
@@ -142,8 +142,8 @@ Mpr* mprCreateInBuffer(void* buffer, size_t size, int flags) {
     constexpr size_t least = 16 * 1024;
     if (!buffer || size < least) {
         os::Message message;
-        os::log(os::Level::error, message << "mprCreateInBuffer: a buffer of " << std::uint64_t{size}
-                                          << " bytes is too small; at least " << std::uint64_t{least});
+        os::log(os::Level::error,
+                message << "mprCreateInBuffer: a buffer of " << size << " bytes is too small; at least " << least);
         return nullptr;
     }
     return create(0, nullptr, 0 | flags, buffer, size);
@@ -167,7 +167,7 @@ int mprAttachThread(cchar* name) {
 }
 
 bool mprDestroy(void) {
-    if (!running() || !current || os::currentThread() != runtime().owner) {
+    if (!running() || !current || current->isCollector || os::currentThread() != runtime().owner) {
         os::Message message;
         os::log(os::Level::error, message << "mprDestroy: no runtime was created by this thread");
         return false;

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "mpr/gc/collector.hpp"
+#include "mpr/gc/cooperative.hpp"
 #include "mpr/gc/depletion.hpp"
 #include "mpr/gc/roots.hpp"
 #include "mpr/gc/service.hpp"
@@ -17,16 +18,16 @@ namespace mpr::gc {
 
 /** How far the runtime has come, and how it is to end. mpr/shutdown.h is the interface. */
 struct Life {
-    std::atomic<int> state{1}; // MPR_CREATED ...
-    std::atomic<int> strategy{0};
-    std::atomic<int> status{0};
-    os::Wide<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
+    os::Shared<int> state{1}; // MPR_CREATED ...
+    os::Shared<int> strategy{0};
+    os::Shared<int> status{0};
+    os::Shared<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
 };
 
 struct Runtime {
     heap::Heap heap;
     Roots roots;
-    Collector collector{heap, roots};
+    std::conditional_t<os::hasThreads, Collector, CooperativeCollector> collector{heap, roots};
     Depletion depletion{heap};
     Mpr* mpr = nullptr;
     os::Counter misuses{0};
@@ -35,7 +36,7 @@ struct Runtime {
     char** argv = nullptr;
     Life life;
     Services services;
-    std::atomic<void*> app{nullptr}; // of the room base: a block, a root
+    os::Shared<void*> app{nullptr}; // of the room base: a block, a root
 };
 
 /** Where the runtime is, or would be: a constant address, so that reaching it costs nothing. */

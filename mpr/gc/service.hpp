@@ -20,7 +20,7 @@ struct Service {
     /** Give everything back. No other thread is attached, the collector has ended, the heap still works. */
     void (*close)();
     Service* next = nullptr;
-    std::atomic<bool> added{false};
+    os::Shared<bool> added{false};
 };
 
 class Services {

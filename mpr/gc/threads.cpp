@@ -115,10 +115,6 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
     if (m.isCollector || m.state.load(std::memory_order_relaxed) != Mutator::State::running) {
         return;
     }
-    if constexpr (!os::hasThreads) {
-        yieldHere(m, flags);
-        return;
-    }
     if (flags & MPR_YIELD_STICKY) {
         m.state.store(Mutator::State::yielded, std::memory_order_relaxed);
         rendezvous_.leave();
@@ -282,11 +278,6 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
         request(wish);
         return 0;
     }
-    if constexpr (!os::hasThreads) {
-        request(wish);
-        const std::size_t freed = collectHere(m);
-        return complete ? static_cast<int>(freed) : 0;
-    }
     // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped. So does any
     // major one that begins from here on, wherever the caller is.
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
@@ -326,8 +317,8 @@ void Collector::emergency(Mutator& m) {
     // is what the last rendezvous proved dead and the sweep has not reached, what was freed by hand, and empty pages.
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
-    while (heap_.reclaimNursery(true)) {}
-    if (os::hasThreads && !m.isCollector && phase() == Phase::sweeping) {
+    heap_.retireNurseries();
+    if (!m.isCollector && phase() == Phase::sweeping) {
         const std::uint32_t before = swept_.load(std::memory_order_acquire);
         awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, longestStall);
     }

@@ -76,9 +76,9 @@ private:
         return all.max;
     }
 
-    std::atomic<std::uint32_t> buckets_[os::distributions ? count : 1] = {};
-    os::Counter total_{0};
-    os::Counter greatest_{0};
+    os::Shared<std::uint32_t> buckets_[os::distributions ? count : 1] = {};
+    os::TimeSum total_{0};
+    os::TimeSum greatest_{0};
 };
 
 } // namespace mpr::gc

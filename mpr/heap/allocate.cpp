@@ -15,6 +15,9 @@ constexpr std::size_t leastContext[] = {64, 256};
 void Heap::attach(Local& local) {
     os::Locked locked(lock_);
     local.newborn = colours_.newborn();
+    if constexpr (!os::hasThreads) {
+        return;
+    }
     for (unsigned sort = 0; sort < sorts; ++sort) {
         AllocationContext& c = local.contexts[sort];
         c.queues = &queues_[fixed() ? 0 : sort];
@@ -30,6 +33,9 @@ void Heap::attach(Local& local) {
 }
 
 void Heap::detach(Local& local) {
+    if constexpr (!os::hasThreads) {
+        return;
+    }
     flushQuickLists(local);
     os::Locked locked(lock_);
     closeContexts(local);
@@ -94,8 +100,8 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
 }
 
 /** A block, and a context if it can be, from the front hole of any queue. @return nullptr: past the limit. */
-[[gnu::always_inline]] inline void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Local& local,
-                                                       AllocationContext& c, std::size_t n, std::size_t want, Byte h) {
+MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c,
+                                    std::size_t n, std::size_t want, Byte h) {
     Hole* hole = queues.front(queue);
     Region* region = regionOf(hole, queue);
     const std::size_t g = region->granuleOf(hole);

@@ -15,7 +15,7 @@
 namespace mpr::heap {
 
 /** Make n granules at g, whose map is zero, a block. */
-[[gnu::always_inline]] inline Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte h) {
+MPR_INLINE Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte h) {
     Byte* map = region->map().at(g);
     GranuleMap::setSizeBehind(map, n);
     std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
@@ -26,8 +26,7 @@ namespace mpr::heap {
 }
 
 /** The first n of `take` granules from g on, of whose map the first `clear` are zero, are a block; bump on behind it. */
-[[gnu::always_inline]] inline void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take,
-                                                           std::size_t clear) {
+MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear) {
     begin = of->address(g);
     bump = begin + (n << granuleShift);
     limit = cleared = begin + (clear << granuleShift);
@@ -38,7 +37,7 @@ namespace mpr::heap {
 }
 
 /** Out of the context, if it is (in) a nursery: note what was made of that. */
-[[gnu::always_inline]] inline void AllocationContext::leaveNursery() {
+MPR_INLINE void AllocationContext::leaveNursery() {
     if (os::hasPages && nursery) {
         nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(bump - begin) >> granuleShift);
         nursery->blocks = static_cast<std::uint32_t>(blocks.get() - blocksBefore);
@@ -52,8 +51,8 @@ namespace mpr::heap {
     `take` granules of a region were taken, of whose map the first `clear` are zero: make a block of the first n. The rest, if
     any, is the thread's new context. It is made before the lock is released: no dead block may precede unused memory (map.hpp).
  */
-[[gnu::always_inline]] inline void* Heap::settle(Local& local, AllocationContext& c, Region* region, std::size_t g,
-                                                 std::size_t take, std::size_t n, Byte h, std::size_t clear) {
+MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take,
+                              std::size_t n, Byte h, std::size_t clear) {
     took(take);
     region->young.add(g, g + take);
     if (take == n) {
@@ -84,8 +83,8 @@ namespace mpr::heap {
     How much of a hole to take for a block of n granules and a context of about `want`: up to where the next nursery can
     begin, so that the next context is one.
  */
-[[gnu::always_inline]] inline std::size_t Heap::share(const Region* region, std::size_t g, std::size_t size,
-                                                      std::size_t n, std::size_t want) const {
+MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::size_t size, std::size_t n,
+                                   std::size_t want) const {
     if (size < 2 * n || want == n || region->nurseries.isWalked(g)) {
         return n;
     }
@@ -101,8 +100,10 @@ namespace mpr::heap {
     small blocks not the crumbs, each of which would serve a few blocks only. A hole that would serve only one such block
     gives that, and the context stays.
  */
-[[gnu::always_inline]] inline void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags,
-                                                            Shortage& shortage) {
+MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags, Shortage& shortage) {
+    if constexpr (!os::hasThreads) {
+        return allocateShared(n, flags, local.privileged, shortage); // straight from a hole: see open
+    }
     const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
     AllocationContext& c = local.contextFor(n);
     if (n <= c.rest()) {

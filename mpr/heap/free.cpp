@@ -16,17 +16,6 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     giveBack(region, g, n);
 }
 
-/** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
-int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
-    os::Locked locked(lock_);
-    ++totals_.blocksFreed;
-    totals_.granulesFreed += n;
-    region->map().clearBlock(g, n);
-    region->nurseries.pierce(g);
-    giveBack(region, g, n);
-    return 0;
-}
-
 bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
@@ -67,7 +56,7 @@ bool Heap::freeHeld(Region* region, void* block) {
         return false;
     }
     ++totals_.blocksFreed;
-    totals_.granulesFreed += n;
+    gave(n);
     freeBlock(region, g, n);
     return true;
 }
@@ -75,11 +64,14 @@ bool Heap::freeHeld(Region* region, void* block) {
 void Heap::freeClaimed(Region* region, std::size_t g, std::size_t n) {
     os::Locked locked(lock_);
     ++totals_.blocksFreed;
-    totals_.granulesFreed += n;
+    gave(n);
     freeBlock(region, g, n);
 }
 
 void Heap::flushQuickLists(Local& local) {
+    if constexpr (QuickLists::greatest == 0) {
+        return;
+    }
     for (std::size_t n = 1; n <= QuickLists::greatest; ++n) {
         while (QuickLists::Entry* entry = local.quick.pop(n)) {
             os::Locked locked(lock_);
@@ -102,7 +94,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     }
     AllocationContext& c = local.contexts[static_cast<unsigned>(sortOf(n))];
     const std::size_t more = m > n ? m - n : 0;
-    if (more > 0 && map.at(g + n) == c.map && more <= c.room()) {
+    if (os::hasThreads && more > 0 && map.at(g + n) == c.map && more <= c.room()) {
         // The last block of the thread's own context; it may outgrow its sort there.
         c.bump += more << granuleShift;
         c.map += more;
@@ -112,7 +104,16 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
             return false;
         }
         const std::size_t size = region->holeSize(g + n);
-        if (size < more || !carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
+        if (size < more || !mayUse(more, local.privileged)) {
+            return false;
+        }
+        if constexpr (!os::hasPages) {
+            // All of it, less what is too much: by functions that are compiled already.
+            unlink(region, g + n, size);
+            if (size > more) {
+                giveBack(region, g + m, size - more);
+            }
+        } else if (!carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
             return false;
         }
         took(more);
@@ -126,7 +127,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     map.setBlockSize(g, m);
     map.set(g, h);
     if (m < n) {
-        totals_.granulesFreed += n - m;
+        gave(n - m);
         region->nurseries.pierce(g);
         giveBack(region, g + m, n - m);
     }

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/heap/gone.hpp"
 #include "mpr/heap/limits.hpp"
 #include "mpr/heap/local.hpp"
 #include "mpr/heap/map.hpp"
@@ -37,9 +38,10 @@ enum class Sweep : Byte { none, young, all };
 
 /** Totals, in blocks and granules unless said otherwise. */
 struct Totals {
-    std::uint64_t blocksAllocated = 0, granulesAllocated = 0;
-    std::uint64_t blocksFreed = 0, granulesFreed = 0;
-    std::uint64_t purgedBytes = 0;
+    os::Total blocksAllocated = 0, granulesAllocated = 0;
+    os::Total blocksFreed = 0, granulesFreed = 0;
+    os::Total purgedBytes = 0;
+    std::size_t granulesInUse() const { return static_cast<std::size_t>(granulesAllocated - granulesFreed); }
     std::size_t regions = 0;
     std::size_t overheadBytes = 0; // headers and maps
 };
@@ -120,20 +122,22 @@ public:
     /** Whether the sweep that runs may free a block with this head, unless it is held. */
     bool dead(Byte h) const {
         const Sweep sweep = sweep_.load(std::memory_order_relaxed);
-        return !colours_.marked(h) && (sweep == Sweep::all || (sweep == Sweep::young && (h & head::old) == 0));
+        return (sweep == Sweep::all || (isYoung(sweep) && (h & head::old) == 0)) && !colours_.marked(h);
     }
     /** The same for the heads in a word of a map. */
     swar::Word dead(swar::Word word) const {
         const swar::Word unmarked = swar::unmarked(word, colours_);
         const Sweep sweep = sweep_.load(std::memory_order_relaxed);
-        return sweep == Sweep::all ? unmarked : sweep == Sweep::young ? unmarked & ~swar::old(word) : 0;
+        return sweep == Sweep::all ? unmarked : isYoung(sweep) ? unmarked & ~swar::old(word) : 0;
     }
     /**
         Whether the collector marks old blocks while threads run. A block that it may be about to look at, old and with a
         manager, must then keep its memory and its size.
      */
     void setTracing(bool on);
-    bool mayBeTraced(Byte h) const { return (h & head::old) != 0 && tracing_.load(std::memory_order_relaxed); }
+    bool mayBeTraced(Byte h) const {
+        return os::hasGenerations && (h & head::old) != 0 && tracing_.load(std::memory_order_relaxed);
+    }
     /** To walk all regions. New ones come in front; only the collector's thread removes any. */
     Region* firstRegion();
     Region* nextRegion(Region* region);
@@ -151,6 +155,8 @@ public:
         @param any Also one that its thread was going to use again. @return false when there is none.
      */
     bool reclaimNursery(bool any);
+    /** Make holes of what is free in nurseries: memory is short. */
+    void retireNurseries();
     /** Whether contexts may be nurseries: not when no collection will come for them. */
     void setNurseries(bool on);
     /** A block has got a hold as it was allocated. */
@@ -217,9 +223,13 @@ private:
     void enlist(Region* region);
     void delist(Region* region);
     void prepare(Region* region, std::size_t span, Origin origin);
+    void openNurseries(Region* region) const;
+    static void divide(Region* region, std::size_t granules);
     bool commit(Region* region, std::uint64_t fresh, bool privileged);
     void retire(Region* region);
     Region* reuseRetired(std::size_t n);
+    bool releaseGoneBlocks();
+    void forgetCommitted(Region* region);
     void forgetRetired(Region* region);
     void decommitRetiredLocked();
 
@@ -233,6 +243,7 @@ private:
         region->sort = sort;
         region->queues = queues + static_cast<unsigned>(sort);
     }
+    FreeQueues& queuesOf(Region* region) { return os::hasPages ? *region->queues : queues_[0]; }
     void link(Region* region, std::size_t g, std::size_t n, Cold cold);
     Cold unlink(Region* region, std::size_t g, std::size_t n);
     void giveBack(Region* region, std::size_t g, std::size_t n, Cold cold = 0);
@@ -254,13 +265,16 @@ private:
     // nursery.cpp
     void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h);
     Region* regionOf(const Nursery* nursery) const;
-    void leaveOver(Nursery*& list);
+    Nursery* takeSparse(Nursery*& list, std::size_t n, std::size_t& gapBegin, std::size_t& gapEnd);
     void leaveOver(Local& local);
     void disown(Local& local);
+    void judgeSparse(Region* region);
     void releaseUnkept(Region* region, std::size_t i, Swept& swept);
+    bool releaseSparse(Region* region, std::size_t i);
     void releaseKept(Region* region, std::size_t i, Swept& swept);
     std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const;
     void retire(Region* region, std::size_t i);
+    void forgetNurseries(const Region* region);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
     void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
                        std::size_t want, Byte h);
@@ -284,6 +298,9 @@ private:
     void purgeRegion(Region* region, std::size_t keep);
     bool releaseIfEmpty(Region* region, std::size_t keep);
     std::size_t freeBytesLocked() const;
+    static bool isYoung(Sweep sweep) { return os::hasGenerations && sweep == Sweep::young; }
+    bool mayUse(std::size_t granules, bool privileged);
+    void gave(std::size_t granules);
     void noteCommitted(std::size_t bytes);
 
     os::Lock lock_;
@@ -293,11 +310,13 @@ private:
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
     Region* retired_[4] = {};
     std::size_t retiredBytes_ = 0;
+    [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_;
     Local* locals_ = nullptr;
-    Nursery* leftOver_ = nullptr; // stale or sparse, and not taken again between two collections
+    Nursery* leftOver_ = nullptr; // stale, and not taken again between two collections
+    Nursery* sparse_[sorts] = {}; // that any thread may take
     Colours colours_;
-    std::atomic<Sweep> sweep_{Sweep::none}; // changes while threads run: whoever frees by hand may see either
-    std::atomic<bool> tracing_{false};
+    os::Shared<Sweep> sweep_{Sweep::none}; // changes while threads run: whoever frees by hand may see either
+    os::Shared<bool> tracing_{false};
     Freeable computeFreeable(Byte h) const;
     Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above
     Limits limits_;
@@ -305,7 +324,7 @@ private:
     std::size_t since_ = 0;                 // granules taken since the last rendezvous
     std::size_t trigger_ = ~std::size_t{0}; // of since_
     bool budgetSpent_ = false;
-    std::atomic<bool> attention_{false};
+    os::Shared<bool> attention_{false};
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two
     std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one
@@ -316,9 +335,32 @@ private:
     bool buffer_ = false;
 };
 
+inline void Heap::noteCommitted(std::size_t bytes) {
+    limits_.commit(bytes);
+    if (limits_.warned()) [[unlikely]] {
+        attention_.store(true, std::memory_order_relaxed);
+    }
+}
+
+/** Without pages, what is in use is what counts as committed. @return false: past the limit. */
+inline bool Heap::mayUse(std::size_t granules, bool privileged) {
+    if constexpr (os::hasPages) {
+        return true;
+    }
+    if (!limits_.take(granules << granuleShift, privileged)) [[unlikely]] {
+        return false;
+    }
+    if (limits_.crosses()) [[unlikely]] {
+        attention_.store(true, std::memory_order_relaxed);
+    }
+    return true;
+}
+
 /** Account for granules that left the queues for a context or a block. */
-[[gnu::always_inline]] inline void Heap::took(std::size_t granules) {
-    totals_.granulesAllocated += granules;
+MPR_INLINE void Heap::took(std::size_t granules) {
+    if constexpr (os::hasPages) {
+        totals_.granulesAllocated += granules;
+    } // else beginMarking and totals() do
     since_ += granules;
     // Once a trigger: the next one is set when the collection that this one starts has swept.
     if (since_ >= trigger_) [[unlikely]] {
@@ -328,7 +370,16 @@ private:
     }
 }
 
-[[gnu::always_inline]] inline void* bump(AllocationContext& c, std::size_t n, Byte h) {
+/** The same for granules of blocks that were freed; without pages totals() reckons them from what is in use. */
+inline void Heap::gave(std::size_t granules) {
+    if constexpr (os::hasPages) {
+        totals_.granulesFreed += granules;
+    } else {
+        limits_.uncommit(granules << granuleShift);
+    }
+}
+
+MPR_INLINE void* bump(AllocationContext& c, std::size_t n, Byte h) {
     const std::size_t bytes = n << granuleShift;
     if (bytes > static_cast<std::size_t>(c.limit - c.bump)) {
         return nullptr;
@@ -346,7 +397,10 @@ private:
     return block;
 }
 
-[[gnu::always_inline]] inline void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
+MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
+    if constexpr (!os::hasThreads) {
+        return nullptr; // neither: see open
+    }
     const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
     if (n > greatestSmall) [[unlikely]] {
         return bump(local.contexts[static_cast<unsigned>(sortOf(n))], n, h);
@@ -364,8 +418,7 @@ private:
     return bump(local.contexts[static_cast<unsigned>(Sort::small)], n, h);
 }
 
-[[gnu::always_inline]] inline int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map,
-                                                    std::size_t n) {
+MPR_INLINE int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n) {
     if (local.quick.push(block, map, n)) [[likely]] {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);

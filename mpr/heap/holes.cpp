@@ -1,5 +1,6 @@
 /*
-    holes.cpp - Holes chosen: for a block, and where the heap grows.
+    holes.cpp - Holes chosen: for a block, and where the heap grows; and a block made one. Most of the worst case of an allocation or
+    free is spent here.
 */
 #include "mpr/heap/holes.hpp"
 
@@ -18,6 +19,9 @@ unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& sh
 
 /** Whatever there is, of any sort. @return false when there is nothing. */
 bool Heap::findAny(std::size_t n, Sort& sort, unsigned& queue) const {
+    if constexpr (!os::hasPages) {
+        return false; // the one queue has been asked
+    }
     for (const bool warm : {true, false}) {
         for (unsigned s = 0; s < sorts; ++s) {
             const FreeQueues& queues = queues_[s];
@@ -41,10 +45,15 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
             return nullptr;
         }
     }
+    if (!mayUse(n, privileged)) {
+        shortage = Shortage::limit;
+        return nullptr;
+    }
     Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
     Region* region = regionOf(hole, queue);
     const std::size_t g = region->granuleOf(hole);
-    if (!carve(region, g, region->holeSize(g), n, privileged, queue)) {
+    const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
+    if (!carve(region, g, size, n, privileged, queue)) {
         shortage = Shortage::limit;
         return nullptr;
     }
@@ -55,6 +64,17 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
         region->noteWantsFree(g);
     }
     return hole;
+}
+
+/** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
+int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
+    os::Locked locked(lock_);
+    ++totals_.blocksFreed;
+    gave(n);
+    region->map().clearBlock(g, n);
+    region->nurseries.pierce(g);
+    giveBack(region, g, n);
+    return 0;
 }
 
 } // namespace mpr::heap

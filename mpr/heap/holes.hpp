@@ -10,14 +10,7 @@
 
 namespace mpr::heap {
 
-[[gnu::always_inline]] inline void Heap::noteCommitted(std::size_t bytes) {
-    limits_.commit(bytes);
-    if (limits_.warned()) [[unlikely]] {
-        attention_.store(true, std::memory_order_relaxed);
-    }
-}
-
-[[gnu::always_inline]] inline bool Heap::commit(Region* region, std::uint64_t fresh, bool privileged) {
+MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privileged) {
     fresh &= ~region->committed;
     if (fresh != 0) {
         const std::size_t bytes = region->bytesOf(fresh);
@@ -40,24 +33,24 @@ namespace mpr::heap {
         hole->size = static_cast<std::uint32_t>(n);
         hole->placement = static_cast<std::uint32_t>(g) | cold;
     }
-    region->queues->push(hole, n, cold == 0);
+    queuesOf(region).push(hole, n, cold == 0);
 }
 
 /** Take a hole out of its queue and off the map. @return whether it was cold. */
-[[gnu::always_inline]] inline Heap::Cold Heap::unlink(Region* region, std::size_t g, std::size_t n) {
+MPR_INLINE Heap::Cold Heap::unlink(Region* region, std::size_t g, std::size_t n) {
     auto* hole = reinterpret_cast<WideHole*>(region->address(g));
-    region->queues->remove(hole);
+    queuesOf(region).remove(hole);
     region->map().clearHole(g, n);
-    return n > 1 ? hole->placement & WideHole::coldBit : 0;
+    return os::hasPages && n > 1 ? hole->placement & WideHole::coldBit : 0;
 }
 
 /**
     [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side.
     @param cold Whether it has chunks that are not committed.
  */
-[[gnu::always_inline]] inline void Heap::giveBack(Region* region, std::size_t g, std::size_t n, Cold cold) {
+MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n, Cold cold) {
     const GranuleMap map = region->map();
-    FreeQueues& queues = *region->queues;
+    FreeQueues& queues = queuesOf(region);
     // The marks at the far ends of its neighbours stay: those of the whole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
         auto* right = reinterpret_cast<WideHole*>(region->address(g + n));
@@ -67,7 +60,7 @@ namespace mpr::heap {
             ++n;
         } else {
             map.set(g + n + 1, 0);
-            cold |= right->placement;
+            cold |= os::hasPages ? right->placement : 0;
             n += right->size;
         }
     }
@@ -81,17 +74,16 @@ namespace mpr::heap {
             g -= m;
             n += m;
             auto* left = reinterpret_cast<WideHole*>(region->address(g));
-            cold |= left->placement;
+            cold |= os::hasPages ? left->placement : 0;
             queues.remove(left);
         }
     }
-    link(region, g, n, cold & WideHole::coldBit);
+    link(region, g, n, os::hasPages ? cold & WideHole::coldBit : 0);
 }
 
 /** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */
-[[gnu::always_inline]] inline void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n,
-                                                   unsigned queue) {
-    region->queues->removeFront(queue);
+MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) {
+    queuesOf(region).removeFront(queue);
     region->map().narrowHole(g, size, n);
     if (size > n) {
         link(region, g + n, size - n, 0);
@@ -102,11 +94,11 @@ namespace mpr::heap {
     Take n granules from the front of a queued hole; they are all zero in the map.
     @param queue Where the hole is the front one, or FreeQueues::none: it may stand anywhere. @return false: past the limit.
  */
-[[gnu::always_inline]] inline bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n,
-                                               bool privileged, unsigned queue) {
+MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged,
+                            unsigned queue) {
     const std::size_t rest = size - n;
     Cold cold = 0;
-    if (queue == FreeQueues::none || !FreeQueues::isWarm(queue)) {
+    if (os::hasPages && (queue == FreeQueues::none || !FreeQueues::isWarm(queue))) {
         // The first granules of the rest will be a hole's.
         const std::uint64_t missing = region->chunksTouched(g, g + size) & ~region->committed;
         const std::uint64_t fresh = missing & region->chunksUpTo(g + n + (rest < 2 ? rest : 2));
@@ -116,9 +108,9 @@ namespace mpr::heap {
         cold = missing != fresh ? WideHole::coldBit : 0;
     }
     if (queue != FreeQueues::none) {
-        region->queues->removeFront(queue);
+        queuesOf(region).removeFront(queue);
     } else {
-        region->queues->remove(reinterpret_cast<Hole*>(region->address(g)));
+        queuesOf(region).remove(reinterpret_cast<Hole*>(region->address(g)));
     }
     region->map().set(g, 0);
     if (size > 1) {
@@ -131,9 +123,9 @@ namespace mpr::heap {
 }
 
 /** Where the front hole of a queue is. */
-[[gnu::always_inline]] inline Region* Heap::regionOf(Hole* hole, unsigned queue) {
-    if (FreeQueues::isOfSingles(queue)) [[unlikely]] {
-        return table_.find(hole);
+MPR_INLINE Region* Heap::regionOf(Hole* hole, unsigned queue) {
+    if (!os::hasPages || FreeQueues::isOfSingles(queue)) [[unlikely]] {
+        return table_.candidate(hole);
     }
     return reinterpret_cast<Region*>(reinterpret_cast<Byte*>(hole) -
                                      (static_cast<WideHole*>(hole)->place() << granuleShift));

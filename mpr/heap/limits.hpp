@@ -34,15 +34,32 @@ public:
 
     void commit(std::size_t bytes) {
         committed_ += bytes;
-        peak_ = std::max(peak_, committed_);
-        if (committed_ > warn_ && !above_) {
-            above_ = true;
-            warned_ = true;
-            ++crossings_;
+        crosses();
+    }
+
+    /** The same unless it is not allowed. Bytes are few enough not to overflow. Ask crosses next. */
+    bool take(std::size_t bytes, bool privileged) {
+        const std::size_t after = committed_ + bytes;
+        if (after > (privileged ? maximum_ : ceiling_)) {
+            return false;
         }
+        committed_ = after;
+        return true;
+    }
+
+    /** Note that the redline has been crossed, if it has just been. */
+    bool crosses() {
+        if (committed_ <= warn_ || above_) {
+            return false;
+        }
+        above_ = true;
+        warned_ = true;
+        ++crossings_;
+        return true;
     }
 
     void uncommit(std::size_t bytes) {
+        peak_ = peak();
         committed_ -= bytes;
         if (above_ && committed_ <= warn_ - warn_ / 16) {
             above_ = false;
@@ -55,7 +72,7 @@ public:
     void setWarned(bool on) { warned_ = on && above_; }
 
     std::size_t committed() const { return committed_; }
-    std::size_t peak() const { return peak_; }
+    std::size_t peak() const { return std::max(peak_, committed_); }
     std::size_t warn() const { return warn_; }
     std::size_t maximum() const { return maximum_; }
     /** What ordinary allocation may commit in all. */
@@ -67,7 +84,7 @@ private:
     std::size_t maximum_ = none;
     std::size_t ceiling_ = none; // the maximum less the reserve
     std::size_t committed_ = 0;
-    std::size_t peak_ = 0;
+    std::size_t peak_ = 0; // before the last time that something was given back
     std::size_t crossings_ = 0;
     bool above_ = false;
     bool warned_ = false;

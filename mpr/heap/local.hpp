@@ -14,7 +14,7 @@ namespace mpr::heap {
 
 /** A count since the last rendezvous: written by its thread only, added to the heap's totals while that is stopped. */
 struct Counter {
-    std::atomic<std::size_t> value{0};
+    os::Shared<std::size_t> value{0};
     void add(std::size_t by) { value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }
     std::size_t take() { return value.exchange(0, std::memory_order_relaxed); }
     std::size_t get() const { return value.load(std::memory_order_relaxed); }
@@ -80,7 +80,7 @@ public:
     };
     static_assert(sizeof(Entry) <= granuleSize);
 
-    [[gnu::always_inline]] bool push(void* block, Byte* map, std::size_t n) {
+    MPR_INLINE bool push(void* block, Byte* map, std::size_t n) {
         if constexpr (greatest == 0) {
             return false;
         }
@@ -127,7 +127,7 @@ private:
 
 struct Local {
     /** The context for blocks of n granules; computed here and now, not anew for each of its members. */
-    [[gnu::always_inline]] AllocationContext& contextFor(std::size_t n) {
+    MPR_INLINE AllocationContext& contextFor(std::size_t n) {
         AllocationContext* context = &contexts[static_cast<unsigned>(sortOf(n))];
         asm("" : "+r"(context));
         return *context;
@@ -136,7 +136,7 @@ struct Local {
     /** One for small blocks, one for others: see Sort. */
     AllocationContext contexts[sorts];
     QuickLists quick;
-    Remainder remainders[4]; // the first remainderCount of them
+    Remainder remainders[os::hasThreads ? 4 : 1]; // the first remainderCount of them
     unsigned remainderCount = 0;
     Byte newborn = 0;        // colour of new blocks; changes only while all threads are stopped
     bool privileged = false; // may use the reserve below the hard limit

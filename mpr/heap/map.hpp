@@ -93,9 +93,17 @@ struct Colours {
 
     Byte newborn() const { return static_cast<Byte>(head::logged | youngParity); }
     Byte grey(bool stopped) const { return static_cast<Byte>(youngParity ^ (stopped ? 0 : 1)); }
-    bool marked(Byte h) const { return (h & head::parity) == ((h & head::old) ? oldParity : youngParity); }
+    bool marked(Byte h) const {
+        if constexpr (!os::hasGenerations) {
+            return (h & head::parity) == youngParity; // both parities always flip together
+        }
+        return (h & head::parity) == ((h & head::old) ? oldParity : youngParity);
+    }
     /** The head of a block that has been reached. */
     Byte survivor(Byte h) const {
+        if constexpr (!os::hasGenerations) {
+            return static_cast<Byte>((h & ~head::parity) | head::old | youngParity); // nothing is ever logged
+        }
         const Byte clear = head::isBarrier(h) ? head::colourMask | head::logged : head::colourMask;
         return static_cast<Byte>((h & ~clear) | head::old | oldParity);
     }
@@ -118,6 +126,9 @@ constexpr Word held(Word w) {
 }
 /** Heads that are not marked. */
 constexpr Word unmarked(Word w, Colours c) {
+    if constexpr (!os::hasGenerations) {
+        return (w ^ spread(c.youngParity)) & (w >> 7) & ones;
+    }
     const Word byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
     return (w ^ spread(c.youngParity) ^ byAge) & (w >> 7) & ones;
 }
@@ -164,19 +175,24 @@ public:
     [[gnu::always_inline]] void set(std::size_t g, Byte b) const { store(bytes_ + g, b); }
 
     /** The word that holds granule g, which is a multiple of swar::bytes. */
-    swar::Word word(std::size_t g) const {
-        return __atomic_load_n(reinterpret_cast<swar::Word*>(bytes_ + g), __ATOMIC_RELAXED);
-    }
+    swar::Word word(std::size_t g) const { return loadAs(reinterpret_cast<swar::Word*>(bytes_ + g)); }
 
-    static Byte load(Byte* b) { return std::atomic_ref<Byte>(*b).load(std::memory_order_relaxed); }
-    static void store(Byte* b, Byte value) { std::atomic_ref<Byte>(*b).store(value, std::memory_order_relaxed); }
+    // Not std::atomic_ref, which compilers for small code call as functions.
+    [[gnu::always_inline]] static Byte load(Byte* b) { return loadAs(b); }
+    [[gnu::always_inline]] static void store(Byte* b, Byte value) { storeAs(b, value); }
 
     /** Turn a head that was just seen into 7D. @return false when it has changed. */
     static bool claim(Byte* head, Byte seen) {
+        if constexpr (!os::hasThreads) {
+            return true; // nobody else looks before it is cleared
+        }
         return std::atomic_ref<Byte>(*head).compare_exchange_strong(seen, mark::opaque, std::memory_order_relaxed);
     }
     /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
     bool claim(std::size_t g) const {
+        if constexpr (!os::hasThreads) {
+            return (get(g) & head::inUse) != 0;
+        }
         const std::atomic_ref<Byte> first(bytes_[g]);
         Byte h = first.load(std::memory_order_relaxed);
         while (h & head::inUse) {
@@ -197,6 +213,12 @@ public:
     }
     template <typename F>
     static Byte update(Byte* first, F&& f) {
+        if constexpr (!os::hasThreads) {
+            const Byte h = load(first);
+            const Byte changed = (h & head::inUse) ? static_cast<Byte>(f(h)) : Byte{0};
+            store(first, changed != 0 ? changed : h);
+            return (h & head::inUse) ? h : Byte{0};
+        }
         const std::atomic_ref<Byte> byte(*first);
         Byte h = byte.load(std::memory_order_relaxed);
         for (;;) {
@@ -208,9 +230,7 @@ public:
     }
 
     /** Zero a word of which every byte belongs to the caller. */
-    void clearWord(std::size_t g) const {
-        __atomic_store_n(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}, __ATOMIC_RELAXED);
-    }
+    void clearWord(std::size_t g) const { storeAs(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}); }
 
     /** The first granule from g on whose byte is not zero; `end` when there is none before. */
     std::size_t zerosEnd(std::size_t g, std::size_t end) const {
@@ -369,7 +389,7 @@ public:
         return size == mark::hole ? 2 : size;
     }
 
-    [[gnu::always_inline]] void clearHole(std::size_t g, std::size_t n) const {
+    MPR_INLINE void clearHole(std::size_t g, std::size_t n) const {
         set(g, 0);
         if (n == 1) {
             return;
@@ -390,7 +410,7 @@ public:
     bool isLongHole(std::size_t g) const { return get(g) == mark::hole && get(g + 1) == large; }
 
     /** Size of the hole whose last granule is g. */
-    [[gnu::always_inline]] std::size_t holeSizeBefore(std::size_t g) const {
+    MPR_INLINE std::size_t holeSizeBefore(std::size_t g) const {
         if (get(g) == mark::hole1) {
             return 1;
         }
@@ -399,6 +419,24 @@ public:
     }
 
 private:
+    template <typename T>
+    using Aliasing [[gnu::may_alias]] = T;
+    template <typename T>
+    [[gnu::always_inline]] static T loadAs(const T* from) {
+        if constexpr (!os::hasThreads) {
+            return *reinterpret_cast<const Aliasing<T>*>(from);
+        }
+        return __atomic_load_n(from, __ATOMIC_RELAXED);
+    }
+    template <typename T>
+    [[gnu::always_inline]] static void storeAs(T* to, T value) {
+        if constexpr (!os::hasThreads) {
+            *reinterpret_cast<Aliasing<T>*>(to) = value;
+            return;
+        }
+        __atomic_store_n(to, value, __ATOMIC_RELAXED);
+    }
+
     static constexpr Byte large = 0x01;
     static constexpr std::size_t greatestInByte = mark::hole - 1;
 
@@ -411,14 +449,11 @@ private:
     static Digits* digitsBefore(Byte* last) {
         return reinterpret_cast<Digits*>((reinterpret_cast<std::uintptr_t>(last) - 9) & ~std::uintptr_t{3});
     }
-    static std::size_t digits(Digits* d) {
-        return std::atomic_ref<Digits>(d[0]).load(std::memory_order_relaxed) |
-               std::atomic_ref<Digits>(d[1]).load(std::memory_order_relaxed) << 4;
-    }
+    static std::size_t digits(Digits* d) { return loadAs(d) | loadAs(d + 1) << 4; }
     static void setDigits(Digits* d, std::size_t n) {
         const auto number = static_cast<Digits>(n);
-        std::atomic_ref<Digits>(d[0]).store(number & digitMask, std::memory_order_relaxed);
-        std::atomic_ref<Digits>(d[1]).store(number >> 4 & digitMask, std::memory_order_relaxed);
+        storeAs(d, number & digitMask);
+        storeAs(d + 1, number >> 4 & digitMask);
     }
 
     Byte* bytes_;

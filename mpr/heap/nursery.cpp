@@ -58,34 +58,55 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
         }
     }
     if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
-        c.stale = nursery->next;
+        c.stale = nursery->nextStale;
         Region* region = regionOf(nursery);
         const std::size_t g = region->nurseries.begin(region->nurseries.indexOf(nursery));
         const std::size_t clear = std::min(std::max(n + 1, Nurseries::step), contextGranules_);
         region->map().clear(g + 1, g + std::min(clear + swar::bytes, contextGranules_));
         return settle(local, c, region, g, contextGranules_, n, h, clear);
     }
-    if (Nursery* nursery = c.sparse) {
-        c.sparse = nursery->next;
-        Region* region = regionOf(nursery);
-        const std::size_t g = region->nurseries.begin(region->nurseries.indexOf(nursery));
+    Gap gap{};
+    Nursery* nursery = takeSparse(c.sparse, n, gap.begin, gap.end);
+    if (!nursery) {
+        nursery = takeSparse(sparse_[static_cast<unsigned>(sortOf(n))], n, gap.begin, gap.end);
+    }
+    if (!nursery) {
+        return nullptr;
+    }
+    Region* region = regionOf(nursery);
+    const std::size_t g = region->nurseries.beginOf(gap.begin);
+    took(nursery->room);
+    region->young.add(g, g + contextGranules_);
+    nursery->owner = &local;
+    c.leaveNursery();
+    if (c.bump != c.end) {
+        local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
+    }
+    c.blocksBefore = c.blocks.get();
+    c.open(region, gap.begin, n, gap.end - gap.begin, gap.end - gap.begin);
+    c.nursery = nursery;
+    return place(region, gap.begin, n, h);
+}
+
+/** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */
+Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, std::size_t& gapBegin, std::size_t& gapEnd) {
+    for (unsigned tries = 0; list && tries < 4; ++tries) {
+        Nursery& nursery = *list;
+        list = nursery.nextSparse;
+        nursery.listed = false;
+        Region* region = regionOf(&nursery);
+        const std::size_t i = region->nurseries.indexOf(&nursery);
+        if ((region->nurseries.sparse >> i & 1) == 0) {
+            continue;
+        }
+        const std::size_t g = region->nurseries.begin(i);
         const Gap gap = findGap(region, g, g + contextGranules_, n);
-        if (gap.begin == gap.end) {
-            nursery->next = leftOver_;
-            leftOver_ = nursery;
-            return nullptr;
+        if (gap.begin != gap.end) {
+            region->nurseries.takeSparse(nursery);
+            gapBegin = gap.begin;
+            gapEnd = gap.end;
+            return &nursery;
         }
-        took(nursery->room);
-        region->young.add(g, g + contextGranules_);
-        region->nurseries.takeSparse(*nursery);
-        c.leaveNursery();
-        if (c.bump != c.end) {
-            local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
-        }
-        c.blocksBefore = c.blocks.get();
-        c.open(region, gap.begin, n, gap.end - gap.begin, gap.end - gap.begin);
-        c.nursery = nursery;
-        return place(region, gap.begin, n, h);
     }
     return nullptr;
 }
@@ -104,20 +125,19 @@ void Heap::noteHeld(void* block) {
 
 // ---- After a collection -----------------------------------------------------------------------------------------
 
-/** What a thread has not taken again since the last collection, it does not need. */
-void Heap::leaveOver(Nursery*& list) {
-    while (Nursery* nursery = list) {
-        list = nursery->next;
-        nursery->next = leftOver_;
-        leftOver_ = nursery;
-    }
-}
-
+/** What a thread has not taken again since the last collection, others may. */
 void Heap::leaveOver(Local& local) {
     if constexpr (os::hasPages) {
-        for (AllocationContext& c : local.contexts) {
-            leaveOver(c.stale);
-            leaveOver(c.sparse);
+        for (unsigned sort = 0; sort < sorts; ++sort) {
+            AllocationContext& c = local.contexts[sort];
+            while (Nursery* nursery = c.stale) {
+                c.stale = std::exchange(nursery->nextStale, leftOver_);
+                leftOver_ = nursery;
+            }
+            while (Nursery* nursery = c.sparse) {
+                c.sparse = std::exchange(nursery->nextSparse, sparse_[sort]);
+                sparse_[sort] = nursery;
+            }
         }
     }
 }
@@ -128,10 +148,25 @@ void Heap::disown(Local& local) {
         leaveOver(local);
         for (Region* region = regions_; region; region = region->next) {
             Nurseries& nurseries = region->nurseries;
-            for (std::uint64_t some = nurseries.filling | nurseries.judged; some != 0; some &= some - 1) {
+            for (std::uint64_t some = nurseries.filling | nurseries.judged | nurseries.sparse; some != 0;
+                 some &= some - 1) {
                 Nursery& nursery = nurseries.pieces[std::countr_zero(some)];
                 nursery.owner = nursery.owner == &local ? nullptr : nursery.owner;
             }
+        }
+    }
+}
+
+/** Sparse nurseries in which something may be dead must not be taken before that has been cleared. Threads are stopped. */
+void Heap::judgeSparse(Region* region) {
+    Nurseries& nurseries = region->nurseries;
+    for (std::uint64_t sparse = nurseries.sparse; sparse != 0; sparse &= sparse - 1) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(sparse));
+        if (sweep_ == Sweep::all || region->sweepYoung.any(nurseries.begin(i), nurseries.begin(i + 1))) {
+            totals_.granulesFreed -= nurseries.pieces[i].room;
+            nurseries.sparse &= ~(std::uint64_t{1} << i);
+            nurseries.judged |= std::uint64_t{1} << i;
+            nurseries.kept.add(i);
         }
     }
 }
@@ -165,7 +200,7 @@ void Heap::releaseUnkept(Region* region, std::size_t i, Swept& swept) {
     // Heads with managers must not stay: somebody might call these again.
     if (nursery.owner && (region->wantsFree.get() & region->chunksTouched(begin, end)) == 0) {
         Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(region->sort)].stale;
-        nursery.next = std::exchange(list, &nursery);
+        nursery.nextStale = std::exchange(list, &nursery);
         nurseries.stale.add(i);
         return;
     }
@@ -224,18 +259,32 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
         if (left == 0) {
             region->sweepYoung.remove(begin, end);
         }
-        if (left == 0 && nursery.owner && nursery.room >= (end - begin) >> leastRoomShift) {
-            Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(region->sort)].sparse;
-            nursery.next = std::exchange(list, &nursery);
-            nurseries.judged &= ~(std::uint64_t{1} << i);
-            nurseries.sparse |= std::uint64_t{1} << i;
-            totals_.granulesFreed += nursery.room;
+        if (left == 0 && !nurseries.pierced.has(i) && releaseSparse(region, i)) {
             return;
         }
         nurseries.judged &= ~(std::uint64_t{1} << i);
         nurseries.retiring |= std::uint64_t{1} << i;
     }
     retire(region, i);
+}
+
+/** There is nothing dead in it any more, and no hole. @return false when it is empty. */
+bool Heap::releaseSparse(Region* region, std::size_t i) {
+    Nurseries& nurseries = region->nurseries;
+    Nursery& nursery = nurseries.pieces[i];
+    if (nursery.room + 1 == contextGranules_) {
+        return false;
+    }
+    totals_.granulesFreed += nursery.room;
+    nurseries.judged &= ~(std::uint64_t{1} << i);
+    nurseries.sparse |= std::uint64_t{1} << i;
+    if (nursery.room >= contextGranules_ >> leastRoomShift && !nursery.listed) {
+        const auto sort = static_cast<unsigned>(region->sort);
+        Nursery*& list = nursery.owner ? nursery.owner->contexts[sort].sparse : sparse_[sort];
+        nursery.nextSparse = std::exchange(list, &nursery);
+        nursery.listed = true;
+    }
+    return true;
 }
 
 /**
@@ -278,34 +327,69 @@ bool Heap::reclaimNursery(bool any) {
     if constexpr (!os::hasPages) {
         return false;
     }
-    Region* region = nullptr;
-    std::size_t i = 0;
-    {
-        os::LockedFairly locked(lock_);
-        for (Local* local = locals_; any && !leftOver_ && local; local = local->next) {
-            leaveOver(*local);
-        }
-        Nursery* nursery = leftOver_;
-        if (!nursery) {
-            return false;
-        }
-        leftOver_ = nursery->next;
-        region = regionOf(nursery);
-        Nurseries& nurseries = region->nurseries;
-        i = nurseries.indexOf(nursery);
-        const std::size_t begin = nurseries.begin(i);
-        if (nurseries.stale.has(i)) {
-            region->map().clear(begin, nurseries.begin(i + 1));
-            nurseries.stale.remove(i);
-            giveBack(region, begin, nurseries.begin(i + 1) - begin);
-            return true;
-        }
-        totals_.granulesFreed -= nursery->room;
-        nurseries.sparse &= ~(std::uint64_t{1} << i);
-        nurseries.retiring |= std::uint64_t{1} << i;
+    os::LockedFairly locked(lock_);
+    for (Local* local = locals_; any && !leftOver_ && local; local = local->next) {
+        leaveOver(*local);
     }
-    retire(region, i);
+    Nursery* nursery = leftOver_;
+    if (!nursery) {
+        return false;
+    }
+    leftOver_ = nursery->nextStale;
+    Region* region = regionOf(nursery);
+    const std::size_t i = region->nurseries.indexOf(nursery);
+    const std::size_t begin = region->nurseries.begin(i);
+    region->map().clear(begin, begin + contextGranules_);
+    region->nurseries.stale.remove(i);
+    giveBack(region, begin, contextGranules_);
     return true;
+}
+
+void Heap::retireNurseries() {
+    if constexpr (!os::hasPages) {
+        return;
+    }
+    while (reclaimNursery(true)) {}
+    for (;;) {
+        Region* region = nullptr;
+        std::size_t i = 0;
+        {
+            os::Locked locked(lock_);
+            for (region = regions_; region && region->nurseries.sparse == 0;) {
+                region = region->next;
+            }
+            if (!region) {
+                return;
+            }
+            Nurseries& nurseries = region->nurseries;
+            i = static_cast<std::size_t>(std::countr_zero(nurseries.sparse));
+            totals_.granulesFreed -= nurseries.pieces[i].room;
+            nurseries.sparse &= ~(std::uint64_t{1} << i);
+            nurseries.retiring |= std::uint64_t{1} << i;
+        }
+        retire(region, i);
+    }
+}
+
+/** The region goes back to the system. */
+void Heap::forgetNurseries(const Region* region) {
+    const auto filter = [&](Nursery*& list) {
+        for (Nursery** at = &list; *at;) {
+            if (regionOf(*at) == region) {
+                *at = (*at)->nextSparse;
+            } else {
+                at = &(*at)->nextSparse;
+            }
+        }
+    };
+    for (Nursery*& list : sparse_) {
+        filter(list);
+    }
+    for (Local* local = locals_; local; local = local->next) {
+        for (AllocationContext& c : local->contexts) {
+            filter(c.sparse);
+        }
+    }
 }
 
 } // namespace mpr::heap

@@ -5,25 +5,27 @@
     its free memory stands in no queue. After a collection it comes back in one of two ways:
       - No survivor: the map is not even swept. The nursery is *stale*; its thread clears the map a few lines at a time as it
         bumps through once more. A young block that dies so costs the collector nothing.
-      - Some survivors: the collector clears the dead from the map, also without the lock. The nursery is *sparse*, if enough
-        of it is free; its thread fills the gaps between the survivors in the order of their addresses.
-    Otherwise, or when its thread has not come back for it by the next collection, it becomes ordinary memory again, whose
-    free parts are holes. Map and memory stay in the cache of the thread that uses them (that a thread should fill free
-    lines of partly used blocks in order is from S. M. Blackburn, K. S. McKinley, "Immix: A Mark-Region Garbage
-    Collector", PLDI 2008).
+      - Some survivors: the collector clears the dead from the map, also without the lock. The nursery is *sparse*; if enough
+        of it is free, it is listed, and its thread, or later any thread, fills the gaps between the survivors in the order
+        of their addresses. Full collections look at all sparse ones again.
+    Map and memory stay in the cache of the thread that uses them. (That a thread should fill free lines of partly used
+    blocks in order is from S. M. Blackburn, K. S. McKinley, "Immix: A Mark-Region Garbage Collector", PLDI 2008.)
 
-        hole --take--> filling --pause--> judged --no survivor--> stale  --take--> filling
+        hole --take--> filling --pause--> judged --no survivor--> stale  --take--> filling, or hole
                                           judged --some---------> sparse --take--> filling
-                                          judged, stale, sparse --retire--> holes
+                       sparse, with something young in it, or at a full collection --> judged
+                       judged, something freed by hand; sparse, memory is short --retire--> holes
 
     Invariants
       - A piece is in at most one of `filling`, `judged`, `stale`, `sparse`, `retiring`. No block reaches into it; only one
-        that was made in a hole there may reach out. Its
-        first granule is a fence, 7D in the map, over which no holes join: so a walk from there on always knows where it is.
+        that was made in a hole there may reach out. Its first granule is a fence, 7D in the map, over which no holes join:
+        so a walk from there on always knows where it is.
       - What is zero in the map of a nursery, and in no block or hole, is free; it is accounted as allocated but in a sparse
         one. Only a free by hand makes holes there; nobody makes a context of these.
       - In a stale one, and in a filling one behind what its thread has cleared (in a judged one: from `used` on), the map holds
         heads of the dead. Whoever walks a map passes over these. No boundary mark of a hole is among them.
+      - In a list of the sparse may also stand what is no longer: whoever takes from it looks. `listed` says that it stands
+        in one.
       - The sets and lists belong to whoever has the heap's lock, or has stopped all threads.
  */
 #pragma once
@@ -71,11 +73,13 @@ private:
 
 /** What is known of one nursery. */
 struct Nursery {
-    Nursery* next;        // among those that its owner may take, or nobody wants
+    Nursery* nextStale; // in the lists of those to be taken
+    Nursery* nextSparse;
     Local* owner;         // who has filled it; nullptr when it has left
     std::uint32_t blocks; // made since it was taken
     std::uint32_t taken;  // granules of these
     std::uint32_t room;   // free granules when it was taken, without the fence
+    bool listed;          // among the sparse
     std::uint32_t used;   // from this granule on the map has not been cleared
 };
 
@@ -86,7 +90,8 @@ public:
     /** Granules of the map that are cleared at a time, at least. */
     static constexpr std::size_t step = 512;
 
-    /** @param shift Log2 of granules. A region that is never told has none. */
+    static constexpr unsigned none = 31; // all of the region is piece 0, and no size fits
+    /** @param shift Log2 of granules. A region that is never told has none. The region is empty. */
     void open(unsigned shift) { shift_ = shift; }
 
     /** Whether [g, g + n) is a piece that can be a nursery. */
@@ -137,8 +142,11 @@ public:
         kept.remove(i);
         pierced.remove(i);
         filling |= std::uint64_t{1} << i;
-        pieces[i] = {nullptr, owner, 0, 0, (std::uint32_t{1} << shift_) - 1, 0};
-        return &pieces[i];
+        Nursery& nursery = pieces[i];
+        nursery.owner = owner;
+        nursery.blocks = nursery.taken = nursery.used = 0;
+        nursery.room = (std::uint32_t{1} << shift_) - 1;
+        return &nursery;
     }
     /** The same for a sparse one, which has something to keep. */
     void takeSparse(Nursery& nursery) {
@@ -159,7 +167,7 @@ public:
     Nursery pieces[most];
 
 private:
-    unsigned shift_ = 31; // all of the region is piece 0, and no size fits
+    unsigned shift_ = none;
 };
 
 } // namespace mpr::heap

@@ -11,9 +11,11 @@
 namespace mpr::heap {
 
 std::size_t Heap::freeBytesLocked() const {
-    const std::uint64_t inUse = (totals_.granulesAllocated - totals_.granulesFreed) << granuleShift;
-    const std::uint64_t other = inUse + totals_.overheadBytes;
-    return limits_.committed() > other ? static_cast<std::size_t>(limits_.committed() - other) : 0;
+    if constexpr (!os::hasPages) {
+        return regions_->span - limits_.committed();
+    }
+    const std::size_t other = (totals_.granulesInUse() << granuleShift) + totals_.overheadBytes;
+    return limits_.committed() > other ? limits_.committed() - other : 0;
 }
 
 std::size_t Heap::freeBytes() {
@@ -22,15 +24,15 @@ std::size_t Heap::freeBytes() {
 }
 
 void Heap::purge(std::size_t keep) {
+    if constexpr (!os::hasPages) {
+        return;
+    }
     while (reclaimNursery(true)) {}
     for (const bool wholeRegions : {true, false}) {
         Region* next = nullptr;
         for (Region* region = firstRegion(); region; region = next) {
             next = nextRegion(region);
             if (wholeRegions) {
-                if constexpr (!os::hasPages) {
-                    continue;
-                }
                 releaseIfEmpty(region, keep);
             } else if (!region->isLarge()) {
                 purgeRegion(region, keep);
@@ -41,19 +43,16 @@ void Heap::purge(std::size_t keep) {
 
 /** Give up a large region whose block is gone, or an ordinary one that is a single hole. */
 bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
+    const bool large = region->isLarge();
     {
         os::Locked locked(lock_);
         const std::size_t first = region->firstGranule;
         const Byte b = region->map().get(first);
-        if (region->isLarge()) {
+        if (large) {
             if (b != 0) {
                 return false;
             }
-            forgetRetired(region);
-            if (region->largeGranules > 0) {
-                retiredBytes_ -= region->span;
-                limits_.uncommit(region->span);
-            }
+            forgetCommitted(region);
         } else {
             const std::size_t all = region->endGranule - first;
             const std::size_t bytes = region->bytesOf(region->committed);
@@ -65,12 +64,14 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
             }
             unlink(region, first, all);
             limits_.uncommit(bytes);
+            forgetNurseries(region);
         }
         totals_.purgedBytes += region->span;
         table_.remove(region);
         delist(region);
     }
-    os::release(region, region->span);
+    // Of a large region the map, in its first page; of others all, so that no address of it is another's meanwhile.
+    gone_.add(region, large ? os::pageSize() : region->span, region->span);
     return true;
 }
 
@@ -116,7 +117,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
             map.set(g, mark::opaque);
         }
         const std::size_t bytes = region->bytesOf(chunks);
-        if (os::hasPages && region->origin == Origin::system) {
+        if (region->origin == Origin::system) {
             forRuns(chunks, [&](unsigned first, unsigned count) {
                 os::decommit(reinterpret_cast<Byte*>(region) + first * region->chunkBytes(),
                              count * region->chunkBytes());
@@ -174,6 +175,12 @@ Limits Heap::limits() {
 Totals Heap::totals() {
     os::Locked locked(lock_);
     Totals result = totals_;
+    if constexpr (!os::hasPages) {
+        const std::size_t inUse = limits_.committed() - result.overheadBytes;
+        result.granulesAllocated += since_;
+        result.granulesFreed = result.granulesAllocated - (inUse >> granuleShift);
+        return result;
+    }
     for (const Local* local = locals_; local; local = local->next) {
         result.blocksAllocated += local->blocks.get();
         for (const AllocationContext& c : local->contexts) {

@@ -5,7 +5,8 @@
     (ECRTS 2004): a first-level bitmap over powers of two and a second-level bitmap over sixteenths of each; a request is
     rounded up to the next range, so the first hole found there fits. Sizes below sixteen granules have a queue each.
 
-    Queues are numbered in one row: the warm ones by range, then the cold ones (see heap.hpp). Sixteen of them are a word:
+    Queues are numbered in one row: the warm ones by range, then the cold ones (see heap.hpp), which a heap has only where
+    there are pages. Sixteen of them are a word:
     a bit of the first level. A hole that is not the only one of its queue leaves it without anybody asking which that is.
 
     Invariant: a bit is set exactly when its queue is not empty, at both levels.
@@ -51,16 +52,16 @@ public:
     static constexpr unsigned none = ~0u;
 
     /** Words of queues: a set of them restricts a search. */
-    using Words = std::uint64_t;
-    static constexpr Words warmWords = (Words{1} << firsts) - 1;
+    using Words = std::conditional_t<os::hasPages, std::uint64_t, std::uint32_t>;
+    static constexpr Words warmWords = os::hasPages ? (Words{1} << firsts) - 1 : ~Words{0};
     /** Words of which every queue has holes of n granules and more only. */
     static constexpr Words warmWordsFrom(std::size_t n) {
         return warmWords & (~Words{0} << ((rangeFor(n) + seconds - 1) / seconds));
     }
 
-    static constexpr Words coldWordsFrom(std::size_t n) { return warmWordsFrom(n) << firsts; }
+    static constexpr Words coldWordsFrom(std::size_t n) { return os::hasPages ? warmWordsFrom(n) << firsts : 0; }
 
-    static bool isWarm(unsigned queue) { return queue < ranges; }
+    static bool isWarm(unsigned queue) { return !os::hasPages || queue < ranges; }
     /** Whether its holes have one granule: these are warm, as the chunk with the links is committed. */
     static bool isOfSingles(unsigned queue) { return queue == 1; }
     Hole* front(unsigned queue) const { return fronts_[queue]; }
@@ -77,7 +78,7 @@ public:
             next->back = &hole->next;
         } else {
             const unsigned word = queue / seconds;
-            second_[word] |= static_cast<std::uint16_t>(1u << queue % seconds);
+            second_[word] |= static_cast<Bits>(1u << queue % seconds);
             first_ |= Words{1} << word;
         }
     }
@@ -88,7 +89,7 @@ public:
         *back = next;
         if (next) {
             next->back = back;
-        } else if (const auto queue = static_cast<std::size_t>(back - fronts_); queue < 2 * ranges) {
+        } else if (const auto queue = static_cast<std::size_t>(back - fronts_); queue < count) {
             emptied(static_cast<unsigned>(queue));
         }
     }
@@ -125,6 +126,9 @@ public:
         return find(warmWords & (~Words{1} << word));
     }
     unsigned findCold(std::size_t n) const {
+        if constexpr (!os::hasPages) {
+            return none;
+        }
         const unsigned range = ranges + rangeFor(n);
         const unsigned word = range / seconds;
         const std::uint32_t usable = second_[word] & (~0u << range % seconds);
@@ -147,7 +151,7 @@ public:
     /** Call f(hole, queue) for each hole. For the verifier. */
     template <typename F>
     void forEach(F&& f) const {
-        for (unsigned queue = 0; queue < 2 * ranges; ++queue) {
+        for (unsigned queue = 0; queue < count; ++queue) {
             for (Hole* hole = fronts_[queue]; hole; hole = hole->next) {
                 f(hole, queue);
             }
@@ -155,7 +159,7 @@ public:
     }
 
     bool linksAgree() const {
-        for (unsigned queue = 0; queue < 2 * ranges; ++queue) {
+        for (unsigned queue = 0; queue < count; ++queue) {
             Hole* const* back = &fronts_[queue];
             for (; *back; back = &(*back)->next) {
                 if ((*back)->back != back) {
@@ -167,12 +171,12 @@ public:
     }
 
     bool bitsAgree() const {
-        for (unsigned queue = 0; queue < 2 * ranges; ++queue) {
+        for (unsigned queue = 0; queue < count; ++queue) {
             if ((fronts_[queue] != nullptr) != ((second_[queue / seconds] >> queue % seconds & 1u) != 0)) {
                 return false;
             }
         }
-        for (unsigned word = 0; word < 2 * firsts; ++word) {
+        for (unsigned word = 0; word < count / seconds; ++word) {
             if ((second_[word] != 0) != ((first_ >> word & 1u) != 0)) {
                 return false;
             }
@@ -202,15 +206,18 @@ private:
 
     [[gnu::always_inline]] void emptied(unsigned queue) {
         const unsigned word = queue / seconds;
-        second_[word] &= static_cast<std::uint16_t>(~(1u << queue % seconds));
+        second_[word] &= static_cast<Bits>(~(1u << queue % seconds));
         if (second_[word] == 0) {
             first_ &= ~(Words{1} << word);
         }
     }
 
+    static constexpr unsigned count = os::hasPages ? 2 * ranges : ranges;
+    using Bits = std::conditional_t<(seconds > 8), std::uint16_t, std::uint8_t>;
+
     Words first_ = 0;
-    std::uint16_t second_[2 * firsts] = {};
-    Hole* fronts_[2 * ranges] = {};
+    Bits second_[count / seconds] = {};
+    Hole* fronts_[count] = {};
 };
 
 } // namespace mpr::heap

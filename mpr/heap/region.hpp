@@ -8,7 +8,7 @@
     stay 00. A region from the system is aligned to the region size. A large region holds one block that no ordinary
     region can hold; its map has the few bytes that this block needs.
 
-    Memory is accounted by chunk, a 64th of an ordinary region: `committed` has a bit for each chunk that may be backed.
+    Where there are pages, memory is accounted by chunk, a 64th of an ordinary region: `committed` has a bit for each chunk that may be backed.
     Chunks inside a hole are committed when a block or a context first reaches them and given back by a purge.
 
     Invariant: a chunk that holds any part of a block, of a context or of the first two granules of a hole is committed.
@@ -67,13 +67,20 @@ public:
     static constexpr std::size_t wordBits = 8 * sizeof(Word);
 
     static constexpr std::size_t wordsFor(std::size_t granules) {
-        return ((granules >> lineShift) + wordBits) / wordBits;
+        return !os::hasGenerations ? 0 : ((granules >> lineShift) + wordBits) / wordBits;
     }
     void open(void* zeroedWords) { words_ = static_cast<Word*>(zeroedWords); }
 
-    void add(std::size_t g) { addBits(g >> lineShift >> wordShift, Word{1} << ((g >> lineShift) & (wordBits - 1))); }
+    void add(std::size_t g) {
+        if constexpr (os::hasGenerations) {
+            addBits(g >> lineShift >> wordShift, Word{1} << ((g >> lineShift) & (wordBits - 1)));
+        }
+    }
     /** Granules [from, to), not empty. */
-    [[gnu::always_inline]] void add(std::size_t from, std::size_t to) {
+    MPR_INLINE void add(std::size_t from, std::size_t to) {
+        if constexpr (!os::hasGenerations) {
+            return;
+        }
         const std::size_t first = from >> lineShift;
         const std::size_t last = (to - 1) >> lineShift;
         const Word low = ~Word{0} << (first & (wordBits - 1));
@@ -94,14 +101,15 @@ public:
     // The collector's, for a set to which nobody adds any more:
     Word word(std::size_t i) const { return words_[i]; }
     void clear(std::size_t i) { words_[i] = 0; }
+    /** Whether a line in [from, to), whole lines, is in the set. */
+    bool any(std::size_t from, std::size_t to) const {
+        bool found = false;
+        forWords(from, to, [&](std::size_t i, Word bits) { found = found || (words_[i] & bits) != 0; });
+        return found;
+    }
     /** Granules [from, to), whole lines. */
     void remove(std::size_t from, std::size_t to) {
-        for (std::size_t line = from >> lineShift; line < to >> lineShift;) {
-            const std::size_t at = line & (wordBits - 1);
-            const std::size_t count = std::min(wordBits - at, (to >> lineShift) - line);
-            words_[line >> wordShift] &= ~(~Word{0} >> (wordBits - count) << at);
-            line += count;
-        }
+        forWords(from, to, [&](std::size_t i, Word bits) { words_[i] &= ~bits; });
     }
     /** Call f(from, to), granules, for each run among some lines of word i; a region may end before `to`. */
     template <typename F>
@@ -114,6 +122,17 @@ public:
 
 private:
     static constexpr unsigned wordShift = sizeof(Word) == 8 ? 6 : 5;
+
+    /** Call f(word, bits) for the words with the lines of [from, to). */
+    template <typename F>
+    static void forWords(std::size_t from, std::size_t to, F&& f) {
+        for (std::size_t line = from >> lineShift; line < to >> lineShift;) {
+            const std::size_t at = line & (wordBits - 1);
+            const std::size_t count = std::min(wordBits - at, (to >> lineShift) - line);
+            f(line >> wordShift, ~Word{0} >> (wordBits - count) << at);
+            line += count;
+        }
+    }
 
     void addBits(std::size_t i, Word bits) {
         const std::atomic_ref<Word> word(words_[i]);
@@ -186,16 +205,20 @@ struct Region {
                (!isLarge() || g == firstGranule) && isBlock(map().get(g)) && !nurseries.isStale(g);
     }
     /** Not a leaf that was freed while the collector might look at it. */
-    static bool isBlock(Byte h) { return (h & head::inUse) && (h & (head::logged | head::kindMask)); }
+    static bool isBlock(Byte h) {
+        return (h & head::inUse) && (!os::hasGenerations || (h & (head::logged | head::kindMask)));
+    }
 
-    unsigned chunkCount() const { return isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1); }
+    unsigned chunkCount() const {
+        return !os::hasPages || isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);
+    }
     /** The granules of a chunk, without those before the first block. A large region's block counts as chunk 0. */
     std::size_t chunkBegin(unsigned chunk) const {
-        return std::max(std::size_t{chunk} << chunkShift, std::size_t{firstGranule});
+        return os::hasPages ? std::max(std::size_t{chunk} << chunkShift, std::size_t{firstGranule}) : firstGranule;
     }
     std::size_t chunkEnd(unsigned chunk) const {
         const std::size_t end = std::size_t{chunk + 1} << chunkShift;
-        return isLarge() ? endGranule : std::min(end, std::size_t{endGranule});
+        return !os::hasPages || isLarge() ? endGranule : std::min(end, std::size_t{endGranule});
     }
 
     /** Call f(granule, word) for the words of a chunk's map that are not zero. */
@@ -219,7 +242,11 @@ struct Region {
         return set < lastChunk ? whole : whole - lastMissing;
     }
 
-    void noteWantsFree(std::size_t g) { wantsFree.add(g >> chunkShift); }
+    void noteWantsFree(std::size_t g) {
+        if constexpr (os::hasPages) { // else there is one chunk, and it may have some
+            wantsFree.add(g >> chunkShift);
+        }
+    }
     /** A block at granule g has been made young again; not for hot paths. Of a large one nothing need be noted. */
     void noteYoung(std::size_t g) {
         if (!isLarge()) {
@@ -230,12 +257,18 @@ struct Region {
 
     /** Whether every chunk that granules [from, to) touch is committed. */
     bool allCommitted(std::size_t from, std::size_t to) const {
+        if constexpr (!os::hasPages) {
+            return true;
+        }
         const std::size_t first = from >> chunkShift;
         const std::size_t last = (to - 1) >> chunkShift;
         return (~committed >> first) << (chunks - 1 - (last - first)) == 0;
     }
     /** The chunks that granules [from, to) touch. */
     std::uint64_t chunksTouched(std::size_t from, std::size_t to) const {
+        if constexpr (!os::hasPages) {
+            return 0;
+        }
         const std::size_t first = from >> chunkShift;
         const std::size_t last = (to - 1) >> chunkShift;
         return (~std::uint64_t{0} >> (chunks - 1 - (last - first))) << first;

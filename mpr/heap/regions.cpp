@@ -14,7 +14,9 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     reserve_ = options.reserve;
     os::Locked locked(lock_);
     table_.open(regionShift_);
-    refreshFreeable();
+    if constexpr (!os::cooperative) {
+        refreshFreeable();
+    }
     Shortage shortage = Shortage::none;
     if (buffer) {
         buffer_ = true;
@@ -33,7 +35,11 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);
         table_.setOnly(region);
-        commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
+        if constexpr (os::hasPages) {
+            commit(region, region->chunksTouched(0, region->firstGranule + 2), true);
+        } else {
+            limits_.commit(totals_.overheadBytes);
+        }
         linkWhole(region);
         return true;
     }
@@ -79,6 +85,7 @@ void Heap::close() {
         }
     }
     table_.close();
+    gone_.releaseAll();
 }
 
 /** Header and map of a fresh region. The map's bytes are zero on pages from the system, not in a buffer. */
@@ -92,20 +99,13 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     const std::size_t lineBytes = LineSet::wordsFor(granules) * sizeof(LineSet::Word);
     Byte* lines = region->map().at(0) + mapBytes;
     region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes + 2 * lineBytes));
-    unsigned shift = 0;
-    while ((granules - 1) >> shift >= Region::chunks ||
-           (origin == Origin::system && (granuleSize << shift) < os::pageSize())) {
-        ++shift;
+    if constexpr (os::hasPages) {
+        divide(region, granules);
     }
-    region->chunkShift = shift;
-    region->lastChunk = std::uint64_t{1} << ((granules - 1) >> shift);
-    region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - span;
     if (origin == Origin::buffer) {
         std::memset(region->map().at(0), 0, mapBytes + 2 * lineBytes);
     }
-    if (origin == Origin::system && (granules >> std::countr_zero(contextGranules_)) <= Nurseries::most) {
-        region->nurseries.open(static_cast<unsigned>(std::countr_zero(contextGranules_)));
-    }
+    openNurseries(region);
     region->young.open(lines);
     region->sweepYoung.open(lines + lineBytes);
     region->map().set(granules, mark::opaque);
@@ -113,9 +113,36 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     enlist(region);
 }
 
+/**
+    On 32-bit systems a nursery is 8 KiB, of which larger blocks leave too much behind the last: there only small ones have
+    nurseries.
+ */
+void Heap::openNurseries(Region* region) const {
+    const auto shift = static_cast<unsigned>(std::countr_zero(contextGranules_));
+    const bool serves = sizeof(void*) == 8 || region->sort == Sort::small;
+    if (region->origin == Origin::system && (region->endGranule >> shift) <= Nurseries::most) {
+        region->nurseries.open(serves ? shift : Nurseries::none);
+    }
+}
+
+/** Into chunks. */
+void Heap::divide(Region* region, std::size_t granules) {
+    unsigned shift = 0;
+    while ((granules - 1) >> shift >= Region::chunks ||
+           (region->origin == Origin::system && (granuleSize << shift) < os::pageSize())) {
+        ++shift;
+    }
+    region->chunkShift = shift;
+    region->lastChunk = std::uint64_t{1} << ((granules - 1) >> shift);
+    region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - region->span;
+}
+
 /** An empty region is one hole. */
 void Heap::linkWhole(Region* region) {
     const std::size_t n = region->endGranule - region->firstGranule;
+    if constexpr (!os::hasPages) {
+        return giveBack(region, region->firstGranule, n); // has no neighbours, and is compiled already
+    }
     link(region, region->firstGranule, n, coldOf(region, region->firstGranule, n));
 }
 
@@ -130,6 +157,7 @@ bool Heap::changeSort(Sort sort) {
         if (region && region->holeSize(region->granuleOf(hole)) == whole) {
             unlink(region, region->firstGranule, whole);
             setSort(region, sort, queues_);
+            openNurseries(region);
             linkWhole(region);
             return true;
         }
@@ -173,6 +201,9 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
         return nullptr;
     }
     void* pages = os::reserve(span, std::size_t{1} << regionShift_);
+    if (!pages) {
+        pages = releaseGoneBlocks() ? os::reserve(span, std::size_t{1} << regionShift_) : nullptr;
+    }
     if (!pages) {
         shortage = Shortage::system;
         return nullptr;
@@ -241,6 +272,24 @@ Region* Heap::reuseRetired(std::size_t n) {
     return nullptr;
 }
 
+/** The system has no addresses left: give back what regions have whose block is gone, but for their headers. @return whether any. */
+bool Heap::releaseGoneBlocks() {
+    bool any = false;
+    for (Region* region = regions_; region; region = region->next) {
+        const std::size_t header = os::pageSize();
+        if (!region->isLarge() || region->map().get(region->firstGranule) != 0 || region->span == header) {
+            continue;
+        }
+        forgetCommitted(region);
+        table_.remove(region);
+        os::release(reinterpret_cast<Byte*>(region) + header, region->span - header);
+        totals_.purgedBytes += region->span - header;
+        region->span = header;
+        any = table_.add(region); // its first slot, which exists
+    }
+    return any;
+}
+
 void Heap::forgetRetired(Region* region) {
     for (Region*& slot : retired_) {
         if (slot == region) {
@@ -266,12 +315,19 @@ void Heap::decommitRetiredLocked() {
     for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
         const bool gone = region->isLarge() && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {
-            forgetRetired(region);
             os::decommit(region->address(region->firstGranule), region->span - os::pageSize());
-            limits_.uncommit(region->span);
-            retiredBytes_ -= region->span;
-            region->largeGranules = 0; // says: nothing committed any more
+            forgetCommitted(region);
         }
+    }
+}
+
+/** A region whose block is gone has nothing committed any more; its largeGranules says so. */
+void Heap::forgetCommitted(Region* region) {
+    if (region->largeGranules > 0) {
+        forgetRetired(region);
+        limits_.uncommit(region->span);
+        retiredBytes_ -= region->span;
+        region->largeGranules = 0;
     }
 }
 

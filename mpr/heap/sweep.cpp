@@ -17,13 +17,20 @@ namespace mpr::heap {
 void Heap::beginMarking() {
     os::Locked locked(lock_);
     colours_.youngParity ^= 1;
-    for (Local* local = locals_; local; local = local->next) {
+    for (Local* local = locals_; os::hasThreads && local; local = local->next) {
         closeContexts(*local);
         local->newborn = colours_.newborn();
         takeCounts(*local);
     }
+    gone_.seal();
+    if constexpr (!os::hasPages) {
+        totals_.granulesAllocated += since_;
+    }
     since_ = 0;
     budgetSpent_ = false;
+    if constexpr (!os::hasThreads) {
+        return; // no lines, no quick lists
+    }
     for (Region* region = regions_; region; region = region->next) {
         std::swap(region->young, region->sweepYoung); // the other was emptied by the last sweep
         if constexpr (os::hasPages) {
@@ -63,7 +70,10 @@ static std::uint64_t youngChunks(const Region* region) {
 void Heap::beginSweep(Sweep sweep) {
     os::Locked locked(lock_);
     sweep_.store(sweep, std::memory_order_relaxed);
-    for (Region* region = regions_; region; region = region->next) {
+    for (Region* region = regions_; os::hasThreads && region; region = region->next) {
+        if constexpr (os::hasPages) {
+            judgeSparse(region);
+        }
         region->scanForFree = sweep == Sweep::all ? region->wantsFree.take() : region->wantsFree.get();
         if (sweep == Sweep::young && region->scanForFree != 0) {
             region->scanForFree &= youngChunks(region);
@@ -73,9 +83,12 @@ void Heap::beginSweep(Sweep sweep) {
 }
 
 void Heap::endSweep() {
-    os::Locked locked(lock_);
-    sweep_.store(Sweep::none, std::memory_order_relaxed);
-    refreshFreeable();
+    {
+        os::Locked locked(lock_);
+        sweep_.store(Sweep::none, std::memory_order_relaxed);
+        refreshFreeable();
+    }
+    gone_.releaseSealed();
 }
 
 void Heap::setTracing(bool on) {
@@ -139,7 +152,7 @@ void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
     for (; held != 0; held &= held - 1) {
         const std::size_t g = at + swar::first(held);
         const Byte h = region->map().get(g);
-        if (head::isLeaf(h)) {
+        if (!os::hasGenerations || head::isLeaf(h)) {
             region->map().set(g, colours_.survivor(h));
         } else {
             region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | colours_.newborn()));
@@ -208,7 +221,7 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
             more = end < sliceEnd;
         }
     }
-    totals_.granulesFreed += end - g - holes;
+    gave(end - g - holes);
     giveBack(region, g, end - g, cold);
     return end;
 }
@@ -240,7 +253,7 @@ std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
     }
     const std::size_t before = swept.blocks;
     const std::size_t from = start & ~std::size_t{swar::bytes - 1};
-    const std::size_t to = std::min(from + sliceGranules, end);
+    const std::size_t to = os::hasThreads ? std::min(from + sliceGranules, end) : end;
     sweepRange(region, from, to, swept);
     totals_.blocksFreed += swept.blocks - before;
     return to;
@@ -258,7 +271,16 @@ void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
         os::LockedFairly locked(lock_);
         const std::size_t before = swept.blocks;
         LineSet::forRanges(i, lines, [&](std::size_t from, std::size_t to) {
-            sweepRange(region, from, std::min(to, std::size_t{region->endGranule}), swept);
+            // A nursery has been seen to, or is being filled.
+            for (std::size_t next = 0; from < to; from = next) {
+                next = std::min({to, region->nurseries.endOf(from), std::size_t{region->endGranule}});
+                if (!region->nurseries.isPassedOver(from)) {
+                    sweepRange(region, from, next, swept);
+                }
+                if (next == region->endGranule) {
+                    break;
+                }
+            }
         });
         totals_.blocksFreed += swept.blocks - before;
     }
@@ -277,7 +299,7 @@ void Heap::sweepLarge(Region* region, Swept& swept) {
     }
     ++swept.blocks;
     ++totals_.blocksFreed;
-    totals_.granulesFreed += region->largeGranules;
+    gave(region->largeGranules);
     retire(region);
 }
 

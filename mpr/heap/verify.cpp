@@ -21,15 +21,21 @@ public:
                 committed_ += (b & head::inUse) || region->largeGranules > 0 ? region->span : 0;
             } else {
                 walk(*region);
-                committed_ += region->bytesOf(region->committed);
+                committed_ += os::hasPages ? region->bytesOf(region->committed) : 0;
             }
+        }
+        if constexpr (!os::hasPages) {
+            committed_ = heap_.totals_.overheadBytes + (granulesInUse_ << granuleShift);
         }
         for (unsigned sort = 0; sort < sorts; ++sort) {
             checkQueues(heap_.queues_[sort], static_cast<Sort>(sort));
         }
         check(queued_ == holes_, "holes in the map and holes in the queues differ in number", nullptr);
         check(committed_ == heap_.limits_.committed(), "committed chunks and the account differ", nullptr);
-        std::uint64_t accounted = heap_.totals_.granulesAllocated - heap_.totals_.granulesFreed;
+        if constexpr (!os::hasPages) {
+            return defects_; // one account for both
+        }
+        std::size_t accounted = heap_.totals_.granulesInUse();
         for (const Local* local = heap_.locals_; local; local = local->next) {
             accounted += local->takenGranules.get();
             accounted -= local->freedGranules.get();
@@ -163,7 +169,7 @@ private:
     }
 
     Heap& heap_;
-    std::uint64_t granulesInUse_ = 0;
+    std::size_t granulesInUse_ = 0;
     std::size_t committed_ = 0;
     std::size_t holes_ = 0;
     std::size_t queued_ = 0;

@@ -2,7 +2,7 @@
     lock.hpp - A mutual exclusion lock of one word.
 
     States: 0 free, 1 taken, 2 taken and somebody may sleep. Source: U. Drepper, "Futexes Are Tricky" (2011), mutex 2.
-    A short spin comes first, because what these locks guard is short.
+    A short spin comes first, because what these locks guard is short. Without threads there is nothing to lock.
  */
 #pragma once
 
@@ -10,12 +10,9 @@
 
 namespace mpr::os {
 
-class Lock {
+class WordLock {
 public:
     void lock() {
-        if constexpr (!hasThreads) {
-            return;
-        }
         std::uint32_t expected = 0;
         if (!word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
             lockSlow();
@@ -23,9 +20,6 @@ public:
     }
 
     void unlock() {
-        if constexpr (!hasThreads) {
-            return;
-        }
         if (word_.exchange(0, std::memory_order_release) == 2) {
             wakeOne(word_);
         }
@@ -68,6 +62,15 @@ private:
     Word word_{0};
     Word waiting_{0}; // threads in lockSlow
 };
+
+/** Where there is one thread. */
+struct NoLock {
+    void lock() {}
+    void unlock() {}
+    void unlockFairly() {}
+};
+
+using Lock = std::conditional_t<hasThreads, WordLock, NoLock>;
 
 class Locked {
 public:

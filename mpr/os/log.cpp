@@ -3,7 +3,7 @@
  */
 #include "mpr/os/log.hpp"
 
-#include <atomic>
+#include <cstdint>
 #include <cstring>
 
 #include "mpr/os/os.hpp"
@@ -11,8 +11,8 @@
 namespace mpr::os {
 
 namespace {
-std::atomic<LogHandler> handlerInForce{nullptr};
-std::atomic<LogHandler> sinkInForce{nullptr};
+constinit Shared<LogHandler> handlerInForce{nullptr};
+constinit Shared<LogHandler> sinkInForce{nullptr};
 
 constexpr std::string_view names[] = {"mpr error", "mpr warning", "mpr info"};
 } // namespace
@@ -27,8 +27,15 @@ Message& Message::operator<<(std::string_view text) {
 
 namespace {
 
-/** number /= 10. @return The remainder. In four steps of 16 bits: a division of 64 bits is a large function on small processors. */
-unsigned takeDigit(std::uint64_t& number) {
+/** number /= 10. @return The remainder. */
+unsigned takeDigit(unsigned long& number) {
+    const unsigned long before = number;
+    number /= 10;
+    return static_cast<unsigned>(before - 10 * number);
+}
+
+/** The same in four steps of 16 bits: a division of 64 bits is a large function on small processors. */
+unsigned takeDigit(unsigned long long& number) {
     std::uint32_t rest = 0;
     std::uint64_t quotient = 0;
     for (int shift = 48; shift >= 0; shift -= 16) {
@@ -39,23 +46,33 @@ unsigned takeDigit(std::uint64_t& number) {
     number = quotient;
     return rest;
 }
-} // namespace
 
-Message& Message::operator<<(std::uint64_t number) {
+template <typename Number>
+void append(Message& message, Number number) {
     char digits[20];
     std::size_t at = sizeof(digits);
     do {
         digits[--at] = static_cast<char>('0' + takeDigit(number));
     } while (number != 0);
-    return *this << std::string_view(digits + at, sizeof(digits) - at);
+    message << std::string_view(digits + at, sizeof(digits) - at);
+}
+} // namespace
+
+Message& Message::operator<<(unsigned long number) {
+    append(*this, number);
+    return *this;
+}
+
+Message& Message::operator<<(unsigned long long number) {
+    append(*this, number);
+    return *this;
 }
 
 Message& Message::operator<<(int number) {
     if (number < 0) {
-        *this << std::string_view("-");
-        return *this << (std::uint64_t{0} - static_cast<std::uint64_t>(std::int64_t{number}));
+        return *this << std::string_view("-") << -static_cast<unsigned>(number);
     }
-    return *this << static_cast<std::uint64_t>(number);
+    return *this << static_cast<unsigned>(number);
 }
 
 Message& Message::operator<<(const void* address) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 #include "mpr/os/target.hpp"
@@ -21,8 +20,9 @@ public:
     Message& operator<<(std::string_view text);
     Message& operator<<(const char* text) { return *this << std::string_view(text); }
     Message& operator<<(const void* address);
-    Message& operator<<(std::uint64_t number);
-    Message& operator<<(std::uint32_t number) { return *this << std::uint64_t{number}; }
+    Message& operator<<(unsigned long number);
+    Message& operator<<(unsigned long long number);
+    Message& operator<<(unsigned number) { return *this << static_cast<unsigned long>(number); }
     Message& operator<<(int number);
     /** A code address with its name where the system knows one. */
     Message& code(const void* address);

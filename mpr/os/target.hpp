@@ -26,6 +26,8 @@ inline constexpr bool hasThreads = !cooperative;
 /** The heap may take pages from the system; else there is only the caller's buffer. */
 inline constexpr bool hasPages = !cooperative;
 inline constexpr bool hasEnvironment = !cooperative;
+/** Collections of the young only, and marking beside the threads. In a buffer with one thread every collection is full. */
+inline constexpr bool hasGenerations = !cooperative;
 
 #ifdef MPR_RANGE_BITS
 inline constexpr unsigned rangeBits = MPR_RANGE_BITS;
@@ -46,12 +48,10 @@ static_assert(granuleBits >= 12 && granuleBits <= 24);
 #ifdef MPR_QUICK_SIZES
 inline constexpr std::size_t quickSizes = MPR_QUICK_SIZES;
 #else
-/**
-    Block sizes, in granules, that a thread keeps quick lists of. None: a free takes longer on average, but an allocation
-    that finds no memory need not look for it there, which is the worst case.
- */
-inline constexpr std::size_t quickSizes = cooperative ? 0 : 64;
+/** Block sizes, in granules, that a thread keeps quick lists of: these are there to meet others at the lock less often. */
+inline constexpr std::size_t quickSizes = hasThreads ? 64 : 0;
 #endif
+static_assert(hasThreads || quickSizes == 0);
 static_assert(quickSizes <= 64);
 
 /** Characters in a message: each message stands on the stack. */
@@ -67,27 +67,37 @@ inline constexpr std::size_t cacheLine = cooperative ? sizeof(void*) : 64;
 template <typename T>
 class Plain {
 public:
-    constexpr Plain(T value) : value_(value) {}
-    T load(std::memory_order) const { return value_; }
-    void store(T value, std::memory_order) { value_ = value; }
-    T fetch_add(T by, std::memory_order) {
+    constexpr Plain(T value = {}) : value_(value) {}
+    T load(std::memory_order = {}) const { return value_; }
+    void store(T value, std::memory_order = {}) { value_ = value; }
+    T exchange(T value, std::memory_order = {}) {
         const T before = value_;
-        value_ += by;
+        value_ = value;
         return before;
     }
-    bool compare_exchange_weak(T&, T value, std::memory_order) {
-        value_ = value;
-        return true;
+    T fetch_add(T by, std::memory_order = {}) { return exchange(value_ + by); }
+    bool compare_exchange_strong(T& expected, T value, std::memory_order = {}, std::memory_order = {}) {
+        const bool same = value_ == expected;
+        (same ? value_ : expected) = same ? value : value_;
+        return same;
+    }
+    bool compare_exchange_weak(T& expected, T value, std::memory_order = {}, std::memory_order = {}) {
+        return compare_exchange_strong(expected, value);
     }
 
 private:
     T value_;
 };
 
-/** A 64-bit value. Small processors have no atomic operations of 64 bits; where there are threads, the compiler finds a way. */
+/** A value that several threads may use, where there are several. */
 template <typename T>
-using Wide = std::conditional_t<hasThreads, std::atomic<T>, Plain<T>>;
-using Counter = Wide<std::uint64_t>;
+using Shared = std::conditional_t<hasThreads, std::atomic<T>, Plain<T>>;
+
+/** A total: blocks, granules, events. Without an operating system it has the processor's width, and wraps. */
+using Total = std::conditional_t<hasThreads, std::uint64_t, std::size_t>;
+using Counter = Shared<Total>;
+/** A sum of nanoseconds, which needs 64 bits everywhere. */
+using TimeSum = Shared<std::uint64_t>;
 
 } // namespace mpr::os
 
@@ -96,4 +106,12 @@ using Counter = Wide<std::uint64_t>;
 #define MPR_PER_THREAD
 #else
 #define MPR_PER_THREAD __attribute__((tls_model("initial-exec"))) thread_local
+#endif
+
+/* An attribute, not a constant, for the same reason: a function on the shortest paths is expanded where it is called, except
+   where memory for code is scarcer than time. */
+#ifdef MPR_COOPERATIVE
+#define MPR_INLINE inline
+#else
+#define MPR_INLINE [[gnu::always_inline]] inline
 #endif

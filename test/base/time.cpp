@@ -9,6 +9,7 @@
 #include "mpr/base/calendar.hpp"
 #include "mpr/base/time_parse.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -79,12 +80,20 @@ TEST_CASE("clocks go forward", "[base][time]") {
     CHECK(mprCompareTime(-1, INT64_MIN) == 1);
 }
 
+/** Seconds before and after 1970 that the C library of 32-bit systems knows of, too. */
+constexpr int64_t libraryReach = sizeof(time_t) == 8 ? 172800000000 : INT32_MAX;
+
 TEST_CASE("the calendar is that of the C library, and turns back into itself", "[base][time]") {
     Random random(1);
     for (int i = 0; i < 200000; i++) {
         auto days = static_cast<int64_t>(random.below(4000000)) - 2000000;
         auto date = mpr::base::dateFrom(days);
         REQUIRE(mpr::base::daysFrom(date) == days);
+    }
+    constexpr int64_t most = libraryReach / 86400;
+    for (int i = 0; i < 200000; i++) {
+        auto days = static_cast<int64_t>(random.below(2 * most)) - most;
+        auto date = mpr::base::dateFrom(days);
         time_t seconds = static_cast<time_t>(days * 86400);
         struct tm tm;
         gmtime_r(&seconds, &tm);
@@ -100,8 +109,9 @@ TEST_CASE("times are taken apart as the C library does, in every zone", "[base][
     for (cchar *name : {"UTC0", berlin, newYork, "IST-5:30", "NZST-12NZDT,M9.5.0,M4.1.0/3"}) {
         InZone zone(name);
         Random random(2);
+        constexpr int64_t most = std::min<int64_t>(4000000000, libraryReach) * 1000;
         for (int i = 0; i < 20000; i++) {
-            auto time = static_cast<MprTime>(random.next() % 8000000000000u) - 4000000000000;
+            auto time = static_cast<MprTime>(random.next() % static_cast<uint64_t>(2 * most)) - most;
             struct tm expected, tm;
             time_t seconds = static_cast<time_t>(mpr::base::floorDiv(time, 1000));
             localtime_r(&seconds, &expected);
@@ -151,6 +161,9 @@ TEST_CASE("formats agree with strftime", "[base][time]") {
         struct tm tm;
         mprDecodeLocalTime(&tm, time);
         for (cchar *letter : letters) {
+            if (std::string(letter) == "%s" && std::abs(time / 1000) > libraryReach) {
+                continue;
+            }
             char expected[100];
             size_t length = strftime(expected, sizeof(expected), letter, &tm);
             INFO(letter << " at " << time);

@@ -3,6 +3,8 @@
     tree walked, a log appended to. The same text is valid C11 and C++20.
 
     Exits with 0 when all went well; else the failed condition is printed.
+
+    Rooms: io
  */
 #include "mpr.h"
 

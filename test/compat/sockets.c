@@ -3,6 +3,8 @@
     connection object, a client, a child process. The same text is valid C11 and C++20.
 
     Exits with 0 when all went well; else the failed condition is printed.
+
+    Rooms: task, io
  */
 #include "mpr.h"
 

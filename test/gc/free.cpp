@@ -8,9 +8,13 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <thread>
 #include <vector>
 
 using namespace test;
@@ -239,6 +243,47 @@ TEST_CASE("a double free of a large block is refused while its region goes back 
     CHECK(stats().purged > 0);
 }
 
+TEST_CASE("of two threads that free a large block at once one is refused", "[gc][free]") {
+    Runtime runtime("region=256k");
+    mprSetMemLimits(0, 0, 0);
+    std::atomic<void *> shared{nullptr};
+    std::atomic<long> accepted{0}, answered{0};
+    std::atomic<bool> ends{false};
+    Mutator other("other", [&](Mutator &) {
+        while (!ends) {
+            if (void *block = shared.exchange(nullptr)) {
+                accepted += mprFree(block) == 0;
+                answered++;
+            }
+            mprYield(0);
+        }
+    });
+    Random random(10);
+    long made = 0, withdrawn = 0;
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (std::chrono::steady_clock::now() < end) {
+        void *block = mprAlloc(140000 + random.below(200000));
+        REQUIRE(block);
+        made++;
+        shared = block;
+        for (size_t spins = random.below(300); spins > 0; spins--) {
+            mprNop(block);
+        }
+        accepted += mprFree(block) == 0;
+        // Not before the other thread is done with it: the next block may have the same address.
+        withdrawn += shared.exchange(nullptr) != nullptr;
+        do {
+            mprYield(0);
+        } while (answered + withdrawn < made);
+    }
+    ends = true;
+    other.join();
+    CHECK(accepted == made);
+    CHECK(answered > 0);
+    CHECK(stats().purged > 0);
+    CHECK(mprVerifyHeap() == 0);
+}
+
 TEST_CASE("large blocks that are freed by hand do not pile up, without a yield", "[gc][free]") {
     int flags = GENERATE(0, MPR_DISABLE_GC);
     Runtime runtime("region=256k", flags);
@@ -249,6 +294,61 @@ TEST_CASE("large blocks that are freed by hand do not pile up, without a yield",
         REQUIRE(mprFree(block) == 0);
     }
     CHECK(stats().heapPeak < 32 << 20);
+}
+
+/** Until destroyed the process may map so many bytes more, and no more. */
+class FewAddresses {
+public:
+    explicit FewAddresses(size_t more) {
+        size_t pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        getrlimit(RLIMIT_AS, &before_);
+        rlimit limit = before_;
+        limit.rlim_cur = static_cast<rlim_t>(pages * static_cast<size_t>(mprGetPageSize()) + more);
+        REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+    }
+    ~FewAddresses() { setrlimit(RLIMIT_AS, &before_); }
+
+private:
+    rlimit before_;
+};
+
+TEST_CASE("large blocks are had again while the collector's thread cannot give addresses back", "[gc][free]") {
+    if (sanitized) {
+        return; // sanitizers map what they like
+    }
+    static std::atomic<bool> blocked, ends;
+    blocked = ends = false;
+    Runtime runtime("region=256k");
+    struct AtEnd {
+        ~AtEnd() { ends = true; }
+    } atEnd; // or the runtime could not end
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            while ((flags & MPR_MANAGE_FREE) && !ends) {
+                blocked = true;
+                std::this_thread::yield();
+            }
+        },
+        0);
+    mprGC(MPR_GC_FORCE);
+    while (!blocked) {
+        std::this_thread::yield();
+    }
+    {
+        FewAddresses few(128 << 20);
+        Random random(11);
+        for (int i = 0; i < 20000; i++) { // 4.8 GB in all
+            void *block = mprAlloc(140000 + random.below(200000));
+            REQUIRE(block);
+            REQUIRE(mprFree(block) == 0);
+        }
+        if (!emulator()) {             // one does not keep to such a limit
+            CHECK(stats().purged > 0); // by the allocations themselves
+        }
+    }
+    CHECK(stats().heapPeak < 64 << 20);
 }
 
 TEST_CASE("blocks of other threads may be freed", "[gc][free]") {

@@ -197,7 +197,9 @@ TEST_CASE("contents are read, written and copied whole", "[io][path]") {
     CHECK(mprWritePathContents((folder / "text").c_str(), "hello", -1, 0) == 5);
     CHECK(folder.read("text") == "hello");
     CHECK(str(mprReadPathContents((folder / "text").c_str(), nullptr)) == "hello");
-    CHECK(str(mprReadPathContents("/proc/self/comm", nullptr)).substr(0, 5) == "test_");
+    std::string name; // of a file that the system says has no bytes
+    std::getline(std::ifstream("/proc/self/comm"), name);
+    CHECK(str(mprReadPathContents("/proc/self/comm", nullptr)) == name + "\n");
     CHECK(mprWritePathContents((folder / "no/file").c_str(), "x", 1, 0) == MPR_ERR_CANT_OPEN);
     CHECK(mprWritePathContents("/dev/full", "x", 1, 0) == MPR_ERR_CANT_WRITE);
     CHECK(mprWritePathContents(nullptr, "x", 1, 0) == MPR_ERR_BAD_ARGS);

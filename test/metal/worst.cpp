@@ -100,6 +100,9 @@ Cost allocation{"alloc"}, release{"free"};
 
 void* allocate(std::size_t size) {
     void* block = nullptr;
+    // The budget is spent for long; the collector learns that anew, from the allocation that is measured.
+    mprEnableGC(false);
+    mprEnableGC(true);
     const std::uint32_t count = instructions([&] { block = mprAlloc(size); });
     if (block) {
         allocation.note(count); // a refusal calls the notifier, which is the program's
@@ -159,7 +162,7 @@ void coalesce(std::size_t size) {
     std::memset(blocks, 0, sizeof(blocks));
 }
 
-alignas(16) char buffer[128 * 1024];
+alignas(16) char buffer[1024 * 1024];
 } // namespace
 
 int main() {
@@ -167,11 +170,11 @@ int main() {
         say("worst: a loop of 600 instructions is counted as another number; is this not QEMU with -icount?\n");
         return 1;
     }
-    for (const std::size_t size : {std::size_t{32}, std::size_t{128}}) {
+    for (const std::size_t size : {std::size_t{16}, std::size_t{32}, std::size_t{128}, std::size_t{1024}}) {
         if (!mprCreateInBuffer(buffer, size * 1024, 0)) {
             return 1;
         }
-        mprEnableGC(false);
+        // The collector is on, so that an allocation may have to ask for a collection; without a yield it does not come.
         mprSetMemNotifier([](int, int, std::size_t, std::size_t) {});
         heapSize = size * 1024;
         for (std::size_t block = 8; block <= 1600; block = block * 3 / 2) {
@@ -186,6 +189,6 @@ int main() {
     }
     allocation.report();
     release.report();
-    // Holds today's paths in place; the aim is 250.
-    return allocation.worst <= 640 && release.worst <= 400 ? 0 : 1;
+    constexpr std::uint32_t bound = 250;
+    return allocation.worst <= bound && release.worst <= bound ? 0 : 1;
 }

@@ -1,0 +1,85 @@
+/*
+    cooperative.hpp - The collector where there is one thread and no other to collect: a collection runs, whole, inside a yield.
+
+    Every collection is full and stops the program for as long as it lasts. There are no phases, no generations, no log and
+    nothing to meet: whether a collection is wanted is one flag, mprYieldWanted. While it runs the one thread acts as the
+    collector (Mutator::isCollector), so that what managers call from MPR_MANAGE_FREE meets the same rules as
+    elsewhere. A request never collects by itself; it is seen to at the next yield, mprGC included. So nothing is reclaimed
+    between two yields here either.
+
+    The calls are those of collector.hpp, which says what each does.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/gc/collector.hpp"
+
+namespace mpr::gc {
+
+class CooperativeCollector {
+public:
+    struct Stats {
+        Times pause;
+        os::Total collections = 0;
+        os::Total managersFreed = 0;
+        std::size_t marked = 0; // bytes
+
+        void report(MprMemStats& s) const;
+    };
+
+    CooperativeCollector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap) {}
+
+    bool open(const heap::Options& options, std::size_t fixedHeap);
+    void close() { stopped_ = true; }
+    void freeEverything();
+
+    // ---- The thread ----
+    Mutator* prepare(const char* name, bool service, void* thread);
+    void attach(Mutator* mutator);
+    void detach(Mutator* mutator);
+    void yield(Mutator& m, int flags, const void* site);
+    void resume(Mutator& m) { m.state.store(Mutator::State::running); }
+    bool setExempt(Mutator& m, bool exempt);
+    bool wanted() const { return mprNeedYield(); }
+    int threads(bool = true) const { return thread_ ? 1 : 0; }
+    bool awaitAlone(Mutator&, std::uint64_t) { return true; }
+    void nameOthers(const Mutator&, const char*) {}
+
+    // ---- Collections ----
+    void request(Wish) { mprYieldWanted = true; }
+    int collect(Mutator& m, Wish wish, bool complete, const void* site);
+    void budgetSpent();
+    void emergency(Mutator&) { mprYieldWanted = true; }
+    void freedLarge() {}
+    bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
+    void logWrite(Mutator&, std::uintptr_t) {}
+    bool enable(bool on);
+    void repace();
+    Pacer& pacer() { return pacer_; }
+    std::size_t trigger() const { return trigger_; }
+    bool halfSpent() { return heap_.allocatedSince() >= trigger_ / 2; }
+    const Stats& stats() const { return stats_; }
+    const Marker& marker() const { return marker_; }
+
+private:
+    std::size_t collectHere(Mutator& m);
+    std::size_t cycle();
+    void mark();
+    void callFree(bool everything);
+
+    heap::Heap& heap_;
+    Roots& roots_;
+    Marker marker_;
+    Pacer pacer_;
+    Stats stats_;
+    MarkMemory marks_;
+    std::size_t trigger_ = 0;
+    Mutator* thread_ = nullptr;
+    bool everyYield_ = false;
+    bool enabled_ = true;
+    bool stopped_ = false; // the runtime ends
+};
+
+} // namespace mpr::gc

@@ -1,0 +1,74 @@
+/*
+    gone.hpp - Addresses of regions that were given up, mapped for as long as a thread may still be looking there.
+
+    mprFree finds a region by an address before it knows whether that is a block's, and reads without the heap's lock what
+    the region says of it. When the address is stale, the region may be given up in that very moment. So this takes two
+    steps. The memory goes back at once: who still looks there reads zeros, which are no block. The addresses
+    follow when all threads have been stopped since, as none stops inside a call of the heap; or, where no collection
+    comes, when `places` more have gone the same way, so that addresses do not pile up.
+
+    The collector's thread only.
+*/
+#pragma once
+
+#include <cstddef>
+
+#include "mpr/os/os.hpp"
+
+namespace mpr::heap {
+
+class GoneRegions {
+public:
+    /** No thread can find the region any more. @param readable Bytes of it, whole pages, that those who found it may look at. */
+    void add(void* region, std::size_t readable, std::size_t span) {
+        if (readable < span) {
+            os::release(static_cast<char*>(region) + readable, span - readable);
+        }
+        os::decommit(region, readable);
+        if (count_ == places) {
+            releaseFirst();
+        }
+        items_[(first_ + count_++) % places] = {region, readable};
+    }
+
+    /** Threads are stopped: nobody looks at what is here now. */
+    void seal() { sealed_ = count_; }
+
+    void releaseSealed() {
+        while (sealed_ > 0) {
+            releaseFirst();
+        }
+    }
+    void releaseAll() {
+        seal();
+        releaseSealed();
+    }
+
+private:
+    static constexpr unsigned places = 128;
+
+    void releaseFirst() {
+        os::release(items_[first_].pages, items_[first_].size);
+        first_ = (first_ + 1) % places;
+        --count_;
+        sealed_ -= sealed_ > 0;
+    }
+
+    struct {
+        void* pages;
+        std::size_t size;
+    } items_[places] = {}; // a ring
+    unsigned first_ = 0;
+    unsigned count_ = 0;
+    unsigned sealed_ = 0; // the first of them
+};
+
+/** A heap in a buffer gives nothing up. */
+struct NoGoneRegions {
+    void add(void*, std::size_t, std::size_t) {}
+    void seal() {}
+    void releaseSealed() {}
+    void releaseAll() {}
+};
+
+} // namespace mpr::heap
