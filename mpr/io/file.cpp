@@ -20,10 +20,11 @@
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/os/log.hpp"
+#include "mpr/task/retain.hpp"
 
-using mpr::io::Hold;
 using mpr::io::PathCopy;
 using mpr::io::Request;
+using mpr::task::Hold;
 namespace os = mpr::os;
 
 struct MprFile {

@@ -12,6 +12,7 @@
 #include "mpr/os/log.hpp"
 #include "mpr/shutdown.h"
 #include "mpr/task/events.hpp"
+#include "mpr/task/retain.hpp"
 #include "mpr/task/waiting.hpp"
 
 namespace mpr::task {
@@ -392,7 +393,7 @@ int Events::service(MprTicks delay, int flags, const void* site) {
 int Events::waitFor(MprDispatcher& d, MprTicks timeout, std::int64_t since, const void* site) {
     const os::ThreadId self = os::currentThread();
     const std::uint64_t deadline = deadlineIn(timeout);
-    const HeldIfBlock held(&d);
+    const Hold held(&d);
     const std::int64_t start = since < 0 ? mark(d) : since;
     waiters_.fetch_add(1, std::memory_order_seq_cst);
     bool services = false;

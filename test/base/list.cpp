@@ -5,6 +5,7 @@
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/value.hpp"
 
 #include <climits>
 #include <string>
@@ -13,14 +14,6 @@
 using namespace test;
 
 namespace {
-
-char *text(const std::string &s) {
-    return static_cast<char *>(mprMemdup(s.c_str(), s.size() + 1));
-}
-
-void *number(intptr_t n) {
-    return reinterpret_cast<void *>(n);
-}
 
 MprList *numbers(int count, int flags = MPR_LIST_STATIC_VALUES) {
     MprList *list = mprCreateList(0, flags);

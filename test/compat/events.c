@@ -7,19 +7,9 @@
     Rooms: task
  */
 #include "mpr.h"
+#include "expect.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static int failures;
-
-#define EXPECT(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            failures++; \
-        } \
-    } while (0)
 
 /* A service with a lock, a dispatcher and a heartbeat. */
 typedef struct Service {
@@ -149,5 +139,5 @@ int main(int argc, char **argv) {
     EXPECT(mprShouldDenyNewRequests());
     mprRemoveRoot(service);
     EXPECT(mprDestroy());
-    return failures;
+    return verdict();
 }

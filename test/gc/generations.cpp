@@ -61,6 +61,16 @@ void **makeRow(size_t count) {
         mprAllocManaged(count * sizeof(void *), manageRow, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
 }
 
+/* Fill a rooted row with cells that say where they stand; they grow old meanwhile. */
+void **fillRow(const Root &root, size_t count) {
+    void **row = root.as<void *>();
+    for (size_t i = 0; i < count; i++) {
+        mprSetRef(row, row + i, makeCell(i));
+        mprYield(0);
+    }
+    return row;
+}
+
 /* Collect the young; the caller's unrooted blocks go. */
 int collectYoung() {
     return mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
@@ -249,11 +259,7 @@ TEST_CASE("a heap of barrier blocks is marked while threads run, and nothing is 
     Runtime runtime("check=1,young=128k", 0, 120);
     const size_t count = 12000;
     Root root(makeRow(count));
-    void **row = root.as<void *>();
-    for (size_t i = 0; i < count; i++) {
-        mprSetRef(row, row + i, makeCell(i));
-        mprYield(0);
-    }
+    void **row = fillRow(root, count);
     Random random(7);
     const uint64 before = stats().collectionsMajor;
     size_t wrong = 0;
@@ -280,11 +286,7 @@ TEST_CASE("stores into blocks that the collector is marking are not forgotten", 
     Runtime runtime("check=1,young=128k", 0, 120);
     const size_t count = 12000;
     Root root(makeRow(count));
-    void **row = root.as<void *>();
-    for (size_t i = 0; i < count; i++) {
-        mprSetRef(row, row + i, makeCell(i));
-        mprYield(0);
-    }
+    void **row = fillRow(root, count);
     Random random(9);
     const uint64 before = stats().collectionsMajor;
     for (int round = 0; stats().collectionsMajor < before + 2 && round < 3000000; round++) {
@@ -303,11 +305,7 @@ TEST_CASE("blocks freed by hand while they are being marked", "[gc][generations]
     Runtime runtime("check=1,young=128k", 0, 120);
     const size_t count = 12000;
     Root root(makeRow(count));
-    void **row = root.as<void *>();
-    for (size_t i = 0; i < count; i++) {
-        mprSetRef(row, row + i, makeCell(i));
-        mprYield(0);
-    }
+    void **row = fillRow(root, count);
     Random random(8);
     const uint64 before = stats().collectionsMajor;
     size_t refused = 0;

@@ -5,6 +5,7 @@
 #include "test/support/node.hpp"
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/service.hpp"
 #include "test/support/sanitizer.hpp"
 
 #include <signal.h>
@@ -14,20 +15,7 @@
 
 using namespace test;
 
-namespace {
-
-template <class Condition>
-bool serviceUntil(Condition condition) {
-    for (int i = 0; i < 2000; i++) {
-        if (condition()) {
-            return true;
-        }
-        mprServiceEvents(10, MPR_SERVICE_ONE_THING);
-    }
-    return false;
-}
-
-} // namespace
+namespace {} // namespace
 
 TEST_CASE("a command's output and status", "[io][command]") {
     Runtime runtime;
