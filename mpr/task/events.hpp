@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "mpr/gc/mutator.hpp"
 #include "mpr/os/lock.hpp"
 #include "mpr/task/event.hpp"
 #include "mpr/task/loop.hpp"
@@ -22,7 +23,9 @@ namespace mpr::task {
 class Events {
 public:
     /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
-    bool open(const char* function);
+    bool open(const char* function) {
+        return (gc::current && opened_.load(std::memory_order_acquire)) || openFirst(function);
+    }
     MprDispatcher* mainDispatcher() const { return hub_->main; }
 
     // ---- Dispatchers ----
@@ -37,6 +40,8 @@ public:
     // ---- Events ----
     Event* makeEvent(MprDispatcher& dispatcher, const char* name, MprTicks period, MprEventProc proc, void* data,
                      int flags);
+    /** The same for one that is due now, with no flags. */
+    Event* makeDue(MprDispatcher& dispatcher, const char* name, MprEventProc proc, void* data);
     /** @param continuous -1: as it was. */
     bool schedule(Event& event, MprTicks period, int continuous);
     void remove(Event& event);
@@ -87,10 +92,12 @@ private:
     static void manageHub(void* ptr, int flags);
     static void runAsJob(Job* job);
 
+    bool openFirst(const char* function);
     bool openOnce();
 
     // Under the lock:
     void settle(MprDispatcher& dispatcher);
+    void append(Event& event);
     void enqueue(Event& event);
     void takeOut(Event& event);
     void setTimer(Event& event);
@@ -99,12 +106,13 @@ private:
     bool mustStayAwake(const MprDispatcher* awaited, std::int64_t since);
     Hand hand(MprDispatcher& dispatcher);
     Event* begin(MprDispatcher& dispatcher, os::ThreadId self);
-    bool end(MprDispatcher& dispatcher, Event& event);
+    bool end(MprDispatcher& dispatcher, Event& event, const Running* outer);
+    Hand leave(MprDispatcher& dispatcher, const Running& running);
 
     // Not under the lock:
     void tell(MprDispatcher& dispatcher, Hand whom);
     void tell(const Hands& hands);
-    Event* newEvent(MprDispatcher& dispatcher, const char* name, MprTicks time, MprEventProc proc, void* data);
+    bool queueNew(Event& event);
     void gatherPosts();
     Post* queuePosts();
     Post* takeSpare();
@@ -156,7 +164,11 @@ private:
     std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
 };
 
+extern constinit Events theEvents;
+
 /** The events of the runtime that exists. */
-Events& events();
+inline Events& events() {
+    return theEvents;
+}
 
 } // namespace mpr::task

@@ -158,7 +158,7 @@ Events::Post* Events::queuePosts() {
     Post* end = stuck_;
     for (int made = 0; end && made < atOnce; ++made, end = end->next) {
         MprDispatcher& d = end->dispatcher ? *end->dispatcher : *hub_->main;
-        end->event = newEvent(d, "outside", time, end->proc, end->data);
+        end->event = allocateEvent(d, "outside", time, end->proc, end->data, false);
         if (!end->event) {
             break;
         }
