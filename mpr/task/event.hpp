@@ -12,6 +12,7 @@
 #include "mpr/event.h"
 #include "mpr/memory.h"
 #include "mpr/os/os.hpp"
+#include "mpr/task/block.hpp"
 #include "mpr/task/workers.hpp"
 
 namespace mpr::task {
@@ -65,17 +66,13 @@ struct Fired {
     bool pending = false;
 };
 
-/** A block whose references are written through the barrier. */
-constexpr int unsetBlock = MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE;
-
 void manageEvent(void* ptr, int flags);
 
 /** An event that is in no list. @param time Of the system's last tick. @return nullptr when memory is short. */
 [[gnu::always_inline]] inline Event* allocateEvent(MprDispatcher& dispatcher, const char* name, MprTicks time,
                                                    MprEventProc proc, void* data, bool isTimer) {
     // What a list or the wheel sets when it takes the event is left as it is.
-    auto* event =
-        static_cast<Event*>(mprAllocManaged(isTimer ? sizeof(Timer) : sizeof(Event), manageEvent, unsetBlock));
+    Event* event = isTimer ? allocateBlock<Timer, manageEvent>() : allocateBlock<Event, manageEvent>();
     if (event) {
         event->name = name ? name : "";
         event->proc = proc;

@@ -17,7 +17,7 @@ namespace mpr::task {
 
 namespace {
 
-constexpr int barrierBlock = unsetBlock | MPR_ALLOC_ZERO;
+constexpr int barrierBlock = MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE;
 /** Events that a worker runs of one dispatcher before others have their turn. */
 constexpr int turnOfWorker = 64;
 
@@ -72,12 +72,21 @@ void Events::manageHub(void* ptr, int flags) {
 }
 
 void manageEvent(void* ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
+    gc::Marker* marker = gc::Marker::active();
+    if ((flags & MPR_MANAGE_MARK) && marker) {
+        // A hundred thousand may be queued: what needs no marking is left out here, not there.
         auto* event = static_cast<Event*>(ptr);
-        mprMarkRefs(&event->dispatcher, 2); // and the handler
         mprMarkRef(&event->next);
-        gc::markLoose(&event->data);
-        gc::markLoose(&event->name);
+        if (event->dispatcher != events().mainDispatcher()) { // which stays as long as there are events
+            mprMarkRef(&event->dispatcher);
+        }
+        if (event->handler) {
+            mprMarkRef(&event->handler);
+        }
+        if (event->data) {
+            marker->markRoot(event->data, true);
+        }
+        marker->markRoot(event->name, true);
     }
 }
 
@@ -109,7 +118,7 @@ bool Events::openOnce() {
     }
     hub_ = hub;
     wheel_.open(heads, os::now() / 1'000'000);
-    gate_.store(1, std::memory_order_release);
+    mailbox_.open();
     gc::runtime().services.add(room);
     opened_.store(true, std::memory_order_release);
     return true;
@@ -120,27 +129,12 @@ void Events::markRoots() {
         return;
     }
     mprMark(hub_);
-    for (const Post* list : {posts_.load(std::memory_order_acquire), stuck_}) {
-        for (const Post* post = list; post; post = post->next) {
-            gc::markLoose(&post->dispatcher);
-            gc::markLoose(&post->data);
-        }
-    }
+    mailbox_.mark();
 }
 
 void Events::close() {
     loop_.close();
-    int lost = 0;
-    for (Post* list : {posts_.exchange(nullptr), stuck_}) {
-        while (Post* post = list) {
-            list = post->next;
-            pfree(post);
-            ++lost;
-        }
-    }
-    while (Post* post = takeSpare()) {
-        pfree(post);
-    }
+    const int lost = mailbox_.close();
     if (lost > 0) {
         os::Message message;
         os::log(os::Level::info, message << "mprDestroy: " << lost << " events from outside came too late to run");
@@ -148,7 +142,6 @@ void Events::close() {
     hub_ = nullptr;
     firstReady_ = lastReady_ = nullptr;
     readyCount_ = nesting_ = 0;
-    stuck_ = nullptr;
     servicer_.store(0);
     sleeping_.store(false);
     turnWanted_.store(false);
@@ -369,6 +362,17 @@ void Events::tell(MprDispatcher& d, Hand whom) {
 // ---- Events -----------------------------------------------------------------------------------------------------
 
 /** Queue an event that nobody knows yet. When others wait before it, somebody has been told already. */
+void Events::queueNew(Event& event, Hands& hands) {
+    MprDispatcher& d = *event.dispatcher;
+    const bool first = !d.head;
+    append(event);
+    if (first) {
+        settle(d);
+        hands.add(d, hand(d));
+    }
+}
+
+/** The same not under the lock, for one. @return false when its dispatcher was destroyed. */
 [[gnu::always_inline]] inline bool Events::queueNew(Event& event) {
     MprDispatcher& d = *event.dispatcher;
     Hand whom = Hand::nobody;

@@ -6,9 +6,6 @@
 
     A dispatcher with something to do is active: it stands in a list that retains it. When an event is queued, the
     dispatcher is handed to whoever is to run it (see hand()); it stands there at most once.
-
-    Foreign threads post into a stack of their own, which the thread that services events takes as a whole and turns
-    round (R. K. Treiber's stack, 1986, with one consumer that takes all: no ABA).
  */
 #pragma once
 
@@ -16,6 +13,7 @@
 #include "mpr/os/lock.hpp"
 #include "mpr/task/event.hpp"
 #include "mpr/task/loop.hpp"
+#include "mpr/task/mailbox.hpp"
 #include "mpr/task/wheel.hpp"
 
 namespace mpr::task {
@@ -73,13 +71,6 @@ private:
         MprDispatcher* active; // reference
         Wheel::Heads* heads;   // reference
     };
-    struct Post {
-        Post* next;
-        MprDispatcher* dispatcher;
-        MprEventProc proc;
-        void* data;
-        Event* event; // made of it, while that is done
-    };
     /** Who is to be told, after the lock has been let go, that a dispatcher has something to do. */
     enum class Hand { nobody, eventsThread, worker, waiters };
     /** The same for many, collected by the events' thread. */
@@ -98,6 +89,7 @@ private:
     // Under the lock:
     void settle(MprDispatcher& dispatcher);
     void append(Event& event);
+    void queueNew(Event& event, Hands& hands);
     void enqueue(Event& event);
     void takeOut(Event& event);
     void setTimer(Event& event);
@@ -110,13 +102,10 @@ private:
     Hand leave(MprDispatcher& dispatcher, const Running& running);
 
     // Not under the lock:
+    bool queueNew(Event& event);
     void tell(MprDispatcher& dispatcher, Hand whom);
     void tell(const Hands& hands);
-    bool queueNew(Event& event);
-    void gatherPosts();
-    Post* queuePosts();
-    Post* takeSpare();
-    void keepSpare(Post* first, const Post* end);
+    std::size_t queueLetters(std::span<const Mailbox::Letter> letters);
     int run(MprDispatcher& dispatcher, int most);
     int readyEvents();
     int runReady();
@@ -150,18 +139,12 @@ private:
     std::uint64_t lookedAt_ = 0; // when libuv was last asked
     Fired* fired_ = nullptr;     // in their order
     Fired* lastFired_ = nullptr;
-    Post* stuck_ = nullptr; // posts that found no memory, oldest first
 
     // Other threads that wait for events to run.
     os::Word bell_{0};
     std::atomic<int> waiters_{0};
 
-    // Foreign threads.
-    std::atomic<Post*> posts_{nullptr};
-    os::Lock spareLock_;
-    Post* spare_ = nullptr;
-    int spareCount_ = 0;
-    std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
+    Mailbox mailbox_;
 };
 
 extern constinit Events theEvents;

@@ -5,18 +5,22 @@
 
 #include "mpr.h"
 
+#include <chrono>
+
 namespace test {
 
-/* Service events until something is so. @return false when it is not after 20 seconds without an event, or 2000 events. */
+/* Service events on this thread until something is so. @return false when it is not so in time. */
 template <class Condition>
-bool serviceUntil(Condition condition) {
-    for (int i = 0; i < 2000; i++) {
+bool serviceUntil(Condition condition, int ms = 20000) {
+    for (auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);;) {
         if (condition()) {
             return true;
         }
+        if (std::chrono::steady_clock::now() > end) {
+            return false;
+        }
         mprServiceEvents(10, MPR_SERVICE_ONE_THING);
     }
-    return false;
 }
 
 } // namespace test

@@ -5,6 +5,8 @@
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
+#include "test/support/service.hpp"
+#include "test/support/value.hpp"
 
 #include <chrono>
 #include <cstring>
@@ -39,9 +41,6 @@ void note(void *data, MprEvent *) {
 void *proc(MprEventProc p) {
     return reinterpret_cast<void *>(p);
 }
-void *number(long n) {
-    return reinterpret_cast<void *>(intptr_t(n));
-}
 
 bool inOrder(long total) {
     for (long i = 0; i < total; i++) {
@@ -55,20 +54,6 @@ bool inOrder(long total) {
 long now() {
     auto time = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<long>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
-}
-
-/* Service events on this thread until a condition holds. */
-template <class Condition>
-bool serviceUntil(Condition condition, int ms = 20000) {
-    for (auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);;) {
-        if (condition()) {
-            return true;
-        }
-        if (std::chrono::steady_clock::now() > end) {
-            return false;
-        }
-        mprServiceEvents(10, MPR_SERVICE_ONE_THING);
-    }
 }
 
 } // namespace
@@ -351,6 +336,30 @@ TEST_CASE("a destroyed dispatcher drops its events and takes no more", "[task][e
     CHECK_FALSE(mprIsValid(dispatcher));
 }
 
+TEST_CASE("events that became timers later go with their dispatcher, too, and no others", "[task][event][timer]") {
+    Runtime runtime;
+    reset();
+    MprDispatcher *doomed = mprCreateDispatcher("doomed", MPR_DISPATCHER_IMMEDIATE);
+    mprAddRoot(doomed);
+    for (int i = 0; i < 100; i++) {
+        for (MprDispatcher *dispatcher : {doomed, mprGetDispatcher()}) {
+            MprEvent *event = mprCreateEvent(dispatcher, "moved", 0, proc(count), makeNode(), 0);
+            mprRescheduleEvent(event, 1 + i % 50);
+            if (i % 10 == 0) {
+                mprRemoveEvent(event);
+            }
+        }
+    }
+    CHECK(mprDispatcherHasEvents(doomed));
+    mprDestroyDispatcher(doomed);
+    CHECK_FALSE(mprDispatcherHasEvents(doomed));
+    collect();
+    CHECK(calls.frees == 110);
+    CHECK(serviceUntil([] { return runs == 90; }));
+    CHECK_FALSE(mprDispatcherHasEvents(nullptr));
+    mprRemoveRoot(doomed);
+}
+
 TEST_CASE("a disabled dispatcher keeps its events until it is enabled", "[task][event]") {
     Runtime runtime;
     reset();
@@ -460,11 +469,14 @@ TEST_CASE("an event may wait for the next of its dispatcher: they nest", "[task]
                            wrong +=
                                mprWaitForEvent(event->dispatcher, 20000, -1) != 0 || runs != 1 || !mprIsValid(event);
                            mprGC(MPR_GC_FORCE);
-                           wrong += !mprIsValid(event);
+                           wrong += !mprIsValid(event) || calls.frees != 0; // nor its data
                            runs++;
                        }),
-                       nullptr, 0);
+                       makeNode(), 0);
         CHECK(serviceUntil([] { return runs == 2; }));
+        collect();
+        CHECK(calls.frees == 1);
+        calls.reset();
     }
     CHECK(wrong == 0);
 }
