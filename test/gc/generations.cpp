@@ -5,6 +5,7 @@
 #include "test/catch.hpp"
 
 #include "mpr.h"
+#include "test/support/every_yield.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -88,9 +89,11 @@ TEST_CASE("a minor collection frees young garbage and keeps what roots reach", "
     collectYoung();
     CHECK(freedCells == 100);
     CHECK(root.as<Cell>()->value == 1);
-    CHECK(stats().collectionsMinor == 1);
-    CHECK(stats().collectionsMajor == 0);
     CHECK(stats().checkDefects == 0);
+    if (!everyYield()) { // which makes others of its own
+        CHECK(stats().collectionsMinor == 1);
+        CHECK(stats().collectionsMajor == 0);
+    }
 }
 
 TEST_CASE("old garbage stays until a major collection", "[gc][generations]") {
