@@ -46,6 +46,7 @@ void Collector::close() {
     ring();
     os::joinThread(thread_);
     marks_.close();
+    rendezvous_.setAlways(false); // without a runtime nobody need yield
 }
 
 void Collector::ring() {
