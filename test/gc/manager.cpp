@@ -312,7 +312,7 @@ TEST_CASE("allocation and yields go on while a manager is stuck", "[gc][manager]
     {
         std::lock_guard guard(applicationLock);
         mprGC(MPR_GC_FORCE);
-        for (int i = 0; i < 20000; i++) {
+        for (size_t i = 0; i < heavy(20000); i++) {
             REQUIRE(mprAlloc(100));
             mprYield(0);
         }
