@@ -28,7 +28,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     generations_.open(fixedHeap == 0, pacer_.young(), options.growth);
     deadline_ = options.deadline;
     checks_ = options.check;
-    everyYield_ = options.everyYield;
+    everyYield_ = options.everyYield == heap::Options::on;
     rendezvous_.setAlways(everyYield_);
     generations_.setTrial(everyYield_);
     if (!marks_.open(heap_, options.marks, fixedHeap)) {

@@ -18,8 +18,8 @@ struct Options {
     std::size_t stack = 256 * 1024;            // of the collector's thread
     std::size_t marks = 0;                     // mark stack; 0: large, as far as address space is cheap
     bool check = false;                        // trace again after each marking, and compare
-    bool everyYield = false;                   // collect at each yield point
-    std::uint64_t deadline = 500'000'000;      // nanoseconds until a late thread is named
+    enum { off, on, asEnvironment } everyYield = asEnvironment; // collect at each yield point
+    std::uint64_t deadline = 500'000'000;                       // nanoseconds until a late thread is named
 
     /** Apply "name=value,...". @return false: a message has named the bad item and nothing has changed. */
     bool parse(const char* spec);

@@ -126,7 +126,7 @@ TEST_CASE("all threads are stopped while managers mark, and run while managers f
     Mutator first("first", work);
     Mutator second("second", work);
     Root root(mprAllocManaged(8, manageWatcher, 0));
-    for (size_t i = 0; i < heavy(20); i++) {
+    for (size_t i = 0; i < 2 + heavy(20); i++) {
         mprAllocManaged(8, manageWatcher, 0);
         collect();
     }

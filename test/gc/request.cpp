@@ -1,5 +1,7 @@
 /*
     test/gc/request.cpp - When a collection happens: mprGC and its flags, budgets, mprEnableGC, MPR_DISABLE_GC.
+
+    What is said of budgets is said of collections that are due; so everyyield=0, whatever the environment asks for.
  */
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
@@ -26,13 +28,13 @@ TEST_CASE("allocation starts collections", "[gc][request]") {
 }
 
 TEST_CASE("garbage does not pile up", "[gc][request]") {
-    Runtime runtime("young=1m,region=256k");
+    Runtime runtime("everyyield=0,young=1m,region=256k");
     litter(200 << 20);
     CHECK(stats().heapPeak < 32 << 20);
 }
 
 TEST_CASE("young is the least allocation between two collections", "[gc][request]") {
-    Runtime runtime("young=4m");
+    Runtime runtime("everyyield=0,young=4m");
     CHECK(stats().youngBudget >= 4 << 20);
     litter(1 << 20);
     sleepYielded(50);
@@ -40,7 +42,7 @@ TEST_CASE("young is the least allocation between two collections", "[gc][request
 }
 
 TEST_CASE("mprGC without FORCE does nothing until half of the budget was allocated", "[gc][request]") {
-    Runtime runtime("young=4m");
+    Runtime runtime("everyyield=0,young=4m");
     litter(64 << 10);
     CHECK(mprGC(MPR_GC_COMPLETE) == 0);
     CHECK(mprGC(0) == 0);
