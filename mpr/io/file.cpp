@@ -12,6 +12,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -524,4 +525,19 @@ MprOff mprSeekFile(MprFile* file, int seekType, MprOff distance) {
     file->position = target;
     file->atEnd = false;
     return target;
+}
+
+// ---- Descriptors ------------------------------------------------------------------------------------------------
+
+void mprSetFilesLimit(int limit) {
+    rlimit now{};
+    getrlimit(RLIMIT_NOFILE, &now);
+    const auto wanted = limit > 0 ? static_cast<rlim_t>(limit) : now.rlim_max;
+    now.rlim_cur = std::min(wanted, now.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur < wanted) {
+        os::Message message;
+        os::log(os::Level::warning, message << "mprSetFilesLimit: " << std::uint64_t{wanted}
+                                            << " descriptors are not to be had; the limit is "
+                                            << std::uint64_t{now.rlim_cur});
+    }
 }
