@@ -53,7 +53,7 @@ public:
 
     // ---- Servicing ----
     int service(MprTicks delay, int flags, const void* site);
-    int waitFor(MprDispatcher& dispatcher, MprTicks timeout, std::int64_t mark, const void* site);
+    int waitFor(MprDispatcher& dispatcher, MprTicks timeout, std::int64_t since, const void* site);
     /** Let everyone who waits look again: the runtime stops, or the like. */
     void wakeAll();
     Loop& loop() { return loop_; }
