@@ -155,7 +155,7 @@ static void work(void *data, MprThread *tp) {
 }
 
 static void testThread(Server *server) {
-    server->worker = mprCreateThread("worker", (void *) (uintptr_t) work, server, 0);
+    server->worker = mprCreateThread("worker", work, server, 0);
     EXPECT(server->worker != 0);
     EXPECT(mprStartThread(server->worker) == 0);
     while (!__atomic_load_n(&server->done, __ATOMIC_ACQUIRE)) {

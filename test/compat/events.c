@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
     EXPECT(mprWaitForCond(service->complete, 10000) == 0);
     EXPECT(service->jobs == 5);
 
-    EXPECT(mprStartThread(mprCreateThread("poster", MPR_PROC(poster), mprGetDispatcher(), 0)) == 0);
+    EXPECT(mprStartThread(mprCreateThread("poster", poster, mprGetDispatcher(), 0)) == 0);
     while (service->outside == 0) {
         mprServiceEvents(100, MPR_SERVICE_ONE_THING);
     }
