@@ -29,6 +29,13 @@ MPR_EXPORT cchar *mprGetAppDir(void);
 /** An empty string that may be marked and held as any block, and lives as long as the runtime. Not to be written to. */
 MPR_EXPORT char *mprEmptyString(void);
 
+/**
+    Say that somebody debugs the program: a flag for its own code, which may leave out its time limits then. The runtime's
+    are as they are. Off until set; of the process, whichever runtime exists. Any thread.
+ */
+MPR_EXPORT void mprSetDebugMode(bool on);
+MPR_EXPORT bool mprGetDebugMode(void);
+
 /* Flags of mprMakeArgv. */
 #define MPR_ARGV_ARGS_ONLY 0x1 /* The command starts with the first argument: argv[0] will be "" */
 

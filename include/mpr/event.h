@@ -44,8 +44,9 @@ typedef struct MprEvent {
     MprTicks timestamp;             /* When it was made, up to some milliseconds early: the system's last tick */
     MprTicks period;                /* Milliseconds asked for */
     MprTicks due;                   /* When it is to run */
-    int mask;                       /* Of an I/O event: MPR_READABLE, MPR_WRITABLE */
-    int flags;                      /* MPR_EVENT_* */
+    short mask;                     /* Of an I/O event: MPR_READABLE, MPR_WRITABLE */
+    short flags;                    /* MPR_EVENT_* */
+    uint reserved;                  /* The runtime's */
 } MprEvent;
 
 /* Flags of events. */

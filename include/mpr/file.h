@@ -108,5 +108,12 @@ MPR_EXPORT MprRomInode *mprGetRomFiles(void);
 /** @return The file system that would be asked for a path: never NULL. */
 MPR_EXPORT MprFileSystem *mprLookupFileSystem(cchar *path);
 
+/**
+    How many descriptors, of files and sockets, the process may have open. Those that are open stay so.
+    @param limit 0 or less: as many as the system lets it. More than that is refused, and the limit is set to that; the
+    log says so. Any thread. Does not yield.
+ */
+MPR_EXPORT void mprSetFilesLimit(int limit);
+
 MPR_EXTERN_C_END
 #endif /* MPR_FILE_H */

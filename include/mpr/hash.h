@@ -9,6 +9,10 @@
     no lock. A table made with MPR_HASH_STABLE has no lock: one thread uses it at a time. None of these calls yields or
     waits for a thread that may; an entry or value found is safe until its thread yields, removed or not.
 
+    lock(table) and unlock(table) (mpr/lock.h) make one step of several calls, among the threads that use them: the calls
+    themselves do not wait for this lock, so that they need not yield. Waiting for it, as mprLock does, needs the table
+    reachable.
+
     Cost: constant on average, whatever the keys: they are hashed with a key of their own that the process draws at random
     (SipHash-1-3: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), so nobody outside can choose
     keys that collide. A table that is full is copied into one twice as large, one that is nearly empty into a smaller.
@@ -47,7 +51,7 @@ typedef struct MprHash {
     int flags;              /* MPR_HASH_* */
     int length;             /* Entries */
     int size;               /* Entries for which there is room without growing */
-    struct MprMutex *mutex; /* For lock(table), where several calls must be one step. NULL until the program sets one */
+    struct MprMutex *mutex; /* For lock(table); NULL when one thread uses it at a time */
 } MprHash;
 
 /** @param hashSize Keys expected, a hint; 0 or -1: none. @param flags MPR_HASH_*. @return NULL when memory is short. */

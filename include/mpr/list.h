@@ -9,6 +9,10 @@
     with MPR_LIST_STABLE has no lock: one thread uses it at a time. None of these calls yields or waits for a thread that
     may; an item fetched is safe until its thread yields, removed or not.
 
+    lock(list) and unlock(list) (mpr/lock.h) make one step of several calls, among the threads that use them: the calls
+    themselves do not wait for this lock, so that they need not yield. Waiting for it, as mprLock does, needs the list
+    reachable.
+
     Cost: adding and removing at the end is constant (the array doubles when full); elsewhere it is linear.
  */
 #ifndef MPR_LIST_H
@@ -35,7 +39,7 @@ typedef struct MprList {
     int capacity;           /* Items for which the array has room */
     int maxSize;            /* Items that the list may hold */
     int flags;              /* MPR_LIST_* */
-    struct MprMutex *mutex; /* For lock(list), where several calls must be one step. NULL until the program sets one */
+    struct MprMutex *mutex; /* For lock(list); NULL when one thread uses it at a time */
 } MprList;
 
 /** A key and its value. Managed, as key and value are. */

@@ -61,4 +61,14 @@ MPR_EXPORT int mprSetThreadData(MprThreadLocal *tls, void *value);
 MPR_EXPORT void *mprGetThreadData(MprThreadLocal *tls);
 
 MPR_EXTERN_C_END
+/* As in mpr/event.h. */
+#ifdef __cplusplus
+template <typename... A>
+inline MprThread *mprCreateThread(cchar *name, void (*proc)(A...), void *data, ssize stackSize) {
+    return mprCreateThread(name, MPR_PROC(proc), data, stackSize);
+}
+#else
+#define mprCreateThread(name, proc, data, stackSize) mprCreateThread(name, MPR_PROC(proc), data, stackSize)
+#endif
+
 #endif /* MPR_THREAD_H */

@@ -6,6 +6,7 @@
  */
 #include "mpr/app.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "mpr/barrier.h"
@@ -140,4 +141,16 @@ cchar* mprGetAppDir(void) {
 
 char* mprEmptyString(void) {
     return get(&App::empty);
+}
+
+namespace {
+std::atomic<bool> debugMode{false};
+}
+
+void mprSetDebugMode(bool on) {
+    debugMode.store(on, std::memory_order_relaxed);
+}
+
+bool mprGetDebugMode(void) {
+    return debugMode.load(std::memory_order_relaxed);
 }

@@ -24,6 +24,7 @@
 #include "mpr/base/siphash.hpp"
 #include "mpr/format.h"
 #include "mpr/list.h"
+#include "mpr/lock.h"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
@@ -106,6 +107,11 @@ struct Table : MprHash {
     MprKey* entry(int i) const { return static_cast<MprKey*>(entries[i]); }
 };
 
+/** One that several threads may use has room for the lock that programs take. */
+struct SharedTable : Table {
+    MprMutex programs;
+};
+
 Table* whole(MprHash* table) {
     return static_cast<Table*>(table);
 }
@@ -120,7 +126,9 @@ void manageHash(void* ptr, int flags) {
         auto* table = static_cast<Table*>(ptr);
         mprMarkRef(&table->entries);
         mprMarkRef(&table->index);
-        mprMarkRef(&table->mutex);
+        if (table->mutex != &static_cast<SharedTable*>(table)->programs) {
+            mprMarkRef(&table->mutex); // the program has set one of its own
+        }
     }
 }
 
@@ -512,9 +520,12 @@ MprHash* mprCreateHash(int hashSize, int flags) {
     if (!processKeyDrawn.load(std::memory_order_acquire)) {
         drawProcessKey();
     }
-    auto* table = static_cast<Table*>(mprAllocManaged(sizeof(Table), manageHash, referring | MPR_ALLOC_ZERO));
+    const bool shared = (flags & MPR_HASH_STABLE) == 0;
+    auto* table = static_cast<Table*>(
+        mprAllocManaged(shared ? sizeof(SharedTable) : sizeof(Table), manageHash, referring | MPR_ALLOC_ZERO));
     if (table) {
         table->flags = flags;
+        table->mutex = shared ? &static_cast<SharedTable*>(table)->programs : nullptr;
         if (hashSize > 0) {
             const auto keys = std::min(static_cast<std::size_t>(hashSize), mostSlots / 2);
             const auto slots = std::bit_ceil(keys / 3 * 4 + 4);

@@ -14,6 +14,7 @@
 #include "mpr/barrier.h"
 #include "mpr/base/guard.hpp"
 #include "mpr/base/references.hpp"
+#include "mpr/lock.h"
 #include "mpr/memory.h"
 
 using mpr::base::Guard;
@@ -30,6 +31,11 @@ struct List : MprList {
 
     bool isStatic() const { return (flags & MPR_LIST_STATIC_VALUES) != 0; }
     bool isShared() const { return (flags & MPR_LIST_STABLE) == 0; }
+};
+
+/** One that several threads may use has room for the lock that programs take. */
+struct SharedList : List {
+    MprMutex programs;
 };
 
 List* whole(MprList* list) {
@@ -101,7 +107,9 @@ void manageList(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         auto* list = static_cast<List*>(ptr);
         mprMarkRef(&list->items);
-        mprMarkRef(&list->mutex);
+        if (list->mutex != &static_cast<SharedList*>(list)->programs) {
+            mprMarkRef(&list->mutex); // the program has set one of its own
+        }
     }
 }
 
@@ -290,9 +298,12 @@ char* cloneText(const char* text) {
 // ---- Making -----------------------------------------------------------------------------------------------------
 
 MprList* mprCreateList(int size, int flags) {
-    auto* list = static_cast<List*>(mprAllocManaged(sizeof(List), manageList, referring | MPR_ALLOC_ZERO));
+    const bool shared = (flags & MPR_LIST_STABLE) == 0;
+    auto* list = static_cast<List*>(
+        mprAllocManaged(shared ? sizeof(SharedList) : sizeof(List), manageList, referring | MPR_ALLOC_ZERO));
     if (list) {
         list->flags = flags;
+        list->mutex = shared ? &static_cast<SharedList*>(list)->programs : nullptr;
         list->maxSize = INT_MAX;
         if (size > 0) {
             const References array = allocateArray(list, size);

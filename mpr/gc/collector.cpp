@@ -29,7 +29,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     pauseBudget_ = options.pauseBudget;
     deadline_ = options.deadline;
     checks_ = options.check;
-    everyYield_ = options.everyYield;
+    everyYield_ = options.everyYield == heap::Options::on;
     rendezvous_.setAlways(everyYield_);
     generations_.setTrial(everyYield_);
     if (!marks_.open(heap_, options.marks, fixedHeap)) {
@@ -53,6 +53,7 @@ void Collector::close() {
     helpers_.close();
     marks_.close();
     young_.close();
+    rendezvous_.setAlways(false); // without a runtime nobody need yield
 }
 
 void Collector::ring() {

@@ -96,8 +96,8 @@ public:
     bool setExempt(Mutator& m, bool exempt);
     /** Whether a yield would wait. */
     bool wanted() const { return rendezvous_.wanted(); }
-    /** How many are attached. @param ofServices Count the rooms' own threads, too. */
-    int threads(bool ofServices = true);
+    /** How many are attached. @param all Count those that the runtime made, too: the rooms' and mprCreateThread's. */
+    int threads(bool all = true);
     /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
     bool awaitAlone(Mutator& self, std::uint64_t deadline);
     /** Name the attached threads other than m in the log. */

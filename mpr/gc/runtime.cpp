@@ -55,9 +55,9 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (os::hasEnvironment && !options.parse(os::environment("MPR_OPTIONS"))) {
         return false;
     }
-    if (const char* every = os::hasEnvironment ? os::environment("MPR_GC_EVERY_YIELD") : nullptr;
-        every && *every && *every != '0') {
-        options.everyYield = true;
+    if (options.everyYield == heap::Options::asEnvironment) {
+        const char* every = os::hasEnvironment ? os::environment("MPR_GC_EVERY_YIELD") : nullptr;
+        options.everyYield = every && *every && *every != '0' ? heap::Options::on : heap::Options::off;
     }
     if (const char* percent = os::hasEnvironment ? os::environment("MPR_GC_CPU_PERCENT") : nullptr) {
         os::Message spec;
@@ -197,7 +197,6 @@ bool mprDestroy(void) {
     rt.heap.close();
     char** const restart = rt.life.strategy.load() & MPR_EXIT_RESTART ? rt.argv : nullptr;
     rt.~Runtime();
-    mprYieldWanted = false;
     stage.store(Stage::none);
     if (restart) {
         os::restart(restart);

@@ -75,11 +75,11 @@ void Collector::detach(Mutator* m) {
     os::wakeAll(departures_);
 }
 
-int Collector::threads(bool ofServices) {
+int Collector::threads(bool all) {
     os::Locked locked(threadsLock_);
     int count = 0;
     for (const Mutator* m = mutators_; m; m = m->next) {
-        count += ofServices || !m->ofService;
+        count += all || (!m->ofService && !m->thread);
     }
     return count;
 }

@@ -91,7 +91,11 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
         if (number > 1) {
             return "must be 0 or 1";
         }
-        (name == "check" ? options.check : options.everyYield) = number == 1;
+        if (name == "check") {
+            options.check = number == 1;
+        } else {
+            options.everyYield = number == 1 ? Options::on : Options::off;
+        }
     } else {
         return "is not an option";
     }

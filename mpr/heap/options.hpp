@@ -19,10 +19,10 @@ struct Options {
     std::size_t marks = 0;                     // mark stack; 0: large, as far as address space is cheap
     unsigned markers = 0;                      // threads that mark in a pause; 0: as many as processors, up to four
     bool check = false;                        // trace again after each marking, and compare
-    bool everyYield = false;                   // collect at each yield point
-    unsigned cpuPercent = 10;                  // of the time that collections should take
-    std::uint64_t pauseBudget = 400'000;       // nanoseconds that a pause should last at most
-    std::uint64_t deadline = 500'000'000;      // nanoseconds until a late thread is named
+    enum { off, on, asEnvironment } everyYield = asEnvironment; // collect at each yield point
+    unsigned cpuPercent = 10;                                   // of the time that collections should take
+    std::uint64_t pauseBudget = 400'000;                        // nanoseconds that a pause should last at most
+    std::uint64_t deadline = 500'000'000;                       // nanoseconds until a late thread is named
 
     /** Apply "name=value,...". @return false: a message has named the bad item and nothing has changed. */
     bool parse(const char* spec);

@@ -28,6 +28,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/task/events.hpp"
+#include "mpr/task/retain.hpp"
 #include "mpr/task/waiting.hpp"
 
 extern char** environ;

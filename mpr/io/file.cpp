@@ -12,6 +12,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,10 +21,11 @@
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/os/log.hpp"
+#include "mpr/task/retain.hpp"
 
-using mpr::io::Hold;
 using mpr::io::PathCopy;
 using mpr::io::Request;
+using mpr::task::Hold;
 namespace os = mpr::os;
 
 struct MprFile {
@@ -523,4 +525,19 @@ MprOff mprSeekFile(MprFile* file, int seekType, MprOff distance) {
     file->position = target;
     file->atEnd = false;
     return target;
+}
+
+// ---- Descriptors ------------------------------------------------------------------------------------------------
+
+void mprSetFilesLimit(int limit) {
+    rlimit now{};
+    getrlimit(RLIMIT_NOFILE, &now);
+    const auto wanted = limit > 0 ? static_cast<rlim_t>(limit) : now.rlim_max;
+    now.rlim_cur = std::min(wanted, now.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur < wanted) {
+        os::Message message;
+        os::log(os::Level::warning, message << "mprSetFilesLimit: " << std::uint64_t{wanted}
+                                            << " descriptors are not to be had; the limit is "
+                                            << std::uint64_t{now.rlim_cur});
+    }
 }

@@ -11,12 +11,13 @@
 #include "mpr/base/part.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/path.h"
+#include "mpr/task/retain.hpp"
 
 using mpr::base::part;
-using mpr::io::Hold;
 using mpr::io::PathCopy;
 using mpr::io::Request;
 using mpr::io::secondsOf;
+using mpr::task::Hold;
 
 namespace {
 
@@ -102,9 +103,11 @@ int makeOne(const char* path, int perms, int owner, int group) {
 cchar* mprGetCurrentPath(void) {
     char buffer[PathCopy::room];
     std::size_t size = sizeof(buffer);
-    mprYield(MPR_YIELD_STICKY);
-    const int error = uv_cwd(buffer, &size);
-    mprResetYield();
+    int error = 0;
+    {
+        const mpr::task::Waiting waiting(__builtin_return_address(0));
+        error = uv_cwd(buffer, &size);
+    }
     return error == 0 ? cloneText(buffer) : nullptr;
 }
 

@@ -14,11 +14,12 @@
 #include "mpr/io/glob.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/path.h"
+#include "mpr/task/retain.hpp"
 
 using mpr::base::referring;
 using mpr::io::PathCopy;
 using mpr::io::Request;
-using mpr::io::Rooted;
+using mpr::task::Rooted;
 
 namespace {
 

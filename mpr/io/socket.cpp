@@ -21,7 +21,7 @@
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
-#include "mpr/task/waiting.hpp"
+#include "mpr/task/retain.hpp"
 
 using mpr::io::Address;
 namespace os = mpr::os;

@@ -9,46 +9,10 @@
 #include <cstring>
 #include <uv.h>
 
-#include "mpr/collect.h"
-#include "mpr/memory.h"
+#include "mpr/task/waiting.hpp"
+#include "mpr/types.h"
 
 namespace mpr::io {
-
-/** Holds a block while it exists. What is not the start of a block is the caller's to retain. */
-class Hold {
-public:
-    explicit Hold(const void* ptr) : block_(mprIsValid(ptr) ? ptr : nullptr) { mprHold(block_); }
-    ~Hold() {
-        if (block_) {
-            mprRelease(block_);
-        }
-    }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
-
-private:
-    const void* block_;
-};
-
-/** Roots a block of the runtime's own while it exists. */
-class Rooted {
-public:
-    explicit Rooted(void* block) : block_(block) {
-        if (block_) {
-            mprAddRoot(block_);
-        }
-    }
-    ~Rooted() {
-        if (block_) {
-            mprRemoveRoot(block_);
-        }
-    }
-    Rooted(const Rooted&) = delete;
-    Rooted& operator=(const Rooted&) = delete;
-
-private:
-    void* block_;
-};
 
 /** A path outside the heap. */
 class PathCopy {
@@ -86,7 +50,7 @@ public:
     Request& operator=(const Request&) = delete;
 
     /**
-        Make a call while this thread is yielded: call(uv_loop_t*, uv_fs_t*, arguments..., uv_fs_cb).
+        Make a call while this thread is yielded, if it is not already: call(uv_loop_t*, uv_fs_t*, arguments..., uv_fs_cb).
         @return What the call returns: a result or an error of libuv, below zero.
      */
     template <class Call, class... Arguments>
@@ -98,10 +62,8 @@ public:
         if (!yields_) {
             return call(nullptr, &request_, arguments..., nullptr);
         }
-        mprYield(MPR_YIELD_STICKY);
-        const int result = call(nullptr, &request_, arguments..., nullptr);
-        mprResetYield();
-        return result;
+        const task::Waiting waiting(__builtin_return_address(0));
+        return call(nullptr, &request_, arguments..., nullptr);
     }
 
     uv_fs_t* operator->() { return &request_; }

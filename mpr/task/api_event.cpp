@@ -20,6 +20,9 @@ MprDispatcher* meant(MprDispatcher* dispatcher, const char* function) {
 MprEvent* create(const char* function, MprDispatcher* dispatcher, cchar* name, MprTicks period, void* proc, void* data,
                  int flags) {
     MprDispatcher* d = proc ? meant(dispatcher, function) : nullptr;
+    if (d && period <= 0 && flags == 0) [[likely]] {
+        return events().makeDue(*d, name, reinterpret_cast<MprEventProc>(proc), data);
+    }
     return d ? events().makeEvent(*d, name, period, reinterpret_cast<MprEventProc>(proc), data, flags) : nullptr;
 }
 

@@ -6,28 +6,52 @@
  */
 #pragma once
 
+#include <bit>
+
 #include "mpr/barrier.h"
 #include "mpr/event.h"
 #include "mpr/memory.h"
 #include "mpr/os/os.hpp"
+#include "mpr/task/block.hpp"
 #include "mpr/task/workers.hpp"
 
 namespace mpr::task {
 
+/** Where an event stands and more, in the word that MprEvent reserves for it. */
+struct EventState {
+    static constexpr std::uint16_t nowhere = 0xFFFF, inQueue = 0xFFFE;
+    std::uint16_t place; // or the slot of the wheel
+    std::uint8_t came;   // of an I/O event: the mask of its next run
+    bool isTimer : 1;    // it is a Timer
+    bool cancelled : 1;  // never to be queued again
+};
+static_assert(sizeof(EventState) == sizeof(MprEvent::reserved));
+
 struct Event : MprEvent {
-    Event* next;      // reference: in a list
-    Event* outer;     // reference, behind next: the event in whose procedure this one runs
-    Event* previous;  // in a list
-    Event* nextTimed; // of the same dispatcher, in the wheel
-    Event* previousTimed;
-    enum class Place : std::uint8_t { nowhere, queue, wheel } place;
-    std::uint8_t runs;  // how often its procedure is active: it may nest
-    std::uint16_t slot; // of the wheel
-    bool cancelled;     // never to be queued again
-    std::uint8_t came;  // of an I/O event: the mask of its next run
+    Event* next;     // reference: in a list
+    Event* previous; // in a list, of all but the first
+
+    EventState state() const { return std::bit_cast<EventState>(reserved); }
+    void set(EventState state) { reserved = std::bit_cast<unsigned>(state); }
+    void put(std::uint16_t place) {
+        EventState now = state();
+        now.place = place;
+        set(now);
+    }
+};
+static_assert(sizeof(void*) != 8 || sizeof(Event) + sizeof(MprManager) == 96, "every byte costs: many are queued");
+
+/** An event made to be in the wheel. Any event may be there; those that are none are found by looking at all (see destroy). */
+struct Timer : Event {
+    Timer* nextTimed; // of the same dispatcher, in the wheel
+    Timer* previousTimed;
 };
 
-static_assert(sizeof(void*) != 8 || sizeof(Event) + sizeof(MprManager) == 128, "two cache lines, with the manager");
+/** A procedure that runs, on the stack of the thread that runs it. */
+struct Running {
+    Event* event;
+    Running* outer; // whose procedure waits for events meanwhile
+};
 
 /** Set a reference to nullptr. That makes nothing reachable, so the collector need not hear of it. */
 inline void dropRef(Event*& field) {
@@ -42,7 +66,29 @@ struct Fired {
     bool pending = false;
 };
 
-/** A doubly linked list whose head is a reference in a block. */
+void manageEvent(void* ptr, int flags);
+
+/** An event that is in no list. @param time Of the system's last tick. @return nullptr when memory is short. */
+[[gnu::always_inline]] inline Event* allocateEvent(MprDispatcher& dispatcher, const char* name, MprTicks time,
+                                                   MprEventProc proc, void* data, bool isTimer) {
+    // What a list or the wheel sets when it takes the event is left as it is.
+    Event* event = isTimer ? allocateBlock<Timer, manageEvent>() : allocateBlock<Event, manageEvent>();
+    if (event) {
+        event->name = name ? name : "";
+        event->proc = proc;
+        event->data = data;
+        event->dispatcher = &dispatcher;
+        event->handler = nullptr;
+        event->timestamp = event->due = time;
+        event->period = 0;
+        event->mask = event->flags = 0;
+        event->set({.place = EventState::nowhere, .came = 0, .isTimer = isTimer, .cancelled = false});
+        event->next = nullptr;
+    }
+    return event;
+}
+
+/** A doubly linked list whose head is a reference in a block. What the first element's `previous` says does not matter. */
 struct List {
     void* block;  // in which the head stands
     Event** head; // reference
@@ -59,12 +105,17 @@ struct List {
     }
     void remove(Event* event) {
         Event* next = event->next;
-        if (event->previous) {
-            mprSetRef(event->previous, &event->previous->next, next);
-        } else {
+        const bool first = event == *head;
+        if (first) {
             mprSetRef(block, head, next);
+        } else {
+            mprSetRef(event->previous, &event->previous->next, next);
         }
-        (next ? next->previous : tail) = event->previous;
+        if (next) {
+            next->previous = event->previous;
+        } else {
+            tail = first ? nullptr : event->previous;
+        }
         dropRef(event->next);
     }
 };
@@ -74,20 +125,21 @@ struct List {
 /** Who runs it is decided under the lock of the events; `runner` is whose turn it is now, 0 when nobody's. */
 struct MprDispatcher {
     mpr::task::Event* head;    // reference: the queue of due events
-    mpr::task::Event* running; // reference: the innermost
+    mpr::task::Event* running; // reference: the innermost one; others are roots
     MprDispatcher* nextActive; // reference: the list of those that have something to do
     MprDispatcher* previousActive;
     mpr::task::Event* tail;
-    mpr::task::Event* timed;  // the first of its events in the wheel
-    MprDispatcher* nextReady; // in the list of those that the events thread is to run
-    mpr::task::Job job;       // to be run by a worker
-    mpr::os::ThreadId owner;  // who has claimed it
+    mpr::task::Timer* timed;        // the first of its timers in the wheel
+    mpr::task::Running* procedures; // that run: the innermost
+    mpr::os::ThreadId owner;        // who has claimed it
     mpr::os::ThreadId runner;
     std::int64_t mark;
-    int depth; // of procedures that run
     int queued;
+    int strays; // in the wheel, and no timers
     bool onEventsThread, disabled, destroyed;
     bool active, ready, submitted;
+    MprDispatcher* nextReady; // in the list of those that the events thread is to run
+    mpr::task::Job job;       // to be run by a worker
     char name[24];
 
     mpr::task::List queue() { return {this, &head, tail}; }

@@ -26,16 +26,6 @@ T* make(MprManager manager) {
     return static_cast<T*>(mprAllocManaged(sizeof(T), manager, barrierBlock));
 }
 
-void manageEvent(void* ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        auto* event = static_cast<Event*>(ptr);
-        mprMarkRefs(&event->dispatcher, 2); // and the handler
-        mprMarkRefs(&event->next, 2);       // and the outer one
-        gc::markLoose(&event->data);
-        gc::markLoose(&event->name);
-    }
-}
-
 void manageDispatcher(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         auto* dispatcher = static_cast<MprDispatcher*>(ptr);
@@ -49,6 +39,10 @@ void manageHeads(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRefs(ptr, sizeof(Wheel::Heads) / sizeof(void*));
     }
+}
+
+void setContinuous(Event& event, bool on) {
+    event.flags = static_cast<short>(on ? event.flags | MPR_EVENT_CONTINUOUS : event.flags & ~MPR_EVENT_CONTINUOUS);
 }
 
 /** The first millisecond that is not before now plus a period. */
@@ -66,10 +60,7 @@ gc::Service room{[] { events().markRoots(); },
                  [] { events().close(); }};
 } // namespace
 
-Events& events() {
-    static constinit Events only;
-    return only;
-}
+constinit Events theEvents;
 
 void Events::manageHub(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
@@ -80,9 +71,28 @@ void Events::manageHub(void* ptr, int flags) {
     }
 }
 
+void manageEvent(void* ptr, int flags) {
+    gc::Marker* marker = gc::Marker::active();
+    if ((flags & MPR_MANAGE_MARK) && marker) {
+        // A hundred thousand may be queued: what needs no marking is left out here, not there.
+        auto* event = static_cast<Event*>(ptr);
+        mprMarkRef(&event->next);
+        if (event->dispatcher != events().mainDispatcher()) { // which stays as long as there are events
+            mprMarkRef(&event->dispatcher);
+        }
+        if (event->handler) {
+            mprMarkRef(&event->handler);
+        }
+        if (event->data) {
+            marker->markRoot(event->data, true);
+        }
+        marker->markRoot(event->name, true);
+    }
+}
+
 // ---- The room's life --------------------------------------------------------------------------------------------
 
-bool Events::open(const char* function) {
+bool Events::openFirst(const char* function) {
     if (!gc::current) {
         gc::misuseForeign(function);
         return false;
@@ -108,7 +118,7 @@ bool Events::openOnce() {
     }
     hub_ = hub;
     wheel_.open(heads, os::now() / 1'000'000);
-    gate_.store(1, std::memory_order_release);
+    mailbox_.open();
     gc::runtime().services.add(room);
     opened_.store(true, std::memory_order_release);
     return true;
@@ -119,27 +129,12 @@ void Events::markRoots() {
         return;
     }
     mprMark(hub_);
-    for (const Post* list : {posts_.load(std::memory_order_acquire), stuck_}) {
-        for (const Post* post = list; post; post = post->next) {
-            gc::markLoose(&post->dispatcher);
-            gc::markLoose(&post->data);
-        }
-    }
+    mailbox_.mark();
 }
 
 void Events::close() {
     loop_.close();
-    int lost = 0;
-    for (Post* list : {posts_.exchange(nullptr), stuck_}) {
-        while (Post* post = list) {
-            list = post->next;
-            pfree(post);
-            ++lost;
-        }
-    }
-    while (Post* post = takeSpare()) {
-        pfree(post);
-    }
+    const int lost = mailbox_.close();
     if (lost > 0) {
         os::Message message;
         os::log(os::Level::info, message << "mprDestroy: " << lost << " events from outside came too late to run");
@@ -147,7 +142,6 @@ void Events::close() {
     hub_ = nullptr;
     firstReady_ = lastReady_ = nullptr;
     readyCount_ = nesting_ = 0;
-    stuck_ = nullptr;
     servicer_.store(0);
     sleeping_.store(false);
     turnWanted_.store(false);
@@ -168,7 +162,7 @@ MprDispatcher* Events::makeDispatcher(const char* name, int flags) {
 
 /** Put it into or take it out of the list of those that have something to do. */
 void Events::settle(MprDispatcher& d) {
-    const bool active = d.head || d.depth > 0 || d.runner != 0 || d.ready || d.submitted;
+    const bool active = d.head || d.runner != 0 || d.ready || d.submitted;
     if (active == d.active) {
         return;
     }
@@ -199,6 +193,13 @@ void Events::destroy(MprDispatcher& d) {
     }
     while (d.timed) {
         takeOut(*d.timed);
+    }
+    if (d.strays > 0) {
+        wheel_.forEach([&](Event& event) {
+            if (event.dispatcher == &d) {
+                takeOut(event);
+            }
+        });
     }
     settle(d);
 }
@@ -239,7 +240,7 @@ void Events::disable(MprDispatcher& d, bool on) {
 
 bool Events::hasEvents(MprDispatcher& d) {
     os::Locked locked(lock_);
-    return d.head || d.timed;
+    return d.head || d.timed || d.strays > 0;
 }
 
 std::int64_t Events::mark(MprDispatcher& d) {
@@ -249,47 +250,62 @@ std::int64_t Events::mark(MprDispatcher& d) {
 
 // ---- Queues -----------------------------------------------------------------------------------------------------
 
-void Events::enqueue(Event& event) {
+[[gnu::always_inline]] inline void Events::append(Event& event) {
     MprDispatcher& d = *event.dispatcher;
-    event.place = Event::Place::queue;
+    event.put(EventState::inQueue);
     d.queue().append(&event);
     ++d.queued;
-    settle(d);
+}
+
+void Events::enqueue(Event& event) {
+    append(event);
+    settle(*event.dispatcher);
 }
 
 void Events::setTimer(Event& event) {
     MprDispatcher& d = *event.dispatcher;
-    event.place = Event::Place::wheel;
     // Between reading the clock and taking the lock the wheel may have passed that time.
     event.due = std::max(event.due, static_cast<MprTicks>(wheel_.now()));
-    event.previousTimed = nullptr;
-    event.nextTimed = d.timed;
-    if (d.timed) {
-        d.timed->previousTimed = &event;
-    }
-    d.timed = &event;
     wheel_.insert(&event);
+    if (!event.state().isTimer) {
+        ++d.strays;
+        return;
+    }
+    auto& timer = static_cast<Timer&>(event);
+    timer.previousTimed = nullptr;
+    timer.nextTimed = d.timed;
+    if (d.timed) {
+        d.timed->previousTimed = &timer;
+    }
+    d.timed = &timer;
 }
 
 /** Out of its dispatcher's list of those in the wheel. */
 void Events::leaveTimed(Event& event) {
-    (event.previousTimed ? event.previousTimed->nextTimed : event.dispatcher->timed) = event.nextTimed;
-    if (event.nextTimed) {
-        event.nextTimed->previousTimed = event.previousTimed;
+    MprDispatcher& d = *event.dispatcher;
+    if (!event.state().isTimer) {
+        --d.strays;
+        return;
+    }
+    auto& timer = static_cast<Timer&>(event);
+    (timer.previousTimed ? timer.previousTimed->nextTimed : d.timed) = timer.nextTimed;
+    if (timer.nextTimed) {
+        timer.nextTimed->previousTimed = timer.previousTimed;
     }
 }
 
 /** Out of the list in which it stands, if any. */
 void Events::takeOut(Event& event) {
     MprDispatcher& d = *event.dispatcher;
-    if (event.place == Event::Place::queue) {
+    const std::uint16_t place = event.state().place;
+    if (place == EventState::inQueue) {
         d.queue().remove(&event);
         --d.queued;
-    } else if (event.place == Event::Place::wheel) {
+    } else if (place != EventState::nowhere) {
         wheel_.remove(&event);
         leaveTimed(event);
     }
-    event.place = Event::Place::nowhere;
+    event.put(EventState::nowhere);
 }
 
 /** Somebody has to run this dispatcher's events, unless somebody does or knows that he has to. */
@@ -345,23 +361,54 @@ void Events::tell(MprDispatcher& d, Hand whom) {
 
 // ---- Events -----------------------------------------------------------------------------------------------------
 
-Event* Events::newEvent(MprDispatcher& d, const char* name, MprTicks time, MprEventProc proc, void* data) {
-    auto* event = make<Event>(manageEvent);
-    if (event) {
-        event->name = name ? name : "";
-        event->proc = proc;
-        event->data = data;
-        event->dispatcher = &d;
-        event->timestamp = event->due = time;
+/** Queue an event that nobody knows yet. When others wait before it, somebody has been told already. */
+void Events::queueNew(Event& event, Hands& hands) {
+    MprDispatcher& d = *event.dispatcher;
+    const bool first = !d.head;
+    append(event);
+    if (first) {
+        settle(d);
+        hands.add(d, hand(d));
     }
-    return event;
+}
+
+/** The same not under the lock, for one. @return false when its dispatcher was destroyed. */
+[[gnu::always_inline]] inline bool Events::queueNew(Event& event) {
+    MprDispatcher& d = *event.dispatcher;
+    Hand whom = Hand::nobody;
+    {
+        os::Locked locked(lock_);
+        if (d.destroyed) [[unlikely]] {
+            return false;
+        }
+        const bool first = !d.head;
+        append(event);
+        if (!first) [[likely]] {
+            return true;
+        }
+        settle(d);
+        whom = hand(d);
+    }
+    tell(d, whom);
+    return true;
+}
+
+Event* Events::makeDue(MprDispatcher& d, const char* name, MprEventProc proc, void* data) {
+    const auto time = static_cast<MprTicks>(os::lastTick() / 1'000'000);
+    Event* event = allocateEvent(d, name, time, proc, data, false);
+    return event && queueNew(*event) ? event : nullptr;
 }
 
 Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, MprEventProc proc, void* data,
                          int flags) {
-    Event* event = newEvent(d, name, static_cast<MprTicks>(os::lastTick() / 1'000'000), proc, data);
+    if (period <= 0 && flags == 0) {
+        return makeDue(d, name, proc, data);
+    }
+    const bool isTimer = period > 0 || (flags & (MPR_EVENT_CONTINUOUS | MPR_EVENT_DONT_QUEUE));
+    const auto time = static_cast<MprTicks>(os::lastTick() / 1'000'000);
+    Event* event = allocateEvent(d, name, time, proc, data, isTimer);
     if (event) {
-        event->flags = flags;
+        event->flags = static_cast<short>(flags);
         event->period = period > 0 ? period : 0;
         if ((flags & MPR_EVENT_DONT_QUEUE) == 0 && !schedule(*event, period, -1)) {
             return nullptr;
@@ -376,12 +423,12 @@ bool Events::schedule(Event& event, MprTicks period, int continuous) {
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
-        if (d.destroyed || event.cancelled) {
+        if (d.destroyed || event.state().cancelled) {
             return false;
         }
         takeOut(event);
         if (continuous >= 0) {
-            event.flags = (event.flags & ~MPR_EVENT_CONTINUOUS) | (continuous ? MPR_EVENT_CONTINUOUS : 0);
+            setContinuous(event, continuous != 0);
         }
         event.period = period > 0 ? period : 0;
         event.due = due;
@@ -403,8 +450,10 @@ void Events::queue(Event& event, int mask) {
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
-        event.came = static_cast<std::uint8_t>(event.came | mask);
-        if (!d.destroyed && !event.cancelled && event.place == Event::Place::nowhere) {
+        EventState state = event.state();
+        state.came = static_cast<std::uint8_t>(state.came | mask);
+        event.set(state);
+        if (!d.destroyed && !state.cancelled && state.place == EventState::nowhere) {
             enqueue(event);
             whom = hand(d);
         }
@@ -415,52 +464,91 @@ void Events::queue(Event& event, int mask) {
 void Events::cancel(Event& event) {
     remove(event);
     os::Locked locked(lock_);
-    event.cancelled = true;
+    EventState state = event.state();
+    state.cancelled = true;
+    event.set(state);
 }
 
 void Events::remove(Event& event) {
     os::Locked locked(lock_);
-    event.flags &= ~MPR_EVENT_CONTINUOUS;
+    setContinuous(event, false);
     takeOut(event);
     settle(*event.dispatcher);
 }
 
 // ---- Running ----------------------------------------------------------------------------------------------------
 
-/** Take the next event out of the queue, to be run by the calling thread, whose turn it is. */
+namespace {
+
+/** Whether an event is among those whose procedures run: one may wait until it runs once more. */
+bool isRunning(const Running* running, const Event& event) {
+    while (running && running->event != &event) {
+        running = running->outer;
+    }
+    return running != nullptr;
+}
+
+/** Roots the event in whose procedure others run. */
+class OuterRooted {
+public:
+    explicit OuterRooted(const Running* outer) {
+        if (outer) [[unlikely]] {
+            root_.ptr = outer->event;
+            mprLinkRootRef(&root_);
+        }
+    }
+    ~OuterRooted() {
+        if (root_.ptr) [[unlikely]] {
+            mprUnlinkRootRef(&root_);
+        }
+    }
+    OuterRooted(const OuterRooted&) = delete;
+    OuterRooted& operator=(const OuterRooted&) = delete;
+
+private:
+    MprRootRef root_{};
+};
+} // namespace
+
+/**
+    Take the next event out of the queue, to be run by the calling thread, whose turn it is. From here on it is retained
+    as the one that runs.
+ */
 Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
     Event* event = d.head;
     if (!event || d.disabled || d.destroyed || (d.owner != 0 && d.owner != self)) {
         return nullptr;
     }
-    // Not when it nests in itself: it is retained already.
-    if (event->runs++ == 0) {
-        if (d.running) {
-            mprSetRef(event, &event->outer, d.running);
-        }
-        mprSetRef(&d, &d.running, event);
+    Event* next = event->next;
+    if (next) {
+        __builtin_prefetch(next->next, 1);
+        __builtin_prefetch(reinterpret_cast<std::byte*>(next->next) + 64, 1);
+    } else {
+        d.tail = nullptr;
     }
-    ++d.depth;
-    takeOut(*event);
-    __builtin_prefetch(d.head, 1);
-    __builtin_prefetch(reinterpret_cast<std::byte*>(d.head) + 64, 1);
-    if (event->came != 0) {
-        event->mask = event->came;
-        event->came = 0;
+    --d.queued;
+    dropRef(event->next);
+    // Two references of one small block: the barrier asks once, after both.
+    __atomic_store_n(&d.head, next, __ATOMIC_RELEASE);
+    mprSetRef(&d, &d.running, event);
+    EventState state = event->state();
+    state.place = EventState::nowhere;
+    if (state.came != 0) {
+        event->mask = state.came;
+        state.came = 0;
     }
+    event->set(state);
     return event;
 }
 
-/** A procedure has returned. Under the lock, for others may stop and reschedule the event. @return Whether a timer was set. */
-bool Events::end(MprDispatcher& d, Event& event) {
+/**
+    A procedure has returned. Under the lock, for others may stop and reschedule the event. It is retained until the next
+    begin(). @return Whether a timer was set that is due before the thread that services events wakes.
+ */
+bool Events::end(MprDispatcher& d, Event& event, const Running* outer) {
     ++d.mark;
-    --d.depth;
-    if (--event.runs > 0) {
-        return false;
-    }
-    mprSetRef(&d, &d.running, event.outer);
-    dropRef(event.outer);
-    if ((event.flags & MPR_EVENT_CONTINUOUS) == 0 || event.place != Event::Place::nowhere || d.destroyed) {
+    if ((event.flags & MPR_EVENT_CONTINUOUS) == 0 || event.state().place != EventState::nowhere || d.destroyed ||
+        isRunning(outer, event)) {
         return false;
     }
     event.due = dueIn(event.period);
@@ -469,7 +557,7 @@ bool Events::end(MprDispatcher& d, Event& event) {
         return false;
     }
     setTimer(event);
-    return true;
+    return static_cast<std::uint64_t>(event.due) < sleepUntil_;
 }
 
 /**
@@ -478,33 +566,31 @@ bool Events::end(MprDispatcher& d, Event& event) {
  */
 int Events::run(MprDispatcher& d, int most) {
     const os::ThreadId self = os::currentThread();
-    os::ThreadId outer = 0;
-    Event* event = nullptr;
+    Running running{};
     {
         os::Locked locked(lock_);
-        outer = d.runner;
-        if ((outer != 0 && outer != self) || most <= 0 || !(event = begin(d, self))) {
+        if ((d.runner != 0 && d.runner != self) || most <= 0 || !(running.event = begin(d, self))) {
             return 0;
         }
         d.runner = self;
+        running.outer = d.procedures;
+        d.procedures = &running;
     }
+    const OuterRooted rooted(running.outer); // no yield since it has been `running` of the dispatcher
     int count = 0;
-    while (event) {
+    Hand whom = Hand::nobody;
+    while (Event* event = running.event) {
         event->proc(event->data, event);
-        mprYield(0); // the event is retained: it counts as running
-        Hand whom = Hand::nobody;
+        mprYield(0);
         bool sooner = false;
         {
             os::Locked locked(lock_);
-            sooner = end(d, *event) && static_cast<std::uint64_t>(event->due) < sleepUntil_;
-            event = ++count < most ? begin(d, self) : nullptr;
-            if (!event) {
-                d.runner = outer;
-                whom = hand(d);
-                settle(d);
+            sooner = end(d, *event, running.outer);
+            running.event = ++count < most ? begin(d, self) : nullptr;
+            if (!running.event) {
+                whom = leave(d, running);
             }
         }
-        tell(d, whom);
         if (sooner) {
             wakeServicer();
         }
@@ -512,7 +598,21 @@ int Events::run(MprDispatcher& d, int most) {
             ring();
         }
     }
+    tell(d, whom);
     return count;
+}
+
+/** No more events of this dispatcher for now. @return Who is to run what is left. */
+Events::Hand Events::leave(MprDispatcher& d, const Running& running) {
+    d.procedures = running.outer;
+    mprSetRef(&d, &d.running, running.outer ? running.outer->event : nullptr);
+    if (running.outer) {
+        return Hand::nobody; // the outer run goes on
+    }
+    d.runner = 0;
+    const Hand whom = hand(d);
+    settle(d);
+    return whom;
 }
 
 void Events::runAsJob(Job* job) {

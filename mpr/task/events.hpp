@@ -6,15 +6,14 @@
 
     A dispatcher with something to do is active: it stands in a list that retains it. When an event is queued, the
     dispatcher is handed to whoever is to run it (see hand()); it stands there at most once.
-
-    Foreign threads post into a stack of their own, which the thread that services events takes as a whole and turns
-    round (R. K. Treiber's stack, 1986, with one consumer that takes all: no ABA).
  */
 #pragma once
 
+#include "mpr/gc/mutator.hpp"
 #include "mpr/os/lock.hpp"
 #include "mpr/task/event.hpp"
 #include "mpr/task/loop.hpp"
+#include "mpr/task/mailbox.hpp"
 #include "mpr/task/wheel.hpp"
 
 namespace mpr::task {
@@ -22,7 +21,9 @@ namespace mpr::task {
 class Events {
 public:
     /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
-    bool open(const char* function);
+    bool open(const char* function) {
+        return (gc::current && opened_.load(std::memory_order_acquire)) || openFirst(function);
+    }
     MprDispatcher* mainDispatcher() const { return hub_->main; }
 
     // ---- Dispatchers ----
@@ -37,6 +38,8 @@ public:
     // ---- Events ----
     Event* makeEvent(MprDispatcher& dispatcher, const char* name, MprTicks period, MprEventProc proc, void* data,
                      int flags);
+    /** The same for one that is due now, with no flags. */
+    Event* makeDue(MprDispatcher& dispatcher, const char* name, MprEventProc proc, void* data);
     /** @param continuous -1: as it was. */
     bool schedule(Event& event, MprTicks period, int continuous);
     void remove(Event& event);
@@ -50,7 +53,7 @@ public:
 
     // ---- Servicing ----
     int service(MprTicks delay, int flags, const void* site);
-    int waitFor(MprDispatcher& dispatcher, MprTicks timeout, std::int64_t mark, const void* site);
+    int waitFor(MprDispatcher& dispatcher, MprTicks timeout, std::int64_t since, const void* site);
     /** Let everyone who waits look again: the runtime stops, or the like. */
     void wakeAll();
     Loop& loop() { return loop_; }
@@ -68,13 +71,6 @@ private:
         MprDispatcher* active; // reference
         Wheel::Heads* heads;   // reference
     };
-    struct Post {
-        Post* next;
-        MprDispatcher* dispatcher;
-        MprEventProc proc;
-        void* data;
-        Event* event; // made of it, while that is done
-    };
     /** Who is to be told, after the lock has been let go, that a dispatcher has something to do. */
     enum class Hand { nobody, eventsThread, worker, waiters };
     /** The same for many, collected by the events' thread. */
@@ -87,10 +83,13 @@ private:
     static void manageHub(void* ptr, int flags);
     static void runAsJob(Job* job);
 
+    bool openFirst(const char* function);
     bool openOnce();
 
     // Under the lock:
     void settle(MprDispatcher& dispatcher);
+    void append(Event& event);
+    void queueNew(Event& event, Hands& hands);
     void enqueue(Event& event);
     void takeOut(Event& event);
     void setTimer(Event& event);
@@ -99,16 +98,14 @@ private:
     bool mustStayAwake(const MprDispatcher* awaited, std::int64_t since);
     Hand hand(MprDispatcher& dispatcher);
     Event* begin(MprDispatcher& dispatcher, os::ThreadId self);
-    bool end(MprDispatcher& dispatcher, Event& event);
+    bool end(MprDispatcher& dispatcher, Event& event, const Running* outer);
+    Hand leave(MprDispatcher& dispatcher, const Running& running);
 
     // Not under the lock:
+    bool queueNew(Event& event);
     void tell(MprDispatcher& dispatcher, Hand whom);
     void tell(const Hands& hands);
-    Event* newEvent(MprDispatcher& dispatcher, const char* name, MprTicks time, MprEventProc proc, void* data);
-    void gatherPosts();
-    Post* queuePosts();
-    Post* takeSpare();
-    void keepSpare(Post* first, const Post* end);
+    std::size_t queueLetters(std::span<const Mailbox::Letter> letters);
     int run(MprDispatcher& dispatcher, int most);
     int readyEvents();
     int runReady();
@@ -142,21 +139,19 @@ private:
     std::uint64_t lookedAt_ = 0; // when libuv was last asked
     Fired* fired_ = nullptr;     // in their order
     Fired* lastFired_ = nullptr;
-    Post* stuck_ = nullptr; // posts that found no memory, oldest first
 
     // Other threads that wait for events to run.
     os::Word bell_{0};
     std::atomic<int> waiters_{0};
 
-    // Foreign threads.
-    std::atomic<Post*> posts_{nullptr};
-    os::Lock spareLock_;
-    Post* spare_ = nullptr;
-    int spareCount_ = 0;
-    std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
+    Mailbox mailbox_;
 };
 
+extern constinit Events theEvents;
+
 /** The events of the runtime that exists. */
-Events& events();
+inline Events& events() {
+    return theEvents;
+}
 
 } // namespace mpr::task

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "mpr/memory.h"
+#include "mpr/task/retain.hpp"
 #include "mpr/task/waiting.hpp"
 
 using namespace mpr;
@@ -72,7 +73,7 @@ void lockFrom(MprMutex& lock, const void* site) {
     }
     os::Word& word = wordOf(lock.word);
     if (!take(word) && !takeSpinning(word)) {
-        task::HeldIfBlock held(&lock);
+        task::Hold held(&lock);
         task::Waiting waiting(site);
         takeWaiting(word);
     }
@@ -204,7 +205,7 @@ int mprWaitForCond(MprCond* cond, MprTicks timeout) {
         return MPR_ERR_TIMEOUT;
     }
     const std::uint64_t deadline = task::deadlineIn(timeout);
-    task::HeldIfBlock held(cond);
+    task::Hold held(cond);
     task::Waiting waiting(__builtin_return_address(0));
     while (cond->word.exchange(0, std::memory_order_acquire) == 0) {
         const std::uint64_t left = task::leftUntil(deadline);

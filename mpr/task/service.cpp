@@ -12,6 +12,7 @@
 #include "mpr/os/log.hpp"
 #include "mpr/shutdown.h"
 #include "mpr/task/events.hpp"
+#include "mpr/task/retain.hpp"
 #include "mpr/task/waiting.hpp"
 
 namespace mpr::task {
@@ -26,8 +27,6 @@ constexpr std::uint64_t idleTime = 5'000'000;
 constexpr std::uint64_t tryAgain = 10'000'000;
 /** Events that one dispatcher runs before others, and I/O, have their turn. */
 constexpr int turnOfReady = 256;
-/** Posts kept for the next ones instead of given back. */
-constexpr int mostSpare = 1024;
 /** Events queued under one lock. */
 constexpr int atOnce = 64;
 
@@ -77,131 +76,71 @@ void Events::loopChanged() {
 }
 
 void Events::stop() {
-    // Foreign threads first: from here on none comes in, and those inside are out soon.
-    gate_.fetch_and(~1u, std::memory_order_acq_rel);
-    while (const std::uint32_t inside = gate_.load(std::memory_order_acquire)) {
-        os::wait(gate_, inside, 1'000'000);
-    }
+    mailbox_.shut();
     wakeAll();
 }
 
 // ---- Foreign threads --------------------------------------------------------------------------------------------
 
 int Events::post(MprDispatcher* dispatcher, MprEventProc proc, void* data) {
-    std::uint32_t seen = gate_.load(std::memory_order_relaxed);
-    do {
-        if ((seen & 1) == 0) {
-            return MPR_ERR_BAD_STATE;
-        }
-    } while (!gate_.compare_exchange_weak(seen, seen + 2, std::memory_order_acquire, std::memory_order_relaxed));
-    Post* post = takeSpare();
-    if (post || (post = static_cast<Post*>(palloc(sizeof(Post))))) {
-        *post = {posts_.load(std::memory_order_relaxed), dispatcher, proc, data, nullptr};
-        while (!posts_.compare_exchange_weak(post->next, post, std::memory_order_seq_cst, std::memory_order_relaxed)) {}
-        wakeServicer();
+    const Mailbox::Visit visit(mailbox_);
+    if (!visit) {
+        return MPR_ERR_BAD_STATE;
     }
-    gate_.fetch_sub(2, std::memory_order_release);
-    return post ? 0 : MPR_ERR_MEMORY;
+    if (!mailbox_.post({dispatcher, proc, data})) {
+        return MPR_ERR_MEMORY;
+    }
+    wakeServicer();
+    return 0;
 }
 
-Events::Post* Events::takeSpare() {
-    os::Locked locked(spareLock_);
-    Post* post = spare_;
-    if (post) {
-        spare_ = post->next;
-        --spareCount_;
-    }
-    return post;
-}
-
-/** Keep the posts before end for others, or give them back when there are enough. */
-void Events::keepSpare(Post* first, const Post* end) {
-    int count = 0;
-    Post* last = nullptr;
-    for (Post* post = first; post != end; post = post->next) {
-        last = post;
-        ++count;
-    }
-    {
-        os::Locked locked(spareLock_);
-        if (spareCount_ + count <= mostSpare) {
-            last->next = spare_;
-            spare_ = first;
-            spareCount_ += count;
-            return;
-        }
-    }
-    while (Post* post = first) {
-        first = post == last ? nullptr : post->next;
-        pfree(post);
-    }
-}
-
-/** Take what foreign threads posted, the oldest first, behind what is stuck. */
-void Events::gatherPosts() {
-    Post* turned = nullptr;
-    for (Post* post = posts_.exchange(nullptr, std::memory_order_acquire); post;) {
-        Post* next = post->next;
-        post->next = turned;
-        turned = post;
-        post = next;
-    }
-    Post** last = &stuck_;
-    while (*last) {
-        last = &(*last)->next;
-    }
-    *last = turned;
-}
-
-/** Queue the first posts as events. @return The first that is left. */
-Events::Post* Events::queuePosts() {
-    const auto time = static_cast<MprTicks>(os::now() / 1'000'000);
-    Post* end = stuck_;
-    for (int made = 0; end && made < atOnce; ++made, end = end->next) {
-        MprDispatcher& d = end->dispatcher ? *end->dispatcher : *hub_->main;
-        end->event = newEvent(d, "outside", time, end->proc, end->data);
-        if (!end->event) {
+/** Queue letters as events. @return How many, before memory was short. */
+std::size_t Events::queueLetters(std::span<const Mailbox::Letter> letters) {
+    Event* made[atOnce];
+    const auto time = static_cast<MprTicks>(os::lastTick() / 1'000'000);
+    std::size_t count = 0;
+    for (; count < std::min<std::size_t>(letters.size(), atOnce); ++count) {
+        const Mailbox::Letter& letter = letters[count];
+        MprDispatcher& d = letter.dispatcher ? *letter.dispatcher : *hub_->main;
+        made[count] = allocateEvent(d, "outside", time, letter.proc, letter.data, false);
+        if (!made[count]) {
             break;
         }
     }
     Hands hands;
+    const MprDispatcher* destroyed = nullptr;
     {
         os::Locked locked(lock_);
-        for (Post* post = stuck_; post != end; post = post->next) {
-            MprDispatcher& d = *post->event->dispatcher;
+        for (std::size_t i = 0; i < count; ++i) {
+            MprDispatcher& d = *made[i]->dispatcher;
             if (d.destroyed) {
-                post->event = nullptr;
+                destroyed = &d;
                 continue;
             }
-            enqueue(*post->event);
-            hands.add(d, hand(d));
+            queueNew(*made[i], hands);
         }
     }
     tell(hands);
-    return end;
+    if (destroyed) {
+        os::Message message;
+        os::log(os::Level::warning, message << "mprCreateEventOutside: dispatcher \""
+                                            << std::string_view(destroyed->name)
+                                            << "\" was destroyed; events for it are dropped");
+    }
+    return count;
 }
 
 /** Make events of what foreign threads posted. What finds no memory stays for the next time. */
 void Events::takePosts() {
-    if (posts_.load(std::memory_order_relaxed)) {
-        gatherPosts();
-    }
-    while (stuck_) {
-        Post* const end = queuePosts();
-        if (end == stuck_) {
+    auto letters = mailbox_.unread();
+    while (!letters.empty()) {
+        const std::size_t count = queueLetters(letters);
+        if (count == 0) {
             return;
         }
-        for (const Post* post = stuck_; post != end; post = post->next) {
-            if (!post->event) {
-                os::Message message;
-                os::log(os::Level::warning, message << "mprCreateEventOutside: dispatcher \""
-                                                    << std::string_view(post->dispatcher->name)
-                                                    << "\" was destroyed; an event for it is dropped");
-            }
-        }
-        Post* const first = stuck_;
-        stuck_ = end;
-        keepSpare(first, end);
+        mailbox_.read(count);
+        // Not what was posted meanwhile: others have their turn.
+        letters = mailbox_.hasUnread() ? mailbox_.unread() : std::span<const Mailbox::Letter>{};
     }
 }
 
@@ -331,13 +270,13 @@ void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::in
         }
         sleeping_.store(true, std::memory_order_seq_cst);
     }
-    if (stuck_) {
+    if (mailbox_.hasUnread()) {
         until = std::min(until, os::now() + tryAgain);
     }
     if (until > os::now() + idleTime) {
         gc::runtime().collector.idle();
     }
-    if (!posts_.load(std::memory_order_seq_cst) && !turnWanted_.load(std::memory_order_seq_cst) && !stopping()) {
+    if (mailbox_.isEmpty() && !turnWanted_.load(std::memory_order_seq_cst) && !stopping()) {
         if (loop_.wait(milliseconds(leftUntil(until)), site)) {
             turnWanted_.store(true, std::memory_order_relaxed);
         }
@@ -370,7 +309,8 @@ int Events::service(MprTicks delay, int flags, const void* site) {
     if (!awaitService(os::currentThread(), deadline, site)) {
         return 0;
     }
-    look(true);
+    // With MPR_SERVICE_ONE_THING that is already there, I/O has its turn as often as otherwise.
+    look((flags & MPR_SERVICE_ONE_THING) == 0 || readyEvents() == 0);
     const int due = readyEvents(); // these run, however short the time
     int count = 0;
     for (;;) {
@@ -397,7 +337,7 @@ int Events::service(MprTicks delay, int flags, const void* site) {
 int Events::waitFor(MprDispatcher& d, MprTicks timeout, std::int64_t since, const void* site) {
     const os::ThreadId self = os::currentThread();
     const std::uint64_t deadline = deadlineIn(timeout);
-    const HeldIfBlock held(&d);
+    const Hold held(&d);
     const std::int64_t start = since < 0 ? mark(d) : since;
     waiters_.fetch_add(1, std::memory_order_seq_cst);
     bool services = false;

@@ -34,32 +34,6 @@ private:
     gc::Mutator* mutator_;
 };
 
-/** Keeps a block through a wait, if it is one: locks and conditions may stand elsewhere. For attached threads. */
-class HeldIfBlock {
-public:
-    explicit HeldIfBlock(const void* pointer) : block_(gc::current && mprIsValid(pointer) ? pointer : nullptr) {
-        mprHold(block_);
-    }
-    ~HeldIfBlock() { mprRelease(block_); }
-    HeldIfBlock(const HeldIfBlock&) = delete;
-    HeldIfBlock& operator=(const HeldIfBlock&) = delete;
-
-private:
-    const void* block_;
-};
-
-/** Keeps a block and all that it references through a wait. For attached threads. */
-class Rooted {
-public:
-    explicit Rooted(const void* block) : block_(block) { mprAddRoot(block_); }
-    ~Rooted() { mprRemoveRoot(block_); }
-    Rooted(const Rooted&) = delete;
-    Rooted& operator=(const Rooted&) = delete;
-
-private:
-    const void* block_;
-};
-
 /** When a wait of milliseconds from now ends, as os::now() counts. Negative: never. */
 inline std::uint64_t deadlineIn(MprTicks milliseconds) {
     constexpr std::uint64_t nanoseconds = 1'000'000;

@@ -50,14 +50,28 @@ public:
         const unsigned level = static_cast<unsigned>(std::bit_width((due ^ now_) | 1) - 1) / digit;
         const unsigned at = static_cast<unsigned>(due >> (digit * level)) & (slots - 1);
         used_[level] |= std::uint64_t{1} << at;
-        event->slot = static_cast<std::uint16_t>(level * slots + at);
-        list(event->slot).append(event);
+        const unsigned slot = level * slots + at;
+        event->put(static_cast<std::uint16_t>(slot));
+        list(slot).append(event);
     }
 
     void remove(Event* event) {
-        list(event->slot).remove(event);
-        if (!heads_->slot[event->slot]) {
-            used_[event->slot / slots] &= ~(std::uint64_t{1} << (event->slot % slots));
+        const unsigned slot = event->state().place;
+        list(slot).remove(event);
+        if (!heads_->slot[slot]) {
+            used_[slot / slots] &= ~(std::uint64_t{1} << (slot % slots));
+        }
+    }
+
+    /** Call take(event), which may remove it, for each. Costs what there is. */
+    template <class Take>
+    void forEach(Take take) {
+        for (Event* first : heads_->slot) {
+            for (Event* event = first; event;) {
+                Event* next = event->next;
+                take(*event);
+                event = next;
+            }
         }
     }
 

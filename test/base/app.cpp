@@ -210,3 +210,11 @@ TEST_CASE("random strings", "[base][app]") {
     CHECK(std::string(mprGetRandomString(100000)).size() == 100000);
     CHECK(mprGetRandomString(-1) == nullptr);
 }
+
+TEST_CASE("debug mode is a flag", "[base][app]") {
+    CHECK_FALSE(mprGetDebugMode());
+    mprSetDebugMode(true);
+    CHECK(mprGetDebugMode());
+    mprSetDebugMode(false);
+    CHECK_FALSE(mprGetDebugMode());
+}

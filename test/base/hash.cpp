@@ -5,6 +5,8 @@
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+#include "test/support/value.hpp"
 
 #include <map>
 #include <string>
@@ -13,14 +15,6 @@
 using namespace test;
 
 namespace {
-
-char *text(const std::string &s) {
-    return static_cast<char *>(mprMemdup(s.c_str(), s.size() + 1));
-}
-
-void *number(intptr_t n) {
-    return reinterpret_cast<void *>(n);
-}
 
 std::string keys(MprHash *table) {
     char *all = mprHashKeysToString(table, " ");
@@ -510,5 +504,45 @@ TEST_CASE("several threads add, remove, look up and iterate", "[base][hash]") {
     CHECK(wrong == 0);
     CHECK(mprGetHashLength(table) == 100 + 3 * 50);
     collect();
+    CHECK(stats().misuses == 0);
+}
+
+TEST_CASE("lock(table) makes one step of several calls", "[base][hash]") {
+    Runtime runtime("young=256k");
+    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES);
+    Root root(table);
+    mprAddKey(table, "sum", number(0));
+    const int rounds = static_cast<int>(heavy(20000));
+    {
+        auto work = [&](Mutator &) {
+            for (int i = 0; i < rounds; i++) {
+                lock(table);
+                auto before = reinterpret_cast<intptr_t>(mprLookupKey(table, "sum"));
+                if (i % 64 == 0) {
+                    std::this_thread::yield(); // the others get a chance to come between
+                }
+                mprAddKey(table, "sum", number(before + 1));
+                unlock(table);
+                mprAlloc(100); // collections pass while others wait for the lock
+                mprYield(0);
+            }
+        };
+        Mutator a("a", work), b("b", work), c("c", work);
+        a.join();
+        b.join();
+        c.join();
+    }
+    CHECK(mprLookupKey(table, "sum") == number(3 * rounds));
+    // A table of one thread has none, a clone one of its own, and a program may set another.
+    MprHash *own = mprCreateHash(0, MPR_HASH_STABLE);
+    CHECK(!own->mutex);
+    lock(own);
+    unlock(own);
+    CHECK(mprCloneHash(table)->mutex != table->mutex);
+    mprSetRef(table, &table->mutex, mprCreateLock());
+    collect();
+    lock(table);
+    CHECK(mprIsValid(table->mutex));
+    unlock(table);
     CHECK(stats().misuses == 0);
 }

@@ -5,6 +5,8 @@
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+#include "test/support/value.hpp"
 
 #include <climits>
 #include <string>
@@ -13,14 +15,6 @@
 using namespace test;
 
 namespace {
-
-char *text(const std::string &s) {
-    return static_cast<char *>(mprMemdup(s.c_str(), s.size() + 1));
-}
-
-void *number(intptr_t n) {
-    return reinterpret_cast<void *>(n);
-}
 
 MprList *numbers(int count, int flags = MPR_LIST_STATIC_VALUES) {
     MprList *list = mprCreateList(0, flags);
@@ -458,4 +452,46 @@ TEST_CASE("a list that another thread changes is sorted all the same", "[base][l
     for (int i = 1; i < 1001; i++) {
         REQUIRE(reinterpret_cast<intptr_t>(mprGetItem(list, i - 1)) <= reinterpret_cast<intptr_t>(mprGetItem(list, i)));
     }
+}
+
+TEST_CASE("lock(list) makes one step of several calls", "[base][list]") {
+    Runtime runtime("young=256k");
+    MprList *list = mprCreateList(0, MPR_LIST_STATIC_VALUES);
+    Root root(list);
+    mprAddItem(list, number(0));
+    const int rounds = static_cast<int>(heavy(20000));
+    {
+        auto work = [&](Mutator &) {
+            for (int i = 0; i < rounds; i++) {
+                lock(list);
+                lock(list); // it is recursive
+                auto before = reinterpret_cast<intptr_t>(mprGetItem(list, 0));
+                if (i % 64 == 0) {
+                    std::this_thread::yield(); // the others get a chance to come between
+                }
+                mprSetItem(list, 0, number(before + 1));
+                unlock(list);
+                unlock(list);
+                mprAlloc(100); // collections pass while others wait for the lock
+                mprYield(0);
+            }
+        };
+        Mutator a("a", work), b("b", work), c("c", work);
+        a.join();
+        b.join();
+        c.join();
+    }
+    CHECK(mprGetItem(list, 0) == number(3 * rounds));
+    // A list of one thread has none, a clone one of its own, and a program may set another.
+    MprList *own = mprCreateList(0, MPR_LIST_STABLE);
+    CHECK(!own->mutex);
+    lock(own);
+    unlock(own);
+    CHECK(mprCloneList(list)->mutex != list->mutex);
+    mprSetRef(list, &list->mutex, mprCreateLock());
+    collect();
+    lock(list);
+    CHECK(mprIsValid(list->mutex));
+    unlock(list);
+    CHECK(stats().misuses == 0);
 }

@@ -7,19 +7,10 @@
     Rooms: task
  */
 #include "mpr.h"
+#include "expect.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int failures;
-
-#define EXPECT(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            failures++; \
-        } \
-    } while (0)
 
 typedef struct Session {
     struct Session *next;
@@ -164,7 +155,7 @@ static void work(void *data, MprThread *tp) {
 }
 
 static void testThread(Server *server) {
-    server->worker = mprCreateThread("worker", (void *) (uintptr_t) work, server, 0);
+    server->worker = mprCreateThread("worker", work, server, 0);
     EXPECT(server->worker != 0);
     EXPECT(mprStartThread(server->worker) == 0);
     while (!__atomic_load_n(&server->done, __ATOMIC_ACQUIRE)) {
@@ -238,8 +229,5 @@ int main(int argc, char **argv) {
     EXPECT(mprVerifyHeap() == 0);
     EXPECT(mprGetMemStats()->misuses == 0);
     EXPECT(mprDestroy());
-    if (failures == 0) {
-        printf("ok\n");
-    }
-    return failures ? 1 : 0;
+    return verdict();
 }

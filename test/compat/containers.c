@@ -5,20 +5,10 @@
     Exits with 0 when all went well; else the failed condition is printed.
  */
 #include "mpr.h"
+#include "expect.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-
-#define EXPECT(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            failures++; \
-        } \
-    } while (0)
 
 typedef struct Route {
     char *name;
@@ -96,6 +86,7 @@ static void testRoutes(void) {
     mprSortList(app->routes, compareRoute, app);
 
     count = 0;
+    lock(app->routes);
     for (ITERATE_ITEMS(app->routes, route, next)) {
         EXPECT(mprLookupKey(app->byName, route->name) == route);
         EXPECT(app->routes->items[next - 1] == route);
@@ -104,6 +95,7 @@ static void testRoutes(void) {
             count++;
         }
     }
+    unlock(app->routes);
     EXPECT(count == 5);
     route = (Route *) mprGetFirstItem(app->routes);
     EXPECT(strcmp(route->name, "/admin") == 0);
@@ -113,12 +105,14 @@ static void testRoutes(void) {
     EXPECT(strcmp((char *) mprLookupKey(route->params, "timeout"), "30") == 0);
     EXPECT(strcmp((char *) mprLookupKey(route->params, "LIMIT"), "100") == 0);
     count = 0;
+    lock(route->params);
     for (ITERATE_KEYS(route->params, kp)) {
         data = (cchar *) kp->data;
         EXPECT(kp->key && data && kp->type == 0);
         kp->type = 3;
         count += atoi(data);
     }
+    unlock(route->params);
     EXPECT(count == 130);
     EXPECT(mprLookupKeyEntry(route->params, "limit")->type == 3);
     for (kp = 0; (kp = mprGetNextKey(route->params, kp)) != 0;) {
@@ -238,8 +232,5 @@ int main(int argc, char **argv) {
     EXPECT(mprGetMemStats()->misuses == 0);
     mprRemoveRoot(app);
     EXPECT(mprDestroy());
-    if (failures == 0) {
-        printf("ok\n");
-    }
-    return failures ? 1 : 0;
+    return verdict();
 }

@@ -7,19 +7,9 @@
     Rooms: task
  */
 #include "mpr.h"
+#include "expect.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static int failures;
-
-#define EXPECT(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            failures++; \
-        } \
-    } while (0)
 
 /* A service with a lock, a dispatcher and a heartbeat. */
 typedef struct Service {
@@ -130,7 +120,7 @@ int main(int argc, char **argv) {
     EXPECT(mprWaitForCond(service->complete, 10000) == 0);
     EXPECT(service->jobs == 5);
 
-    EXPECT(mprStartThread(mprCreateThread("poster", MPR_PROC(poster), mprGetDispatcher(), 0)) == 0);
+    EXPECT(mprStartThread(mprCreateThread("poster", poster, mprGetDispatcher(), 0)) == 0);
     while (service->outside == 0) {
         mprServiceEvents(100, MPR_SERVICE_ONE_THING);
     }
@@ -149,5 +139,5 @@ int main(int argc, char **argv) {
     EXPECT(mprShouldDenyNewRequests());
     mprRemoveRoot(service);
     EXPECT(mprDestroy());
-    return failures;
+    return verdict();
 }

@@ -7,20 +7,10 @@
     Rooms: io
  */
 #include "mpr.h"
+#include "expect.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static int failures;
-
-#define EXPECT(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            failures++; \
-        } \
-    } while (0)
 
 #define SAME(text, expected) EXPECT(isSame(text, expected))
 
@@ -169,8 +159,5 @@ int main(int argc, char **argv) {
     EXPECT(mprVerifyHeap() == 0);
     EXPECT(mprGetMemStats()->misuses == 0);
     EXPECT(mprDestroy());
-    if (failures == 0) {
-        printf("ok\n");
-    }
-    return failures ? 1 : 0;
+    return verdict();
 }

@@ -7,20 +7,10 @@
     Rooms: task, io
  */
 #include "mpr.h"
+#include "expect.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-
-static int failures;
-
-#define EXPECT(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            failures++; \
-        } \
-    } while (0)
 
 typedef struct Conn {
     MprSocket *sock;
@@ -136,5 +126,5 @@ int main(int argc, char **argv) {
     mprRemoveRoot(cmd);
 
     EXPECT(mprDestroy());
-    return failures;
+    return verdict();
 }

@@ -5,19 +5,10 @@
     Exits with 0 when all went well; else the failed condition is printed.
  */
 #include "mpr.h"
+#include "expect.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int failures;
-
-#define EXPECT(condition) \
-    do { \
-        if (!(condition)) { \
-            printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            failures++; \
-        } \
-    } while (0)
 
 static void testCopies(void) {
     char buf[8], *str;
@@ -224,8 +215,5 @@ int main(int argc, char **argv) {
     EXPECT(mprVerifyHeap() == 0);
     EXPECT(mprGetMemStats()->misuses == 0);
     EXPECT(mprDestroy());
-    if (failures == 0) {
-        printf("ok\n");
-    }
-    return failures ? 1 : 0;
+    return verdict();
 }

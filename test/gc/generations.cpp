@@ -5,7 +5,6 @@
 #include "test/catch.hpp"
 
 #include "mpr.h"
-#include "test/support/every_yield.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -62,6 +61,16 @@ void **makeRow(size_t count) {
         mprAllocManaged(count * sizeof(void *), manageRow, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
 }
 
+/* Fill a rooted row with cells that say where they stand; they grow old meanwhile. */
+void **fillRow(const Root &root, size_t count) {
+    void **row = root.as<void *>();
+    for (size_t i = 0; i < count; i++) {
+        mprSetRef(row, row + i, makeCell(i));
+        mprYield(0);
+    }
+    return row;
+}
+
 /* Collect the young; the caller's unrooted blocks go. */
 int collectYoung() {
     return mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
@@ -70,10 +79,7 @@ int collectYoung() {
 } // namespace
 
 TEST_CASE("a minor collection frees young garbage and keeps what roots reach", "[gc][generations]") {
-    if (everyYield()) {
-        return; // counts
-    }
-    Runtime runtime("check=1");
+    Runtime runtime("check=1,everyyield=0"); // no other collections than that one
     freedCells = 0;
     Root root(makeCell(1));
     for (uintptr_t i = 0; i < 100; i++) {
@@ -101,10 +107,7 @@ TEST_CASE("old garbage stays until a major collection", "[gc][generations]") {
 }
 
 TEST_CASE("a young block that only an old one references lives when the store was told", "[gc][generations]") {
-    if (everyYield()) {
-        return; // counts
-    }
-    Runtime runtime("check=1");
+    Runtime runtime("everyyield=0,check=1");
     freedCells = 0;
     Root root(makeCell(1));
     collectYoung();
@@ -256,11 +259,7 @@ TEST_CASE("a heap of barrier blocks is marked while threads run, and nothing is 
     Runtime runtime("check=1,young=128k", 0, 120);
     const size_t count = 12000;
     Root root(makeRow(count));
-    void **row = root.as<void *>();
-    for (size_t i = 0; i < count; i++) {
-        mprSetRef(row, row + i, makeCell(i));
-        mprYield(0);
-    }
+    void **row = fillRow(root, count);
     Random random(7);
     const uint64 before = stats().collectionsMajor;
     size_t wrong = 0;
@@ -287,11 +286,7 @@ TEST_CASE("stores into blocks that the collector is marking are not forgotten", 
     Runtime runtime("check=1,young=128k", 0, 120);
     const size_t count = 12000;
     Root root(makeRow(count));
-    void **row = root.as<void *>();
-    for (size_t i = 0; i < count; i++) {
-        mprSetRef(row, row + i, makeCell(i));
-        mprYield(0);
-    }
+    void **row = fillRow(root, count);
     Random random(9);
     const uint64 before = stats().collectionsMajor;
     for (int round = 0; stats().collectionsMajor < before + 2 && round < 3000000; round++) {
@@ -310,11 +305,7 @@ TEST_CASE("blocks freed by hand while they are being marked", "[gc][generations]
     Runtime runtime("check=1,young=128k", 0, 120);
     const size_t count = 12000;
     Root root(makeRow(count));
-    void **row = root.as<void *>();
-    for (size_t i = 0; i < count; i++) {
-        mprSetRef(row, row + i, makeCell(i));
-        mprYield(0);
-    }
+    void **row = fillRow(root, count);
     Random random(8);
     const uint64 before = stats().collectionsMajor;
     size_t refused = 0;

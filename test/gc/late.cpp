@@ -44,9 +44,9 @@ void keepWaiting(cchar *name, int ms) {
     Lazy lazy;
     Mutator mutator(name, std::ref(lazy));
     lazy.begin.open();
-    until([&] { return lazy.busy.load(); });
+    mprYield(MPR_YIELD_STICKY); // others may have asked for a collection already, for which the lazy one does not come
+    untilUnyielded([&] { return lazy.busy.load(); });
     mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
-    mprYield(MPR_YIELD_STICKY);
     pause(ms);
     lazy.end.open();
     mprResetYield();

@@ -1,7 +1,6 @@
 /*
     test/gc/mark.cpp - mprMark and the MARK call of managers: wrong references, stopped threads, wide and deep heaps.
  */
-#include "test/support/every_yield.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -115,10 +114,7 @@ void manageWatcher(void *, int flags) {
 } // namespace
 
 TEST_CASE("all threads are stopped while managers mark, and run while managers free", "[gc][mark]") {
-    if (everyYield()) {
-        return; // counts
-    }
-    Runtime runtime;
+    Runtime runtime("everyyield=0");
     progress = 0;
     changesInMark = changesInFree = marksSeen = freesSeen = 0;
     auto work = [](Mutator &self) {
@@ -130,7 +126,7 @@ TEST_CASE("all threads are stopped while managers mark, and run while managers f
     Mutator first("first", work);
     Mutator second("second", work);
     Root root(mprAllocManaged(8, manageWatcher, 0));
-    for (size_t i = 0; i < heavy(20); i++) {
+    for (size_t i = 0; i < 2 + heavy(20); i++) {
         mprAllocManaged(8, manageWatcher, 0);
         collect();
     }

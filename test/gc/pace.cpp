@@ -4,7 +4,6 @@
 #include "test/catch.hpp"
 
 #include "mpr.h"
-#include "test/support/every_yield.hpp"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
 
@@ -57,19 +56,13 @@ Budgets budgetsFor(cchar *options) {
 } // namespace
 
 TEST_CASE("budgets are the larger the less time collections may take", "[gc][pace]") {
-    if (everyYield()) {
-        return;
-    }
-    CHECK(budgetsFor("young=256k,cpu=1").most >= 2 * budgetsFor("young=256k,cpu=90").least);
+    CHECK(budgetsFor("everyyield=0,young=256k,cpu=1").most >= 2 * budgetsFor("everyyield=0,young=256k,cpu=90").least);
 }
 
 TEST_CASE("the environment chooses the share of time", "[gc][pace]") {
-    if (everyYield()) {
-        return;
-    }
-    const Budgets small = budgetsFor("young=256k,cpu=90");
+    const Budgets small = budgetsFor("everyyield=0,young=256k,cpu=90");
     Environment percent("MPR_GC_CPU_PERCENT", "1");
-    CHECK(budgetsFor("young=256k,cpu=90").most >= 2 * small.least);
+    CHECK(budgetsFor("everyyield=0,young=256k,cpu=90").most >= 2 * small.least);
 }
 
 TEST_CASE("a share of time that makes no sense is refused", "[gc][pace]") {

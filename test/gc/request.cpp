@@ -1,7 +1,8 @@
 /*
     test/gc/request.cpp - When a collection happens: mprGC and its flags, budgets, mprEnableGC, MPR_DISABLE_GC.
+
+    What is said of budgets is said of collections that are due; so everyyield=0, whatever the environment asks for.
  */
-#include "test/support/every_yield.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
@@ -27,16 +28,13 @@ TEST_CASE("allocation starts collections", "[gc][request]") {
 }
 
 TEST_CASE("garbage does not pile up", "[gc][request]") {
-    Runtime runtime("young=1m,region=256k");
+    Runtime runtime("everyyield=0,young=1m,region=256k");
     litter(200 << 20);
     CHECK(stats().heapPeak < 32 << 20);
 }
 
 TEST_CASE("young is the least allocation between two collections", "[gc][request]") {
-    if (everyYield()) {
-        return; // counts
-    }
-    Runtime runtime("young=4m");
+    Runtime runtime("everyyield=0,young=4m");
     CHECK(stats().youngBudget >= 4 << 20);
     litter(1 << 20);
     sleepYielded(50);
@@ -44,10 +42,7 @@ TEST_CASE("young is the least allocation between two collections", "[gc][request
 }
 
 TEST_CASE("mprGC without FORCE does nothing until half of the budget was allocated", "[gc][request]") {
-    if (everyYield()) {
-        return; // counts
-    }
-    Runtime runtime("young=4m");
+    Runtime runtime("everyyield=0,young=4m");
     litter(64 << 10);
     CHECK(mprGC(MPR_GC_COMPLETE) == 0);
     CHECK(mprGC(0) == 0);
@@ -59,10 +54,7 @@ TEST_CASE("mprGC without FORCE does nothing until half of the budget was allocat
 }
 
 TEST_CASE("mprGC(FORCE) collects however little was allocated", "[gc][request]") {
-    if (everyYield()) {
-        return; // counts
-    }
-    Runtime runtime;
+    Runtime runtime("everyyield=0");
     for (uint64 i = 1; i <= 10; i++) {
         collect();
         CHECK(stats().collections == i);
@@ -130,10 +122,7 @@ TEST_CASE("mprRequestGC is mprGC", "[gc][request]") {
 }
 
 TEST_CASE("mprEnableGC(false) stops collections by allocation", "[gc][request]") {
-    if (everyYield()) {
-        return; // counts
-    }
-    Runtime runtime("young=64k");
+    Runtime runtime("everyyield=0,young=64k");
     CHECK(mprEnableGC(false) == true);
     CHECK(mprEnableGC(false) == false);
     sleepYielded(50);

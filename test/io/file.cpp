@@ -7,9 +7,11 @@
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -401,4 +403,36 @@ TEST_CASE("without memory files are not opened, lines not read, and nothing leak
     int after = dup(0);
     close(after);
     CHECK(before == after);
+}
+
+TEST_CASE("the number of descriptors is limited, up to what the system gives", "[io][file]") {
+    Runtime runtime;
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    auto current = [] {
+        rlimit now{};
+        getrlimit(RLIMIT_NOFILE, &now);
+        return now.rlim_cur;
+    };
+    mprSetFilesLimit(30);
+    CHECK(current() == 30);
+    std::vector<MprFile *> files;
+    while (MprFile *file = openFile("/dev/null", O_RDONLY)) {
+        mprHold(file);
+        files.push_back(file);
+        REQUIRE(files.size() < 30);
+    }
+    for (MprFile *file : files) {
+        mprCloseFile(file);
+        mprRelease(file);
+    }
+    mprSetFilesLimit(0);
+    CHECK(current() == before.rlim_max);
+    CHECK(runtime.log.size() == 0);
+    if (before.rlim_max < INT_MAX) {
+        mprSetFilesLimit(INT_MAX);
+        CHECK(current() == before.rlim_max);
+        CHECK(runtime.log.has("2147483647 descriptors are not to be had"));
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
 }

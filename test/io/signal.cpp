@@ -4,6 +4,7 @@
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/service.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -23,17 +24,6 @@ void note(void *arg, MprSignal *sp) {
 }
 void *const noteProc = reinterpret_cast<void *>(note);
 int one = 1, two = 2, three = 3;
-
-template <class Condition>
-bool serviceUntil(Condition condition) {
-    for (int i = 0; i < 2000; i++) {
-        if (condition()) {
-            return true;
-        }
-        mprServiceEvents(10, MPR_SERVICE_ONE_THING);
-    }
-    return false;
-}
 
 } // namespace
 

@@ -4,6 +4,7 @@
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/service.hpp"
 #include "test/support/sanitizer.hpp"
 
 #include <fcntl.h>
@@ -50,17 +51,6 @@ struct Pair {
         REQUIRE(read(fd[end], &c, 1) == 1);
     }
 };
-
-template <class Condition>
-bool serviceUntil(Condition condition) {
-    for (int i = 0; i < 2000; i++) {
-        if (condition()) {
-            return true;
-        }
-        mprServiceEvents(10, MPR_SERVICE_ONE_THING);
-    }
-    return false;
-}
 
 } // namespace
 

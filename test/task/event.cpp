@@ -5,6 +5,8 @@
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
+#include "test/support/service.hpp"
+#include "test/support/value.hpp"
 
 #include <chrono>
 #include <cstring>
@@ -39,9 +41,6 @@ void note(void *data, MprEvent *) {
 void *proc(MprEventProc p) {
     return reinterpret_cast<void *>(p);
 }
-void *number(long n) {
-    return reinterpret_cast<void *>(intptr_t(n));
-}
 
 bool inOrder(long total) {
     for (long i = 0; i < total; i++) {
@@ -61,20 +60,6 @@ long now() {
 void litter(size_t bytes) {
     for (size_t made = 0; made < bytes; made += 1000) {
         mprAlloc(1000);
-    }
-}
-
-/* Service events on this thread until a condition holds. */
-template <class Condition>
-bool serviceUntil(Condition condition, int ms = 20000) {
-    for (auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);;) {
-        if (condition()) {
-            return true;
-        }
-        if (std::chrono::steady_clock::now() > end) {
-            return false;
-        }
-        mprServiceEvents(10, MPR_SERVICE_ONE_THING);
     }
 }
 
@@ -358,6 +343,30 @@ TEST_CASE("a destroyed dispatcher drops its events and takes no more", "[task][e
     CHECK_FALSE(mprIsValid(dispatcher));
 }
 
+TEST_CASE("events that became timers later go with their dispatcher, too, and no others", "[task][event][timer]") {
+    Runtime runtime;
+    reset();
+    MprDispatcher *doomed = mprCreateDispatcher("doomed", MPR_DISPATCHER_IMMEDIATE);
+    mprAddRoot(doomed);
+    for (int i = 0; i < 100; i++) {
+        for (MprDispatcher *dispatcher : {doomed, mprGetDispatcher()}) {
+            MprEvent *event = mprCreateEvent(dispatcher, "moved", 0, proc(count), makeNode(), 0);
+            mprRescheduleEvent(event, 1 + i % 50);
+            if (i % 10 == 0) {
+                mprRemoveEvent(event);
+            }
+        }
+    }
+    CHECK(mprDispatcherHasEvents(doomed));
+    mprDestroyDispatcher(doomed);
+    CHECK_FALSE(mprDispatcherHasEvents(doomed));
+    collect();
+    CHECK(calls.frees == 110);
+    CHECK(serviceUntil([] { return runs == 90; }));
+    CHECK_FALSE(mprDispatcherHasEvents(nullptr));
+    mprRemoveRoot(doomed);
+}
+
 TEST_CASE("a disabled dispatcher keeps its events until it is enabled", "[task][event]") {
     Runtime runtime;
     reset();
@@ -467,11 +476,14 @@ TEST_CASE("an event may wait for the next of its dispatcher: they nest", "[task]
                            wrong +=
                                mprWaitForEvent(event->dispatcher, 20000, -1) != 0 || runs != 1 || !mprIsValid(event);
                            mprGC(MPR_GC_FORCE);
-                           wrong += !mprIsValid(event);
+                           wrong += !mprIsValid(event) || calls.frees != 0; // nor its data
                            runs++;
                        }),
-                       nullptr, 0);
+                       makeNode(), 0);
         CHECK(serviceUntil([] { return runs == 2; }));
+        collect();
+        CHECK(calls.frees == 1);
+        calls.reset();
     }
     CHECK(wrong == 0);
 }
@@ -760,10 +772,7 @@ TEST_CASE("events made and removed by many threads at once", "[task][event]") {
 }
 
 TEST_CASE("a thread that has to wait for events lets a collection begin when half a budget is spent", "[task][event]") {
-    Runtime runtime("young=4m");
-    if (everyYield()) {
-        return;
-    }
+    Runtime runtime("everyyield=0,young=4m");
     collect();
     const uint64 before = stats().collections;
     mprServiceEvents(20, 0);

@@ -163,6 +163,47 @@ TEST_CASE("a thousand runtimes with threads, workers, events: nothing is left", 
     CHECK(countLines("/proc/self/maps") <= mappings + total / 10);
 }
 
+TEST_CASE("mprDestroy waits for the threads of mprCreateThread, which see that it does", "[task][shutdown]") {
+    Runtime runtime;
+    static std::atomic<int> ended;
+    ended = 0;
+    for (int i = 0; i < 3; i++) {
+        MprThread *thread = mprCreateThread(
+            "worker",
+            +[](void *, MprThread *) {
+                while (!mprIsStopping()) {
+                    mprSleep(1);
+                }
+                mprSleep(20);
+                ended++;
+            },
+            nullptr, 0);
+        REQUIRE(mprStartThread(thread) == 0);
+    }
+    runtime.end();
+    CHECK(ended == 3);
+}
+
+TEST_CASE("mprDestroy names a thread of mprCreateThread that does not end in time", "[task][shutdown]") {
+    Runtime runtime;
+    static Gate gate;
+    MprThread *thread = mprCreateThread(
+        "stubborn",
+        +[](void *, MprThread *) {
+            while (!gate.isOpen()) {
+                mprSleep(1);
+            }
+        },
+        nullptr, 0);
+    REQUIRE(mprStartThread(thread) == 0);
+    mprSetExitTimeout(50);
+    CHECK_FALSE(mprDestroy());
+    CHECK(runtime.log.has("stubborn"));
+    gate.open();
+    mprSetExitTimeout(20000);
+    runtime.end();
+}
+
 TEST_CASE("errors of the system have codes", "[task][error]") {
     errno = 0;
     CHECK(mprGetError() == 0);

@@ -1,0 +1,129 @@
+/*
+    mailbox.cpp - Posting and reading. What may be posted, and by whom, is said in mpr/event.h.
+ */
+#include "mpr/task/mailbox.hpp"
+
+#include "mpr/gc/marker.hpp"
+#include "mpr/memory.h"
+
+namespace mpr::task {
+
+bool Mailbox::enter() {
+    std::uint32_t seen = gate_.load(std::memory_order_relaxed);
+    do {
+        if ((seen & 1) == 0) {
+            return false;
+        }
+    } while (!gate_.compare_exchange_weak(seen, seen + 2, std::memory_order_acquire, std::memory_order_relaxed));
+    return true;
+}
+
+void Mailbox::shut() {
+    gate_.fetch_and(~1u, std::memory_order_acq_rel);
+    while (const std::uint32_t inside = gate_.load(std::memory_order_acquire)) {
+        os::wait(gate_, inside, 1'000'000);
+    }
+}
+
+int Mailbox::close() {
+    int lost = 0;
+    while (!unread().empty()) {
+        lost += static_cast<int>(unread().size());
+        read(unread().size());
+    }
+    while (Bundle* bundle = spare_) {
+        spare_ = bundle->next.load(std::memory_order_relaxed);
+        pfree(bundle);
+    }
+    spareCount_ = 0;
+    return lost;
+}
+
+/** Under the lock: a bundle at the end that has room, or nullptr. */
+Mailbox::Bundle* Mailbox::roomy() {
+    if (last_ && last_->count.load(std::memory_order_relaxed) < bundleSize) {
+        return last_;
+    }
+    Bundle* bundle = spare_;
+    if (bundle) {
+        spare_ = bundle->next.load(std::memory_order_relaxed);
+        --spareCount_;
+        bundle->next.store(nullptr, std::memory_order_relaxed);
+        bundle->count.store(0, std::memory_order_relaxed);
+        (last_ ? last_->next : posted_).store(bundle, std::memory_order_seq_cst);
+        last_ = bundle;
+    }
+    return bundle;
+}
+
+/** Under the lock: keep it for others. */
+void Mailbox::keep(Bundle* bundle) {
+    bundle->next.store(spare_, std::memory_order_relaxed);
+    spare_ = bundle;
+    ++spareCount_;
+}
+
+bool Mailbox::post(const Letter& letter) {
+    for (Bundle* fresh = nullptr;;) {
+        {
+            os::Locked locked(lock_);
+            if (fresh) {
+                keep(fresh);
+            }
+            if (Bundle* bundle = roomy()) {
+                const unsigned at = bundle->count.load(std::memory_order_relaxed);
+                bundle->letters[at] = letter;
+                bundle->count.store(at + 1, std::memory_order_release);
+                return true;
+            }
+        }
+        fresh = static_cast<Bundle*>(palloc(sizeof(Bundle)));
+        if (!fresh) {
+            return false;
+        }
+    }
+}
+
+std::span<const Mailbox::Letter> Mailbox::unread() {
+    if (!taken_) {
+        if (isEmpty()) {
+            return {};
+        }
+        os::Locked locked(lock_);
+        taken_ = posted_.exchange(nullptr, std::memory_order_acquire);
+        last_ = nullptr;
+    }
+    return {taken_->letters + at_, taken_->count.load(std::memory_order_relaxed) - at_};
+}
+
+void Mailbox::read(std::size_t count) {
+    at_ += static_cast<unsigned>(count);
+    Bundle* bundle = taken_;
+    if (at_ < bundle->count.load(std::memory_order_relaxed)) {
+        return;
+    }
+    at_ = 0;
+    taken_ = bundle->next.load(std::memory_order_relaxed);
+    {
+        os::Locked locked(lock_);
+        if (spareCount_ < mostSpare) {
+            keep(bundle);
+            return;
+        }
+    }
+    pfree(bundle);
+}
+
+void Mailbox::mark() const {
+    for (const Bundle* list : {static_cast<const Bundle*>(taken_), static_cast<const Bundle*>(posted_.load())}) {
+        for (const Bundle* bundle = list; bundle; bundle = bundle->next.load(std::memory_order_acquire)) {
+            const unsigned count = bundle->count.load(std::memory_order_acquire);
+            for (unsigned i = bundle == taken_ ? at_ : 0; i < count; ++i) {
+                gc::markLoose(&bundle->letters[i].dispatcher);
+                gc::markLoose(&bundle->letters[i].data);
+            }
+        }
+    }
+}
+
+} // namespace mpr::task

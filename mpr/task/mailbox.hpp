@@ -1,0 +1,93 @@
+/*
+    mailbox.hpp - What foreign threads post, until the thread that services events makes events of it.
+
+    Letters stand in bundles, oldest first. Foreign threads add to the last bundle under a lock held for a few
+    instructions; the reader takes all bundles at once and reads them without it. The collector looks at letters while
+    foreign threads post, without the lock: a letter is there before the count says so.
+
+    The gate keeps foreign threads, for whom no rendezvous waits, away from a runtime that ends.
+ */
+#pragma once
+
+#include <atomic>
+#include <span>
+
+#include "mpr/event.h"
+#include "mpr/os/lock.hpp"
+
+namespace mpr::task {
+
+class Mailbox {
+public:
+    struct Letter {
+        MprDispatcher* dispatcher; // nullptr: the main one
+        MprEventProc proc;
+        void* data;
+    };
+
+    /** Inside while this exists, if it says so: the runtime does not end meanwhile. Any thread. */
+    class Visit {
+    public:
+        explicit Visit(Mailbox& mailbox) : mailbox_(mailbox.enter() ? &mailbox : nullptr) {}
+        ~Visit() {
+            if (mailbox_) {
+                mailbox_->gate_.fetch_sub(2, std::memory_order_release);
+            }
+        }
+        Visit(const Visit&) = delete;
+        Visit& operator=(const Visit&) = delete;
+        explicit operator bool() const { return mailbox_ != nullptr; }
+
+    private:
+        Mailbox* mailbox_;
+    };
+
+    void open() { gate_.store(1, std::memory_order_release); }
+    /** From here on nobody comes in, and those inside are out. */
+    void shut();
+    /** Give back all memory. @return How many letters were not read. */
+    int close();
+
+    /** During a visit. @return false when memory is short. */
+    bool post(const Letter& letter);
+    /** Whether nothing was posted since the reader last took it. Any thread. */
+    bool isEmpty() const { return !posted_.load(std::memory_order_seq_cst); }
+
+    // ---- The reader ----
+    /** The oldest letters, up to the end of their bundle; empty when there is none. They stay until read() says more. */
+    std::span<const Letter> unread();
+    /** The first of the unread have been read. */
+    void read(std::size_t count);
+    /** Whether there is something that was unread at the last look. */
+    bool hasUnread() const { return taken_ != nullptr; }
+
+    /** Mark what letters refer to. All attached threads are stopped. */
+    void mark() const;
+
+private:
+    static constexpr unsigned bundleSize = 62;
+    static constexpr int mostSpare = 16;
+
+    struct Bundle {
+        std::atomic<Bundle*> next;
+        std::atomic<unsigned> count;
+        Letter letters[bundleSize];
+    };
+
+    bool enter();
+    Bundle* roomy();
+    void keep(Bundle* bundle);
+
+    std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
+    os::Lock lock_;                      // of the next four
+    std::atomic<Bundle*> posted_{nullptr};
+    Bundle* last_ = nullptr;
+    Bundle* spare_ = nullptr;
+    int spareCount_ = 0;
+
+    // The reader's:
+    Bundle* taken_ = nullptr;
+    unsigned at_ = 0; // of the first one
+};
+
+} // namespace mpr::task

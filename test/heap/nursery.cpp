@@ -1,0 +1,241 @@
+/*
+    test/heap/nursery.cpp - Nurseries: what died comes back to the thread that made it, what lives stays, whatever keeps it;
+    and no memory is lost in them when it is short, when threads end or blocks are freed by hand.
+ */
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/pattern.hpp"
+#include "test/support/runtime.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+using namespace test;
+
+namespace {
+
+constexpr size_t piece = 64 * 1024; /* of memory that a thread takes at a time */
+
+int collectYoung() {
+    return mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
+}
+
+/* Make count blocks that nothing refers to. @return their addresses. */
+std::set<char *> litter(size_t count, size_t size) {
+    std::set<char *> places;
+    for (size_t i = 0; i < count; i++) {
+        places.insert(static_cast<char *>(mprAlloc(size)));
+    }
+    return places;
+}
+
+size_t common(const std::set<char *> &a, const std::set<char *> &b) {
+    return static_cast<size_t>(std::count_if(a.begin(), a.end(), [&](char *place) { return b.count(place) > 0; }));
+}
+
+/* A rooted table of leaves of one size, each filled with its number. */
+class Leaves {
+public:
+    explicit Leaves(size_t count) : root(makeTable(count)) {}
+    void make(size_t i, size_t size) {
+        void *leaf = mprAlloc(size);
+        fill(leaf, size, i, 0);
+        root.as<Table>()->items[i] = leaf;
+        sizes[i] = size;
+    }
+    bool intact() const {
+        auto table = root.as<Table>();
+        for (size_t i = 0; i < table->count; i++) {
+            if (table->items[i] && !filled(table->items[i], sizes.at(i), i, 0)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    void *&operator[](size_t i) { return root.as<Table>()->items[i]; }
+
+private:
+    Root root;
+    std::map<size_t, size_t> sizes;
+};
+
+} // namespace
+
+TEST_CASE("what has died comes back to its thread without growth", "[heap][nursery]") {
+    Runtime runtime;
+    litter(20000, 64);
+    collectYoung();
+    size_t heap = stats().heap;
+    auto first = litter(20000, 64);
+    CHECK(collectYoung() >= 20000);
+    auto second = litter(20000, 64);
+    CHECK(common(first, second) > 15000);
+    CHECK(collectYoung() >= 20000);
+    CHECK(stats().heap == heap);
+    CHECK(mprVerifyHeap() == 0);
+}
+
+TEST_CASE("gaps between survivors are filled, and survivors stay whole", "[heap][nursery]") {
+    Runtime runtime;
+    Leaves leaves(400);
+    std::set<char *> dead;
+    for (size_t i = 0; i < 400; i++) {
+        leaves.make(i, 200);
+        for (void *place : litter(20, 100)) {
+            dead.insert(static_cast<char *>(place));
+        }
+    }
+    collectYoung();
+    CHECK(mprVerifyHeap() == 0);
+    // Sparse ones are taken whole, the last first; no later block may lie where something lives.
+    auto again = litter(8000, 100);
+    CHECK(common(dead, again) > 2000);
+    CHECK(leaves.intact());
+    for (int round = 0; round < 20; round++) {
+        litter(4000, size_t(16 + 30 * round));
+        collectYoung();
+        REQUIRE(leaves.intact());
+        REQUIRE(mprVerifyHeap() == 0);
+    }
+    collect();
+    CHECK(leaves.intact());
+}
+
+TEST_CASE("a hold, a free by hand and a quick list keep a nursery from being given back whole", "[heap][nursery]") {
+    Runtime runtime;
+    auto how = GENERATE("hold", "born held", "freed", "listed");
+    CAPTURE(how);
+    for (int round = 0; round < 10; round++) {
+        std::vector<char *> kept;
+        for (int i = 0; i < 100; i++) {
+            litter(15, 150);
+            bool born = how == std::string("born held");
+            auto block =
+                static_cast<char *>(mprAllocMem(how == std::string("freed") ? 3000 : 300, born ? MPR_ALLOC_HOLD : 0));
+            fill(block, 300, uint64_t(i), 0);
+            if (how == std::string("hold")) {
+                mprHold(block);
+            } else if (!born) {
+                mprFree(block);
+                continue;
+            }
+            kept.push_back(block);
+        }
+        collectYoung();
+        litter(2000, 150);
+        collectYoung();
+        REQUIRE(mprVerifyHeap() == 0);
+        for (size_t i = 0; i < kept.size(); i++) {
+            REQUIRE(mprIsValid(kept[i]));
+            REQUIRE(filled(kept[i], 300, i, 0));
+            mprRelease(kept[i]);
+        }
+        collect();
+        for (char *block : kept) {
+            REQUIRE_FALSE(mprIsValid(block));
+        }
+    }
+}
+
+TEST_CASE("a pointer to what has died is refused", "[heap][nursery]") {
+    Runtime runtime;
+    auto dead = litter(5000, 64);
+    collectYoung();
+    int refused = 0;
+    for (char *place : dead) {
+        refused += mprFree(place) == MPR_ERR_BAD_ARGS;
+        CHECK_FALSE(mprIsValid(place));
+        CHECK(mprGetBlockSize(place) == 0);
+    }
+    CHECK(refused == 5000);
+    CHECK(runtime.log.has("not the start of a block in use"));
+    CHECK(mprVerifyHeap() == 0);
+}
+
+TEST_CASE("managers of the dead in a nursery are called once", "[heap][nursery]") {
+    Runtime runtime;
+    calls.reset();
+    Leaves leaves(50);
+    for (size_t round = 0; round < 50; round++) {
+        leaves.make(round, 100);
+        for (int i = 0; i < 200; i++) {
+            makeNode();
+            litter(2, 80);
+        }
+        if (round % 7 == 0) {
+            collect();
+        } else {
+            collectYoung();
+        }
+        REQUIRE(leaves.intact());
+    }
+    collect();
+    collect();
+    CHECK(calls.frees == 50 * 200);
+    CHECK(mprVerifyHeap() == 0);
+}
+
+TEST_CASE("what threads leave behind is used by others", "[heap][nursery]") {
+    Runtime runtime;
+    Leaves leaves(64);
+    size_t before = 0;
+    for (size_t i = 0; i < 64; i++) {
+        Mutator("litterer", [](Mutator &) { litter(3000, 100); }).join();
+        leaves.make(i, 500);
+        collectYoung();
+        REQUIRE(mprVerifyHeap() == 0);
+        before = i == 8 ? stats().heap : before;
+    }
+    CHECK(leaves.intact());
+    CHECK(stats().heap <= before + 4 * piece);
+}
+
+TEST_CASE("when memory is short, gaps become room for larger blocks", "[heap][nursery]") {
+    Runtime runtime("young=256k");
+    Leaves leaves(100);
+    for (size_t i = 0; i < 100; i++) {
+        leaves.make(i, 64);
+        litter(60 * 1024 / 1008, 1000);
+        if (i % 8 == 0) {
+            mprYield(0);
+        }
+    }
+    collect();
+    size_t heap = stats().heap;
+    mprSetMemNotifier([](int, int, size_t, size_t) {});
+    mprSetMemLimits(0, heap + piece, -1);
+    Root root(makeTable(1000));
+    size_t got = 0;
+    for (auto table = root.as<Table>(); got / (16 * 1024) < table->count; got += 16 * 1024) {
+        void *&item = table->items[got / (16 * 1024)];
+        item = mprAlloc(16 * 1024);
+        if (!item) {
+            break;
+        }
+    }
+    CHECK(got > heap / 4);
+    CHECK(leaves.intact());
+    CHECK(mprVerifyHeap() == 0);
+    mprSetMemLimits(0, 0, -1);
+}
+
+TEST_CASE("without collections freed memory is used again at once", "[heap][nursery]") {
+    Runtime runtime;
+    mprEnableGC(0);
+    std::vector<void *> blocks;
+    size_t heap = 0;
+    for (int round = 0; round < 50; round++) {
+        for (int i = 0; i < 5000; i++) {
+            blocks.push_back(mprAlloc(size_t(16 + i % 700)));
+        }
+        for (void *block : blocks) {
+            REQUIRE(mprFree(block) == 0);
+        }
+        blocks.clear();
+        heap = round == 1 ? stats().heap : heap;
+    }
+    CHECK(stats().heap <= heap + piece);
+    CHECK(mprVerifyHeap() == 0);
+}

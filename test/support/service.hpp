@@ -1,0 +1,26 @@
+/*
+    test/support/service.hpp - Events serviced by the test's own thread.
+ */
+#pragma once
+
+#include "mpr.h"
+
+#include <chrono>
+
+namespace test {
+
+/* Service events on this thread until something is so. @return false when it is not so in time. */
+template <class Condition>
+bool serviceUntil(Condition condition, int ms = 20000) {
+    for (auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);;) {
+        if (condition()) {
+            return true;
+        }
+        if (std::chrono::steady_clock::now() > end) {
+            return false;
+        }
+        mprServiceEvents(10, MPR_SERVICE_ONE_THING);
+    }
+}
+
+} // namespace test
