@@ -33,12 +33,14 @@ TEST_CASE("mprStart makes a thread that services events", "[task][shutdown]") {
     CHECK(until([] { return stats().threads == 2; }));
     static std::atomic<bool> named;
     named = false;
+    const int64 mark = mprGetEventMark(nullptr);
     mprCreateEvent(nullptr, "named", 2, proc([](void *, MprEvent *) {
                        named = strcmp(mprGetCurrentThreadName(), "events") == 0;
                        runs++;
                    }),
                    nullptr, 0);
-    CHECK(until([] { return runs == 1; }));
+    CHECK(until([&] { return mprGetEventMark(nullptr) == mark + 1; })); // it has ended, not only run
+    CHECK(runs == 1);
     CHECK(named);
     CHECK(mprWaitForEvent(nullptr, 1, -1) == MPR_ERR_TIMEOUT);
 }
