@@ -17,8 +17,10 @@ file(CREATE_LINK /usr/include/linux ${kernel_headers}/linux SYMBOLIC)
 file(CREATE_LINK /usr/include/asm-generic ${kernel_headers}/asm-generic SYMBOLIC)
 file(CREATE_LINK /usr/include/x86_64-linux-gnu/asm ${kernel_headers}/asm SYMBOLIC)
 
-set(CMAKE_C_FLAGS_INIT "-idirafter ${kernel_headers}")
-set(CMAKE_CXX_FLAGS_INIT "-specs=/usr/lib/x86_64-linux-musl/musl-gcc.specs -isystem /usr/include/c++/12 \
+# The preset leaves these flags to this file, unlike those of other targets.
+set(sections "-ffunction-sections -fdata-sections")
+set(CMAKE_C_FLAGS_INIT "${sections} -idirafter ${kernel_headers}")
+set(CMAKE_CXX_FLAGS_INIT "${sections} -specs=/usr/lib/x86_64-linux-musl/musl-gcc.specs -isystem /usr/include/c++/12 \
 -isystem /usr/include/x86_64-linux-gnu/c++/12 -idirafter ${kernel_headers} -include ${CMAKE_CURRENT_LIST_DIR}/musl/headers.h")
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -162,7 +162,8 @@ void Heap::judgeSparse(Region* region) {
     Nurseries& nurseries = region->nurseries;
     for (std::uint64_t sparse = nurseries.sparse; sparse != 0; sparse &= sparse - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(sparse));
-        if (sweep_ == Sweep::all || region->sweepYoung.any(nurseries.begin(i), nurseries.begin(i + 1))) {
+        if (sweep_.load(std::memory_order_relaxed) == Sweep::all ||
+            region->sweepYoung.any(nurseries.begin(i), nurseries.begin(i + 1))) {
             totals_.granulesFreed -= nurseries.pieces[i].room;
             nurseries.sparse &= ~(std::uint64_t{1} << i);
             nurseries.judged |= std::uint64_t{1} << i;
