@@ -50,8 +50,12 @@ void Helpers::start() {
 }
 
 void Helpers::run(Helper& self) {
-    while (!stop_.load(std::memory_order_acquire)) {
+    for (;;) {
+        // Before the look at stop_, so that a wait that comes after it returns.
         const std::uint32_t round = round_.load(std::memory_order_acquire);
+        if (stop_.load(std::memory_order_acquire)) {
+            return;
+        }
         if (work_.join()) {
             self.joined = true;
             self.marker->share(&work_);
