@@ -246,7 +246,7 @@ private:
     bool amount(std::int64_t value, int sign);
     bool signedItem();
     bool epoch();
-    bool named(std::string_view word);
+    bool named(std::string_view text);
     bool nearDay(int days) { return !std::exchange(midnight_, true) && advance(0, days, 0); }
     bool advance(std::int64_t ms, std::int64_t days, std::int64_t months);
 

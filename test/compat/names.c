@@ -59,7 +59,7 @@ static void testCollection(void) {
     HAVE(void, mprRelease, (cvoid * ptr));
     HAVE(void, mprReleaseBlocks, (cvoid * ptr, ...));
     HAVE(void, mprRemoveRoot, (cvoid * ptr));
-    HAVE(void, mprMark, (cvoid *ptr)); /* Takes what is const, too */
+    HAVE(void, mprMark, (cvoid * ptr)); /* Takes what is const, too */
 }
 
 static void testThreads(void) {
