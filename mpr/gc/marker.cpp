@@ -391,8 +391,8 @@ void Marker::absorb(Marker& other) {
     count_.blocks += counted.blocks;
     count_.plain += counted.plain;
     grey_ = std::exchange(other.grey_, false) || grey_;
-    overflows_.fetch_add(other.overflows(), std::memory_order_relaxed);
-    misuses_.fetch_add(other.misuses(), std::memory_order_relaxed);
+    overflows_.fetch_add(other.overflows_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    misuses_.fetch_add(other.misuses_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     other.overflows_.store(0, std::memory_order_relaxed);
     other.misuses_.store(0, std::memory_order_relaxed);
 }
