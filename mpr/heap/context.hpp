@@ -131,6 +131,14 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
         queue = queues.find(c.worth);
     }
     if (queue == FreeQueues::none) {
+        if constexpr (os::hasPages) {
+            if (want != n) {
+                if (void* block = allocateInScanty(local, c, n, h)) {
+                    lock_.unlock();
+                    return block;
+                }
+            }
+        }
         queue = queues.findWarm(n);
         if (queue == FreeQueues::none || FreeQueues::isOfSingles(queue)) [[unlikely]] {
             return allocateOtherwise(local, c, n, want, h, queue, shortage);

@@ -264,6 +264,8 @@ private:
 
     // nursery.cpp
     void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h);
+    void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h);
+    void* allocateInScanty(Local& local, AllocationContext& c, std::size_t n, Byte h);
     Region* regionOf(const Nursery* nursery) const;
     Nursery* takeSparse(Nursery*& list, std::size_t n, std::size_t& gapBegin, std::size_t& gapEnd);
     void leaveOver(Local& local);
@@ -313,7 +315,9 @@ private:
     [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_;
     Local* locals_ = nullptr;
     Nursery* leftOver_ = nullptr; // stale, and not taken again between two collections
-    Nursery* sparse_[sorts] = {}; // that any thread may take
+    /** Sparse ones that any thread may take: at least half free, and less. */
+    Nursery* roomy_[sorts] = {};
+    Nursery* scanty_[sorts] = {};
     Colours colours_;
     os::Shared<Sweep> sweep_{Sweep::none}; // changes while threads run: whoever frees by hand may see either
     os::Shared<bool> tracing_{false};

@@ -11,7 +11,7 @@
 namespace mpr::heap {
 
 namespace {
-/** A sparse nursery must have an eighth free: below that, gaps are hardly worth the walk from one to the next. */
+/** A sparse nursery must have an eighth free to be listed: below that, gaps are hardly worth the walk from one to the next. */
 constexpr unsigned leastRoomShift = 3;
 
 struct Gap {
@@ -65,11 +65,16 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
         region->map().clear(g + 1, g + std::min(clear + swar::bytes, contextGranules_));
         return settle(local, c, region, g, contextGranules_, n, h, clear);
     }
-    Gap gap{};
-    Nursery* nursery = takeSparse(c.sparse, n, gap.begin, gap.end);
-    if (!nursery) {
-        nursery = takeSparse(sparse_[static_cast<unsigned>(sortOf(n))], n, gap.begin, gap.end);
+    if (void* block = allocateInSparse(c.sparse, local, c, n, h)) {
+        return block;
     }
+    return allocateInSparse(roomy_[static_cast<unsigned>(sortOf(n))], local, c, n, h);
+}
+
+/** The first gap of the first nursery of a list. The lock is held. */
+void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    Gap gap{};
+    Nursery* nursery = takeSparse(list, n, gap.begin, gap.end);
     if (!nursery) {
         return nullptr;
     }
@@ -88,9 +93,13 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
     return place(region, gap.begin, n, h);
 }
 
+void* Heap::allocateInScanty(Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    return allocateInSparse(scanty_[static_cast<unsigned>(sortOf(n))], local, c, n, h);
+}
+
 /** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */
 Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, std::size_t& gapBegin, std::size_t& gapEnd) {
-    for (unsigned tries = 0; list && tries < 4; ++tries) {
+    for (unsigned tries = 0; list && tries < 16; ++tries) {
         Nursery& nursery = *list;
         list = nursery.nextSparse;
         nursery.listed = false;
@@ -135,8 +144,8 @@ void Heap::leaveOver(Local& local) {
                 leftOver_ = nursery;
             }
             while (Nursery* nursery = c.sparse) {
-                c.sparse = std::exchange(nursery->nextSparse, sparse_[sort]);
-                sparse_[sort] = nursery;
+                c.sparse = std::exchange(nursery->nextSparse, roomy_[sort]);
+                roomy_[sort] = nursery;
             }
         }
     }
@@ -281,7 +290,8 @@ bool Heap::releaseSparse(Region* region, std::size_t i) {
     nurseries.sparse |= std::uint64_t{1} << i;
     if (nursery.room >= contextGranules_ >> leastRoomShift && !nursery.listed) {
         const auto sort = static_cast<unsigned>(region->sort);
-        Nursery*& list = nursery.owner ? nursery.owner->contexts[sort].sparse : sparse_[sort];
+        const bool roomy = nursery.room >= contextGranules_ / 2;
+        Nursery*& list = !roomy ? scanty_[sort] : nursery.owner ? nursery.owner->contexts[sort].sparse : roomy_[sort];
         nursery.nextSparse = std::exchange(list, &nursery);
         nursery.listed = true;
     }
@@ -383,8 +393,9 @@ void Heap::forgetNurseries(const Region* region) {
             }
         }
     };
-    for (Nursery*& list : sparse_) {
-        filter(list);
+    for (unsigned sort = 0; sort < sorts; ++sort) {
+        filter(roomy_[sort]);
+        filter(scanty_[sort]);
     }
     for (Local* local = locals_; local; local = local->next) {
         for (AllocationContext& c : local->contexts) {
