@@ -18,11 +18,12 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
 
 bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
-    const std::size_t n = region->blockSize(g);
-    // Whoever turns the head into 7D frees the block; of two threads that try, one learns that it was late.
+    // Whoever turns the head into 7D frees the block; of two threads that try, one learns that it was late, and must not
+    // look at a large region any more.
     if (!region->map().claim(g)) [[unlikely]] {
         return false;
     }
+    const std::size_t n = region->blockSize(g);
     if (region->isLarge()) {
         freeClaimed(region, g, n);
     } else {
@@ -42,9 +43,8 @@ bool Heap::freeTraced(Region* region, std::size_t g) {
 
 void Heap::freeShared(Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
-    const std::size_t n = region->blockSize(g);
     if (region->map().claim(g)) {
-        freeClaimed(region, g, n);
+        freeClaimed(region, g, region->blockSize(g));
     }
 }
 

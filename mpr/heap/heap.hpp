@@ -5,12 +5,15 @@
     Everything else happens under one lock that is held for a bounded number of instructions, system calls aside: opening
     a context, larger blocks, frees that coalesce, a slice of the sweep.
 
+    A context takes a nursery (nursery.hpp) that its thread has filled before, else a hole; a whole aligned piece of a large
+    hole becomes a nursery. What is free in nurseries stands in no queue.
+
     Holes stand in a queue by the sort of their region (region.hpp) and by warmth: `warm` holes are committed throughout;
     `cold` ones have chunks that are not, so using them makes the heap grow. Warm holes are used first, and of those the
     smallest that serve: breaking up large ones early is what fragments a heap for good.
 
-    The heap knows nothing of threads and collections: gc/ tells it the colours, asks for slices of the sweep, and looks
-    at `takeBudgetSpent` and `takeWarning` after allocations that took the lock.
+    The heap knows nothing of threads and collections: gc/ tells it the colours, asks for slices of the sweep, and takes
+    `takeAttention` after allocations that took the lock.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
         1ttt ttcc   head: the first granule of a block in use; flags and colour below
         7C          the first granule of a hole of two granules or more
         7D          the first granule of memory that is free but spoken for: a quick-listed block, a hole being purged,
-                    a region's end
+                    a nursery's fence, a region's end
         7E          the last granule of a hole of two granules or more
         7F          a hole of one granule
         00..7B      elsewhere: a size (below), or nothing
@@ -19,9 +19,11 @@
     Invariants (checked by Heap::verify)
       - Bit 7 is set in heads only, and no byte that is not a first or last granule is 7C or more. So a scan for heads, or
         for the next boundary, may start anywhere and test eight bytes at a time.
-      - Zeros that belong to no block are the unused part of an allocation context. What precedes them is a block allocated
-        after the last rendezvous, or the hole that such a block became when it was freed by hand; never a dead block.
+      - Zeros that belong to no block are the unused part of an allocation context, or free memory in a nursery. Outside of
+        nurseries what precedes them is a block allocated after the last rendezvous, or the hole that such a block became when
+        it was freed by hand; never a dead block.
       - Two holes are never neighbours.
+      - In a nursery parts of the map may have no meaning: nursery.hpp says which.
 
     Bytes are read by the collector's thread while mutators write others, so all access is atomic (relaxed: order comes
     from the heap's lock and the rendezvous).
