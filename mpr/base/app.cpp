@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/base/string.hpp"
 #include "mpr/collect.h"
 #include "mpr/gc/runtime.hpp"
@@ -48,8 +49,7 @@ App* makeApp() {
     const char* base = baseName(path);
     const auto dirLength = static_cast<std::size_t>(base - path);
 
-    auto* app = static_cast<App*>(mprAllocManaged(
-        sizeof(App), manageApp, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+    auto* app = makeReferring<App>(manageApp);
     if (!app) {
         return nullptr;
     }

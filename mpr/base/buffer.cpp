@@ -13,6 +13,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/base/format.hpp"
+#include "mpr/base/references.hpp"
 #include "mpr/base/string.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
@@ -41,8 +42,7 @@ void manageBuf(void* ptr, int flags) {
 }
 
 MprBuf* makeBuf(std::size_t size, std::size_t maxSize) {
-    auto* buf = static_cast<MprBuf*>(mprAllocManaged(
-        sizeof(MprBuf), manageBuf, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+    auto* buf = mpr::base::makeReferring<MprBuf>(manageBuf);
     auto* data = buf ? static_cast<char*>(mprAlloc(size + 1)) : nullptr;
     if (!data) {
         return nullptr;

@@ -18,6 +18,7 @@
 #include "mpr/memory.h"
 
 using mpr::base::Guard;
+using mpr::base::makeReferring;
 using mpr::base::References;
 using mpr::base::referring;
 using mpr::base::Unguarded;
@@ -575,8 +576,7 @@ MprList* mprSortList(MprList* list, MprSortProc compare, void* ctx) {
 }
 
 MprKeyValue* mprCreateKeyPair(cchar* key, cchar* value, int flags) {
-    auto* pair =
-        static_cast<MprKeyValue*>(mprAllocManaged(sizeof(MprKeyValue), managePair, referring | MPR_ALLOC_ZERO));
+    auto* pair = makeReferring<MprKeyValue>(managePair);
     if (pair) {
         pair->flags = flags;
         if ((key && !(pair->key = cloneText(key))) || (value && !(pair->value = cloneText(value)))) {

@@ -1,5 +1,6 @@
 /*
-    references.hpp - Arrays of references: blocks that hold nothing else, for lists and hashes.
+    references.hpp - Blocks that reference others through the barrier, as all the runtime's own do; and arrays of references,
+    which hold nothing else, for lists and hashes.
 
     Such an array is a barrier block and may be marked while other threads store: its length is that of its block, which
     never changes, and every word of it is a reference or NULL. Whoever stores is to name the array as the owner.
@@ -18,7 +19,13 @@ struct References {
 /** An array of NULLs. @param count References at least; more if the block has room. @param marked false: items are not managed. */
 References allocateReferences(int count, bool marked);
 
-/** What every block here is: it references by the barrier, and owns nothing outside the heap. */
+/** What most blocks of the runtime are: they reference by the barrier, and own nothing outside the heap. */
 inline constexpr int referring = MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE;
+
+/** Such a block, all zero. @return nullptr when memory is short. */
+template <typename T>
+T* makeReferring(MprManager manager) {
+    return static_cast<T*>(mprAllocManaged(sizeof(T), manager, referring | MPR_ALLOC_ZERO));
+}
 
 } // namespace mpr::base

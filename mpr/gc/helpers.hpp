@@ -29,7 +29,7 @@ struct MarkJob {
     heap::Region* first = nullptr;      // and those behind it: what others put in front meanwhile has no plain blocks
     std::atomic<std::uint32_t> next{0}; // chunk to retrace, counted over all regions
     std::uint64_t until = os::forever;  // with Marking::slice
-    std::uint64_t retraced = 0;         // when the collector\'s own marker had done with that
+    std::uint64_t retraced = 0;         // when the collector's own marker had done with that
 };
 
 class Helpers {

@@ -36,15 +36,30 @@ MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n
     blocks.add(1);
 }
 
+/** Note what was made in the part of a nursery that the context stands in. */
+MPR_INLINE void AllocationContext::countTaken() {
+    nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(bump - begin) >> granuleShift);
+}
+
 /** Out of the context, if it is (in) a nursery: note what was made of that. */
 MPR_INLINE void AllocationContext::leaveNursery() {
     if (os::hasPages && nursery) {
-        nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(bump - begin) >> granuleShift);
+        countTaken();
         nursery->blocks = static_cast<std::uint32_t>(blocks.get() - blocksBefore);
         nursery->used = cleared < end ? static_cast<std::uint32_t>(region->granuleOf(bump)) : ~0u;
         nursery = nullptr;
         bump = end; // nothing is left over
     }
+}
+
+/** Out of the context, before another is opened. @return Whether something is left over, which becomes a hole later. */
+MPR_INLINE bool Heap::leaveContext(Local& local, AllocationContext& c) {
+    c.leaveNursery();
+    if (c.bump == c.end) {
+        return false;
+    }
+    local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
+    return true;
 }
 
 /**
@@ -59,11 +74,7 @@ MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region
         local.blocks.add(1);
         return place(region, g, n, h);
     }
-    c.leaveNursery();
-    const bool left = c.bump != c.end;
-    if (left) {
-        local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
-    }
+    const bool left = leaveContext(local, c);
     if constexpr (os::hasPages) {
         if (region->nurseries.fits(g, take) && nurseries_) {
             c.nursery = region->nurseries.take(g, &local);

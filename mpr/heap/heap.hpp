@@ -263,6 +263,7 @@ private:
     void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
                  Byte h, std::size_t clear);
     std::size_t share(const Region* region, std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
+    static bool leaveContext(Local& local, AllocationContext& c);
     static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
 
     // nursery.cpp
@@ -270,7 +271,9 @@ private:
     void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h);
     void* allocateInScanty(Local& local, AllocationContext& c, std::size_t n, Byte h);
     Region* regionOf(const Nursery* nursery) const;
-    Nursery* takeSparse(Nursery*& list, std::size_t n, std::size_t& gapBegin, std::size_t& gapEnd);
+    Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap);
+    static void* openGap(AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h);
+    void putAside(Region* region, std::size_t i, std::uint64_t& set);
     void leaveOver(Local& local);
     void disown(Local& local);
     void judgeSparse(Region* region);

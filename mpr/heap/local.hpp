@@ -49,6 +49,7 @@ struct AllocationContext {
     std::size_t least = 0;        // as they have so many granules
 
     inline void open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear);
+    inline void countTaken();
     inline void leaveNursery();
     void close() { begin = bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = nullptr; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }

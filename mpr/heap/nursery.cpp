@@ -14,27 +14,22 @@ namespace {
 /** A sparse nursery must have an eighth free to be listed: below that, gaps are hardly worth the walk from one to the next. */
 constexpr unsigned leastRoomShift = 3;
 
-struct Gap {
-    std::size_t begin, end;
-};
-
 /**
     The first gap of n granules in a sparse nursery from g on; one behind the other for a long one, so that the walk is bounded.
-    @return begin == end when there is none among the next few.
+    @return An empty one when there is none among the next few.
  */
 Gap findGap(Region* region, std::size_t g, std::size_t end, std::size_t n) {
     const GranuleMap map = region->map();
     for (unsigned steps = 0; g < end && steps < 64; ++steps) {
-        const Byte b = map.get(g);
-        if (b == 0) {
-            const std::size_t gapEnd = map.zerosEnd(g, std::min(g + std::max(n, Nurseries::step), end));
-            if (gapEnd - g >= n) {
-                return {g, gapEnd};
-            }
-            g = gapEnd;
-        } else {
-            g += GranuleMap::beginsHole(b) ? region->holeSize(g) : map.blockSize(g);
+        if (map.get(g) != 0) {
+            g += region->extentAt(g);
+            continue;
         }
+        const std::size_t gapEnd = map.zerosEnd(g, std::min(g + std::max(n, Nurseries::step), end));
+        if (gapEnd - g >= n) {
+            return {g, gapEnd};
+        }
+        g = gapEnd;
     }
     return {end, end};
 }
@@ -44,6 +39,12 @@ Region* Heap::regionOf(const Nursery* nursery) const {
     return reinterpret_cast<Region*>(reinterpret_cast<std::uintptr_t>(nursery) & (~std::uintptr_t{0} << regionShift_));
 }
 
+/** A block at the begin of a gap, where the context goes on. */
+void* Heap::openGap(AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h) {
+    c.open(region, gap.begin, n, gap.size(), gap.size());
+    return place(region, gap.begin, n, h);
+}
+
 /** The next gap of the nursery that the context is in, else a stale or a sparse nursery. The lock is held. */
 void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
     // When something was freed by hand there, a hole may have grown over the end of the gap.
@@ -51,16 +52,15 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
         Region* region = c.region;
         const std::size_t from = region->granuleOf(c.end);
         const Gap gap = findGap(region, from, region->nurseries.endOf(from - 1), n);
-        if (gap.begin != gap.end) {
-            c.nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(c.bump - c.begin) >> granuleShift);
-            c.open(region, gap.begin, n, gap.end - gap.begin, gap.end - gap.begin);
-            return place(region, gap.begin, n, h);
+        if (gap.size() != 0) {
+            c.countTaken();
+            return openGap(c, region, gap, n, h);
         }
     }
     if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
         c.stale = nursery->nextStale;
         Region* region = regionOf(nursery);
-        const std::size_t g = region->nurseries.begin(region->nurseries.indexOf(nursery));
+        const std::size_t g = region->nurseries.beginOf(nursery);
         const std::size_t clear = std::min(std::max(n + 1, Nurseries::step), contextGranules_);
         region->map().clear(g + 1, g + std::min(clear + swar::bytes, contextGranules_));
         return settle(local, c, region, g, contextGranules_, n, h, clear);
@@ -74,23 +74,19 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
 /** The first gap of the first nursery of a list. The lock is held. */
 void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h) {
     Gap gap{};
-    Nursery* nursery = takeSparse(list, n, gap.begin, gap.end);
+    Nursery* nursery = takeSparse(list, n, gap);
     if (!nursery) {
         return nullptr;
     }
     Region* region = regionOf(nursery);
-    const std::size_t g = region->nurseries.beginOf(gap.begin);
+    const std::size_t g = region->nurseries.beginOf(nursery);
     took(nursery->room);
     region->young.add(g, g + contextGranules_);
     nursery->owner = &local;
-    c.leaveNursery();
-    if (c.bump != c.end) {
-        local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
-    }
+    leaveContext(local, c);
     c.blocksBefore = c.blocks.get();
-    c.open(region, gap.begin, n, gap.end - gap.begin, gap.end - gap.begin);
     c.nursery = nursery;
-    return place(region, gap.begin, n, h);
+    return openGap(c, region, gap, n, h);
 }
 
 void* Heap::allocateInScanty(Local& local, AllocationContext& c, std::size_t n, Byte h) {
@@ -98,22 +94,20 @@ void* Heap::allocateInScanty(Local& local, AllocationContext& c, std::size_t n, 
 }
 
 /** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */
-Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, std::size_t& gapBegin, std::size_t& gapEnd) {
+Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
     for (unsigned tries = 0; list && tries < 16; ++tries) {
         Nursery& nursery = *list;
         list = nursery.nextSparse;
         nursery.listed = false;
         Region* region = regionOf(&nursery);
-        const std::size_t i = region->nurseries.indexOf(&nursery);
-        if ((region->nurseries.sparse >> i & 1) == 0) {
+        Nurseries& nurseries = region->nurseries;
+        if ((nurseries.sparse >> nurseries.indexOf(&nursery) & 1) == 0) {
             continue;
         }
-        const std::size_t g = region->nurseries.begin(i);
-        const Gap gap = findGap(region, g, g + contextGranules_, n);
-        if (gap.begin != gap.end) {
-            region->nurseries.takeSparse(nursery);
-            gapBegin = gap.begin;
-            gapEnd = gap.end;
+        const std::size_t g = nurseries.beginOf(&nursery);
+        gap = findGap(region, g, g + contextGranules_, n);
+        if (gap.size() != 0) {
+            nurseries.takeSparse(nursery);
             return &nursery;
         }
     }
@@ -166,6 +160,13 @@ void Heap::disown(Local& local) {
     }
 }
 
+/** A sparse nursery is looked at anew, as one of a set: what is free there is accounted as allocated. */
+void Heap::putAside(Region* region, std::size_t i, std::uint64_t& set) {
+    Nurseries& nurseries = region->nurseries;
+    totals_.granulesFreed -= nurseries.pieces[i].room;
+    Nurseries::move(i, nurseries.sparse, set);
+}
+
 /** Sparse nurseries in which something may be dead must not be taken before that has been cleared. Threads are stopped. */
 void Heap::judgeSparse(Region* region) {
     Nurseries& nurseries = region->nurseries;
@@ -173,9 +174,7 @@ void Heap::judgeSparse(Region* region) {
         const auto i = static_cast<std::size_t>(std::countr_zero(sparse));
         if (sweep_.load(std::memory_order_relaxed) == Sweep::all ||
             region->sweepYoung.any(nurseries.begin(i), nurseries.begin(i + 1))) {
-            totals_.granulesFreed -= nurseries.pieces[i].room;
-            nurseries.sparse &= ~(std::uint64_t{1} << i);
-            nurseries.judged |= std::uint64_t{1} << i;
+            putAside(region, i, nurseries.judged);
             nurseries.kept.add(i);
         }
     }
@@ -272,8 +271,7 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
         if (left == 0 && !nurseries.pierced.has(i) && releaseSparse(region, i)) {
             return;
         }
-        nurseries.judged &= ~(std::uint64_t{1} << i);
-        nurseries.retiring |= std::uint64_t{1} << i;
+        Nurseries::move(i, nurseries.judged, nurseries.retiring);
     }
     retire(region, i);
 }
@@ -286,8 +284,7 @@ bool Heap::releaseSparse(Region* region, std::size_t i) {
         return false;
     }
     totals_.granulesFreed += nursery.room;
-    nurseries.judged &= ~(std::uint64_t{1} << i);
-    nurseries.sparse |= std::uint64_t{1} << i;
+    Nurseries::move(i, nurseries.judged, nurseries.sparse);
     if (nursery.room >= contextGranules_ >> leastRoomShift && !nursery.listed) {
         const auto sort = static_cast<unsigned>(region->sort);
         const bool roomy = nursery.room >= contextGranules_ / 2;
@@ -311,9 +308,8 @@ void Heap::retire(Region* region, std::size_t i) {
         const std::size_t sliceEnd = done + sliceGranules / 2;
         std::size_t g = nurseries.begin(i);
         while (g < std::min(sliceEnd, end)) {
-            const Byte b = map.get(g);
-            if (b != 0) {
-                g += GranuleMap::beginsHole(b) ? region->holeSize(g) : map.blockSize(g);
+            if (map.get(g) != 0) {
+                g += region->extentAt(g);
                 continue;
             }
             const std::size_t gapEnd = map.zerosEnd(g, end);
@@ -348,10 +344,9 @@ bool Heap::reclaimNursery(bool any) {
     }
     leftOver_ = nursery->nextStale;
     Region* region = regionOf(nursery);
-    const std::size_t i = region->nurseries.indexOf(nursery);
-    const std::size_t begin = region->nurseries.begin(i);
+    const std::size_t begin = region->nurseries.beginOf(nursery);
     region->map().clear(begin, begin + contextGranules_);
-    region->nurseries.stale.remove(i);
+    region->nurseries.stale.remove(region->nurseries.indexOf(nursery));
     giveBack(region, begin, contextGranules_);
     return true;
 }
@@ -372,11 +367,8 @@ void Heap::retireNurseries() {
             if (!region) {
                 return;
             }
-            Nurseries& nurseries = region->nurseries;
-            i = static_cast<std::size_t>(std::countr_zero(nurseries.sparse));
-            totals_.granulesFreed -= nurseries.pieces[i].room;
-            nurseries.sparse &= ~(std::uint64_t{1} << i);
-            nurseries.retiring |= std::uint64_t{1} << i;
+            i = static_cast<std::size_t>(std::countr_zero(region->nurseries.sparse));
+            putAside(region, i, region->nurseries.retiring);
         }
         retire(region, i);
     }

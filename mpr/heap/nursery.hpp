@@ -7,7 +7,8 @@
         bumps through once more. A young block that dies so costs the collector nothing.
       - Some survivors: the collector clears the dead from the map, also without the lock. The nursery is *sparse*; if enough
         of it is free, it is listed, and its thread, or later any thread, fills the gaps between the survivors in the order
-        of their addresses; those that are less than half free only before the heap grows. Full collections look at all sparse ones again.
+        of their addresses; those that are less than half free only before the heap grows. Full collections look at all
+        sparse ones again.
     Map and memory stay in the cache of the thread that uses them. (That a thread should fill free lines of partly used
     blocks in order is from S. M. Blackburn, K. S. McKinley, "Immix: A Mark-Region Garbage Collector", PLDI 2008.)
 
@@ -83,6 +84,12 @@ struct Nursery {
     std::uint32_t used;   // from this granule on the map has not been cleared
 };
 
+/** Granules that are free between two blocks of a nursery. */
+struct Gap {
+    std::size_t begin, end;
+    std::size_t size() const { return end - begin; }
+};
+
 /** The nurseries of a region. Over a buffer there are none; without pages of a system the compiler leaves this out. */
 class Nurseries {
 public:
@@ -129,11 +136,18 @@ public:
     /** How far a sweep that begins at g may go on before it has to ask that again. */
     std::size_t endOf(std::size_t g) const { return os::hasPages ? ((g >> shift_) + 1) << shift_ : ~std::size_t{0}; }
 
-    Nursery& at(std::size_t g) { return pieces[g >> shift_]; }
     std::size_t indexOf(const Nursery* nursery) const { return static_cast<std::size_t>(nursery - pieces); }
     std::size_t indexOf(std::size_t g) const { return g >> shift_; }
     bool isPierced(const Nursery* nursery) const { return pierced.has(indexOf(nursery)); }
     std::size_t begin(std::size_t i) const { return i << shift_; }
+    std::size_t beginOf(const Nursery* nursery) const { return begin(indexOf(nursery)); }
+
+    /** Nursery i passes from one of the sets below to another. */
+    static void move(std::size_t i, std::uint64_t& from, std::uint64_t& to) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        from &= ~bit;
+        to |= bit;
+    }
 
     /** A hole or a stale nursery is about to be filled. */
     Nursery* take(std::size_t g, Local* owner) {
@@ -151,11 +165,9 @@ public:
     /** The same for a sparse one, which has something to keep. */
     void takeSparse(Nursery& nursery) {
         const std::size_t i = indexOf(&nursery);
-        const std::uint64_t bit = std::uint64_t{1} << i;
         kept.add(i);
         pierced.remove(i);
-        sparse &= ~bit;
-        filling |= bit;
+        move(i, sparse, filling);
         nursery.blocks = nursery.taken = 0;
     }
 

@@ -198,6 +198,11 @@ struct Region {
         return map().get(g) == mark::hole1 ? 1 : reinterpret_cast<WideHole*>(address(g))->size;
     }
 
+    /** Granules from g, where a block, a hole or a 7D begins, to what comes behind. */
+    std::size_t extentAt(std::size_t g) {
+        return GranuleMap::beginsHole(map().get(g)) ? holeSize(g) : map().blockSize(g);
+    }
+
     /** Whether the address is the start of a block in use. Any address inside the region. */
     bool isBlock(const void* address) {
         const std::size_t g = granuleOf(address);

@@ -272,13 +272,11 @@ void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
         const std::size_t before = swept.blocks;
         LineSet::forRanges(i, lines, [&](std::size_t from, std::size_t to) {
             // A nursery has been seen to, or is being filled.
-            for (std::size_t next = 0; from < to; from = next) {
-                next = std::min({to, region->nurseries.endOf(from), std::size_t{region->endGranule}});
+            const std::size_t end = std::min(to, std::size_t{region->endGranule});
+            for (std::size_t next = 0; from < end; from = next) {
+                next = std::min(end, region->nurseries.endOf(from));
                 if (!region->nurseries.isPassedOver(from)) {
                     sweepRange(region, from, next, swept);
-                }
-                if (next == region->endGranule) {
-                    break;
                 }
             }
         });

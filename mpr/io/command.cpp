@@ -24,6 +24,7 @@
 #include "mpr/barrier.h"
 #include "mpr/base/part.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -70,12 +71,10 @@ struct MprCmd {
 
 namespace {
 
-struct Running {
-    MprCmd* first; // reference
-};
-constinit std::atomic<Running*> running{nullptr};
+/** The commands that run. */
+constinit mpr::io::Retained<MprCmd> running;
 
-gc::Service room{[] { mprMark(running.load()); }, [](std::uint64_t) { return true; }, [] { running.store(nullptr); }};
+gc::Service room{[] { running.mark(); }, [](std::uint64_t) { return true; }, [] { running.close(); }};
 
 void manageCmd(void* ptr, int flags) {
     auto* cmd = static_cast<MprCmd*>(ptr);
@@ -97,57 +96,14 @@ void manageCmd(void* ptr, int flags) {
     }
 }
 
-bool openList() {
-    if (running.load(std::memory_order_acquire)) {
-        return true;
-    }
-    auto* made = static_cast<Running*>(mprAllocManaged(
-        sizeof(Running),
-        [](void* ptr, int flags) {
-            if (flags & MPR_MANAGE_MARK) {
-                mprMarkRef(&static_cast<Running*>(ptr)->first);
-            }
-        },
-        MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
-    if (made) {
-        gc::runtime().services.add(room);
-        Running* none = nullptr;
-        running.compare_exchange_strong(none, made);
-    }
-    return made != nullptr;
-}
-
 // ---- With the loop in use ---------------------------------------------------------------------------------------
-
-void link(MprCmd& cmd) {
-    Running& all = *running.load();
-    cmd.previous = nullptr;
-    mprSetRef(&cmd, &cmd.next, all.first);
-    if (all.first) {
-        all.first->previous = &cmd;
-    }
-    mprSetRef(&all, &all.first, &cmd);
-}
-
-void unlink(MprCmd& cmd) {
-    Running& all = *running.load();
-    if (cmd.previous) {
-        mprSetRef(cmd.previous, &cmd.previous->next, cmd.next);
-    } else {
-        mprSetRef(&all, &all.first, cmd.next);
-    }
-    if (cmd.next) {
-        cmd.next->previous = cmd.previous;
-    }
-    mprSetRef(&cmd, &cmd.next, nullptr);
-}
 
 void onExit(uv_process_t* handle, int64_t status, int signal) {
     auto& process = *reinterpret_cast<Process*>(handle);
     if (MprCmd* cmd = process.cmd) {
         cmd->status = signal != 0 ? 128 + signal : static_cast<int>(status);
         cmd->process = nullptr;
-        unlink(*cmd);
+        running.unlink(*cmd);
         process.fired.event = cmd->end;
         task::events().fire(process.fired);
     }
@@ -283,7 +239,7 @@ int spawn(MprCmd& cmd, uv_process_options_t& options) {
         result = uv_spawn(*loop, &process->handle, &options);
         if (result == 0) {
             cmd.process = process;
-            link(cmd);
+            running.link(cmd);
         } else {
             Loop::discard(reinterpret_cast<uv_handle_t*>(&process->handle));
         }
@@ -308,7 +264,7 @@ int killProcess(MprCmd& cmd, int signal) {
 
 MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     task::Events& events = task::events();
-    if (!events.open("mprCreateCmd") || !openList()) {
+    if (!events.open("mprCreateCmd") || !running.open(room)) {
         return nullptr;
     }
     auto* cmd = static_cast<MprCmd*>(
@@ -351,7 +307,7 @@ void mprDestroyCmd(MprCmd* cmd) {
         cmd->process->cmd = nullptr;
         cmd->process = nullptr;
         cmd->status = 128 + SIGKILL;
-        unlink(*cmd);
+        running.unlink(*cmd);
     }
     cmd->started = false;
 }

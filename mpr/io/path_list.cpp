@@ -129,7 +129,7 @@ private:
         const uv_stat_t own = request->statbuf;
         const bool target = isLink && request(uv_fs_stat, path.text()) == 0;
         const uv_stat_t& stat = target ? request->statbuf : own;
-        auto* entry = static_cast<Found*>(mprAllocManaged(sizeof(Found), manageEntry, referring | MPR_ALLOC_ZERO));
+        auto* entry = mpr::base::makeReferring<Found>(manageEntry);
         if (!entry || !(entry->name = concatenate(relative, name))) {
             return MPR_ERR_MEMORY;
         }

@@ -9,7 +9,9 @@
 #include <signal.h>
 
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/io/retained.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/shutdown.h"
@@ -29,27 +31,18 @@ struct Handler : MprSignal {
     bool removed;
 };
 
-/** Retains the handlers. */
-struct Handlers {
-    Handler* first; // reference
-};
-constinit std::atomic<Handlers*> handlers{nullptr};
+using Handlers = mpr::io::Retained<Handler>;
+constinit Handlers handlers;
 /** libuv's watchers, by signal; each is permanent memory. */
 constinit uv_signal_t* watchers[NSIG] = {};
 
-gc::Service room{[] { mprMark(handlers.load()); }, [](std::uint64_t) { return true; },
+gc::Service room{[] { handlers.mark(); }, [](std::uint64_t) { return true; },
                  [] {
-                     handlers.store(nullptr);
+                     handlers.close();
                      for (uv_signal_t*& watcher : watchers) {
                          watcher = nullptr; // the loop closes and frees it
                      }
                  }};
-
-void manageHandlers(void* ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        mprMarkRef(&static_cast<Handlers*>(ptr)->first);
-    }
-}
 
 void manageHandler(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
@@ -61,22 +54,6 @@ void manageHandler(void* ptr, int flags) {
     }
 }
 
-template <typename T>
-T* make(MprManager manager) {
-    return static_cast<T*>(mprAllocManaged(sizeof(T), manager,
-                                           MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
-}
-
-Handlers* list() {
-    Handlers* all = handlers.load(std::memory_order_acquire);
-    Handlers* made = all ? nullptr : make<Handlers>(manageHandlers);
-    if (!made) {
-        return all;
-    }
-    gc::runtime().services.add(room);
-    return handlers.compare_exchange_strong(all, made) ? made : all;
-}
-
 void call(void* data, MprEvent*) {
     auto* handler = static_cast<Handler*>(data);
     handler->handler(handler->data, handler);
@@ -85,7 +62,7 @@ void call(void* data, MprEvent*) {
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 
 void onSignal(uv_signal_t*, int signo) {
-    for (Handler* handler = handlers.load()->first; handler; handler = handler->next) {
+    for (Handler* handler = handlers.head()->first; handler; handler = handler->next) {
         if (handler->signo == signo) {
             handler->fired.event = handler->event;
             task::events().fire(handler->fired);
@@ -94,7 +71,7 @@ void onSignal(uv_signal_t*, int signo) {
 }
 
 bool isWatched(int signo) {
-    for (const Handler* handler = handlers.load()->first; handler; handler = handler->next) {
+    for (const Handler* handler = handlers.head()->first; handler; handler = handler->next) {
         if (handler->signo == signo) {
             return true;
         }
@@ -117,7 +94,7 @@ int startWatching(uv_loop_t* loop, int signo, uv_signal_t* watcher) {
     return 0;
 }
 
-void insert(Handlers& all, Handler& handler) {
+void insert(Handlers::Head& all, Handler& handler) {
     void* owner = &all;
     Handler** link = &all.first;
     while (*link && !(handler.flags & MPR_SIGNAL_BEFORE)) {
@@ -128,7 +105,7 @@ void insert(Handlers& all, Handler& handler) {
     mprSetRef(owner, link, &handler);
 }
 
-void unlink(Handlers& all, Handler& handler) {
+void unlink(Handlers::Head& all, Handler& handler) {
     void* owner = &all;
     Handler** link = &all.first;
     while (*link != &handler) {
@@ -140,7 +117,7 @@ void unlink(Handlers& all, Handler& handler) {
 }
 
 /** @return 0 or libuv's error. @param fresh Memory for a watcher; nullptr afterwards if it was used. */
-int add(Handlers& all, Handler& handler, uv_signal_t*& fresh) {
+int add(Handlers::Head& all, Handler& handler, uv_signal_t*& fresh) {
     const Loop::Using loop(task::events().loop());
     if (!watchers[handler.signo]) {
         uv_signal_t* watcher = fresh;
@@ -166,8 +143,8 @@ MprSignal* mprAddSignalHandler(int signo, void* handler, void* arg, MprDispatche
     }
     int result = signo > 0 && signo < NSIG ? UV_ENOMEM : UV_EINVAL;
     if (result == UV_ENOMEM) {
-        Handlers* all = list();
-        auto* made = make<Handler>(manageHandler);
+        Handlers::Head* all = handlers.open(room);
+        auto* made = mpr::base::makeReferring<Handler>(manageHandler);
         auto* fresh = static_cast<uv_signal_t*>(palloc(sizeof(uv_signal_t)));
         if (all && made && fresh) {
             made->signo = signo;
@@ -199,7 +176,7 @@ void mprRemoveSignalHandler(MprSignal* sp) {
         if (handler.removed) {
             return;
         }
-        unlink(*handlers.load(), handler);
+        unlink(*handlers.head(), handler);
         if (!isWatched(handler.signo)) {
             Loop::discard(reinterpret_cast<uv_handle_t*>(watchers[handler.signo]));
             watchers[handler.signo] = nullptr;

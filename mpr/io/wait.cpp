@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "mpr/barrier.h"
+#include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -44,58 +45,20 @@ struct MprWaitHandler {
 
 namespace {
 
-/** Retains the handlers that wait. */
-struct Waiters {
-    MprWaitHandler* first; // reference
-};
-constinit std::atomic<Waiters*> waiters{nullptr};
+/** The handlers that wait. */
+constinit mpr::io::Retained<MprWaitHandler> waiters;
 
-gc::Service room{[] { mprMark(waiters.load()); }, [](std::uint64_t) { return true; }, [] { waiters.store(nullptr); }};
-
-/** The list, made when it is first needed. @return nullptr when memory is short. */
-Waiters* list() {
-    Waiters* all = waiters.load(std::memory_order_acquire);
-    if (all) {
-        return all;
-    }
-    auto* made = static_cast<Waiters*>(mprAllocManaged(
-        sizeof(Waiters),
-        [](void* ptr, int flags) {
-            if (flags & MPR_MANAGE_MARK) {
-                mprMarkRef(&static_cast<Waiters*>(ptr)->first);
-            }
-        },
-        MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
-    if (!made) {
-        return nullptr;
-    }
-    gc::runtime().services.add(room);
-    return waiters.compare_exchange_strong(all, made) ? made : all;
-}
+gc::Service room{[] { waiters.mark(); }, [](std::uint64_t) { return true; }, [] { waiters.close(); }};
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 
 void link(MprWaitHandler& handler) {
-    Waiters& all = *waiters.load();
-    handler.previous = nullptr;
-    mprSetRef(&handler, &handler.next, all.first);
-    if (all.first) {
-        all.first->previous = &handler;
-    }
-    mprSetRef(&all, &all.first, &handler);
+    waiters.link(handler);
     handler.waits = true;
 }
 
 void unlink(MprWaitHandler& handler) {
-    if (handler.previous) {
-        mprSetRef(handler.previous, &handler.previous->next, handler.next);
-    } else {
-        mprSetRef(waiters.load(), &waiters.load()->first, handler.next);
-    }
-    if (handler.next) {
-        handler.next->previous = handler.previous;
-    }
-    mprSetRef(&handler, &handler.next, nullptr);
+    waiters.unlink(handler);
     handler.waits = false;
 }
 
@@ -174,7 +137,7 @@ void mpr::io::setOwner(MprWaitHandler& handler, void* owner) {
 
 void mpr::io::dropHandler(MprWaitHandler* handler) {
     // While the runtime ends the loop has closed all handles already.
-    if (handler && waiters.load()) {
+    if (handler && waiters.head()) {
         const Loop::Using loop(task::events().loop());
         if (handler->watch) {
             discard(*handler);
@@ -184,7 +147,7 @@ void mpr::io::dropHandler(MprWaitHandler* handler) {
 
 MprWaitHandler* mprCreateWaitHandler(int fd, int mask, MprDispatcher* dispatcher, void* proc, void* data, int) {
     task::Events& events = task::events();
-    if (!proc || !events.open("mprCreateWaitHandler") || !list()) {
+    if (!proc || !events.open("mprCreateWaitHandler") || !waiters.open(room)) {
         return nullptr;
     }
     auto* handler = static_cast<MprWaitHandler*>(

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "mpr/base/references.hpp"
 #include "mpr/collect.h"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
@@ -17,14 +18,8 @@ namespace mpr::task {
 
 namespace {
 
-constexpr int barrierBlock = MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE;
 /** Events that a worker runs of one dispatcher before others have their turn. */
 constexpr int turnOfWorker = 64;
-
-template <typename T>
-T* make(MprManager manager) {
-    return static_cast<T*>(mprAllocManaged(sizeof(T), manager, barrierBlock));
-}
 
 void manageDispatcher(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
@@ -101,8 +96,8 @@ bool Events::openFirst(const char* function) {
 }
 
 bool Events::openOnce() {
-    Hub* hub = make<Hub>(manageHub);
-    auto* heads = make<Wheel::Heads>(manageHeads);
+    Hub* hub = base::makeReferring<Hub>(manageHub);
+    auto* heads = base::makeReferring<Wheel::Heads>(manageHeads);
     MprDispatcher* main = makeDispatcher("main", MPR_DISPATCHER_IMMEDIATE);
     if (!hub || !heads || !main) {
         return false;
@@ -151,7 +146,7 @@ void Events::close() {
 // ---- Dispatchers ------------------------------------------------------------------------------------------------
 
 MprDispatcher* Events::makeDispatcher(const char* name, int flags) {
-    auto* dispatcher = make<MprDispatcher>(manageDispatcher);
+    auto* dispatcher = base::makeReferring<MprDispatcher>(manageDispatcher);
     if (dispatcher) {
         dispatcher->onEventsThread = (flags & MPR_DISPATCHER_IMMEDIATE) != 0;
         dispatcher->job.run = runAsJob;

@@ -4,6 +4,7 @@
 #include "mpr/task/workers.hpp"
 
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/memory.h"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
@@ -134,8 +135,7 @@ void Workers::retry() {
 
 /** A worker with its first work; it is counted already. */
 int Workers::make(MprWorkerProc proc, void* data, Job* job) {
-    auto* worker = static_cast<MprWorker*>(mprAllocManaged(
-        sizeof(MprWorker), manageWorker, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+    auto* worker = mpr::base::makeReferring<MprWorker>(manageWorker);
     int result = MPR_ERR_MEMORY;
     if (worker) {
         worker->proc = proc;
