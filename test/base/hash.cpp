@@ -1,6 +1,7 @@
 /*
     test/base/hash.cpp - Hash tables: every call and flag, order, collection, hostile keys, several threads.
  */
+#include "test/support/lock_member.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -513,36 +514,19 @@ TEST_CASE("lock(table) makes one step of several calls", "[base][hash]") {
     Root root(table);
     mprAddKey(table, "sum", number(0));
     const int rounds = static_cast<int>(heavy(20000));
-    {
-        auto work = [&](Mutator &) {
-            for (int i = 0; i < rounds; i++) {
-                lock(table);
-                auto before = reinterpret_cast<intptr_t>(mprLookupKey(table, "sum"));
-                if (i % 64 == 0) {
-                    std::this_thread::yield(); // the others get a chance to come between
-                }
-                mprAddKey(table, "sum", number(before + 1));
-                unlock(table);
-                mprAlloc(100); // collections pass while others wait for the lock
-                mprYield(0);
+    doInThreeThreads([&](Mutator &) {
+        for (int i = 0; i < rounds; i++) {
+            lock(table);
+            auto before = reinterpret_cast<intptr_t>(mprLookupKey(table, "sum"));
+            if (i % 64 == 0) {
+                std::this_thread::yield(); // the others get a chance to come between
             }
-        };
-        Mutator a("a", work), b("b", work), c("c", work);
-        a.join();
-        b.join();
-        c.join();
-    }
+            mprAddKey(table, "sum", number(before + 1));
+            unlock(table);
+            mprAlloc(100); // collections pass while others wait for the lock
+            mprYield(0);
+        }
+    });
     CHECK(mprLookupKey(table, "sum") == number(3 * rounds));
-    // A table of one thread has none, a clone one of its own, and a program may set another.
-    MprHash *own = mprCreateHash(0, MPR_HASH_STABLE);
-    CHECK(!own->mutex);
-    lock(own);
-    unlock(own);
-    CHECK(mprCloneHash(table)->mutex != table->mutex);
-    mprSetRef(table, &table->mutex, mprCreateLock());
-    collect();
-    lock(table);
-    CHECK(mprIsValid(table->mutex));
-    unlock(table);
-    CHECK(stats().misuses == 0);
+    checkLockMember(table, mprCreateHash(0, MPR_HASH_STABLE), mprCloneHash(table));
 }

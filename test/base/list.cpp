@@ -1,6 +1,7 @@
 /*
     test/base/list.cpp - Lists: every call, its errors, collection, and several threads at one list.
  */
+#include "test/support/lock_member.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -460,38 +461,21 @@ TEST_CASE("lock(list) makes one step of several calls", "[base][list]") {
     Root root(list);
     mprAddItem(list, number(0));
     const int rounds = static_cast<int>(heavy(20000));
-    {
-        auto work = [&](Mutator &) {
-            for (int i = 0; i < rounds; i++) {
-                lock(list);
-                lock(list); // it is recursive
-                auto before = reinterpret_cast<intptr_t>(mprGetItem(list, 0));
-                if (i % 64 == 0) {
-                    std::this_thread::yield(); // the others get a chance to come between
-                }
-                mprSetItem(list, 0, number(before + 1));
-                unlock(list);
-                unlock(list);
-                mprAlloc(100); // collections pass while others wait for the lock
-                mprYield(0);
+    doInThreeThreads([&](Mutator &) {
+        for (int i = 0; i < rounds; i++) {
+            lock(list);
+            lock(list); // it is recursive
+            auto before = reinterpret_cast<intptr_t>(mprGetItem(list, 0));
+            if (i % 64 == 0) {
+                std::this_thread::yield(); // the others get a chance to come between
             }
-        };
-        Mutator a("a", work), b("b", work), c("c", work);
-        a.join();
-        b.join();
-        c.join();
-    }
+            mprSetItem(list, 0, number(before + 1));
+            unlock(list);
+            unlock(list);
+            mprAlloc(100); // collections pass while others wait for the lock
+            mprYield(0);
+        }
+    });
     CHECK(mprGetItem(list, 0) == number(3 * rounds));
-    // A list of one thread has none, a clone one of its own, and a program may set another.
-    MprList *own = mprCreateList(0, MPR_LIST_STABLE);
-    CHECK(!own->mutex);
-    lock(own);
-    unlock(own);
-    CHECK(mprCloneList(list)->mutex != list->mutex);
-    mprSetRef(list, &list->mutex, mprCreateLock());
-    collect();
-    lock(list);
-    CHECK(mprIsValid(list->mutex));
-    unlock(list);
-    CHECK(stats().misuses == 0);
+    checkLockMember(list, mprCreateList(0, MPR_LIST_STABLE), mprCloneList(list));
 }

@@ -32,6 +32,19 @@ long elapsed(std::chrono::steady_clock::time_point since) {
     return static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
 }
 
+/* A thread that takes a lock and lets it go. */
+struct Taker {
+    explicit Taker(MprMutex *mutex)
+        : thread("waiter", [this, mutex](Mutator &) {
+              begun = true;
+              mprLock(mutex);
+              mprUnlock(mutex);
+              done = true;
+          }) {}
+    std::atomic<bool> begun{false}, done{false};
+    Mutator thread;
+};
+
 } // namespace
 
 TEST_CASE("lock and unlock exclude one another by an object's mutex", "[task][lock]") {
@@ -115,43 +128,31 @@ TEST_CASE("a thread that waits for a lock does not keep a collection waiting", "
     Runtime runtime("deadline=100");
     MprMutex *mutex = mprCreateLock();
     Root root(mutex);
-    std::atomic<bool> begun{false}, done{false};
     mprLock(mutex);
-    Mutator waiter("waiter", [&](Mutator &) {
-        begun = true;
-        mprLock(mutex);
-        mprUnlock(mutex);
-        done = true;
-    });
-    REQUIRE(until([&] { return begun.load(); }));
+    Taker waiter(mutex);
+    REQUIRE(until([&] { return waiter.begun.load(); }));
     for (int i = 0; i < 10; i++) {
         collect();
     }
-    CHECK_FALSE(done);
+    CHECK_FALSE(waiter.done);
     CHECK(stats().late == 0);
     mprUnlock(mutex);
-    CHECK(until([&] { return done.load(); }));
+    CHECK(until([&] { return waiter.done.load(); }));
 }
 
 TEST_CASE("a lock that is waited for is held", "[task][lock]") {
     Runtime runtime;
     MprMutex *mutex = mprCreateLock();
     mprHold(mutex);
-    std::atomic<bool> begun{false}, done{false};
     mprLock(mutex);
-    Mutator waiter("waiter", [&](Mutator &) {
-        begun = true;
-        mprLock(mutex);
-        mprUnlock(mutex);
-        done = true;
-    });
-    REQUIRE(until([&] { return begun.load(); }));
+    Taker waiter(mutex);
+    REQUIRE(until([&] { return waiter.begun.load(); }));
     sleepYielded(20);
     mprRelease(mutex);
     collect();
     CHECK(mprIsValid(mutex));
     mprUnlock(mutex);
-    CHECK(until([&] { return done.load(); }));
+    CHECK(until([&] { return waiter.done.load(); }));
 }
 
 TEST_CASE("a manager may lock what the application locks", "[task][lock]") {
