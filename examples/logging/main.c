@@ -1,5 +1,7 @@
 /*
     Logging, and the program itself: its arguments, its name, random numbers.
+
+    Rooms: io
  */
 #include <mpr.h>
 

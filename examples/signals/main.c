@@ -1,5 +1,7 @@
 /*
     Signals: as events, so that a handler may do anything. SIGHUP reads the configuration anew, SIGTERM ends the program.
+
+    Rooms: task, io
  */
 #include <mpr.h>
 

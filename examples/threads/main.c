@@ -1,5 +1,7 @@
 /*
     Threads: two producers and a consumer share a list; a lock makes one step of several calls, a condition tells of work.
+
+    Rooms: task
  */
 #include <mpr.h>
 

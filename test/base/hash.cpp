@@ -1,7 +1,6 @@
 /*
     test/base/hash.cpp - Hash tables: every call and flag, order, collection, hostile keys, several threads.
  */
-#include "test/support/lock_member.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -506,27 +505,4 @@ TEST_CASE("several threads add, remove, look up and iterate", "[base][hash]") {
     CHECK(mprGetHashLength(table) == 100 + 3 * 50);
     collect();
     CHECK(stats().misuses == 0);
-}
-
-TEST_CASE("lock(table) makes one step of several calls", "[base][hash]") {
-    Runtime runtime("young=256k");
-    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES);
-    Root root(table);
-    mprAddKey(table, "sum", number(0));
-    const int rounds = static_cast<int>(heavy(20000));
-    doInThreeThreads([&](Mutator &) {
-        for (int i = 0; i < rounds; i++) {
-            lock(table);
-            auto before = reinterpret_cast<intptr_t>(mprLookupKey(table, "sum"));
-            if (i % 64 == 0) {
-                std::this_thread::yield(); // the others get a chance to come between
-            }
-            mprAddKey(table, "sum", number(before + 1));
-            unlock(table);
-            mprAlloc(100); // collections pass while others wait for the lock
-            mprYield(0);
-        }
-    });
-    CHECK(mprLookupKey(table, "sum") == number(3 * rounds));
-    checkLockMember(table, mprCreateHash(0, MPR_HASH_STABLE), mprCloneHash(table));
 }

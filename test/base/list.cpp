@@ -1,7 +1,6 @@
 /*
     test/base/list.cpp - Lists: every call, its errors, collection, and several threads at one list.
  */
-#include "test/support/lock_member.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -453,29 +452,4 @@ TEST_CASE("a list that another thread changes is sorted all the same", "[base][l
     for (int i = 1; i < 1001; i++) {
         REQUIRE(reinterpret_cast<intptr_t>(mprGetItem(list, i - 1)) <= reinterpret_cast<intptr_t>(mprGetItem(list, i)));
     }
-}
-
-TEST_CASE("lock(list) makes one step of several calls", "[base][list]") {
-    Runtime runtime("young=256k");
-    MprList *list = mprCreateList(0, MPR_LIST_STATIC_VALUES);
-    Root root(list);
-    mprAddItem(list, number(0));
-    const int rounds = static_cast<int>(heavy(20000));
-    doInThreeThreads([&](Mutator &) {
-        for (int i = 0; i < rounds; i++) {
-            lock(list);
-            lock(list); // it is recursive
-            auto before = reinterpret_cast<intptr_t>(mprGetItem(list, 0));
-            if (i % 64 == 0) {
-                std::this_thread::yield(); // the others get a chance to come between
-            }
-            mprSetItem(list, 0, number(before + 1));
-            unlock(list);
-            unlock(list);
-            mprAlloc(100); // collections pass while others wait for the lock
-            mprYield(0);
-        }
-    });
-    CHECK(mprGetItem(list, 0) == number(3 * rounds));
-    checkLockMember(list, mprCreateList(0, MPR_LIST_STABLE), mprCloneList(list));
 }

@@ -3,6 +3,7 @@
  */
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include <string>
 #include <vector>
@@ -90,7 +91,7 @@ TEST_CASE("random paths are normalised as by parts; joining is normalising both"
         }
         return path;
     };
-    for (int i = 0; i < 100000; i++) {
+    for (size_t i = 0; i < heavy(100000); i++) {
         std::string one = make(), two = make();
         INFO(one << " + " << two);
         REQUIRE(str(mprNormalizePath(one.c_str())) == normalized(one));

@@ -3,6 +3,7 @@
  */
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include <cerrno>
 #include <climits>
@@ -243,7 +244,7 @@ TEST_CASE("stoi and stoiradix", "[base][string]") {
 
 TEST_CASE("stoiradix reads what strtoll reads", "[base][string]") {
     Random random(11);
-    for (int i = 0; i < 50000; i++) {
+    for (size_t i = 0; i < heavy(50000); i++) {
         char text[12] = {};
         for (size_t k = 0, length = random.below(11); k < length; k++) {
             text[k] = " -+0xX19afz"[random.below(11)];

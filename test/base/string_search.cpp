@@ -3,6 +3,7 @@
  */
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include <cstring>
 #include <string>
@@ -61,7 +62,7 @@ TEST_CASE("scontains, scaselesscontains, sncontains", "[base][string]") {
 
 TEST_CASE("searches agree with std::string", "[base][string]") {
     Random random(9);
-    for (int i = 0; i < 50000; i++) {
+    for (size_t i = 0; i < heavy(50000); i++) {
         std::string text, pattern;
         for (size_t k = random.below(12); k > 0; k--) {
             text += "abAB"[random.below(4)];

@@ -5,6 +5,7 @@
  */
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include "mpr/base/calendar.hpp"
 #include "mpr/base/time_parse.hpp"
@@ -85,13 +86,13 @@ constexpr int64_t libraryReach = sizeof(time_t) == 8 ? 172800000000 : INT32_MAX;
 
 TEST_CASE("the calendar is that of the C library, and turns back into itself", "[base][time]") {
     Random random(1);
-    for (int i = 0; i < 200000; i++) {
+    for (size_t i = 0; i < heavy(200000); i++) {
         auto days = static_cast<int64_t>(random.below(4000000)) - 2000000;
         auto date = mpr::base::dateFrom(days);
         REQUIRE(mpr::base::daysFrom(date) == days);
     }
     constexpr int64_t most = libraryReach / 86400;
-    for (int i = 0; i < 200000; i++) {
+    for (size_t i = 0; i < heavy(200000); i++) {
         auto days = static_cast<int64_t>(random.below(2 * most)) - most;
         auto date = mpr::base::dateFrom(days);
         time_t seconds = static_cast<time_t>(days * 86400);
@@ -110,7 +111,7 @@ TEST_CASE("times are taken apart as the C library does, in every zone", "[base][
         InZone zone(name);
         Random random(2);
         constexpr int64_t most = std::min<int64_t>(4000000000, libraryReach) * 1000;
-        for (int i = 0; i < 20000; i++) {
+        for (size_t i = 0; i < heavy(20000); i++) {
             auto time = static_cast<MprTime>(random.next() % static_cast<uint64_t>(2 * most)) - most;
             struct tm expected, tm;
             time_t seconds = static_cast<time_t>(mpr::base::floorDiv(time, 1000));
@@ -155,7 +156,7 @@ TEST_CASE("formats agree with strftime", "[base][time]") {
                                   "%g", "%H", "%h", "%I", "%j", "%k", "%l", "%M", "%m",  "%n", "%P",
                                   "%p", "%R", "%r", "%S", "%s", "%T", "%t", "%U", "%u",  "%V", "%W",
                                   "%w", "%X", "%x", "%Y", "%y", "%Z", "%z", "%%", "%Ey", "%Od"};
-    for (int i = 0; i < 3000; i++) {
+    for (size_t i = 0; i < heavy(3000); i++) {
         /* Years of four digits */
         auto time = static_cast<MprTime>(random.next() % 200000000000000u) - 30000000000000;
         struct tm tm;
@@ -403,7 +404,7 @@ TEST_CASE("any time comes back from its text", "[base][time]") {
     Runtime runtime;
     InZone zone(newYork);
     Random random(4);
-    for (int i = 0; i < 20000; i++) {
+    for (size_t i = 0; i < heavy(20000); i++) {
         auto time = static_cast<MprTime>(random.next() % 200000000000000u) - 30000000000000;
         MprTime whole = mpr::base::floorDiv(time, 1000) * 1000, back;
         for (cchar *format : {MPR_HTTP_DATE, MPR_ISO_DATE, "%A, %d %b %Y %T %z", "%Y/%m/%d %H:%M:%S Z", "@%s"}) {
@@ -443,7 +444,7 @@ TEST_CASE("any bytes at all give a date or an error", "[base][time]") {
                                 "tomorrow", "24",
                                 "60",       "12345678901234567890"};
     int dates = 0;
-    for (int i = 0; i < 300000; i++) {
+    for (size_t i = 0; i < heavy(300000); i++) {
         std::string text;
         for (size_t n = random.below(12); n > 0; n--) {
             text += parts[random.below(sizeof(parts) / sizeof(parts[0]))];
@@ -453,5 +454,5 @@ TEST_CASE("any bytes at all give a date or an error", "[base][time]") {
         REQUIRE((error == 0 || error == MPR_ERR_BAD_SYNTAX));
         dates += error == 0;
     }
-    CHECK(dates > 1000);
+    CHECK(dates > static_cast<int>(heavy(1000)));
 }

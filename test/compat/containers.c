@@ -86,7 +86,6 @@ static void testRoutes(void) {
     mprSortList(app->routes, compareRoute, app);
 
     count = 0;
-    lock(app->routes);
     for (ITERATE_ITEMS(app->routes, route, next)) {
         EXPECT(mprLookupKey(app->byName, route->name) == route);
         EXPECT(app->routes->items[next - 1] == route);
@@ -95,7 +94,6 @@ static void testRoutes(void) {
             count++;
         }
     }
-    unlock(app->routes);
     EXPECT(count == 5);
     route = (Route *) mprGetFirstItem(app->routes);
     EXPECT(strcmp(route->name, "/admin") == 0);
@@ -105,14 +103,12 @@ static void testRoutes(void) {
     EXPECT(strcmp((char *) mprLookupKey(route->params, "timeout"), "30") == 0);
     EXPECT(strcmp((char *) mprLookupKey(route->params, "LIMIT"), "100") == 0);
     count = 0;
-    lock(route->params);
     for (ITERATE_KEYS(route->params, kp)) {
         data = (cchar *) kp->data;
         EXPECT(kp->key && data && kp->type == 0);
         kp->type = 3;
         count += atoi(data);
     }
-    unlock(route->params);
     EXPECT(count == 130);
     EXPECT(mprLookupKeyEntry(route->params, "limit")->type == 3);
     for (kp = 0; (kp = mprGetNextKey(route->params, kp)) != 0;) {

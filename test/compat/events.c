@@ -17,6 +17,8 @@ typedef struct Service {
     MprDispatcher *dispatcher;
     MprEvent *heartbeat;
     MprCond *complete;
+    MprList *done;
+    MprHash *names;
     int beats, jobs, outside;
 } Service;
 
@@ -28,6 +30,8 @@ static void manageService(Service *sp, int flags) {
         mprMark(sp->dispatcher);
         mprMark(sp->heartbeat);
         mprMark(sp->complete);
+        mprMark(sp->done);
+        mprMark(sp->names);
     }
 }
 
@@ -48,6 +52,12 @@ static void job(void *data, MprWorker *worker) {
 
     EXPECT(worker != 0);
     mprSleep(1);
+    lock(sp->done);
+    mprAddItem(sp->done, sfmt("job %d", mprGetListLength(sp->done)));
+    unlock(sp->done);
+    lock(sp->names);
+    mprAddKey(sp->names, "worker", sp);
+    unlock(sp->names);
     lock(sp);
     if (++sp->jobs == 5) {
         mprSignalCond(sp->complete);
@@ -89,6 +99,7 @@ static void terminator(int state, int how, int status) {
 
 int main(int argc, char **argv) {
     MprEvent *event;
+    char *name;
     int64 mark;
     int i;
 
@@ -100,6 +111,8 @@ int main(int argc, char **argv) {
     mprAddRoot(service);
     service->mutex = mprCreateLock();
     service->complete = mprCreateCond();
+    service->done = mprCreateList(0, 0);
+    service->names = mprCreateHash(0, 0);
     service->dispatcher = mprCreateDispatcher("service", 0);
     service->heartbeat = mprCreateTimerEvent(service->dispatcher, "heartbeat", 5, heartbeat, service, 0);
     EXPECT(service->heartbeat != 0);
@@ -119,6 +132,12 @@ int main(int argc, char **argv) {
     }
     EXPECT(mprWaitForCond(service->complete, 10000) == 0);
     EXPECT(service->jobs == 5);
+    lock(service->done);
+    for (ITERATE_ITEMS(service->done, name, i)) {
+        EXPECT(scmp(name, sfmt("job %d", i - 1)) == 0);
+    }
+    unlock(service->done);
+    EXPECT(mprGetListLength(service->done) == 5 && mprGetHashLength(service->names) == 1);
 
     EXPECT(mprStartThread(mprCreateThread("poster", poster, mprGetDispatcher(), 0)) == 0);
     while (service->outside == 0) {

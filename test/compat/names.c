@@ -3,6 +3,8 @@
     to a pointer to such a function without a cast, and is in the library. What the functions do is tested elsewhere.
 
     Exits with 0 when all went well; a name that is missing or has other types is an error of the compiler or linker.
+
+    Rooms: task, io
  */
 #include "mpr.h"
 #include "expect.h"

@@ -9,6 +9,7 @@
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -391,7 +392,7 @@ TEST_CASE("random stores by several threads: every mark is checked", "[gc][gener
 }
 
 TEST_CASE("random stores with a collection at every yield point", "[gc][generations]") {
-    storeAtRandom("check=1,everyyield=1", 10000, 200);
+    storeAtRandom("check=1,everyyield=1", static_cast<int>(heavy(10000)), 200);
 }
 
 /* Long: test_gc "[soak]" */

@@ -3,6 +3,7 @@
  */
 #include "test/catch.hpp"
 #include "test/support/pattern.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include "mpr/io/glob.hpp"
 
@@ -80,7 +81,7 @@ TEST_CASE("wild cards", "[io][glob]") {
 TEST_CASE("random patterns match what a plain matcher says", "[io][glob]") {
     test::Random random(1);
     int matched = 0;
-    for (int i = 0; i < 300000; i++) {
+    for (size_t i = 0; i < test::heavy(300000); i++) {
         std::string pattern, path;
         for (size_t n = random.below(10); n > 0; n--) {
             pattern += "ab/?**"[random.below(6)];

@@ -176,7 +176,7 @@ TEST_CASE("what cannot be waited for is refused and named", "[io][wait]") {
 }
 
 TEST_CASE("a thread waits for a descriptor, yielded", "[io][wait]") {
-    Runtime runtime("deadline=50");
+    Runtime runtime("deadline=10000");
     Pair pair;
     CHECK(mprWaitForSingleIO(pair.fd[0], MPR_READABLE, 5) == 0);
     CHECK(mprWaitForSingleIO(pair.fd[0], MPR_READABLE | MPR_WRITABLE, 1000) == MPR_WRITABLE);

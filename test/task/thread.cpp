@@ -408,7 +408,7 @@ TEST_CASE("managed thread data is not marked: it needs a hold", "[task][thread]"
 }
 
 TEST_CASE("an exempt thread does not keep a collection waiting", "[task][thread]") {
-    Runtime runtime("deadline=200,everyyield=0"); // collections are counted
+    Runtime runtime("deadline=10000,everyyield=0"); // collections are counted
     std::atomic<bool> exempt{false}, before{false}, after{true};
     std::atomic<uint64_t> steps{0};
     Gate gate;
