@@ -55,9 +55,9 @@ struct Pair {
 } // namespace
 
 TEST_CASE("a handler runs once for each time it waits", "[io][wait]") {
+    Pair pair;
     Runtime runtime;
     reset();
-    Pair pair;
     MprWaitHandler *handler = mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0);
     REQUIRE(handler);
     mprAddRoot(handler);
@@ -89,9 +89,9 @@ TEST_CASE("a handler runs once for each time it waits", "[io][wait]") {
 }
 
 TEST_CASE("the end of the peer counts as what is waited for", "[io][wait]") {
+    Pair pair;
     Runtime runtime;
     reset();
-    Pair pair;
     REQUIRE(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0));
     pair.close(1);
     CHECK(serviceUntil([] { return runs == 1; }));
@@ -99,9 +99,9 @@ TEST_CASE("the end of the peer counts as what is waited for", "[io][wait]") {
 }
 
 TEST_CASE("a handler that waits is retained with its data; afterwards it is collected", "[io][wait]") {
+    Pair pair;
     Runtime runtime;
     reset();
-    Pair pair;
     REQUIRE(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, makeNode(makeNode()), 0));
     for (int i = 0; i < 5; i++) {
         collect();
@@ -119,10 +119,10 @@ TEST_CASE("a handler that waits is retained with its data; afterwards it is coll
 }
 
 TEST_CASE("a handler of a worker's dispatcher, armed by its own procedure", "[io][wait]") {
+    static Pair *pair;
+    Pair made; // closed after the runtime has ended, since the handler waits to the end
     Runtime runtime;
     reset();
-    static Pair *pair;
-    Pair made;
     pair = &made;
     MprDispatcher *dispatcher = mprCreateDispatcher("io", 0);
     REQUIRE(mprStart() == 0);
@@ -145,9 +145,9 @@ TEST_CASE("a handler of a worker's dispatcher, armed by its own procedure", "[io
 }
 
 TEST_CASE("many handlers at once", "[io][wait]") {
+    std::vector<Pair> pairs(200);
     Runtime runtime;
     reset();
-    std::vector<Pair> pairs(200);
     for (auto &pair : pairs) {
         REQUIRE(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0));
     }
@@ -159,9 +159,9 @@ TEST_CASE("many handlers at once", "[io][wait]") {
 }
 
 TEST_CASE("what cannot be waited for is refused and named", "[io][wait]") {
+    Pair pair;
     Runtime runtime;
     reset();
-    Pair pair;
     CHECK(mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, nullptr, nullptr, 0) == nullptr);
     CHECK(mprCreateWaitHandler(-1, MPR_READABLE, nullptr, noteProc, nullptr, 0) == nullptr);
     CHECK(runtime.log.has("descriptor -1"));
