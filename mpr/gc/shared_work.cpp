@@ -10,8 +10,9 @@ namespace mpr::gc {
 void SharedWork::give(MarkStack& stack) {
     {
         os::Locked locked(lock_);
-        const std::size_t most = std::min(stack.size() / 2, helping);
-        for (std::size_t given = 0; given < most && stack.moveTo(store_); ++given) {}
+        // Entries are counted, not moves: a row is three.
+        const std::size_t kept = stack.size() - std::min(stack.size() / 2, helping);
+        while (stack.size() > kept && stack.moveTo(store_)) {}
     }
     ring();
 }

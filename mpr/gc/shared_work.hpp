@@ -62,7 +62,7 @@ public:
 
     /** Whether somebody has run dry. */
     bool wanted() const { return hungry_.load(std::memory_order_relaxed) != 0; }
-    /** Lay down half of a stack, or a helping. */
+    /** Lay down half of a stack, or a helping; an entry or two more where a row would be cut. */
     void give(MarkStack& stack);
     /**
         Own work has run out: get more, or wait until there is some.

@@ -1,0 +1,78 @@
+/*
+    test/gc/shared_work.cpp - What one marker gives and another takes: every entry arrives once, and rows stay whole.
+ */
+#include "test/catch.hpp"
+#include "test/support/pattern.hpp"
+
+#include "mpr/gc/shared_work.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+using mpr::gc::MarkEntry;
+using mpr::gc::MarkStack;
+using mpr::gc::SharedWork;
+using test::Random;
+
+namespace {
+
+constexpr size_t room = 600; /* entries, of which each stack has some below its own that belong to another */
+constexpr uintptr_t foreign = 12;
+
+struct Stack {
+    Stack() {
+        std::fill(memory.begin(), memory.end(), MarkEntry::word(foreign));
+        own.open(&memory[room / 2], room / 2 * sizeof(MarkEntry));
+    }
+    /* What is on it, from the top: blocks, and rows by their first field. Empties it. */
+    std::vector<uintptr_t> contents() {
+        std::vector<uintptr_t> found;
+        while (!own.empty() && own.size() <= room) {
+            const MarkEntry entry = own.pop();
+            found.push_back(entry.bits());
+            if (entry.isRow()) {
+                found.back() = own.pop().bits();
+                CHECK(own.pop().bits() == found.back() / 8); /* its length, as made below */
+            }
+        }
+        CHECK(own.empty());
+        return found;
+    }
+    std::vector<MarkEntry> memory = std::vector<MarkEntry>(room);
+    MarkStack own;
+};
+
+} // namespace
+
+TEST_CASE("markers give one another blocks and rows, and none is lost, doubled or cut", "[gc][mark]") {
+    Random random(1);
+    auto work = std::make_unique<SharedWork>();
+    for (unsigned percentRows : {0u, 20u, 80u, 100u}) {
+        for (int i = 0; i < 300; i++) {
+            Stack giver, taker;
+            std::vector<uintptr_t> put;
+            const size_t most = 9 + random.below(200);
+            for (uintptr_t at = 8000; giver.own.size() < most; at += 8) {
+                if (random.chance(percentRows)) {
+                    giver.own.pushRow(reinterpret_cast<void *>(at), at / 8);
+                } else {
+                    giver.own.push(MarkEntry(reinterpret_cast<void *>(at), 0));
+                }
+                put.push_back(at);
+            }
+            const size_t before = giver.own.size();
+            work->begin();
+            work->give(giver.own);
+            REQUIRE(giver.own.size() >= before / 2 - 2);
+            REQUIRE(giver.own.size() < before);
+            REQUIRE(work->take(taker.own));
+            work->close();
+            work->end(taker.own);
+            std::vector<uintptr_t> kept = giver.contents(), given = taker.contents();
+            given.insert(given.end(), kept.begin(), kept.end());
+            std::sort(given.begin(), given.end());
+            REQUIRE(given == put);
+        }
+    }
+}
