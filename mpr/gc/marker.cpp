@@ -158,7 +158,7 @@ MPR_INLINE void Marker::push(Byte* map, Byte before, const void* block) {
 
 /** Other markers may be doing so, too. */
 static void widen(Region* region, std::uint32_t g) {
-    const std::atomic_ref<std::uint32_t> from(region->greyFrom), to(region->greyTo);
+    os::Shared<std::uint32_t>&from = region->greyFrom, &to = region->greyTo;
     for (auto seen = from.load(std::memory_order_relaxed);
          g < seen && !from.compare_exchange_weak(seen, g, std::memory_order_relaxed);) {}
     for (auto seen = to.load(std::memory_order_relaxed);
@@ -307,10 +307,8 @@ bool Marker::drainStack(MarkStack& stack, std::size_t budget) {
 /** Trace the blocks that were left grey in a region. Tracing may leave others grey, here or elsewhere. */
 void Marker::recoverGrey(Region* region) {
     const GranuleMap map = region->map();
-    const std::size_t from = region->greyFrom;
-    const std::size_t to = region->greyTo;
-    region->greyFrom = ~0u;
-    region->greyTo = 0;
+    const std::size_t from = region->greyFrom.exchange(~0u, std::memory_order_relaxed);
+    const std::size_t to = region->greyTo.exchange(0, std::memory_order_relaxed);
     const Byte colour = colours_.grey(!oldOnly());
     for (std::size_t at = from & ~std::size_t{swar::bytes - 1}; at < to; at += swar::bytes) {
         if (region->nurseries.isUnused(at)) {
@@ -338,7 +336,7 @@ void Marker::drainGrey() {
     while (grey_) {
         grey_ = false;
         for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-            if (region->greyFrom < region->greyTo) {
+            if (region->greyFrom.load(std::memory_order_relaxed) < region->greyTo.load(std::memory_order_relaxed)) {
                 recoverGrey(region);
             }
         }

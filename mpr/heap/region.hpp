@@ -167,8 +167,8 @@ struct Region {
     /** The collector's: the chunks where dead blocks may want MPR_MANAGE_FREE. */
     std::uint64_t scanForFree = 0;
     /** The marker's: granules between which it left blocks reached but not traced, for want of mark stack. */
-    std::uint32_t greyFrom = ~0u;
-    std::uint32_t greyTo = 0;
+    os::Shared<std::uint32_t> greyFrom{~0u};
+    os::Shared<std::uint32_t> greyTo{0};
 
     static constexpr std::size_t mapOffset();
 

@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    using Leaf = std::atomic<Region*>;
+    using Leaf = os::Shared<Region*>;
 
     static constexpr unsigned rootShift = sizeof(void*) == 8 ? 34 : 31;
     static constexpr std::uintptr_t slotSize = std::uintptr_t{1} << leastRegionShift;
@@ -124,7 +124,7 @@ private:
 
     Region* only_ = nullptr;
     std::uintptr_t regionSize_ = slotSize;
-    std::atomic<Leaf*> roots_[rootCount] = {};
+    os::Shared<Leaf*> roots_[rootCount] = {};
 };
 
 } // namespace mpr::heap
