@@ -94,9 +94,8 @@ void churnWith(cchar *options, size_t largest, int ms) {
         for (uint64_t i = 0; i < 3; i++) {
             mutators.push_back(std::make_unique<Mutator>("churner", [=](Mutator &self) { churn(self, i, largest); }));
         }
-        auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
-        auto latest = end + std::chrono::seconds(60); // for a machine that gets little done in the time meant
-        while (std::chrono::steady_clock::now() < (checked > 10 ? end : latest) && overwritten == 0) {
+        const auto enough = [] { return checked > 10 && stats().collections > 3; };
+        for (Stretch stretch(ms); stretch.lasts(enough) && overwritten == 0;) {
             mprGC(MPR_GC_FORCE);
         }
     }

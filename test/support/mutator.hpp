@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "test/support/sanitizer.hpp"
+
 namespace test {
 
 inline void pause(int ms) {
@@ -55,6 +57,24 @@ bool untilUnyielded(Condition condition, int ms = 20000) {
         pause(1);
     }
 }
+
+/*
+    How long a test goes on: for a time, a quarter of it under an emulator; and on a machine that gets little done in it
+    until that is enough, or a minute more.
+ */
+class Stretch {
+public:
+    explicit Stretch(int ms)
+        : end(std::chrono::steady_clock::now() + std::chrono::milliseconds(emulator() ? ms / 4 : ms)) {}
+    template <class Condition>
+    bool lasts(Condition enough) const {
+        const auto now = std::chrono::steady_clock::now();
+        return now < end || (now < end + std::chrono::minutes(1) && !enough());
+    }
+
+private:
+    const std::chrono::steady_clock::time_point end;
+};
 
 /* Where threads wait for one another. */
 class Gate {

@@ -611,10 +611,9 @@ TEST_CASE("eight threads under load keep every structure whole while threads com
         for (uint64_t i = 0; i < 8; i++) {
             mutators.push_back(std::make_unique<Mutator>("churner", [i](Mutator &self) { churn(self, i); }));
         }
-        auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
         Random random(99);
-        auto latest = end + std::chrono::seconds(60); // an emulator, say
-        while (std::chrono::steady_clock::now() < (stats().collections > 10 ? end : latest)) {
+        const auto enough = [&] { return stats().collections > 10 && listsChecked > 1000 && guests > 10; };
+        for (Stretch stretch(3000); stretch.lasts(enough);) {
             bool detaches = random.chance(50);
             uint64_t seed = random.next();
             mprYield(MPR_YIELD_STICKY);
