@@ -17,7 +17,8 @@
     G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987).
 
     Unless said otherwise these calls are for attached threads and do not yield. The thread that services events yields
-    between events and while it waits: an event procedure roots what it wants to find again.
+    between events and while it waits: an event procedure roots what it wants to find again. It runs what is queued before a
+    collection that only a spent budget asks for, for up to 50 ms, while all other threads wait in calls of the runtime.
  */
 #ifndef MPR_EVENT_H
 #define MPR_EVENT_H

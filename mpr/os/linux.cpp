@@ -73,24 +73,24 @@ void* map(std::size_t size, int mode) {
 
 // ---- Time -------------------------------------------------------------------------------------------------------
 
-static std::uint64_t readClock(clockid_t clock) {
+std::uint64_t now() {
     timespec time;
-    clock_gettime(clock, &time);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-std::uint64_t now() {
-    return readClock(CLOCK_MONOTONIC);
+static std::int64_t milliseconds(clockid_t clock) {
+    timespec time;
+    clock_gettime(clock, &time);
+    return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
 }
 
-std::uint64_t lastTick() {
-    return readClock(CLOCK_MONOTONIC_COARSE);
+std::int64_t lastTick() {
+    return milliseconds(CLOCK_MONOTONIC_COARSE);
 }
 
 std::int64_t wallTime() {
-    timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+    return milliseconds(CLOCK_REALTIME);
 }
 
 // ---- Waiting on a word ------------------------------------------------------------------------------------------

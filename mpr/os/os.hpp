@@ -41,8 +41,8 @@ inline constexpr std::uint64_t forever = ~std::uint64_t{0};
 
 /** Nanoseconds of a monotonic clock. */
 std::uint64_t now();
-/** The same clock as of the system's last tick, some milliseconds before now(); takes a fraction of the time. */
-std::uint64_t lastTick();
+/** Milliseconds of the same clock at the system's last tick, some before now(); takes a fraction of the time. */
+std::int64_t lastTick();
 /** Milliseconds since 1970-01-01 00:00 UTC, by the system's clock, which may be set. */
 std::int64_t wallTime();
 

@@ -17,12 +17,9 @@ MprDispatcher* meant(MprDispatcher* dispatcher, const char* function) {
     return dispatcher ? dispatcher : events().mainDispatcher();
 }
 
-MprEvent* create(const char* function, MprDispatcher* dispatcher, cchar* name, MprTicks period, void* proc, void* data,
-                 int flags) {
+[[gnu::noinline]] MprEvent* create(const char* function, MprDispatcher* dispatcher, cchar* name, MprTicks period,
+                                   void* proc, void* data, int flags) {
     MprDispatcher* d = proc ? meant(dispatcher, function) : nullptr;
-    if (d && period <= 0 && flags == 0) [[likely]] {
-        return events().makeDue(*d, name, reinterpret_cast<MprEventProc>(proc), data);
-    }
     return d ? events().makeEvent(*d, name, period, reinterpret_cast<MprEventProc>(proc), data, flags) : nullptr;
 }
 
@@ -85,12 +82,15 @@ bool mprDispatcherHasEvents(MprDispatcher* dispatcher) {
 // ---- Events -----------------------------------------------------------------------------------------------------
 
 MprEvent* mprCreateEvent(MprDispatcher* dispatcher, cchar* name, MprTicks period, void* proc, void* data, int flags) {
+    if (period <= 0 && flags == 0 && proc && events().isOpen()) [[likely]] {
+        return events().makeDue(dispatcher, name, reinterpret_cast<MprEventProc>(proc), data);
+    }
     return create("mprCreateEvent", dispatcher, name, period, proc, data, flags);
 }
 
 MprEvent* mprCreateLocalEvent(MprDispatcher* dispatcher, cchar* name, MprTicks period, void* proc, void* data,
                               int flags) {
-    return create("mprCreateLocalEvent", dispatcher, name, period, proc, data, flags);
+    return mprCreateEvent(dispatcher, name, period, proc, data, flags);
 }
 
 MprEvent* mprCreateTimerEvent(MprDispatcher* dispatcher, cchar* name, MprTicks period, void* proc, void* data,

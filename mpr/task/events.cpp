@@ -388,8 +388,9 @@ void Events::queueNew(Event& event, Hands& hands) {
     return true;
 }
 
-Event* Events::makeDue(MprDispatcher& d, const char* name, MprEventProc proc, void* data) {
-    const auto time = static_cast<MprTicks>(os::lastTick() / 1'000'000);
+Event* Events::makeDue(MprDispatcher* dispatcher, const char* name, MprEventProc proc, void* data) {
+    MprDispatcher& d = dispatcher ? *dispatcher : *hub_->main;
+    const MprTicks time = os::lastTick();
     Event* event = allocateEvent(d, name, time, proc, data, false);
     return event && queueNew(*event) ? event : nullptr;
 }
@@ -397,10 +398,10 @@ Event* Events::makeDue(MprDispatcher& d, const char* name, MprEventProc proc, vo
 Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, MprEventProc proc, void* data,
                          int flags) {
     if (period <= 0 && flags == 0) {
-        return makeDue(d, name, proc, data);
+        return makeDue(&d, name, proc, data);
     }
     const bool isTimer = period > 0 || (flags & (MPR_EVENT_CONTINUOUS | MPR_EVENT_DONT_QUEUE));
-    const auto time = static_cast<MprTicks>(os::lastTick() / 1'000'000);
+    const MprTicks time = os::lastTick();
     Event* event = allocateEvent(d, name, time, proc, data, isTimer);
     if (event) {
         event->flags = static_cast<short>(flags);
@@ -509,16 +510,13 @@ private:
     Take the next event out of the queue, to be run by the calling thread, whose turn it is. From here on it is retained
     as the one that runs.
  */
-Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
+[[gnu::always_inline]] inline Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
     Event* event = d.head;
     if (!event || d.disabled || d.destroyed || (d.owner != 0 && d.owner != self)) {
         return nullptr;
     }
     Event* next = event->next;
-    if (next) {
-        __builtin_prefetch(next->next, 1);
-        __builtin_prefetch(reinterpret_cast<std::byte*>(next->next) + 64, 1);
-    } else {
+    if (!next) {
         d.tail = nullptr;
     }
     --d.queued;
@@ -537,13 +535,12 @@ Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
 }
 
 /**
-    A procedure has returned. Under the lock, for others may stop and reschedule the event. It is retained until the next
-    begin(). @return Whether a timer was set that is due before the thread that services events wakes.
+    The procedure of a continuous event has returned. Under the lock, for others may stop and reschedule it. It is
+    retained until the next begin(). @return Whether a timer was set that is due before the thread that services events
+    wakes.
  */
-bool Events::end(MprDispatcher& d, Event& event, const Running* outer) {
-    ++d.mark;
-    if ((event.flags & MPR_EVENT_CONTINUOUS) == 0 || event.state().place != EventState::nowhere || d.destroyed ||
-        isRunning(outer, event)) {
+bool Events::repeat(MprDispatcher& d, Event& event, const Running* outer) {
+    if (event.state().place != EventState::nowhere || d.destroyed || isRunning(outer, event)) {
         return false;
     }
     event.due = dueIn(event.period);
@@ -572,15 +569,19 @@ int Events::run(MprDispatcher& d, int most) {
         d.procedures = &running;
     }
     const OuterRooted rooted(running.outer); // no yield since it has been `running` of the dispatcher
+    const bool services = servicer_.load(std::memory_order_relaxed) == self;
     int count = 0;
     Hand whom = Hand::nobody;
     while (Event* event = running.event) {
         event->proc(event->data, event);
-        mprYield(0);
+        yield(services && __atomic_load_n(&d.head, __ATOMIC_RELAXED), services);
         bool sooner = false;
         {
             os::Locked locked(lock_);
-            sooner = end(d, *event, running.outer);
+            ++d.mark;
+            if (event->flags & MPR_EVENT_CONTINUOUS) {
+                sooner = repeat(d, *event, running.outer);
+            }
             running.event = ++count < most ? begin(d, self) : nullptr;
             if (!running.event) {
                 whom = leave(d, running);

@@ -9,11 +9,13 @@
  */
 #pragma once
 
+#include "mpr/collect.h"
 #include "mpr/gc/mutator.hpp"
 #include "mpr/os/lock.hpp"
 #include "mpr/task/event.hpp"
 #include "mpr/task/loop.hpp"
 #include "mpr/task/mailbox.hpp"
+#include "mpr/task/postponement.hpp"
 #include "mpr/task/wheel.hpp"
 
 namespace mpr::task {
@@ -21,9 +23,9 @@ namespace mpr::task {
 class Events {
 public:
     /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
-    bool open(const char* function) {
-        return (gc::current && opened_.load(std::memory_order_acquire)) || openFirst(function);
-    }
+    bool open(const char* function) { return isOpen() || openFirst(function); }
+    /** Whether it is, and the calling thread is not foreign. */
+    bool isOpen() const { return gc::current && opened_.load(std::memory_order_acquire); }
     MprDispatcher* mainDispatcher() const { return hub_->main; }
 
     // ---- Dispatchers ----
@@ -38,8 +40,8 @@ public:
     // ---- Events ----
     Event* makeEvent(MprDispatcher& dispatcher, const char* name, MprTicks period, MprEventProc proc, void* data,
                      int flags);
-    /** The same for one that is due now, with no flags. */
-    Event* makeDue(MprDispatcher& dispatcher, const char* name, MprEventProc proc, void* data);
+    /** The same for one that is due now, with no flags. @param dispatcher nullptr: the main one. */
+    Event* makeDue(MprDispatcher* dispatcher, const char* name, MprEventProc proc, void* data);
     /** @param continuous -1: as it was. */
     bool schedule(Event& event, MprTicks period, int continuous);
     void remove(Event& event);
@@ -98,7 +100,7 @@ private:
     bool mustStayAwake(const MprDispatcher* awaited, std::int64_t since);
     Hand hand(MprDispatcher& dispatcher);
     Event* begin(MprDispatcher& dispatcher, os::ThreadId self);
-    bool end(MprDispatcher& dispatcher, Event& event, const Running* outer);
+    bool repeat(MprDispatcher& dispatcher, Event& event, const Running* outer);
     Hand leave(MprDispatcher& dispatcher, const Running& running);
 
     // Not under the lock:
@@ -116,6 +118,16 @@ private:
     void expire();
     void look(bool now);
     void sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::int64_t since, const void* site);
+    /** The yield after an event. @param more Others are queued. @param services The calling thread services events. */
+    void yield(bool more, bool services) {
+        if (services) {
+            if (mprNeedYield() && more && postponement_.allowed()) {
+                return;
+            }
+            postponement_.end();
+        }
+        mprYield(0);
+    }
     void wakeServicer();
     void ring();
 
@@ -139,6 +151,7 @@ private:
     std::uint64_t lookedAt_ = 0; // when libuv was last asked
     Fired* fired_ = nullptr;     // in their order
     Fired* lastFired_ = nullptr;
+    Postponement postponement_;
 
     // Other threads that wait for events to run.
     os::Word bell_{0};

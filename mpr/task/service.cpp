@@ -97,7 +97,7 @@ int Events::post(MprDispatcher* dispatcher, MprEventProc proc, void* data) {
 /** Queue letters as events. @return How many, before memory was short. */
 std::size_t Events::queueLetters(std::span<const Mailbox::Letter> letters) {
     Event* made[atOnce];
-    const auto time = static_cast<MprTicks>(os::lastTick() / 1'000'000);
+    const MprTicks time = os::lastTick();
     std::size_t count = 0;
     for (; count < std::min<std::size_t>(letters.size(), atOnce); ++count) {
         const Mailbox::Letter& letter = letters[count];
@@ -322,7 +322,7 @@ int Events::service(MprTicks delay, int flags, const void* site) {
         if (deadline != os::forever && (count >= due || ran == 0) && leftUntil(deadline) == 0) {
             break;
         }
-        mprYield(0);
+        yield(ran > 0 && mprNeedYield() && readyEvents() > 0, true);
         if (ran == 0) {
             sleep(deadline, nullptr, 0, site);
         }

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <atomic>
+
 #include "mpr/gc/runtime.hpp"
 
 namespace mpr::task {
@@ -20,17 +22,27 @@ public:
         }
         if (mutator_) {
             gc::runtime().collector.yield(*mutator_, MPR_YIELD_STICKY, site);
+            waits.fetch_add(1, std::memory_order_relaxed);
         }
     }
     ~Waiting() {
         if (mutator_) {
+            waits.fetch_add(oneEnded - 1, std::memory_order_relaxed);
             gc::runtime().collector.resume(*mutator_);
         }
     }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
+    /** How many threads wait so. */
+    static int threads() { return static_cast<int>(waits.load(std::memory_order_relaxed) % oneEnded); }
+    /** Changes whenever one wants to go on. */
+    static std::uint32_t ended() { return waits.load(std::memory_order_relaxed) / oneEnded; }
+
 private:
+    static constexpr std::uint32_t oneEnded = 0x10000;
+    static inline std::atomic<std::uint32_t> waits{0}; // low half: threads(), high half: ended()
+
     gc::Mutator* mutator_;
 };
 
