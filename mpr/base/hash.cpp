@@ -302,26 +302,63 @@ bool isFull(const Table* table) {
 
 /** Close the gaps of the entries where they are. The index does not know positions. */
 void closeGaps(Table* table) {
+    void** entries = table->entries;
+    const bool many = mpr::base::takesMany(entries);
     int count = 0;
     for (int i = table->first; i < table->used; ++i) {
         MprKey* key = table->entry(i);
         if (key && i != count) {
             key->position = count;
-            mprSetRef(table->entries, table->entries + count, key);
-            mprSetRef(table->entries, table->entries + i, nullptr);
+            many ? mpr::base::storeReference(entries + count, key) : mprSetRef(entries, entries + count, key);
+            mpr::base::storeReference(entries + i, nullptr);
         }
         count += key != nullptr;
     }
+    mpr::base::storedMany(entries);
     table->used = count;
     table->first = 0;
+}
+
+/** The same into a fresh array. The guard is held. */
+void closeGaps(Table* table, References fresh) {
+    void** old = table->entries;
+    table->used = copyEntries(table, fresh.items, nullptr);
+    table->first = 0;
+    mprSetRef(table, &table->entries, fresh.items);
+    if (!table->isShared()) {
+        mprFree(old);
+    }
+}
+
+/** Whether it is the array of entries that is full, with gaps for a quarter of all: closing them costs as many additions little. */
+bool hasGaps(const Table* table) {
+    return isFull(table) && table->slotsUsed < table->size && table->length <= table->size / 4 * 3;
+}
+
+/** Close them. The guard is left meanwhile when that takes a fresh array. */
+void makeGapless(Table* table, Guard& guard) {
+    References fresh;
+    if (!mpr::base::takesMany(table->entries)) {
+        const int size = table->size;
+        Unguarded unguarded(guard);
+        fresh = mpr::base::allocateReferences(size, true);
+    }
+    if (!hasGaps(table)) {
+        return;
+    }
+    if (fresh.capacity >= table->size) {
+        closeGaps(table, fresh);
+    } else {
+        closeGaps(table);
+    }
 }
 
 /** Have room for one more entry. The guard is left meanwhile. */
 bool ensureRoom(Table* table, Guard& guard) {
     while (isFull(table)) {
-        if (table->slotsUsed < table->size && table->length <= table->size / 4 * 3) {
-            closeGaps(table); // a quarter of all: so its cost is shared by as many additions
-            break;
+        if (hasGaps(table)) {
+            makeGapless(table, guard);
+            continue;
         }
         const std::size_t slots = slotsFor(table->length);
         Arrays fresh;
@@ -456,7 +493,7 @@ void clear(Table* table, Slot* slot) {
 
 void remove(Table* table, Slot* slot, MprKey* entry, Guard& guard) {
     clear(table, slot);
-    mprSetRef(table->entries, table->entries + entry->position, nullptr);
+    mpr::base::storeReference(table->entries + entry->position, nullptr); // makes nothing reachable
     while (table->first < table->used && !table->entries[table->first]) {
         ++table->first;
     }

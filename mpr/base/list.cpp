@@ -80,7 +80,7 @@ void store(List* list, int index, const void* item) {
 void move(List* list, int to, int from, int count) {
     void** items = list->items;
     if (!list->isStatic()) {
-        mprSetRefs(items, items + to, items + from, static_cast<std::size_t>(count));
+        mpr::base::moveReferences(items, to, from, count);
     } else if (!list->isShared()) {
         std::memmove(items + to, items + from, static_cast<std::size_t>(count) * sizeof(void*));
     } else if (to < from) {
@@ -97,7 +97,7 @@ void move(List* list, int to, int from, int count) {
 /** NULL what is behind a new, smaller length, and set that. */
 void shorten(List* list, int length) {
     for (int i = length; i < list->length; ++i) {
-        store(list, i, nullptr);
+        mpr::base::storeReference(list->items + i, nullptr); // makes nothing reachable
     }
     setLength(list, length);
 }
@@ -156,6 +156,27 @@ int ensure(List* list, int count, Guard& guard) {
     return 0;
 }
 
+/**
+    Before many items are moved: a fresh array, if into the present one each store would be told to the collector. The guard
+    is left meanwhile, so that all may have changed. @return Whether it was.
+ */
+bool renew(List* list, int moved, Guard& guard) {
+    constexpr int many = 64;
+    if (moved < many || list->isStatic() || mpr::base::takesMany(list->items)) {
+        return false;
+    }
+    References fresh;
+    {
+        const int capacity = list->capacity;
+        Unguarded unguarded(guard);
+        fresh = allocateArray(list, capacity);
+    }
+    if (fresh.capacity >= list->capacity) {
+        adopt(list, fresh);
+    }
+    return true;
+}
+
 /** Room for count items, which the list must be allowed to have. */
 int admit(List* list, int count, Guard& guard) {
     return count > list->maxSize ? MPR_ERR_TOO_MANY : ensure(list, count, guard);
@@ -167,7 +188,7 @@ int put(List* list, int index, const void* item, bool insert, void** before) {
         return MPR_ERR_BAD_ARGS;
     }
     Changing guard(list);
-    for (;;) {
+    for (bool renewed = false;;) {
         const int length = list->length;
         const bool inside = index < length;
         if (inside && insert && length == INT_MAX) {
@@ -180,6 +201,10 @@ int put(List* list, int index, const void* item, bool insert, void** before) {
                 return error;
             }
             continue; // what was read may have changed
+        }
+        if (insert && inside && !renewed && renew(list, length - index, guard)) {
+            renewed = true;
+            continue;
         }
         if (before) {
             *before = inside ? list->items[index] : nullptr;
@@ -207,11 +232,25 @@ int add(List* list, const void* item) {
     return index;
 }
 
-/** Remove items [start, end) of those that there are. The guard is held. */
-void remove(List* list, int start, int end) {
-    const int length = list->length;
-    move(list, start, end, length - end);
-    shorten(list, length - (end - start));
+/** Indices of items to be removed; `begin` may be an error instead. */
+struct Range {
+    int begin, end;
+};
+
+/** Remove items. @param locate Says which, under the guard, and again when that was left. @return The first's index or an error. */
+template <class Locate>
+int removeItems(List* list, Locate locate) {
+    Changing guard(list);
+    Range range = locate();
+    if (range.begin >= 0 && renew(list, list->length - range.end, guard)) {
+        range = locate();
+    }
+    if (range.begin >= 0 && range.begin < range.end) {
+        const int length = list->length;
+        move(list, range.begin, range.end, length - range.end);
+        shorten(list, length - (range.end - range.begin));
+    }
+    return range.begin;
 }
 
 /** The first index whose item satisfies a condition, or an error. */
@@ -231,12 +270,10 @@ int removeFirst(MprList* list, Condition condition) {
     if (!list) {
         return MPR_ERR_CANT_FIND;
     }
-    Changing guard(whole(list));
-    const int index = search(list, condition);
-    if (index >= 0) {
-        remove(whole(list), index, index + 1);
-    }
-    return index;
+    return removeItems(whole(list), [&] {
+        const int index = search(list, condition);
+        return Range{index, index + 1};
+    });
 }
 
 auto same(const void* item) {
@@ -414,27 +451,20 @@ int mprRemoveItemAtPos(MprList* list, int index) {
     if (!list) {
         return MPR_ERR_CANT_FIND;
     }
-    Changing guard(whole(list));
-    if (index < 0 || index >= list->length) {
-        return MPR_ERR_CANT_FIND;
-    }
-    remove(whole(list), index, index + 1);
-    return index;
+    return removeItems(whole(list), [&] {
+        return index >= 0 && index < list->length ? Range{index, index + 1} : Range{MPR_ERR_CANT_FIND, 0};
+    });
 }
 
 int mprRemoveRangeOfItems(MprList* list, int start, int end) {
     if (!list) {
         return MPR_ERR_BAD_ARGS;
     }
-    Changing guard(whole(list));
-    end = end == -1 ? list->length : end;
-    if (start < 0 || start > end || end > list->length) {
-        return MPR_ERR_BAD_ARGS;
-    }
-    if (start < end) {
-        remove(whole(list), start, end);
-    }
-    return 0;
+    const int removed = removeItems(whole(list), [&] {
+        const int last = end == -1 ? list->length : end;
+        return start < 0 || start > last || last > list->length ? Range{MPR_ERR_BAD_ARGS, 0} : Range{start, last};
+    });
+    return removed < 0 ? removed : 0;
 }
 
 int mprRemoveLastItem(MprList* list) {

@@ -1,16 +1,23 @@
 /*
-    references.cpp - Arrays of references: allocation and marking.
+    references.cpp - Arrays of references: allocation, marking, and stores by the hundred.
  */
 #include "mpr/base/references.hpp"
 
 #include <climits>
 #include <cstring>
 
-#include "mpr/barrier.h"
+#include "mpr/heap/region.hpp"
 
 namespace mpr::base {
 
 namespace {
+/** Whether the collector looks at all of a block anyway before it believes what it knows of it: mprSetRef asks the same. */
+bool isDone(void** array) {
+    const auto at = reinterpret_cast<std::uintptr_t>(array);
+    const auto known = (at & mprBarrier.mask) + mprBarrier.bias + ((at & ~mprBarrier.mask) >> MPR_BARRIER_SHIFT);
+    return (__atomic_load_n(reinterpret_cast<const unsigned char*>(known), __ATOMIC_RELAXED) & MPR_BARRIER_DONE) != 0;
+}
+
 void manageReferences(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRefs(ptr, mprGetBlockSize(ptr) / sizeof(void*));
@@ -32,6 +39,30 @@ References allocateReferences(int count, bool marked) {
     std::memset(block, 0, room);
     const std::size_t capacity = room / sizeof(void*);
     return {static_cast<void**>(block), capacity < INT_MAX ? static_cast<int>(capacity) : INT_MAX};
+}
+
+bool takesMany(void** array) {
+    return isDone(array) || mprGetBlockSize(array) < heap::greatestSmall << heap::granuleShift;
+}
+
+void storedMany(void** array) {
+    mprSetRef(array, array, *array); // a small block is logged as a whole
+}
+
+void moveReferences(void** array, int to, int from, int count) {
+    if (!takesMany(array)) {
+        return mprSetRefs(array, array + to, array + from, static_cast<std::size_t>(count));
+    }
+    if (to < from) {
+        for (int i = 0; i < count; ++i) {
+            storeReference(array + to + i, array[from + i]);
+        }
+    } else {
+        for (int i = count; i-- > 0;) {
+            storeReference(array + to + i, array[from + i]);
+        }
+    }
+    storedMany(array);
 }
 
 } // namespace mpr::base

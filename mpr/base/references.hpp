@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "mpr/barrier.h"
 #include "mpr/memory.h"
 
 namespace mpr::base {
@@ -18,6 +19,22 @@ struct References {
 
 /** An array of NULLs. @param count References at least; more if the block has room. @param marked false: items are not managed. */
 References allocateReferences(int count, bool marked);
+
+/** Store a reference whose owner the collector is told of otherwise, or need not be told of. */
+inline void storeReference(void** field, void* value) {
+    __atomic_store_n(field, value, __ATOMIC_RELEASE);
+}
+
+/**
+    Whether many stores into an array cost no more than one: the collector has yet to look at all of it, or will once it is
+    told. Into others, large and old, each store is logged for itself: with many, a fresh array is cheaper.
+ */
+bool takesMany(void** array);
+/** After plain stores into such an array, before the next yield: tell the collector, if need be. Harmless for others. */
+void storedMany(void** array);
+
+/** Move references within an array, as memmove, whatever that costs. */
+void moveReferences(void** array, int to, int from, int count);
 
 /** What most blocks of the runtime are: they reference by the barrier, and own nothing outside the heap. */
 inline constexpr int referring = MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE;

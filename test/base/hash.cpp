@@ -251,6 +251,57 @@ TEST_CASE("a table used as a queue stays small and quick", "[base][hash]") {
     CHECK(most <= 400);
 }
 
+TEST_CASE("keys removed and added again in a large table are retained by every collection", "[base][hash]") {
+    Runtime runtime("check=1");
+    const int count = GENERATE(20, 100, 1000);
+    MprHash *table = mprCreateHash(0, GENERATE(0, MPR_HASH_STABLE));
+    Root root(table);
+    std::vector<std::string> names;
+    for (int i = 0; i < count; i++) {
+        names.push_back("key" + std::to_string(i));
+        mprAddKey(table, names.back().c_str(), makeNode(nullptr, nullptr, uintptr_t(i)));
+    }
+    Random random(29);
+    const int rounds = static_cast<int>(heavy(20000));
+    for (int i = 0; i < rounds; i++) {
+        const size_t at = random.below(names.size());
+        auto node = static_cast<Node *>(mprLookupKey(table, names[at].c_str()));
+        REQUIRE(node->value == at);
+        REQUIRE(mprRemoveKey(table, names[at].c_str()) == 0);
+        REQUIRE(mprAddKey(table, names[at].c_str(), i % 2 ? node : makeNode(nullptr, nullptr, at)));
+        if (i % 200 == 0) {
+            mprGC(i % 800 == 0 ? MPR_GC_FORCE : MPR_GC_MINOR);
+        }
+    }
+    collect();
+    CHECK(mprGetHashLength(table) == count);
+    bool right = true;
+    for (size_t i = 0; i < names.size(); i++) {
+        auto node = static_cast<Node *>(mprLookupKey(table, names[i].c_str()));
+        right = right && mprIsValid(node) && node->value == i;
+    }
+    CHECK(right);
+    CHECK(table->size < 4 * count + 50);
+}
+
+TEST_CASE("churn in a large old table does not ask for collections by itself", "[base][hash]") {
+    Runtime runtime("everyyield=0");
+    MprHash *table = fill(1000, MPR_HASH_STATIC_VALUES | GENERATE(0, MPR_HASH_STABLE));
+    Root root(table);
+    collect();
+    const uint64 before = stats().collections;
+    const long blocks = static_cast<long>(stats().bytesAllocated);
+    for (int i = 0; i < 50000; i++) {
+        const std::string key = std::to_string(i % 1000);
+        mprRemoveKey(table, key.c_str());
+        mprAddKey(table, key.c_str(), number(1));
+        mprYield(0);
+    }
+    // Six thousand stores logged one by one would be a collection.
+    const auto budgets = (static_cast<long>(stats().bytesAllocated) - blocks) / (1 << 20);
+    CHECK(static_cast<long>(stats().collections - before) <= budgets + 2);
+}
+
 TEST_CASE("an emptied table gives its memory back", "[base][hash]") {
     Runtime runtime;
     MprHash *table = fill(10000);

@@ -382,6 +382,64 @@ TEST_CASE("a million items", "[base][list]") {
     CHECK(mprGetListLength(list) == 0);
 }
 
+TEST_CASE("items moved in long lists are retained by every collection", "[base][list]") {
+    // Above 127 items an array logs its stores one by one; old ones are replaced when many items move.
+    Runtime runtime("check=1");
+    const int count = GENERATE(10, 100, 127, 128, 1000);
+    MprList *list = mprCreateList(0, GENERATE(0, MPR_LIST_STABLE));
+    Root root(list);
+    std::vector<uintptr_t> expected;
+    for (uintptr_t i = 0; i < uintptr_t(count); i++) {
+        mprAddItem(list, makeNode(nullptr, nullptr, i));
+        expected.push_back(i);
+    }
+    Random random(17);
+    const int rounds = static_cast<int>(heavy(2000));
+    for (int i = 0; i < rounds; i++) {
+        const size_t at = random.below(expected.size());
+        const size_t to = random.below(expected.size());
+        const auto node = static_cast<Node *>(mprGetItem(list, int(at)));
+        REQUIRE(mprRemoveItemAtPos(list, int(at)) == int(at));
+        REQUIRE(mprInsertItemAtPos(list, int(to), node) == int(to));
+        expected.erase(expected.begin() + ptrdiff_t(at));
+        expected.insert(expected.begin() + ptrdiff_t(to), node->value);
+        if (i % 16 == 0) {
+            mprSetItem(list, int(to), makeNode(makeNode(), nullptr, node->value));
+            mprGC(i % 64 == 0 ? MPR_GC_FORCE : MPR_GC_MINOR);
+        }
+    }
+    collect();
+    bool right = mprGetListLength(list) == count;
+    for (int i = 0; right && i < count; i++) {
+        const auto node = static_cast<Node *>(mprGetItem(list, i));
+        right = mprIsValid(node) && node->value == expected[size_t(i)] && (!node->next || mprIsValid(node->next));
+    }
+    CHECK(right);
+    CHECK(mprRemoveRangeOfItems(list, 0, count / 2) == 0);
+    CHECK(mprGetListLength(list) == count - count / 2);
+}
+
+TEST_CASE("a long old list is changed at its front without a collection for each hundred moves", "[base][list]") {
+    Runtime runtime("everyyield=0");
+    MprList *list = mprCreateList(0, GENERATE(0, MPR_LIST_STABLE));
+    Root root(list);
+    for (int i = 0; i < 10000; i++) {
+        mprAddItem(list, makeNode());
+    }
+    collect();
+    const uint64 before = stats().collections;
+    for (int i = 0; i < 200; i++) {
+        void *item = mprGetFirstItem(list);
+        mprRemoveItemAtPos(list, 0);
+        mprAddItem(list, item);
+        mprInsertItemAtPos(list, 1, mprGetLastItem(list));
+        mprRemoveItem(list, mprGetFirstItem(list));
+        mprYield(0);
+    }
+    CHECK(stats().collections <= before + 2); // six million items have moved
+    CHECK(mprGetListLength(list) == 10000);
+}
+
 TEST_CASE("several threads add, remove and read; nothing is lost or torn", "[base][list]") {
     Runtime runtime("young=256k");
     MprList *list = mprCreateList(0, 0);
@@ -427,6 +485,51 @@ TEST_CASE("several threads add, remove and read; nothing is lost or torn", "[bas
         REQUIRE(mprIsValid(mprGetItem(list, i)));
     }
     CHECK(stats().misuses == 0);
+}
+
+TEST_CASE("several threads move items about in a long list; none is lost", "[base][list]") {
+    Runtime runtime("young=256k");
+    MprList *list = mprCreateList(0, 0);
+    Root root(list);
+    const int threads = 3, each = 300, rounds = static_cast<int>(heavy(3000));
+    std::atomic<long> wrong{0};
+    for (uintptr_t i = 0; i < threads * each; i++) {
+        mprAddItem(list, makeNode(nullptr, nullptr, i));
+    }
+    {
+        std::atomic<uintptr_t> next{0};
+        auto work = [&](Mutator &self) {
+            const uintptr_t mine = next++;
+            Random random(mine);
+            Root held; // an item that is in no list for a moment
+            for (int i = 0; i < rounds && self.go(); i++) {
+                auto node = static_cast<Node *>(mprGetItem(list, int(random.below(threads * each))));
+                if (node && node->value % threads == mine) {
+                    held.set(node);
+                    wrong += mprRemoveItem(list, node) < 0;
+                    mprYield(0);
+                    wrong += mprInsertItemAtPos(list, int(random.below(each)), node) < 0;
+                }
+                if (i % 10 == 0) {
+                    makeNode();
+                    mprYield(0);
+                }
+            }
+        };
+        Mutator a("a", work), b("b", work), c("c", work);
+        a.join();
+        b.join();
+        c.join();
+    }
+    CHECK(wrong == 0);
+    collect();
+    std::vector<int> seen(threads * each);
+    for (int i = 0; i < mprGetListLength(list); i++) {
+        auto node = static_cast<Node *>(mprGetItem(list, i));
+        REQUIRE(mprIsValid(node));
+        seen[node->value]++;
+    }
+    CHECK(seen == std::vector<int>(threads * each, 1));
 }
 
 TEST_CASE("a list that another thread changes is sorted all the same", "[base][list]") {
