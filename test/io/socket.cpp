@@ -6,6 +6,7 @@
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
+#include "test/support/service.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -281,6 +282,49 @@ TEST_CASE("sockets that nobody references are closed by the collector", "[io][so
     mprServiceEvents(5000, MPR_SERVICE_ONE_THING);
     CHECK(runs == 1);
     mprRemoveRoot(listener);
+}
+
+TEST_CASE("a socket's handler is replaced by the next, and removed", "[io][socket]") {
+    Runtime runtime;
+    Connection c;
+    static int first, second;
+    first = second = 0;
+    auto never = [](void *, MprEvent *) { first++; };
+    REQUIRE(mprAddSocketHandler(c.server, MPR_READABLE, nullptr, +never, nullptr, 0));
+    auto again = [](void *data, MprEvent *event) {
+        second++;
+        CHECK(event->mask == MPR_READABLE);
+        mprEnableSocketEvents(static_cast<MprSocket *>(data), MPR_READABLE); // there is still something to read
+    };
+    MprWaitHandler *handler = mprAddSocketHandler(c.server, MPR_READABLE, nullptr, +again, c.server, 0);
+    REQUIRE(handler);
+    CHECK(c.server->handler == handler);
+    CHECK(mprWriteSocket(c.client, "x", 1) == 1);
+    CHECK(serviceUntil([] { return second >= 2; }));
+    CHECK(first == 0);
+    mprRemoveSocketHandler(c.server);
+    CHECK(c.server->handler == nullptr);
+    mprEnableSocketEvents(c.server, MPR_READABLE); // nobody to tell
+    const int before = second;
+    for (int i = 0; i < 5; i++) {
+        mprServiceEvents(2, 0);
+    }
+    CHECK(second == before);
+    mprRemoveSocketHandler(c.server);
+    mprRemoveSocketHandler(nullptr);
+    char buf[10];
+    CHECK(mprReadSocket(c.server, buf, sizeof(buf)) == 1); // the socket is as it was
+}
+
+TEST_CASE("what is said of IPv6 is so", "[io][socket]") {
+    Runtime runtime;
+    if (hasLoopback("::1")) {
+        CHECK(mprHasIPv6());
+    }
+    if (!mprHasIPv6()) {
+        CHECK_FALSE(mprHasDualNetworkStack());
+        CHECK_FALSE(hasLoopback("::1"));
+    }
 }
 
 TEST_CASE("datagrams", "[io][socket]") {

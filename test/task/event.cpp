@@ -241,6 +241,20 @@ TEST_CASE("a continuous event repeats until it is stopped", "[task][event][timer
     mprRemoveRoot(event);
 }
 
+TEST_CASE("mprCreateLocalEvent is mprCreateEvent", "[task][event][timer]") {
+    Runtime runtime;
+    reset();
+    REQUIRE(mprCreateLocalEvent(nullptr, "note", 0, proc(note), number(0), 0));
+    REQUIRE(mprCreateLocalEvent(nullptr, "note", 10, proc(note), number(1), 0));
+    MprEvent *repeated = mprCreateLocalEvent(nullptr, "count", 1, proc(count), nullptr, MPR_EVENT_CONTINUOUS);
+    REQUIRE(repeated);
+    Root root(repeated);
+    CHECK(serviceUntil([] { return order.size() == 2 && runs >= 5; }));
+    mprStopContinuousEvent(repeated);
+    CHECK(order == std::vector<long>{0, 1});
+    CHECK_FALSE(mprCreateLocalEvent(nullptr, "none", 0, static_cast<void *>(nullptr), nullptr, 0));
+}
+
 TEST_CASE("a removed event never runs and is collected", "[task][event]") {
     Runtime runtime;
     reset();

@@ -3,6 +3,8 @@
 */
 #include "test/support/runtime.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "mpr/task/events.hpp"
@@ -18,6 +20,31 @@ TEST_CASE("the memory of the runtime's loop is in the heap, and goes with it", "
         const Loop::Using loop(events().loop());
         CHECK(mprIsValid((*loop)->internal_fields));
         CHECK(mprIsValid((*loop)->watchers));
+    }
+}
+
+TEST_CASE("what libuv allocates later counts against the limits, too", "[task][uv]") {
+    Runtime runtime;
+    REQUIRE(mprGetDispatcher());
+    // libuv has a table of as many entries as the greatest descriptor says.
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const int end = fcntl(ends[0], F_DUPFD, 901);
+    REQUIRE(end >= 901);
+    uv_poll_t poll;
+    {
+        const Loop::Using loop(events().loop());
+        const size_t small = psize((*loop)->watchers);
+        REQUIRE(small < 901 * sizeof(void *));
+        REQUIRE(uv_poll_init(*loop, &poll, end) == 0);
+        REQUIRE(uv_poll_start(&poll, UV_READABLE, [](uv_poll_t *, int, int) {}) == 0);
+        CHECK(mprIsValid((*loop)->watchers));
+        CHECK(psize((*loop)->watchers) > 901 * sizeof(void *));
+        uv_close(reinterpret_cast<uv_handle_t *>(&poll), nullptr);
+        uv_run(*loop, UV_RUN_NOWAIT);
+    }
+    for (int descriptor : {end, ends[0], ends[1]}) {
+        close(descriptor);
     }
 }
 

@@ -58,7 +58,7 @@ struct Burst {
 
 void run(void *, MprEvent *) {
     if (burst.runs++ < 100) { // reading takes a while, and time is limited
-        burst.undisturbed += stats().mark.count == burst.pauses;
+        burst.undisturbed += stats().pause.count == burst.pauses;
     }
 }
 
@@ -66,7 +66,7 @@ void run(void *, MprEvent *) {
 void runBurst() {
     burst = {};
     burst.total = 20000;
-    burst.pauses = stats().mark.count;
+    burst.pauses = stats().pause.count;
     for (long i = 0; i < burst.total; i++) {
         mprCreateEvent(nullptr, "run", 0, reinterpret_cast<void *>(run), nullptr, 0);
     }
@@ -85,7 +85,7 @@ TEST_CASE("a burst of events is run before the collection that it asks for", "[t
     runBurst();
     CHECK(burst.undisturbed > 10); // all, unless the machine stood still meanwhile
     mprYield(MPR_YIELD_COMPLETE);
-    CHECK(stats().mark.count > burst.pauses);
+    CHECK(stats().pause.count > burst.pauses);
 }
 
 TEST_CASE("while another thread runs no yield is put off", "[task][event][postpone]") {
