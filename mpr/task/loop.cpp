@@ -4,6 +4,7 @@
 #include "mpr/task/loop.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -21,10 +22,31 @@ Loop::Using::~Using() {
     loop_.lock_.unlock();
 }
 
+/**
+    Whether there are descriptors for a loop: two pipes, the last for the first loop of a process only, one to poll and one
+    to be woken by. Where they run out in between, libuv 1.44 ends the process, or keeps some. @return 0 or libuv's error.
+ */
+static int tryDescriptors() {
+    int ends[3][2];
+    int pipes = 0;
+    while (pipes < 3 && pipe(ends[pipes]) == 0) {
+        ++pipes;
+    }
+    const int result = pipes == 3 ? 0 : UV_EMFILE;
+    while (pipes-- > 0) {
+        close(ends[pipes][0]);
+        close(ends[pipes][1]);
+    }
+    return result;
+}
+
 bool Loop::open() {
     replaceAllocator();
     Using using_(*this);
-    int result = uv_loop_init(&loop_);
+    int result = tryDescriptors();
+    if (result == 0) {
+        result = uv_loop_init(&loop_);
+    }
     if (result == 0) {
         result = uv_async_init(&loop_, &async_, [](uv_async_t*) {});
         if (result == 0) {

@@ -5,13 +5,18 @@
     the runtime. For loops of the application, which may outlive the runtime: malloc, as before. Which of the two a
     block came from is read off its address when it is resized or freed, so the wrong one never gets it.
 
-    When the heap has no memory (the hard limit) malloc is tried: libuv 1.44 ends the process where it cannot go on
-    without memory, among these what this room calls:
-      uv_loop_init, uv_poll_init   return UV_ENOMEM
-      uv__io_start                 grows the table of descriptors: aborts ("watchers")
-      uv_spawn                     returns UV_ENOMEM
-      uv_signal_start              aborts when its lock or pipe fails, not for memory
-      uv_async_send                aborts when its descriptor cannot be written, not for memory
+    When the heap has no memory (the hard limit) malloc is tried: libuv 1.44 ends the process in many places where it cannot
+    go on. Of what the rooms call, these want memory or descriptors (all callers of abort() in libuv_a.a were looked at):
+      uv_loop_init     returns UV_ENOMEM or UV_EMFILE; the first of a process aborts without a pipe for its lock of signals
+                       (so Loop::open sees first whether there are descriptors) or memory for pthread_atfork
+      uv_poll_init     returns what the kernel says of the descriptor
+      uv_poll_start    grows the table of descriptors: aborts ("watchers")
+      uv_run           aborts when epoll_ctl takes no descriptor although uv_poll_init tried it: kernel memory, or the
+                       user's max_user_watches
+      uv_spawn         returns UV_ENOMEM, UV_EMFILE, UV_EAGAIN
+      uv_fs_*, without a loop   return UV_ENOMEM
+    These abort for nothing of the kind, only when a system call fails that cannot: uv_async_send, uv_signal_start,
+    uv_close of a signal, reaping of children. The pool of threads, whose start aborts, is not used.
     An application that calls uv_replace_allocator itself must do so before mprCreate and free nothing through libuv that
     it allocated before.
  */

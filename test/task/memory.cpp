@@ -1,9 +1,11 @@
 /*
     test/task/memory.cpp - Where libuv takes its memory: the runtime's loop from the heap, the application's from malloc.
 */
+#include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -46,6 +48,35 @@ TEST_CASE("what libuv allocates later counts against the limits, too", "[task][u
     for (int descriptor : {end, ends[0], ends[1]}) {
         close(descriptor);
     }
+}
+
+TEST_CASE("child: no descriptors", "[.]") {
+    REQUIRE(mprCreate(0, nullptr, MPR_USER_EVENTS_THREAD));
+    rlimit before;
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    int refused = 0;
+    for (rlim_t most = 3; refused < 50; most++) { // one after the other, from the standard streams on
+        rlimit few = before;
+        few.rlim_cur = most;
+        REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+        if (mprGetDispatcher()) {
+            break;
+        }
+        refused++;
+    }
+    mark(refused >= 3 && refused < 50 ? "made when there are enough" : "refused wrongly");
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    mark(mprDestroy() ? "destroyed" : "not destroyed");
+}
+
+TEST_CASE("without descriptors there are no events, and an error says so, where libuv would end the process",
+          "[task][uv]") {
+    const Ended ended = runChild("child: no descriptors");
+    INFO(ended.output);
+    CHECK(ended.exited(0));
+    CHECK(ended.wrote("libuv's loop cannot be made: too many open files"));
+    CHECK(ended.wrote("made when there are enough\n"));
+    CHECK(ended.wrote("destroyed\n"));
 }
 
 TEST_CASE("the application's loops take malloc's memory, and outlive the runtime", "[task][uv]") {
