@@ -13,6 +13,7 @@
 
       %s of NULL is "null". The precision counts bytes. %ls, %lc take wide characters and give UTF-8; a character is never
       cut; what is no character becomes U+FFFD.
+      %@ is %s for a managed string: it ends with its block, if no zero comes before.
       %p is 0x and lower-case hexadecimal digits; NULL is 0x0.
       %n takes its argument and does nothing.
       Any other type is no conversion: the text is copied as it stands, and no argument is taken.

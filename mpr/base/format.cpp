@@ -6,6 +6,7 @@
  */
 #include "mpr/base/format.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <climits>
 #include <cstdint>
@@ -111,6 +112,7 @@ private:
 
     void padded(const Spec& spec, const char* text, std::size_t length);
     void string(const Spec& spec, const char* text);
+    void managed(Spec spec, const char* text);
     void wide(const Spec& spec, const wchar_t* text, std::size_t most);
     void character(const Spec& spec);
 
@@ -235,6 +237,7 @@ bool Formatter::convert(const Spec& spec) {
             string(spec, va_arg(args_, const char*));
         }
         return true;
+    case '@': managed(spec, va_arg(args_, const char*)); return true;
     case 'S': wide(spec, va_arg(args_, const wchar_t*), SIZE_MAX); return true;
     case 'c':
     case 'C': character(spec); return true;
@@ -439,6 +442,15 @@ void Formatter::string(const Spec& spec, const char* text) {
     const auto most = static_cast<std::size_t>(spec.precision);
     const void* zero = std::memchr(text, '\0', most);
     padded(spec, text, zero ? static_cast<std::size_t>(static_cast<const char*>(zero) - text) : most);
+}
+
+/** What is no block is taken for a string of C. */
+void Formatter::managed(Spec spec, const char* text) {
+    const std::size_t room = text ? mprGetBlockSize(text) : 0;
+    if (room > 0 && (spec.precision < 0 || static_cast<std::size_t>(spec.precision) > room)) {
+        spec.precision = static_cast<int>(std::min<std::size_t>(room, INT_MAX));
+    }
+    string(spec, text);
 }
 
 /** @param most Characters to look at. */

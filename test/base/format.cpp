@@ -243,6 +243,19 @@ TEST_CASE("a precision makes an unterminated string safe", "[base][format]") {
     CHECK(own("%.0s", static_cast<const char *>("x")) == "");
 }
 
+TEST_CASE("%@ is a managed string, which ends with its block", "[base][format]") {
+    Runtime runtime;
+    CHECK(own("%@ %d", sclone("text"), 5) == "text 5");
+    CHECK(own("[%6@] [%-6@] [%.2@]", sclone("text"), sclone("text"), sclone("text")) == "[  text] [text  ] [te]");
+    CHECK(own("%@|%@", static_cast<char *>(nullptr), sclone("")) == "null|");
+    CHECK(own("%@", static_cast<const char *>("no block")) == "no block");
+    auto raw = static_cast<char *>(mprAlloc(24));
+    const size_t size = mprGetBlockSize(raw);
+    memset(raw, 'x', size);
+    CHECK(own("%@", raw) == std::string(size, 'x'));
+    CHECK(own("%.1000@|%.3@", raw, raw) == std::string(size, 'x') + "|xxx");
+}
+
 TEST_CASE("wide characters come as UTF-8", "[base][format]") {
     Runtime runtime;
     CHECK(own("%ls|%S", L"gr\u00fc\u00df", L"\u20ac\U0001f600") == "gr\xc3\xbc\xc3\x9f|\xe2\x82\xac\xf0\x9f\x98\x80");
@@ -274,7 +287,7 @@ TEST_CASE("%n writes nothing", "[base][format]") {
 TEST_CASE("what is no conversion is copied as it stands", "[base][format]") {
     Runtime runtime;
     CHECK(own("%y %d", 4) == "%y 4");
-    CHECK(own("%-5k|%@|%!") == "%-5k|%@|%!");
+    CHECK(own("%-5k|%y|%!") == "%-5k|%y|%!");
     CHECK(own("50%") == "50%");
     CHECK(own("%5") == "%5");
     CHECK(own("%-08.3l") == "%-08.3l");
