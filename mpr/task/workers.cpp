@@ -17,7 +17,8 @@ namespace os = mpr::os;
 struct MprWorker {
     void* data; // of proc: a block or not
     MprWorkerProc proc;
-    Job* job;
+    Job* job; // to be run next
+    Job* running;
     MprWorker* nextIdle; // in the list of idle workers
     os::Word wake;       // changes when there is work, or another reason to look
     std::uint32_t woken; // the value of wake that the worker has seen
@@ -98,8 +99,10 @@ void Workers::submit(Job& job) {
     MprWorker* worker = nullptr;
     {
         os::Locked locked(lock_);
-        worker = takeIdle();
-        if (!worker && (stopping_ || count_ >= max_)) {
+        // A worker whose job is to go on looks for work next: no other need be woken, or made, for that.
+        const bool goesOn = self && self->running == &job;
+        worker = goesOn ? nullptr : takeIdle();
+        if (!worker && (goesOn || stopping_ || count_ >= max_)) {
             append(job);
             return;
         }
@@ -158,7 +161,9 @@ void Workers::main(void* data, MprThread*) {
     do {
         if (Job* job = worker.job) {
             worker.job = nullptr;
+            worker.running = job;
             job->run(job);
+            worker.running = nullptr;
         } else if (worker.proc) {
             worker.proc(worker.data, &worker);
             worker.proc = nullptr;
