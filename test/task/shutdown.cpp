@@ -138,6 +138,48 @@ TEST_CASE("an abort runs the terminators and exits with the status", "[task][shu
     CHECK_FALSE(ended.wrote("still here"));
 }
 
+TEST_CASE("child: shut down to restart", "[.]") {
+    std::string self = selfPath();
+    static char second[] = "child: begun anew";
+    char *argv[] = {self.data(), second, nullptr};
+    mprCreate(2, argv, 0);
+    mprStart();
+    static std::atomic<bool> busy;
+    mprStartWorker(
+        [](void *, MprWorker *) {
+            busy = true;
+            sleepYielded(20);
+            mark("work is finished first");
+        },
+        nullptr);
+    until([] { return busy.load(); });
+    mprShutdown(MPR_EXIT_RESTART, 5, -1);
+    mark("not yet");
+    mprDestroy();
+    mark("still here");
+}
+
+TEST_CASE("child: begun anew", "[.]") {
+    if (getenv("MPR_TEST_CHILD")) {
+        mark("anew");
+        _exit(mprCreate(0, nullptr, 0) && mprStart() == 0 && mprDestroy() ? 9 : 1);
+    }
+}
+
+TEST_CASE("a shutdown to restart finishes work, then executes the program anew", "[task][shutdown]") {
+    if (emulator()) {
+        WARN("not tried: an emulated program that executes /proc/self/exe executes the emulator");
+        return;
+    }
+    const Ended ended = runChild("child: shut down to restart");
+    INFO(ended.output);
+    CHECK(ended.exited(9));
+    CHECK(ended.output.find("not yet\n") < ended.output.find("work is finished first\n"));
+    CHECK(ended.output.find("work is finished first\n") < ended.output.find("anew\n"));
+    CHECK(ended.wrote("anew\n"));
+    CHECK_FALSE(ended.wrote("still here"));
+}
+
 TEST_CASE("a thousand runtimes with threads, workers, events: nothing is left", "[task][shutdown]") {
     int threads = threadCount();
     int files = 0, mappings = 0;

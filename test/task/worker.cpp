@@ -114,6 +114,23 @@ TEST_CASE("workers are used again rather than made", "[task][worker]") {
     CHECK(workers().count() == 1);
 }
 
+TEST_CASE("one worker runs all that a dispatcher has queued", "[task][worker][event]") {
+    Runtime runtime;
+    reset();
+    MprDispatcher *dispatcher = mprCreateDispatcher("long", 0);
+    Root root(dispatcher);
+    mprCreateEvent(
+        dispatcher, "first", 0, +[](void *, MprEvent *) { wait(nullptr, nullptr); }, nullptr, 0);
+    const int total = 2000; // many turns of a worker
+    for (int i = 0; i < total; i++) {
+        mprCreateEvent(
+            dispatcher, "count", 0, +[](void *, MprEvent *) { done++; }, nullptr, 0);
+    }
+    gate.open();
+    CHECK(until([] { return done == total + 1; }));
+    CHECK(workers().count() == 1);
+}
+
 TEST_CASE("idle workers end after their time, but for the least number", "[task][worker]") {
     Runtime runtime;
     reset();
