@@ -131,6 +131,13 @@ public:
     const Marker& marker() const { return marker_; }
 
 private:
+    /** Granules of one block, or of none, that a logged field was found in: to find the head of a large one takes a while. */
+    struct Span {
+        heap::Region* region = nullptr;
+        std::size_t from = 0, to = 0;
+        bool isBlock = false;
+    };
+
     void run();
     void cycle();
     void awaitThreads();
@@ -143,6 +150,7 @@ private:
     void markAll(Scope scope, bool lost, Pacer::Cost& cost);
     void markLogged(std::uintptr_t entry, bool markedOnly);
     heap::Byte ownerOf(heap::Region* region, std::size_t g);
+    const Span& spanOf(heap::Region* region, std::size_t g);
     void slice(std::uint64_t until);
     void startMajor();
     bool advanceMajor(std::uint32_t heard);
@@ -215,10 +223,8 @@ private:
     std::uint64_t pauseBudget_ = 0; // nanoseconds
     bool isLong_[4] = {};           // by scope: whether its marking took long the last time
     std::uint64_t minorAt_ = 0;     // when threads went on after the last pause that was no slice
-    struct {
-        heap::Region* region = nullptr;
-        std::size_t from = 0, to = 0; // granules of the last block that a logged field was found in
-    } lastOwner_;
+    Span spans_[4];
+    unsigned nextSpan_ = 0;
     std::size_t unneeded_ = ~std::size_t{0}; // least free memory at the rendezvous since purgedAt_
     std::uint64_t purgedAt_ = 0;
 

@@ -3,6 +3,7 @@
  */
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "mpr/gc/check.hpp"
 #include "mpr/gc/collector.hpp"
@@ -107,7 +108,9 @@ bool Collector::markWritten(Scope scope) {
     }
     log_.drain(own_.log, see);
     log_.drainFull(see);
-    lastOwner_ = {};
+    for (Span& span : spans_) {
+        span = {};
+    }
     return log_.takeLost() && scope != Scope::full;
 }
 
@@ -172,16 +175,38 @@ void Collector::markLogged(std::uintptr_t entry, bool markedOnly) {
 
 /** The head of the block that granule g belongs to, 0 when it belongs to none. */
 Byte Collector::ownerOf(Region* region, std::size_t g) {
+    const Span& span = spanOf(region, g);
+    return span.isBlock ? region->map().get(span.from) : Byte{0};
+}
+
+/** Where nothing begins, as in a large block that was freed after stores into it, no granule is looked at twice. */
+const Collector::Span& Collector::spanOf(Region* region, std::size_t g) {
     const GranuleMap map = region->map();
-    if (lastOwner_.region != region || g < lastOwner_.from || g >= lastOwner_.to) {
-        const std::size_t from =
-            region->isLarge() ? std::size_t{region->firstGranule} : map.headBefore(g, region->firstGranule);
-        if ((map.get(from) & head::inUse) == 0 || g >= from + region->blockSize(from)) {
-            return 0;
+    Span* before = nullptr; // the last that is no block
+    for (Span& span : spans_) {
+        if (span.region == region && g >= span.from && g < span.to) {
+            return span;
         }
-        lastOwner_ = {region, from, from + region->blockSize(from)};
+        if (span.region == region && !span.isBlock && span.to <= g && (!before || span.to > before->to)) {
+            before = &span;
+        }
     }
-    return map.get(lastOwner_.from);
+    const std::size_t least = before ? before->to : std::size_t{region->firstGranule};
+    const std::size_t head = region->isLarge() ? std::size_t{region->firstGranule}
+                                               : map.headBefore(g, least & ~std::size_t{swar::bytes - 1});
+    const bool found = head >= least && (map.get(head) & head::inUse) != 0;
+    const std::size_t end = found ? head + region->blockSize(head) : 0;
+    if (!found && before) {
+        before->to = g + 1;
+        return *before;
+    }
+    Span& span = spans_[nextSpan_++ % std::size(spans_)];
+    if (g < end) {
+        span = {region, head, end, true};
+    } else {
+        span = {region, found ? end : least, g + 1, false};
+    }
+    return span;
 }
 
 // ---- A major collection beside the threads ------------------------------------------------------------------------

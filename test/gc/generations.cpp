@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace test;
@@ -207,6 +208,42 @@ TEST_CASE("rows of references: moved within a row, up and down", "[gc][generatio
         CHECK(wrong == 0);
     }
     CHECK(stats().checkDefects == 0);
+}
+
+TEST_CASE("stores into several large blocks by turns, some of which are freed by hand", "[gc][generations]") {
+    Runtime runtime("check=1");
+    const size_t count = 3000, rows = 7;
+    Root all(makeRow(rows));
+    auto row = [&](size_t i) { return static_cast<void **>(all.as<void *>()[i]); };
+    Random random(41);
+    for (int round = 0; round < 20; round++) {
+        for (size_t i = 0; i < rows; i++) {
+            if (!row(i)) {
+                mprSetRef(all.as<void *>(), all.as<void *>() + i, makeRow(count));
+            }
+        }
+        mprGC(round % 3 ? MPR_GC_MINOR : MPR_GC_FORCE); // all are old
+        std::vector<std::pair<size_t, size_t>> stored;
+        for (int i = 0; i < 2000; i++) {
+            const size_t in = random.below(rows), at = random.below(count);
+            mprSetRef(row(in), row(in) + at, makeCell(at));
+            stored.emplace_back(in, at);
+        }
+        for (int i = 0; i < 2; i++) {
+            const size_t gone = random.below(rows);
+            mprFree(row(gone));
+            mprSetRef(all.as<void *>(), all.as<void *>() + gone, nullptr);
+            mprAlloc(random.below(20000)); // something may stand there now
+        }
+        mprGC(MPR_GC_MINOR);
+        for (auto [in, at] : stored) {
+            if (row(in)) {
+                auto cell = static_cast<Cell *>(row(in)[at]);
+                REQUIRE(mprIsValid(cell));
+                REQUIRE(cell->value == at);
+            }
+        }
+    }
 }
 
 TEST_CASE("what is held survives minor collections alone, young and after its release", "[gc][generations]") {
