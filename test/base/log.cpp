@@ -184,6 +184,19 @@ TEST_CASE("lines with details", "[base][log]") {
     CHECK(std::regex_match(folder.text(), std::regex(time + "app info 0 : text\n" + time + "0 : bare\n")));
 }
 
+TEST_CASE("lines with details name the thread; tags are there with and without MPR_LOG_TAGGED", "[base][log]") {
+    Folder folder;
+    Runtime runtime;
+    mprSetLogHandler(nullptr);
+    REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_DETAILED | MPR_LOG_TAGGED) == 0);
+    mprLog("app info", 0, "text");
+    INFO(folder.text());
+    CHECK(std::regex_match(folder.text(), std::regex("20[0-9T:.-]+Z app info 0 main: text\n")));
+    REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_ANEW | MPR_LOG_TAGGED) == 0);
+    mprLog("app info", 0, "text");
+    CHECK(folder.text() == "app info: text\n");
+}
+
 TEST_CASE("the configuration is logged", "[base][log]") {
     Folder folder;
     REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_CONFIG | MPR_LOG_CMDLINE) == 0);

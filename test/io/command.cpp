@@ -10,6 +10,8 @@
 
 #include <signal.h>
 
+#include <unistd.h>
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -65,6 +67,22 @@ TEST_CASE("a command that takes too long is killed", "[io][command]") {
     CHECK(mprRunCmd(cmd, "echo again", nullptr, nullptr, &out, nullptr, 20000, 0) == 0);
     CHECK(std::string(out) == "again\n");
     mprRemoveRoot(cmd);
+}
+
+TEST_CASE("a command is of our session, or of its own", "[io][command]") {
+    Runtime runtime;
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    // The fields of /proc/PID/stat: process, name, state, parent, group, session.
+    cchar *tell = "sh -c 'read pid name state parent group session rest < /proc/$$/stat; echo $$ $session'";
+    for (int flags : {0, MPR_CMD_NEW_SESSION}) {
+        char *out = nullptr;
+        REQUIRE(mprRunCmd(cmd, tell, nullptr, nullptr, &out, nullptr, 20000, flags) == 0);
+        long pid = 0, session = 0;
+        REQUIRE((out && sscanf(out, "%ld %ld", &pid, &session) == 2));
+        CHECK(pid != getpid());
+        CHECK(session == (flags ? pid : static_cast<long>(getsid(0))));
+    }
 }
 
 TEST_CASE("what cannot be run is refused and named", "[io][command]") {

@@ -8,6 +8,10 @@
 #include "test/support/sanitizer.hpp"
 #include "test/support/service.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -341,6 +345,36 @@ TEST_CASE("datagrams", "[io][socket]") {
     CHECK(mprReadSocket(receiver, buf, sizeof(buf)) == 0);
     mprRemoveRoot(receiver);
     mprRemoveRoot(sender);
+}
+
+TEST_CASE("flags of sockets reach the system, and flags tell their state", "[io][socket]") {
+    Runtime runtime;
+    auto option = [](MprSocket *sp, int level, int name) {
+        int value = -1;
+        socklen_t length = sizeof(value);
+        getsockopt(sp->fd, level, name, &value, &length);
+        return value != 0;
+    };
+    for (bool on : {false, true}) {
+        MprSocket *listener = Connection::rooted(mprCreateSocket());
+        REQUIRE(mprListenOnSocket(listener, "127.0.0.1", 0, on ? MPR_SOCKET_NOREUSE : 0) != SOCKET_ERROR);
+        CHECK(option(listener, SOL_SOCKET, SO_REUSEADDR) == !on);
+        CHECK((listener->flags & MPR_SOCKET_LISTENER));
+        CHECK_FALSE((listener->flags & (MPR_SOCKET_CLOSED | MPR_SOCKET_EOF)));
+        MprSocket *client = Connection::rooted(mprCreateSocket());
+        REQUIRE(mprConnectSocket(client, "127.0.0.1", listener->port, on ? MPR_SOCKET_NODELAY : 0) == 0);
+        CHECK(option(client, IPPROTO_TCP, TCP_NODELAY) == on);
+        CHECK_FALSE((client->flags & (MPR_SOCKET_LISTENER | MPR_SOCKET_CONNECTING)));
+        mprCloseSocket(client, false);
+        CHECK((client->flags & (MPR_SOCKET_CLOSED | MPR_SOCKET_EOF)) == (MPR_SOCKET_CLOSED | MPR_SOCKET_EOF));
+        MprSocket *datagrams = Connection::rooted(mprCreateSocket());
+        REQUIRE(mprListenOnSocket(datagrams, "127.0.0.1", 0, MPR_SOCKET_DATAGRAM | (on ? MPR_SOCKET_BROADCAST : 0)) !=
+                SOCKET_ERROR);
+        CHECK(option(datagrams, SOL_SOCKET, SO_BROADCAST) == on);
+        for (MprSocket *sp : {listener, client, datagrams}) {
+            mprRemoveRoot(sp);
+        }
+    }
 }
 
 TEST_CASE("what cannot be opened is refused and named", "[io][socket]") {

@@ -249,11 +249,35 @@ TEST_CASE("mprDestroy names a thread of mprCreateThread that does not end in tim
 }
 
 TEST_CASE("errors of the system have codes", "[task][error]") {
-    errno = 0;
-    CHECK(mprGetError() == 0);
-    errno = ENOENT;
-    CHECK(mprGetOsError() == ENOENT);
-    CHECK(mprGetError() == MPR_ERR_CANT_FIND);
-    errno = EXDEV;
-    CHECK(mprGetError() == MPR_ERR);
+    static const struct {
+        int number, code;
+    } errors[] = {
+        {0, 0},
+        {EAGAIN, MPR_ERR_WOULD_BLOCK},
+        {EACCES, MPR_ERR_CANT_ACCESS},
+        {EPERM, MPR_ERR_CANT_ACCESS},
+        {EBADF, MPR_ERR_BAD_HANDLE},
+        {EBUSY, MPR_ERR_BUSY},
+        {ECONNREFUSED, MPR_ERR_CANT_CONNECT},
+        {EHOSTUNREACH, MPR_ERR_CANT_CONNECT},
+        {ENETUNREACH, MPR_ERR_CANT_CONNECT},
+        {ECONNRESET, MPR_ERR_NETWORK},
+        {EPIPE, MPR_ERR_NETWORK},
+        {EEXIST, MPR_ERR_ALREADY_EXISTS},
+        {EINVAL, MPR_ERR_BAD_ARGS},
+        {EMFILE, MPR_ERR_TOO_MANY},
+        {ENFILE, MPR_ERR_TOO_MANY},
+        {ENOENT, MPR_ERR_CANT_FIND},
+        {ENOMEM, MPR_ERR_MEMORY},
+        {EROFS, MPR_ERR_READ_ONLY},
+        {ETIMEDOUT, MPR_ERR_TIMEOUT},
+        {EXDEV, MPR_ERR},
+    };
+    for (const auto &error : errors) {
+        INFO(strerror(error.number));
+        errno = error.number;
+        const int number = mprGetOsError(), code = mprGetError();
+        CHECK(number == error.number);
+        CHECK(code == error.code);
+    }
 }
