@@ -106,6 +106,13 @@ MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::siz
     return std::min(size, take);
 }
 
+/** Whether there is a nursery to go on in: another gap of this one, or one to be filled again. The lock is held. */
+MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c, std::size_t n) const {
+    const std::size_t bytes = contextGranules_ << granuleShift;
+    return c.stale || c.sparse || roomy_[static_cast<unsigned>(sortOf(n))] ||
+           (c.nursery && (reinterpret_cast<std::uintptr_t>(c.end) & (bytes - 1)) != 0);
+}
+
 /**
     From a nursery of this thread; else from the smallest warm hole that serves, so that large ones stay whole; for
     small blocks not the crumbs, each of which would serve a few blocks only. A hole that would serve only one such block
@@ -130,7 +137,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     const FreeQueues& queues = *c.queues;
     lock_.lock();
     if constexpr (os::hasPages) {
-        if (want != n) {
+        if (want != n && mayFillNursery(c, n)) {
             if (void* block = allocateInNursery(local, c, n, h)) {
                 lock_.unlock();
                 return block;
@@ -143,7 +150,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     }
     if (queue == FreeQueues::none) {
         if constexpr (os::hasPages) {
-            if (want != n) {
+            if (want != n && scanty_[static_cast<unsigned>(sortOf(n))]) {
                 if (void* block = allocateInScanty(local, c, n, h)) {
                     lock_.unlock();
                     return block;

@@ -264,6 +264,7 @@ private:
                  Byte h, std::size_t clear);
     std::size_t share(const Region* region, std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
     static bool leaveContext(Local& local, AllocationContext& c);
+    bool mayFillNursery(const AllocationContext& c, std::size_t n) const;
     static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
 
     // nursery.cpp

@@ -65,7 +65,7 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
         region->map().clear(g + 1, g + std::min(clear + swar::bytes, contextGranules_));
         return settle(local, c, region, g, contextGranules_, n, h, clear);
     }
-    if (void* block = allocateInSparse(c.sparse, local, c, n, h)) {
+    if (void* block = c.sparse ? allocateInSparse(c.sparse, local, c, n, h) : nullptr) {
         return block;
     }
     return allocateInSparse(roomy_[static_cast<unsigned>(sortOf(n))], local, c, n, h);
