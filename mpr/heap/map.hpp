@@ -254,6 +254,7 @@ public:
             set(from, 0);
         }
         for (; from + 8 * swar::bytes <= to; from += 8 * swar::bytes) {
+#pragma GCC unroll 8 // as a loop, compilers leave single stores
             for (unsigned i = 0; i < 8; ++i) {
                 clearWord(from + i * swar::bytes);
             }
