@@ -34,6 +34,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "mpr/heap/granule.hpp"
 
@@ -234,6 +235,12 @@ public:
     /** Zero a word of which every byte belongs to the caller. */
     void clearWord(std::size_t g) const { storeAs(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}); }
 
+    /** Some at a time: of a loop compilers would leave single stores. */
+    template <std::size_t... I>
+    void clearWords(std::size_t g, std::index_sequence<I...>) const {
+        (clearWord(g + I * swar::bytes), ...);
+    }
+
     /** The first granule from g on whose byte is not zero; `end` when there is none before. */
     std::size_t zerosEnd(std::size_t g, std::size_t end) const {
         for (; g < end && g % swar::bytes != 0; ++g) {
@@ -254,10 +261,7 @@ public:
             set(from, 0);
         }
         for (; from + 8 * swar::bytes <= to; from += 8 * swar::bytes) {
-#pragma GCC unroll 8 // as a loop, compilers leave single stores
-            for (unsigned i = 0; i < 8; ++i) {
-                clearWord(from + i * swar::bytes);
-            }
+            clearWords(from, std::make_index_sequence<8>());
         }
         for (; from + swar::bytes <= to; from += swar::bytes) {
             clearWord(from);

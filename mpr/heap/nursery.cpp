@@ -14,49 +14,31 @@ namespace {
 /** A sparse nursery must have an eighth free to be listed: below that, gaps are hardly worth the walk from one to the next. */
 constexpr unsigned leastRoomShift = 3;
 
-/**
-    The first gap of n granules in a sparse nursery from g on; one behind the other for a long one, so that the walk is bounded.
-    @return An empty one when there is none among the next few.
- */
-Gap findGap(Region* region, std::size_t g, std::size_t end, std::size_t n) {
-    const GranuleMap map = region->map();
-    for (unsigned steps = 0; g < end && steps < 64; ++steps) {
-        if (map.get(g) != 0) {
-            g += region->extentAt(g);
-            continue;
-        }
-        const std::size_t gapEnd = map.zerosEnd(g, std::min(g + std::max(n, Nurseries::step), end));
-        if (gapEnd - g >= n) {
-            return {g, gapEnd};
-        }
-        g = gapEnd;
-    }
-    return {end, end};
-}
 } // namespace
 
 Region* Heap::regionOf(const Nursery* nursery) const {
     return reinterpret_cast<Region*>(reinterpret_cast<std::uintptr_t>(nursery) & (~std::uintptr_t{0} << regionShift_));
 }
 
-/** A block at the begin of a gap, where the context goes on. */
+/** A block at the begin of a gap of the context's nursery, where the context goes on. */
 void* Heap::openGap(AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h) {
-    c.open(region, gap.begin, n, gap.size(), gap.size());
-    return place(region, gap.begin, n, h);
+    const std::size_t g = region->nurseries.beginOf(c.nursery) + gap.begin;
+    c.open(region, g, n, gap.size(), gap.size());
+    return place(region, g, n, h);
 }
 
-/** The next gap of the nursery that the context is in, else a stale or a sparse nursery. The lock is held. */
-void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
-    // When something was freed by hand there, a hole may have grown over the end of the gap.
-    if (c.nursery && !c.region->nurseries.isPierced(c.nursery)) {
-        Region* region = c.region;
-        const std::size_t from = region->granuleOf(c.end);
-        const Gap gap = findGap(region, from, region->nurseries.endOf(from - 1), n);
-        if (gap.size() != 0) {
-            c.countTaken();
-            return openGap(c, region, gap, n, h);
-        }
+/** In the next gap of the nursery that the context is in. */
+void* Heap::allocateInGap(AllocationContext& c, std::size_t n, Byte h) {
+    const Gap gap = c.gaps.take(n);
+    if (gap.size() == 0) {
+        return nullptr;
     }
+    c.countTaken();
+    return openGap(c, c.region, gap, n, h);
+}
+
+/** In a stale or a sparse nursery. The lock is held. */
+void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
     if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
         c.stale = nursery->nextStale;
         Region* region = regionOf(nursery);
@@ -73,8 +55,9 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
 
 /** The first gap of the first nursery of a list. The lock is held. */
 void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    GapRow gaps;
     Gap gap{};
-    Nursery* nursery = takeSparse(list, n, gap);
+    Nursery* nursery = takeSparse(list, n, gaps, gap);
     if (!nursery) {
         return nullptr;
     }
@@ -86,6 +69,7 @@ void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c,
     leaveContext(local, c);
     c.blocksBefore = c.blocks.get();
     c.nursery = nursery;
+    c.gaps = gaps;
     return openGap(c, region, gap, n, h);
 }
 
@@ -94,7 +78,7 @@ void* Heap::allocateInScanty(Local& local, AllocationContext& c, std::size_t n, 
 }
 
 /** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */
-Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
+Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, GapRow& gaps, Gap& gap) {
     for (unsigned tries = 0; list && tries < 16; ++tries) {
         Nursery& nursery = *list;
         list = nursery.nextSparse;
@@ -104,8 +88,8 @@ Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
         if ((nurseries.sparse >> nurseries.indexOf(&nursery) & 1) == 0) {
             continue;
         }
-        const std::size_t g = nurseries.beginOf(&nursery);
-        gap = findGap(region, g, g + contextGranules_, n);
+        gaps = GapRow(region->address(nurseries.beginOf(&nursery)), nursery.home);
+        gap = gaps.take(n);
         if (gap.size() != 0) {
             nurseries.takeSparse(nursery);
             return &nursery;
@@ -218,58 +202,103 @@ void Heap::releaseUnkept(Region* region, std::size_t i, Swept& swept) {
 }
 
 /**
-    Clear the map of the dead. Without the lock: others touch blocks that live, and holes. @return granules
-    @param left Set to the granule of a dead block that is held, or reaches out of the nursery: these are left as they are.
+    Clears the map of a nursery of the dead, and notes the gaps. Without the lock: what is dead nobody else touches, so that
+    whole words can be cleared where nothing else is; others touch blocks that live. When they free some by hand meanwhile,
+    the nursery is pierced, and what was noted is void.
  */
-std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const {
-    const GranuleMap map = region->map();
-    const std::size_t end = std::min<std::size_t>(region->nurseries.begin(i + 1), region->nurseries.pieces[i].used);
-    std::size_t freed = 0;
-    for (std::size_t at = region->nurseries.begin(i); (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
+class Heap::Clearing {
+public:
+    Clearing(Region* region, std::size_t i)
+        : region_(region), begin_(region->nurseries.begin(i)), end_(region->nurseries.begin(i + 1)),
+          used_(std::min<std::size_t>(region->nurseries.pieces[i].used, end_)), lastEnd_(begin_) {}
+
+    void run(Colours colours, Sweep sweep);
+
+    std::size_t blocks = 0; // cleared
+    bool heldDead = false;  // whether the ordinary sweep has to look, too
+    Gaps gaps;
+    /** Free granules. */
+    std::size_t room() const { return end_ - begin_ - kept_; }
+
+private:
+    void clearSome(std::size_t at, swar::Word word, swar::Word dead);
+    void keep(std::size_t g);
+
+    Region* region_;
+    std::size_t begin_, end_;
+    std::size_t used_;      // up to here
+    std::size_t lastEnd_;   // of the last that stays
+    std::size_t kept_ = 0;  // granules of what stays
+    bool clearing_ = false; // whether what was seen last is dead
+};
+
+void Heap::Clearing::run(Colours colours, Sweep sweep) {
+    const GranuleMap map = region_->map();
+    const swar::Word ages = isYoung(sweep) ? ~swar::Word{0} : 0;
+    for (std::size_t at = begin_; at < used_; at += swar::bytes) {
         const swar::Word word = map.word(at);
-        if ((this->dead(word) & swar::held(word)) != 0) [[unlikely]] {
-            left = at;
-        }
-        for (swar::Word dead = this->dead(word) & ~swar::held(word); dead != 0; dead &= dead - 1) {
-            const std::size_t g = at + swar::first(dead);
-            if (g >= end) {
-                break;
+        const swar::Word unmarked = swar::unmarked(word, colours) & ~(swar::old(word) & ages);
+        const swar::Word dead = unmarked & ~swar::held(word);
+        heldDead = heldDead || dead != unmarked;
+        const bool staysNone = (swar::boundaries(word) & ~dead) == 0;
+        if (staysNone && (clearing_ || dead == 0) && at + swar::bytes <= used_) [[likely]] {
+            blocks += swar::count(dead);
+            if (clearing_) {
+                map.clearWord(at);
             }
-            const std::size_t n = map.blockSize(g);
-            if (g + n > region->nurseries.begin(i + 1)) [[unlikely]] {
-                left = g;
-                break;
-            }
-            map.clearBlock(g, n);
-            freed += n;
-            ++swept.blocks;
+        } else {
+            clearSome(at, word, dead);
         }
     }
-    return freed;
+    map.clear(used_, end_);
+    gaps.add(lastEnd_ - begin_, end_ - begin_);
 }
 
-/** Something in it lives, or is held, or was freed by hand. */
+/** A word in which something stays, or that is the first of the dead or the last of all. */
+void Heap::Clearing::clearSome(std::size_t at, swar::Word word, swar::Word dead) {
+    const swar::Word boundaries = swar::boundaries(word);
+    for (unsigned i = 0; i < swar::bytes && at + i < used_; ++i) {
+        if ((boundaries >> (8 * i) & 1) != 0) {
+            clearing_ = (dead >> (8 * i) & 1) != 0;
+            clearing_ ? void(++blocks) : keep(at + i);
+        }
+        if (clearing_ && (word >> (8 * i) & 0xFF) != 0) {
+            region_->map().set(at + i, 0);
+        }
+    }
+}
+
+void Heap::Clearing::keep(std::size_t g) {
+    gaps.add(lastEnd_ - begin_, g - begin_);
+    const std::size_t n = region_->map().blockSize(g);
+    kept_ += n;
+    lastEnd_ = g + n;
+}
+
+/** Something in it lives, or is held, or was freed by hand: then the ordinary sweep sees to it. */
 void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
-    const std::size_t begin = nurseries.begin(i);
-    const std::size_t end = nurseries.begin(i + 1);
-    const std::size_t blocks = swept.blocks;
-    std::size_t left = 0;
-    const std::size_t freed = clearNursery(region, i, swept, left);
+    Clearing clearing(region, i);
+    const bool cleared = !nurseries.pierced.has(i);
+    if (cleared) {
+        clearing.run(colours_, sweep_.load(std::memory_order_relaxed));
+    }
+    swept.blocks += clearing.blocks;
     {
         os::LockedFairly locked(lock_);
-        region->map().clear(std::min<std::size_t>(nursery.used, end), end);
-        nursery.used = ~0u;
-        totals_.blocksFreed += swept.blocks - blocks;
-        nursery.room += static_cast<std::uint32_t>(freed) - nursery.taken;
-        nursery.taken = 0;
-        // The ordinary sweep sees to what was left.
-        if (left == 0) {
-            region->sweepYoung.remove(begin, end);
+        if (!cleared) {
+            region->map().clear(std::min<std::size_t>(nursery.used, nurseries.begin(i + 1)), nurseries.begin(i + 1));
         }
-        if (left == 0 && !nurseries.pierced.has(i) && releaseSparse(region, i)) {
-            return;
+        nursery.used = ~0u;
+        totals_.blocksFreed += clearing.blocks;
+        nursery.room = static_cast<std::uint32_t>(clearing.room());
+        nursery.taken = 0;
+        if (cleared && !clearing.heldDead) {
+            region->sweepYoung.remove(nurseries.begin(i), nurseries.begin(i + 1));
+            if (!nurseries.pierced.has(i) && releaseSparse(region, i, clearing.gaps)) {
+                return;
+            }
         }
         Nurseries::move(i, nurseries.judged, nurseries.retiring);
     }
@@ -277,13 +306,14 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
 }
 
 /** There is nothing dead in it any more, and no hole. @return false when it is empty. */
-bool Heap::releaseSparse(Region* region, std::size_t i) {
+bool Heap::releaseSparse(Region* region, std::size_t i, const Gaps& gaps) {
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
     if (nursery.room + 1 == contextGranules_) {
         return false;
     }
     totals_.granulesFreed += nursery.room;
+    nursery.home = gaps.settle(region->address(nurseries.begin(i)));
     Nurseries::move(i, nurseries.judged, nurseries.sparse);
     if (nursery.room >= contextGranules_ >> leastRoomShift && !nursery.listed) {
         const auto sort = static_cast<unsigned>(region->sort);
