@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "mpr/heap/granule.hpp"
+#include "mpr/os/os.hpp"
 
 namespace mpr::heap {
 
@@ -82,6 +83,15 @@ public:
             }
         }
         return {};
+    }
+
+    /** The next one will be written soon. @param nursery Its begin. */
+    void expect(Byte* nursery) const {
+        if (next_) {
+            Byte* gap = nursery + (std::size_t{next_->begin} << granuleShift);
+            __builtin_prefetch(gap, 1);
+            __builtin_prefetch(gap + os::cacheLine, 1);
+        }
     }
 
 private:

@@ -282,7 +282,6 @@ private:
     void releaseUnkept(Region* region, std::size_t i, Swept& swept);
     bool releaseSparse(Region* region, std::size_t i, const Gaps& gaps);
     void releaseKept(Region* region, std::size_t i, Swept& swept);
-    class Clearing;
     void retire(Region* region, std::size_t i);
     void forgetNurseries(const Region* region);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "mpr/heap/clearing.hpp"
 #include "mpr/heap/context.hpp"
 
 namespace mpr::heap {
@@ -33,6 +34,7 @@ void* Heap::allocateInGap(AllocationContext& c, std::size_t n, Byte h) {
     if (gap.size() == 0) {
         return nullptr;
     }
+    c.gaps.expect(c.region->address(c.region->nurseries.beginOf(c.nursery)));
     c.countTaken();
     return openGap(c, c.region, gap, n, h);
 }
@@ -201,128 +203,11 @@ void Heap::releaseUnkept(Region* region, std::size_t i, Swept& swept) {
     giveBack(region, begin, end - begin);
 }
 
-/**
-    Clears the map of a nursery of the dead, and notes the gaps. Without the lock: what is dead nobody else touches, so that
-    whole words can be cleared where nothing else is; others touch blocks that live. When they free some by hand meanwhile,
-    the nursery is pierced, and what was noted is void.
- */
-class Heap::Clearing {
-public:
-    Clearing(Region* region, std::size_t i, Colours colours, Sweep sweep)
-        : region_(region), colours_(colours), young_(isYoung(sweep)), begin_(region->nurseries.begin(i)),
-          end_(region->nurseries.begin(i + 1)), used_(std::min<std::size_t>(region->nurseries.pieces[i].used, end_)),
-          lastEnd_(begin_) {}
-
-    void run();
-
-    std::size_t blocks = 0; // cleared
-    bool heldDead = false;  // whether the ordinary sweep has to look, too
-    Gaps gaps;
-    /** Free granules. */
-    std::size_t room() const { return end_ - begin_ - kept_; }
-
-private:
-    /** What is dead in a word of a map, as the high bits of its bytes; what is held stays. */
-    struct YoungDead {
-        swar::Word born;
-        swar::Word operator()(swar::Word word) const {
-            constexpr swar::Word looked = swar::spread(head::inUse | head::held | head::old | head::parity);
-            constexpr swar::Word high = swar::spread(0x80);
-            const swar::Word other = (word ^ born) & looked;
-            return ~(((other & ~high) + ~high) | other) & high;
-        }
-    };
-    struct AnyDead {
-        Colours colours;
-        swar::Word operator()(swar::Word word) const {
-            return (swar::unmarked(word, colours) & ~swar::held(word)) << 7;
-        }
-    };
-    template <typename Dead>
-    void clear(Dead deadIn);
-    bool clearSome(std::size_t at, swar::Word word, swar::Word dead, bool clearing);
-    void keep(std::size_t g);
-
-    Region* region_;
-    Colours colours_;
-    bool young_; // only the young may be dead
-    std::size_t begin_, end_;
-    std::size_t used_;     // up to here
-    std::size_t lastEnd_;  // of the last that stays
-    std::size_t kept_ = 0; // granules of what stays
-};
-
-void Heap::Clearing::run() {
-    if (young_) {
-        clear(YoungDead{swar::spread(static_cast<Byte>(head::inUse | (colours_.youngParity ^ 1)))});
-    } else {
-        clear(AnyDead{colours_});
-    }
-    region_->map().clear(used_, end_);
-    gaps.add(lastEnd_ - begin_, end_ - begin_);
-}
-
-template <typename Dead>
-void Heap::Clearing::clear(Dead deadIn) {
-    const GranuleMap map = region_->map();
-    bool clearing = false; // what was seen last is dead
-    std::size_t cleared = 0;
-    std::size_t at = begin_;
-    for (const std::size_t whole = used_ & ~std::size_t{swar::bytes - 1}; at < whole;) {
-        const swar::Word word = map.word(at);
-        const swar::Word dead = deadIn(word);
-        const swar::Word stays =
-            (((word & swar::spread(0x7F)) + swar::spread(0x04)) | word) & ~dead & swar::spread(0x80);
-        if (stays == 0 && clearing) [[likely]] {
-            cleared += swar::count(dead >> 7);
-            map.clearWord(at);
-            at += swar::bytes;
-        } else if ((stays | dead) == 0) {
-            at += swar::bytes;
-        } else {
-            clearing = clearSome(at, word, dead, clearing);
-            at = clearing ? at + swar::bytes : std::max(at + swar::bytes, lastEnd_ & ~std::size_t{swar::bytes - 1});
-        }
-    }
-    if (at < used_) {
-        clearSome(at, map.word(at), deadIn(map.word(at)), clearing);
-    }
-    blocks += cleared;
-}
-
-/** A word in which something stays, or that is the first of the dead or the last of all. @return whether its end is dead. */
-bool Heap::Clearing::clearSome(std::size_t at, swar::Word word, swar::Word dead, bool clearing) {
-    const swar::Word boundaries = swar::boundaries(word);
-    for (unsigned i = 0; i < swar::bytes && at + i < used_; ++i) {
-        const unsigned shift = 8 * i;
-        if ((boundaries >> shift & 1) != 0) {
-            clearing = (dead >> shift & 0x80) != 0;
-            clearing ? void(++blocks) : keep(at + i);
-        }
-        if (clearing && (word >> shift & 0xFF) != 0) {
-            region_->map().set(at + i, 0);
-        }
-    }
-    return clearing;
-}
-
-/** A block or the fence; of a hole it does not matter what is noted. */
-void Heap::Clearing::keep(std::size_t g) {
-    const GranuleMap map = region_->map();
-    const Byte h = map.get(g);
-    heldDead =
-        heldDead || ((h & head::inUse) && (h & head::held) && !colours_.marked(h) && !(young_ && (h & head::old)));
-    gaps.add(lastEnd_ - begin_, g - begin_);
-    const std::size_t n = map.blockSize(g);
-    kept_ += n;
-    lastEnd_ = std::min(g + n, end_);
-}
-
 /** Something in it lives, or is held, or was freed by hand: then the ordinary sweep sees to it. */
 void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
-    Clearing clearing(region, i, colours_, sweep_.load(std::memory_order_relaxed));
+    Clearing clearing(region, i, colours_, isYoung(sweep_.load(std::memory_order_relaxed)));
     const bool cleared = !nurseries.pierced.has(i);
     if (cleared) {
         clearing.run();
