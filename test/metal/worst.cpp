@@ -63,7 +63,7 @@ template <typename F>
 
 /** A loop of two instructions a turn. */
 void loop(std::uint32_t turns) {
-    __asm__ volatile("1: subs %0, %0, #1\n bne 1b" : "+r"(turns) : : "cc");
+    __asm__ volatile(".syntax unified\n1: subs %0, %0, #1\n bne 1b" : "+l"(turns) : : "cc");
 }
 
 /** @return Whether instructions can be counted: by a machine of which each takes the same time. */
@@ -189,6 +189,10 @@ int main() {
     }
     allocation.report();
     release.report();
+#ifdef __ARM_FEATURE_CLZ
     constexpr std::uint32_t bound = 250;
+#else
+    constexpr std::uint32_t bound = 450; // ARMv6-M: leading zeros are counted by a function, constants are loaded
+#endif
     return allocation.worst <= bound && release.worst <= bound ? 0 : 1;
 }
