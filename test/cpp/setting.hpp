@@ -111,7 +111,7 @@ inline void soil() {
 
 /* Wait, without yielding, until a condition holds. @return Whether it came true in time. */
 template <class Condition>
-bool spin(Condition condition, int ms = 10000) {
+bool spin(Condition condition, int ms = 60000) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);
     while (!condition()) {
         if (std::chrono::steady_clock::now() > end) {

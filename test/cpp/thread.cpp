@@ -94,7 +94,7 @@ TEST_CASE("cpp blocking region: a collection does not wait for the thread inside
             mpr::BlockingRegion blocking;
             entered.set_value();
             // Without the region the collection waits for this thread, and this thread for its end.
-            inTime = leave.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+            inTime = leave.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready;
         }
         kept = root->next->value == 2;
         left = true;

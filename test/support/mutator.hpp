@@ -27,18 +27,19 @@ inline void sleepYielded(int ms) {
     mprResetYield();
 }
 
-/* Wait for a condition, yielded meanwhile. @return Whether it came true. */
+/*
+    Wait for a condition, yielded meanwhile. @return Whether it came true. Milliseconds are counted as sleeps: time in which
+    this process does not run does not count.
+ */
 template <class Condition>
 bool until(Condition condition, int ms = 20000) {
-    for (auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);;) {
-        if (condition()) {
-            return true;
-        }
-        if (std::chrono::steady_clock::now() > end) {
+    for (; !condition(); ms--) {
+        if (ms == 0) {
             return false;
         }
         sleepYielded(1);
     }
+    return true;
 }
 
 /*
@@ -47,15 +48,13 @@ bool until(Condition condition, int ms = 20000) {
  */
 template <class Condition>
 bool untilUnyielded(Condition condition, int ms = 20000) {
-    for (auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(ms);;) {
-        if (condition()) {
-            return true;
-        }
-        if (std::chrono::steady_clock::now() > end) {
+    for (; !condition(); ms--) {
+        if (ms == 0) {
             return false;
         }
         pause(1);
     }
+    return true;
 }
 
 /*
