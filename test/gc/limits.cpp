@@ -260,7 +260,9 @@ TEST_CASE("the hard limit is never exceeded in a storm of allocation", "[gc][lim
         Mutator b("storm-b", [&](Mutator &self) { storm(self, 2, 1000, served, refused, wrong); });
         Mutator c("storm-c", [&](Mutator &self) { storm(self, 3, 4000, served, refused, wrong); });
         mprYield(MPR_YIELD_STICKY);
-        const auto enough = [&] { return samples > heavy(1000) && served > 1000 && highest > 10 * mega; };
+        const auto enough = [&] {
+            return samples > heavy(1000) && served > 1000 && highest > 10 * mega && limits.heard.deepest > 0;
+        };
         for (Stretch stretch(4000); stretch.lasts(enough);) {
             auto now = stats();
             highest = now.heap > highest ? now.heap : highest;
