@@ -190,6 +190,15 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
     return region;
 }
 
+/**
+    More than the machine could ever back. The system would give the addresses all the same, and the region table takes an
+    8192nd of them in memory.
+ */
+static bool isBeyondMachine(std::size_t span) {
+    constexpr std::size_t least = std::size_t{1} << 30; // below it the question costs more than the table
+    return span > least && os::ram() > 0 && span / 4 > os::ram();
+}
+
 Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
     if (retiredBytes_ > retiredGreatest) {
         decommitRetiredLocked(); // this allocation asks the system for memory anyway
@@ -198,6 +207,10 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
     const std::size_t span = roundUp(header + (n << granuleShift), os::pageSize());
     if (!limits_.allows(span, privileged)) {
         shortage = Shortage::limit;
+        return nullptr;
+    }
+    if (isBeyondMachine(span)) {
+        shortage = Shortage::system;
         return nullptr;
     }
     void* pages = os::reserve(span, std::size_t{1} << regionShift_);
