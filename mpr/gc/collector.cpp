@@ -168,7 +168,7 @@ void Collector::cycle() {
         unneeded_ = std::min(unneeded_, heap_.freeBytes());
         const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
         heap_.beginMarking();
-        // Meanwhile as much again may be allocated as last time, or a quarter of what a long sweep goes over; past that,
+        // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
         // threads wait for the sweep.
         heap_.setTrigger(pacer_.slack(trigger(), usage()));
         mark(scope, cost);

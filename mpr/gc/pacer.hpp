@@ -78,7 +78,7 @@ public:
 
     /** Bytes of allocation until threads wait for a sweep that has just begun. */
     std::size_t slack(std::size_t trigger, const Usage& used) const {
-        return std::max(trigger, std::min(used.live / 4, room(used) / 4));
+        return std::max(trigger, std::min(used.live / 2, room(used) / 4));
     }
 
     /** Whether there is no room for the young budget twice: what minor collections leave behind has to go. */

@@ -48,7 +48,6 @@ MPR_INLINE void AllocationContext::leaveNursery() {
         nursery->blocks = static_cast<std::uint32_t>(blocks.get() - blocksBefore);
         nursery->used = cleared < end ? static_cast<std::uint32_t>(region->granuleOf(bump)) : ~0u;
         nursery = nullptr;
-        gaps = {};
         bump = end; // nothing is left over
     }
 }
@@ -107,9 +106,11 @@ MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::siz
     return std::min(size, take);
 }
 
-/** Whether there is a nursery to be filled again. The lock is held. */
+/** Whether there is a nursery to go on in: another gap of this one, or one to be filled again. The lock is held. */
 MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c, std::size_t n) const {
-    return c.stale || c.sparse || roomy_[static_cast<unsigned>(sortOf(n))];
+    const std::size_t bytes = contextGranules_ << granuleShift;
+    return c.stale || c.sparse || roomy_[static_cast<unsigned>(sortOf(n))] ||
+           (c.nursery && (reinterpret_cast<std::uintptr_t>(c.end) & (bytes - 1)) != 0);
 }
 
 /**
@@ -125,11 +126,6 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     AllocationContext& c = local.contextFor(n);
     if (n <= c.rest()) {
         return resumeContext(local, c, n, h);
-    }
-    if constexpr (os::hasPages) {
-        if (void* block = c.gaps ? allocateInGap(c, n, h) : nullptr) {
-            return block;
-        }
     }
     std::size_t want = contextGranules_;
     if (n > greatestFromContext_ || local.remainderCount == std::size(local.remainders)) [[unlikely]] {

@@ -38,8 +38,7 @@ struct AllocationContext {
     Byte* cleared = nullptr;
     Byte* end = nullptr;
     Region* region = nullptr;
-    Nursery* nursery = nullptr;   // that this is, or is a gap of,
-    GapRow gaps;                  // with these behind it
+    Nursery* nursery = nullptr;   // that this is, or is a gap of
     Counter blocks;               // allocated
     std::size_t blocksBefore = 0; // of these, those in other contexts
     Nursery* stale = nullptr;     // those that this thread may take; under the heap's lock
@@ -52,9 +51,7 @@ struct AllocationContext {
     inline void open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear);
     inline void countTaken();
     inline void leaveNursery();
-    void close() {
-        begin = bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = nullptr, gaps = {};
-    }
+    void close() { begin = bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = nullptr; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
     /** The same when limit is not held. */
     std::size_t rest() const { return static_cast<std::size_t>(end - bump) >> granuleShift; }

@@ -6,7 +6,6 @@
 #include <bit>
 #include <utility>
 
-#include "mpr/heap/clearing.hpp"
 #include "mpr/heap/context.hpp"
 
 namespace mpr::heap {
@@ -15,32 +14,49 @@ namespace {
 /** A sparse nursery must have an eighth free to be listed: below that, gaps are hardly worth the walk from one to the next. */
 constexpr unsigned leastRoomShift = 3;
 
+/**
+    The first gap of n granules in a sparse nursery from g on; one behind the other for a long one, so that the walk is bounded.
+    @return An empty one when there is none among the next few.
+ */
+Gap findGap(Region* region, std::size_t g, std::size_t end, std::size_t n) {
+    const GranuleMap map = region->map();
+    for (unsigned steps = 0; g < end && steps < 64; ++steps) {
+        if (map.get(g) != 0) {
+            g += region->extentAt(g);
+            continue;
+        }
+        const std::size_t gapEnd = map.zerosEnd(g, std::min(g + std::max(n, Nurseries::step), end));
+        if (gapEnd - g >= n) {
+            return {g, gapEnd};
+        }
+        g = gapEnd;
+    }
+    return {end, end};
+}
 } // namespace
 
 Region* Heap::regionOf(const Nursery* nursery) const {
     return reinterpret_cast<Region*>(reinterpret_cast<std::uintptr_t>(nursery) & (~std::uintptr_t{0} << regionShift_));
 }
 
-/** A block at the begin of a gap of the context's nursery, where the context goes on. */
+/** A block at the begin of a gap, where the context goes on. */
 void* Heap::openGap(AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h) {
-    const std::size_t g = region->nurseries.beginOf(c.nursery) + gap.begin;
-    c.open(region, g, n, gap.size(), gap.size());
-    return place(region, g, n, h);
+    c.open(region, gap.begin, n, gap.size(), gap.size());
+    return place(region, gap.begin, n, h);
 }
 
-/** In the next gap of the nursery that the context is in. */
-void* Heap::allocateInGap(AllocationContext& c, std::size_t n, Byte h) {
-    const Gap gap = c.gaps.take(n);
-    if (gap.size() == 0) {
-        return nullptr;
-    }
-    c.gaps.expect(c.region->address(c.region->nurseries.beginOf(c.nursery)));
-    c.countTaken();
-    return openGap(c, c.region, gap, n, h);
-}
-
-/** In a stale or a sparse nursery. The lock is held. */
+/** The next gap of the nursery that the context is in, else a stale or a sparse nursery. The lock is held. */
 void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    // When something was freed by hand there, a hole may have grown over the end of the gap.
+    if (c.nursery && !c.region->nurseries.isPierced(c.nursery)) {
+        Region* region = c.region;
+        const std::size_t from = region->granuleOf(c.end);
+        const Gap gap = findGap(region, from, region->nurseries.endOf(from - 1), n);
+        if (gap.size() != 0) {
+            c.countTaken();
+            return openGap(c, region, gap, n, h);
+        }
+    }
     if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
         c.stale = nursery->nextStale;
         Region* region = regionOf(nursery);
@@ -57,9 +73,8 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
 
 /** The first gap of the first nursery of a list. The lock is held. */
 void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h) {
-    GapRow gaps;
     Gap gap{};
-    Nursery* nursery = takeSparse(list, n, gaps, gap);
+    Nursery* nursery = takeSparse(list, n, gap);
     if (!nursery) {
         return nullptr;
     }
@@ -71,7 +86,6 @@ void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c,
     leaveContext(local, c);
     c.blocksBefore = c.blocks.get();
     c.nursery = nursery;
-    c.gaps = gaps;
     return openGap(c, region, gap, n, h);
 }
 
@@ -80,7 +94,7 @@ void* Heap::allocateInScanty(Local& local, AllocationContext& c, std::size_t n, 
 }
 
 /** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */
-Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, GapRow& gaps, Gap& gap) {
+Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
     for (unsigned tries = 0; list && tries < 16; ++tries) {
         Nursery& nursery = *list;
         list = nursery.nextSparse;
@@ -90,8 +104,8 @@ Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, GapRow& gaps, Gap& gap)
         if ((nurseries.sparse >> nurseries.indexOf(&nursery) & 1) == 0) {
             continue;
         }
-        gaps = GapRow(region->address(nurseries.beginOf(&nursery)), nursery.home);
-        gap = gaps.take(n);
+        const std::size_t g = nurseries.beginOf(&nursery);
+        gap = findGap(region, g, g + contextGranules_, n);
         if (gap.size() != 0) {
             nurseries.takeSparse(nursery);
             return &nursery;
@@ -203,30 +217,59 @@ void Heap::releaseUnkept(Region* region, std::size_t i, Swept& swept) {
     giveBack(region, begin, end - begin);
 }
 
-/** Something in it lives, or is held, or was freed by hand: then the ordinary sweep sees to it. */
+/**
+    Clear the map of the dead. Without the lock: others touch blocks that live, and holes. @return granules
+    @param left Set to the granule of a dead block that is held, or reaches out of the nursery: these are left as they are.
+ */
+std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const {
+    const GranuleMap map = region->map();
+    const std::size_t end = std::min<std::size_t>(region->nurseries.begin(i + 1), region->nurseries.pieces[i].used);
+    std::size_t freed = 0;
+    for (std::size_t at = region->nurseries.begin(i); (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
+        const swar::Word word = map.word(at);
+        if ((this->dead(word) & swar::held(word)) != 0) [[unlikely]] {
+            left = at;
+        }
+        for (swar::Word dead = this->dead(word) & ~swar::held(word); dead != 0; dead &= dead - 1) {
+            const std::size_t g = at + swar::first(dead);
+            if (g >= end) {
+                break;
+            }
+            const std::size_t n = map.blockSize(g);
+            if (g + n > region->nurseries.begin(i + 1)) [[unlikely]] {
+                left = g;
+                break;
+            }
+            map.clearBlock(g, n);
+            freed += n;
+            ++swept.blocks;
+        }
+    }
+    return freed;
+}
+
+/** Something in it lives, or is held, or was freed by hand. */
 void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
-    Clearing clearing(region, i, colours_, isYoung(sweep_.load(std::memory_order_relaxed)));
-    const bool cleared = !nurseries.pierced.has(i);
-    if (cleared) {
-        clearing.run();
-    }
-    swept.blocks += clearing.blocks;
+    const std::size_t begin = nurseries.begin(i);
+    const std::size_t end = nurseries.begin(i + 1);
+    const std::size_t blocks = swept.blocks;
+    std::size_t left = 0;
+    const std::size_t freed = clearNursery(region, i, swept, left);
     {
         os::LockedFairly locked(lock_);
-        if (!cleared) {
-            region->map().clear(std::min<std::size_t>(nursery.used, nurseries.begin(i + 1)), nurseries.begin(i + 1));
-        }
+        region->map().clear(std::min<std::size_t>(nursery.used, end), end);
         nursery.used = ~0u;
-        totals_.blocksFreed += clearing.blocks;
-        nursery.room = static_cast<std::uint32_t>(clearing.room());
+        totals_.blocksFreed += swept.blocks - blocks;
+        nursery.room += static_cast<std::uint32_t>(freed) - nursery.taken;
         nursery.taken = 0;
-        if (cleared && !clearing.heldDead) {
-            region->sweepYoung.remove(nurseries.begin(i), nurseries.begin(i + 1));
-            if (!nurseries.pierced.has(i) && releaseSparse(region, i, clearing.gaps)) {
-                return;
-            }
+        // The ordinary sweep sees to what was left.
+        if (left == 0) {
+            region->sweepYoung.remove(begin, end);
+        }
+        if (left == 0 && !nurseries.pierced.has(i) && releaseSparse(region, i)) {
+            return;
         }
         Nurseries::move(i, nurseries.judged, nurseries.retiring);
     }
@@ -234,14 +277,13 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
 }
 
 /** There is nothing dead in it any more, and no hole. @return false when it is empty. */
-bool Heap::releaseSparse(Region* region, std::size_t i, const Gaps& gaps) {
+bool Heap::releaseSparse(Region* region, std::size_t i) {
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
     if (nursery.room + 1 == contextGranules_) {
         return false;
     }
     totals_.granulesFreed += nursery.room;
-    nursery.home = gaps.settle(region->address(nurseries.begin(i)));
     Nurseries::move(i, nurseries.judged, nurseries.sparse);
     if (nursery.room >= contextGranules_ >> leastRoomShift && !nursery.listed) {
         const auto sort = static_cast<unsigned>(region->sort);

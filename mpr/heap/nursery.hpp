@@ -5,10 +5,10 @@
     its free memory stands in no queue. After a collection it comes back in one of two ways:
       - No survivor: the map is not even swept. The nursery is *stale*; its thread clears the map a few lines at a time as it
         bumps through once more. A young block that dies so costs the collector nothing.
-      - Some survivors: the collector clears the dead from the map, also without the lock, and notes the gaps. The nursery is
-        *sparse*; if enough of it is free, it is listed, and its thread, or later any thread, fills the gaps in the order of
-        their addresses, without the lock; those nurseries that are less than half free only before the heap grows. Full
-        collections look at all sparse ones again.
+      - Some survivors: the collector clears the dead from the map, also without the lock. The nursery is *sparse*; if enough
+        of it is free, it is listed, and its thread, or later any thread, fills the gaps between the survivors in the order
+        of their addresses; those that are less than half free only before the heap grows. Full collections look at all
+        sparse ones again.
     Map and memory stay in the cache of the thread that uses them. (That a thread should fill free lines of partly used
     blocks in order is from S. M. Blackburn, K. S. McKinley, "Immix: A Mark-Region Garbage Collector", PLDI 2008.)
 
@@ -25,7 +25,6 @@
         one. Only a free by hand makes holes there; nobody makes a context of these.
       - In a stale one, and in a filling one behind what its thread has cleared (in a judged one: from `used` on), the map holds
         heads of the dead. Whoever walks a map passes over these. No boundary mark of a hole is among them.
-      - The gaps of a sparse one are known (gaps.hpp), but for very small ones.
       - In a list of the sparse may also stand what is no longer: whoever takes from it looks. `listed` says that it stands
         in one.
       - The sets and lists belong to whoever has the heap's lock, or has stopped all threads.
@@ -36,7 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpr/heap/gaps.hpp"
+#include "mpr/heap/granule.hpp"
 
 namespace mpr::heap {
 
@@ -82,8 +81,13 @@ struct Nursery {
     std::uint32_t taken;  // granules of these
     std::uint32_t room;   // free granules when it was taken, without the fence
     bool listed;          // among the sparse
-    std::uint16_t home;   // of the row of its gaps, when sparse
     std::uint32_t used;   // from this granule on the map has not been cleared
+};
+
+/** Granules that are free between two blocks of a nursery. */
+struct Gap {
+    std::size_t begin, end;
+    std::size_t size() const { return end - begin; }
 };
 
 /** The nurseries of a region. Over a buffer there are none; without pages of a system the compiler leaves this out. */
@@ -134,6 +138,7 @@ public:
 
     std::size_t indexOf(const Nursery* nursery) const { return static_cast<std::size_t>(nursery - pieces); }
     std::size_t indexOf(std::size_t g) const { return g >> shift_; }
+    bool isPierced(const Nursery* nursery) const { return pierced.has(indexOf(nursery)); }
     std::size_t begin(std::size_t i) const { return i << shift_; }
     std::size_t beginOf(const Nursery* nursery) const { return begin(indexOf(nursery)); }
 
@@ -157,10 +162,11 @@ public:
         nursery.room = (std::uint32_t{1} << shift_) - 1;
         return &nursery;
     }
-    /** The same for a sparse one, which has something to keep, and any hole that is in it. */
+    /** The same for a sparse one, which has something to keep. */
     void takeSparse(Nursery& nursery) {
         const std::size_t i = indexOf(&nursery);
         kept.add(i);
+        pierced.remove(i);
         move(i, sparse, filling);
         nursery.blocks = nursery.taken = 0;
     }

@@ -92,9 +92,6 @@ private:
         const GranuleMap map = region.map();
         bool afterHole = false;
         check(map.get(region.endGranule) == mark::opaque, "a region's end is not marked", region.address(0));
-        for (std::uint64_t sparse = region.nurseries.sparse; os::hasPages && sparse != 0; sparse &= sparse - 1) {
-            checkGaps(region, static_cast<std::size_t>(std::countr_zero(sparse)));
-        }
         for (std::size_t g = region.firstGranule; g < region.endGranule;) {
             if (region.nurseries.isStale(g)) {
                 g = region.nurseries.endOf(g);
@@ -135,17 +132,6 @@ private:
                 return;
             }
             g += n;
-        }
-    }
-
-    /** Of a sparse nursery. */
-    void checkGaps(Region& region, std::size_t i) {
-        const std::size_t begin = region.nurseries.begin(i);
-        GapRow row(region.address(begin), region.nurseries.pieces[i].home);
-        for (Gap gap = row.take(1); gap.size() != 0; gap = row.take(1)) {
-            const std::size_t end = begin + gap.end;
-            check(end <= region.nurseries.begin(i + 1) && region.map().zerosEnd(begin + gap.begin, end) == end,
-                  "a gap of a nursery is not free", region.address(begin + gap.begin));
         }
     }
 
