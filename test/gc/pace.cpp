@@ -56,7 +56,8 @@ Budgets budgetsFor(cchar *options) {
 } // namespace
 
 TEST_CASE("budgets are the larger the less time collections may take", "[gc][pace]") {
-    CHECK(budgetsFor("everyyield=0,young=256k,cpu=1").most >= 3 * budgetsFor("everyyield=0,young=256k,cpu=90").least / 2);
+    CHECK(budgetsFor("everyyield=0,young=256k,cpu=1").most >=
+          3 * budgetsFor("everyyield=0,young=256k,cpu=90").least / 2);
 }
 
 TEST_CASE("the environment chooses the share of time", "[gc][pace]") {
