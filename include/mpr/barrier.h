@@ -24,6 +24,13 @@ extern MPR_EXPORT MprBarrier mprBarrier;
 /** The runtime's: the slow part of mprSetRef. */
 MPR_EXPORT void mprLogRef(void *owner, void *field);
 
+/** The runtime's: where it keeps what it knows of a block. */
+static inline const unsigned char *mprBarrierByte(cvoid *owner) {
+    const uintptr_t at = (uintptr_t) owner;
+    return (const unsigned char *) ((at & mprBarrier.mask) + mprBarrier.bias +
+                                    ((at & ~mprBarrier.mask) >> MPR_BARRIER_SHIFT));
+}
+
 /**
     Store a reference: *field = value.
     @param owner The start of the block in which the field stands; any block, not NULL. @param field Address of a pointer
@@ -31,9 +38,7 @@ MPR_EXPORT void mprLogRef(void *owner, void *field);
     Attached threads. Never yields. The store releases: what was written to *value before can be read through the field.
  */
 static inline void mprSetRef(void *owner, void *field, cvoid *value) {
-    const uintptr_t at = (uintptr_t) owner;
-    const unsigned char *known = (const unsigned char *) ((at & mprBarrier.mask) + mprBarrier.bias +
-                                                          ((at & ~mprBarrier.mask) >> MPR_BARRIER_SHIFT));
+    const unsigned char *known = mprBarrierByte(owner);
     __atomic_store_n((void **) field, (void *) value, __ATOMIC_RELEASE);
     if ((__atomic_load_n(known, __ATOMIC_RELAXED) & MPR_BARRIER_DONE) == 0) {
         mprLogRef(owner, field);

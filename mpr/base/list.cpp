@@ -70,7 +70,7 @@ void* itemAt(const MprList* list, int index) {
 
 void store(List* list, int index, const void* item) {
     if (list->isStatic()) {
-        __atomic_store_n(list->items + index, const_cast<void*>(item), __ATOMIC_RELEASE);
+        mpr::base::storeReference(list->items + index, const_cast<void*>(item));
     } else {
         mprSetRef(list->items, list->items + index, item);
     }
@@ -83,14 +83,8 @@ void move(List* list, int to, int from, int count) {
         mpr::base::moveReferences(items, to, from, count);
     } else if (!list->isShared()) {
         std::memmove(items + to, items + from, static_cast<std::size_t>(count) * sizeof(void*));
-    } else if (to < from) {
-        for (int i = 0; i < count; ++i) {
-            store(list, to + i, items[from + i]);
-        }
     } else {
-        for (int i = count; i-- > 0;) {
-            store(list, to + i, items[from + i]);
-        }
+        mpr::base::moveUntold(items, to, from, count);
     }
 }
 

@@ -13,9 +13,7 @@ namespace mpr::base {
 namespace {
 /** Whether the collector looks at all of a block anyway before it believes what it knows of it: mprSetRef asks the same. */
 bool isDone(void** array) {
-    const auto at = reinterpret_cast<std::uintptr_t>(array);
-    const auto known = (at & mprBarrier.mask) + mprBarrier.bias + ((at & ~mprBarrier.mask) >> MPR_BARRIER_SHIFT);
-    return (__atomic_load_n(reinterpret_cast<const unsigned char*>(known), __ATOMIC_RELAXED) & MPR_BARRIER_DONE) != 0;
+    return (__atomic_load_n(mprBarrierByte(array), __ATOMIC_RELAXED) & MPR_BARRIER_DONE) != 0;
 }
 
 void manageReferences(void* ptr, int flags) {
@@ -53,6 +51,11 @@ void moveReferences(void** array, int to, int from, int count) {
     if (!takesMany(array)) {
         return mprSetRefs(array, array + to, array + from, static_cast<std::size_t>(count));
     }
+    moveUntold(array, to, from, count);
+    storedMany(array);
+}
+
+void moveUntold(void** array, int to, int from, int count) {
     if (to < from) {
         for (int i = 0; i < count; ++i) {
             storeReference(array + to + i, array[from + i]);
@@ -62,7 +65,6 @@ void moveReferences(void** array, int to, int from, int count) {
             storeReference(array + to + i, array[from + i]);
         }
     }
-    storedMany(array);
 }
 
 } // namespace mpr::base

@@ -35,6 +35,8 @@ void storedMany(void** array);
 
 /** Move references within an array, as memmove, whatever that costs. */
 void moveReferences(void** array, int to, int from, int count);
+/** The same by storeReference: the collector is told otherwise, or need not be. */
+void moveUntold(void** array, int to, int from, int count);
 
 /** What most blocks of the runtime are: they reference by the barrier, and own nothing outside the heap. */
 inline constexpr int referring = MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE;

@@ -150,8 +150,9 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     }
     if (queue == FreeQueues::none) {
         if constexpr (os::hasPages) {
-            if (want != n && scanty_[static_cast<unsigned>(sortOf(n))]) {
-                if (void* block = allocateInScanty(local, c, n, h)) {
+            Nursery*& scanty = scanty_[static_cast<unsigned>(sortOf(n))];
+            if (want != n && scanty) {
+                if (void* block = allocateInSparse(scanty, local, c, n, h)) {
                     lock_.unlock();
                     return block;
                 }

@@ -270,7 +270,6 @@ private:
     // nursery.cpp
     void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h);
     void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h);
-    void* allocateInScanty(Local& local, AllocationContext& c, std::size_t n, Byte h);
     Region* regionOf(const Nursery* nursery) const;
     Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap);
     static void* openGap(AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h);

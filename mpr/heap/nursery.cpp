@@ -89,10 +89,6 @@ void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c,
     return openGap(c, region, gap, n, h);
 }
 
-void* Heap::allocateInScanty(Local& local, AllocationContext& c, std::size_t n, Byte h) {
-    return allocateInSparse(scanty_[static_cast<unsigned>(sortOf(n))], local, c, n, h);
-}
-
 /** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */
 Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
     for (unsigned tries = 0; list && tries < 16; ++tries) {

@@ -100,10 +100,7 @@ TEST_CASE("many threads ask first", "[base][app]") {
             char *expected = nullptr;
             wrong += !seen.compare_exchange_strong(expected, empty) && expected != empty;
         };
-        Mutator a("a", work), b("b", work), c("c", work);
-        a.join();
-        b.join();
-        c.join();
+        doInThreeThreads(work);
         collect();
         CHECK(wrong == 0);
         CHECK(mprIsValid(mprEmptyString()));

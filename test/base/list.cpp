@@ -473,10 +473,7 @@ TEST_CASE("several threads add, remove and read; nothing is lost or torn", "[bas
                 }
             }
         };
-        Mutator a("a", work), b("b", work), c("c", work);
-        a.join();
-        b.join();
-        c.join();
+        doInThreeThreads(work);
     }
     CHECK(wrong == 0);
     CHECK(mprGetListLength(list) == added - removed);
@@ -516,10 +513,7 @@ TEST_CASE("several threads move items about in a long list; none is lost", "[bas
                 }
             }
         };
-        Mutator a("a", work), b("b", work), c("c", work);
-        a.join();
-        b.join();
-        c.join();
+        doInThreeThreads(work);
     }
     CHECK(wrong == 0);
     collect();

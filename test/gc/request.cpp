@@ -106,10 +106,7 @@ TEST_CASE("mprGC(COMPLETE) by several threads at once returns to each", "[gc][re
             rounds++;
         }
     };
-    Mutator first("first", work), second("second", work), third("third", work);
-    first.join();
-    second.join();
-    third.join();
+    doInThreeThreads(work);
     CHECK(rounds == 300);
     collect();
     CHECK(calls.frees == 300);

@@ -32,12 +32,12 @@ inline void sleepYielded(int ms) {
     this process does not run does not count.
  */
 template <class Condition>
-bool until(Condition condition, int ms = 20000) {
+bool until(Condition condition, int ms = 20000, void (*sleep)(int) = sleepYielded) {
     for (; !condition(); ms--) {
         if (ms == 0) {
             return false;
         }
-        sleepYielded(1);
+        sleep(1);
     }
     return true;
 }
@@ -48,13 +48,7 @@ bool until(Condition condition, int ms = 20000) {
  */
 template <class Condition>
 bool untilUnyielded(Condition condition, int ms = 20000) {
-    for (; !condition(); ms--) {
-        if (ms == 0) {
-            return false;
-        }
-        pause(1);
-    }
-    return true;
+    return until(condition, ms, pause);
 }
 
 /*
@@ -131,5 +125,14 @@ private:
     std::atomic<bool> stopped{false};
     std::thread thread;
 };
+
+/* Three mutators do the same thing, to its end. */
+template <class Body>
+void doInThreeThreads(Body body) {
+    Mutator a("a", body), b("b", body), c("c", body);
+    a.join();
+    b.join();
+    c.join();
+}
 
 } // namespace test

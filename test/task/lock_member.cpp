@@ -12,15 +12,6 @@ using namespace test;
 
 namespace {
 
-/* Three mutators do the same thing, to its end. */
-template <class Body>
-void doInThreeThreads(Body body) {
-    Mutator a("a", body), b("b", body), c("c", body);
-    a.join();
-    b.join();
-    c.join();
-}
-
 /* One of one thread has none, a clone one of its own, and a program may set another. `shared` is rooted. */
 template <class T>
 void checkLockMember(T *shared, T *own, T *clone) {
