@@ -63,8 +63,12 @@ void Collector::ring() {
 
 void Collector::run() {
     current = &own_;
-    while (!stop_.load(std::memory_order_acquire)) {
+    for (;;) {
+        // Before the look at stop_ and all others, so that a wait that comes after them returns.
         const std::uint32_t heard = bell_.load(std::memory_order_acquire);
+        if (stop_.load(std::memory_order_acquire)) {
+            break;
+        }
         if (phase() == Phase::requested) {
             cycle();
             continue;
