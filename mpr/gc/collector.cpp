@@ -286,8 +286,12 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
 
 std::size_t Collector::sweep(Scope scope) {
     heap::Heap::Swept swept;
+    // What costs nothing first: threads wait for it.
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        heap_.releaseNurseries(region, swept);
+        heap_.releaseDeadNurseries(region, swept);
+    }
+    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
+        heap_.releaseKeptNurseries(region, swept);
     }
     while (heap_.reclaimNursery(false)) {}
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {

@@ -18,8 +18,10 @@ void Heap::attach(Local& local) {
     if constexpr (!os::hasThreads) {
         return;
     }
-    for (unsigned sort = 0; sort < sorts; ++sort) {
-        AllocationContext& c = local.contexts[sort];
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        AllocationContext& c = local.contexts[lane];
+        c.lane = static_cast<Lane>(lane);
+        const auto sort = static_cast<unsigned>(sortOf(c.lane));
         c.queues = &queues_[fixed() ? 0 : sort];
         c.least = contextGranules_ > 0 ? leastContext[sort] : 0;
         c.worth = FreeQueues::warmWordsFrom(c.least);
@@ -139,7 +141,7 @@ void* Heap::allocateOtherwise(Local& local, AllocationContext& c, std::size_t n,
 void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
     const Sort sort = fixed() ? Sort::small : sortOf(n);
     unsigned queue = findFresh(sort, want, local.privileged, shortage);
-    AllocationContext& c = local.contextFor(n);
+    AllocationContext& c = contextFor(local, n);
     const FreeQueues* queues = c.queues;
     void* block = nullptr;
     // First what was wanted, then only n: warm and cold of the own sort, of others.
@@ -171,7 +173,7 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n,
         const std::size_t g = region->granuleOf(hole);
         const std::size_t size = region->holeSize(g);
         if (size >= n && carve(region, g, size, n, local.privileged, FreeQueues::none)) {
-            return settle(local, local.contextFor(n), region, g, n, n, h, n);
+            return settle(local, contextFor(local, n), region, g, n, n, h, n);
         }
     }
     return nullptr;

@@ -77,7 +77,7 @@ MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region
     const bool left = leaveContext(local, c);
     if constexpr (os::hasPages) {
         if (region->nurseries.fits(g, take) && nurseries_) {
-            c.nursery = region->nurseries.take(g, &local);
+            c.nursery = region->nurseries.take(g, &local, c.lane);
             region->map().set(g, mark::opaque);
             ++g, --take, --clear;
         }
@@ -107,9 +107,9 @@ MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::siz
 }
 
 /** Whether there is a nursery to go on in: another gap of this one, or one to be filled again. The lock is held. */
-MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c, std::size_t n) const {
+MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c) const {
     const std::size_t bytes = contextGranules_ << granuleShift;
-    return c.stale || c.sparse || roomy_[static_cast<unsigned>(sortOf(n))] ||
+    return c.stale || c.sparse || roomy_[static_cast<unsigned>(c.lane)] ||
            (c.nursery && (reinterpret_cast<std::uintptr_t>(c.end) & (bytes - 1)) != 0);
 }
 
@@ -123,7 +123,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
         return allocateShared(n, flags, local.privileged, shortage); // straight from a hole: see open
     }
     const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
-    AllocationContext& c = local.contextFor(n);
+    AllocationContext& c = contextFor(local, n);
     if (n <= c.rest()) {
         return resumeContext(local, c, n, h);
     }
@@ -137,7 +137,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     const FreeQueues& queues = *c.queues;
     lock_.lock();
     if constexpr (os::hasPages) {
-        if (want != n && mayFillNursery(c, n)) {
+        if (want != n && mayFillNursery(c)) {
             if (void* block = allocateInNursery(local, c, n, h)) {
                 lock_.unlock();
                 return block;
@@ -150,7 +150,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     }
     if (queue == FreeQueues::none) {
         if constexpr (os::hasPages) {
-            Nursery*& scanty = scanty_[static_cast<unsigned>(sortOf(n))];
+            Nursery*& scanty = scanty_[static_cast<unsigned>(c.lane)];
             if (want != n && scanty) {
                 if (void* block = allocateInSparse(scanty, local, c, n, h)) {
                     lock_.unlock();

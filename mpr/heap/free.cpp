@@ -92,7 +92,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     if (mayBeTraced(map.get(g))) {
         return m <= n && m >= n / 2; // as it is: the marker may be about to look at its head and its last word
     }
-    AllocationContext& c = local.contexts[static_cast<unsigned>(sortOf(n))];
+    AllocationContext& c = contextFor(local, n);
     const std::size_t more = m > n ? m - n : 0;
     if (os::hasThreads && more > 0 && map.at(g + n) == c.map && more <= c.room()) {
         // The last block of the thread's own context; it may outgrow its sort there.

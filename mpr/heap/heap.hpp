@@ -6,9 +6,9 @@
     a context, larger blocks, frees that coalesce, a slice of the sweep.
 
     A context takes a nursery (nursery.hpp) that its thread has filled before, else a hole; a whole aligned piece of a large
-    hole becomes a nursery. What is free in nurseries stands in no queue.
+    hole becomes a nursery. What is free in nurseries stands in no queue. A thread has a context for each lane (lane.hpp).
 
-    Holes stand in a queue by the sort of their region (region.hpp) and by warmth: `warm` holes are committed throughout;
+    Holes stand in a queue by the sort of their region (lane.hpp) and by warmth: `warm` holes are committed throughout;
     `cold` ones have chunks that are not, so using them makes the heap grow. Warm holes are used first, and of those the
     smallest that serve: breaking up large ones early is what fragments a heap for good.
 
@@ -151,8 +151,10 @@ public:
     std::size_t sweepSlice(Region* region, std::size_t from, Swept& swept);
     /** The same in the young lines of word i of region->sweepYoung. */
     void sweepYoungLines(Region* region, std::size_t i, Swept& swept);
-    /** After the last MPR_MANAGE_FREE and before the rest of the sweep: nurseries of the dead become stale. */
-    void releaseNurseries(Region* region, Swept& swept);
+    /** After the last MPR_MANAGE_FREE and before the rest of the sweep: nurseries in which nothing lives become stale. */
+    void releaseDeadNurseries(Region* region, Swept& swept);
+    /** Then: those in which something does are cleared of the dead. */
+    void releaseKeptNurseries(Region* region, Swept& swept);
     /**
         Make a stale nursery that nobody needs a hole.
         @param any Also one that its thread was going to use again. @return false when there is none.
@@ -259,12 +261,19 @@ private:
     bool findAny(std::size_t n, Sort& sort, unsigned& queue) const;
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage);
 
+    /** Where a thread makes blocks of n granules; computed here and now, not anew for each of its members. */
+    MPR_INLINE AllocationContext& contextFor(Local& local, std::size_t n) const {
+        AllocationContext* context = &local.contexts[static_cast<unsigned>(lifetimes_.laneOf(n))];
+        asm("" : "+r"(context));
+        return *context;
+    }
+
     // allocate.cpp, under the lock
     void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
                  Byte h, std::size_t clear);
     std::size_t share(const Region* region, std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
     static bool leaveContext(Local& local, AllocationContext& c);
-    bool mayFillNursery(const AllocationContext& c, std::size_t n) const;
+    bool mayFillNursery(const AllocationContext& c) const;
     static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
 
     // nursery.cpp
@@ -272,12 +281,13 @@ private:
     void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h);
     Region* regionOf(const Nursery* nursery) const;
     Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap);
+    void sample(Region* region, std::size_t i);
     static void* openGap(AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h);
     void putAside(Region* region, std::size_t i, std::uint64_t& set);
     void leaveOver(Local& local);
     void disown(Local& local);
     void judgeSparse(Region* region);
-    void releaseUnkept(Region* region, std::size_t i, Swept& swept);
+    void releaseDead(Region* region, std::size_t i, Swept& swept);
     bool releaseSparse(Region* region, std::size_t i);
     void releaseKept(Region* region, std::size_t i, Swept& swept);
     std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const;
@@ -321,9 +331,10 @@ private:
     [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_;
     Local* locals_ = nullptr;
     Nursery* leftOver_ = nullptr; // stale, and not taken again between two collections
-    /** Sparse ones that any thread may take: at least half free, and less. */
-    Nursery* roomy_[sorts] = {};
-    Nursery* scanty_[sorts] = {};
+    /** Sparse ones that any thread may take, by lane: at least half free, or lasting; and others. */
+    Nursery* roomy_[lanes] = {};
+    Nursery* scanty_[lanes] = {};
+    [[no_unique_address]] std::conditional_t<(lanes > 1), Lifetimes, NoLifetimes> lifetimes_;
     Colours colours_;
     os::Shared<Sweep> sweep_{Sweep::none}; // changes while threads run: whoever frees by hand may see either
     os::Shared<bool> tracing_{false};
@@ -414,7 +425,7 @@ MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
     }
     const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
     if (n > greatestSmall) [[unlikely]] {
-        return bump(local.contexts[static_cast<unsigned>(sortOf(n))], n, h);
+        return bump(contextFor(local, n), n, h);
     }
     if (QuickLists::Entry* entry = n <= QuickLists::greatest ? local.quick.pop(n) : nullptr) {
         std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
@@ -426,7 +437,7 @@ MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
         local.blocks.add(1);
         return entry;
     }
-    return bump(local.contexts[static_cast<unsigned>(Sort::small)], n, h);
+    return bump(contextFor(local, n), n, h);
 }
 
 MPR_INLINE int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n) {

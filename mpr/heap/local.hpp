@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/heap/lane.hpp"
 #include "mpr/heap/map.hpp"
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
@@ -44,7 +45,8 @@ struct AllocationContext {
     Nursery* stale = nullptr;     // those that this thread may take; under the heap's lock
     Nursery* sparse = nullptr;
     // For ever:
-    FreeQueues* queues = nullptr; // of the heap, for blocks of this sort
+    Lane lane = Lane::passing;
+    FreeQueues* queues = nullptr; // of the heap, for blocks of its sort
     FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context,
     std::size_t least = 0;        // as they have so many granules
 
@@ -127,15 +129,7 @@ private:
 };
 
 struct Local {
-    /** The context for blocks of n granules; computed here and now, not anew for each of its members. */
-    MPR_INLINE AllocationContext& contextFor(std::size_t n) {
-        AllocationContext* context = &contexts[static_cast<unsigned>(sortOf(n))];
-        asm("" : "+r"(context));
-        return *context;
-    }
-
-    /** One for small blocks, one for others: see Sort. */
-    AllocationContext contexts[sorts];
+    AllocationContext contexts[lanes];
     QuickLists quick;
     Remainder remainders[os::hasThreads ? 4 : 1]; // the first remainderCount of them
     unsigned remainderCount = 0;

@@ -68,7 +68,7 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
     if (void* block = c.sparse ? allocateInSparse(c.sparse, local, c, n, h) : nullptr) {
         return block;
     }
-    return allocateInSparse(roomy_[static_cast<unsigned>(sortOf(n))], local, c, n, h);
+    return allocateInSparse(roomy_[static_cast<unsigned>(c.lane)], local, c, n, h);
 }
 
 /** The first gap of the first nursery of a list. The lock is held. */
@@ -127,15 +127,15 @@ void Heap::noteHeld(void* block) {
 /** What a thread has not taken again since the last collection, others may. */
 void Heap::leaveOver(Local& local) {
     if constexpr (os::hasPages) {
-        for (unsigned sort = 0; sort < sorts; ++sort) {
-            AllocationContext& c = local.contexts[sort];
+        for (AllocationContext& c : local.contexts) {
+            Nursery*& roomy = roomy_[static_cast<unsigned>(c.lane)];
             while (Nursery* nursery = c.stale) {
                 c.stale = std::exchange(nursery->nextStale, leftOver_);
                 leftOver_ = nursery;
             }
             while (Nursery* nursery = c.sparse) {
-                c.sparse = std::exchange(nursery->nextSparse, roomy_[sort]);
-                roomy_[sort] = nursery;
+                c.sparse = std::exchange(nursery->nextSparse, roomy);
+                roomy = nursery;
             }
         }
     }
@@ -176,22 +176,49 @@ void Heap::judgeSparse(Region* region) {
     }
 }
 
-void Heap::releaseNurseries(Region* region, Swept& swept) {
+void Heap::releaseDeadNurseries(Region* region, Swept& swept) {
     if constexpr (os::hasPages) {
         Nurseries& nurseries = region->nurseries;
         for (std::uint64_t judged = nurseries.judged; judged != 0; judged &= judged - 1) {
             const auto i = static_cast<std::size_t>(std::countr_zero(judged));
-            if (nurseries.kept.has(i) || nurseries.pierced.has(i)) {
-                releaseKept(region, i, swept);
-            } else {
-                releaseUnkept(region, i, swept);
+            sample(region, i);
+            if (!nurseries.kept.has(i) && !nurseries.pierced.has(i)) {
+                releaseDead(region, i, swept);
+            }
+        }
+    }
+}
+
+void Heap::releaseKeptNurseries(Region* region, Swept& swept) {
+    if constexpr (os::hasPages) {
+        for (std::uint64_t judged = region->nurseries.judged; judged != 0; judged &= judged - 1) {
+            releaseKept(region, static_cast<std::size_t>(std::countr_zero(judged)), swept);
+        }
+    }
+}
+
+/** Count what has died of each size in a nursery, and what has not: if all in it was young, and it is one of the first. */
+void Heap::sample(Region* region, std::size_t i) {
+    const Nursery& nursery = region->nurseries.pieces[i];
+    if (nursery.room + 1 != contextGranules_ || !lifetimes_.wants(nursery.lane)) {
+        return;
+    }
+    const GranuleMap map = region->map();
+    const std::size_t end = std::min<std::size_t>(region->nurseries.begin(i + 1), nursery.used);
+    for (std::size_t at = region->nurseries.begin(i); at < end; at += swar::bytes) {
+        const swar::Word word = map.word(at);
+        const swar::Word dead = this->dead(word) & ~swar::held(word);
+        for (swar::Word heads = swar::heads(word); heads != 0; heads &= heads - 1) {
+            const std::size_t g = at + swar::first(heads);
+            if (g < end) {
+                lifetimes_.count(map.blockSize(g), (heads & -heads & dead) == 0);
             }
         }
     }
 }
 
 /** Everything in it is dead. */
-void Heap::releaseUnkept(Region* region, std::size_t i, Swept& swept) {
+void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     os::LockedFairly locked(lock_);
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
@@ -204,7 +231,7 @@ void Heap::releaseUnkept(Region* region, std::size_t i, Swept& swept) {
     region->sweepYoung.remove(begin, end);
     // Heads with managers must not stay: somebody might call these again.
     if (nursery.owner && (region->wantsFree.get() & region->chunksTouched(begin, end)) == 0) {
-        Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(region->sort)].stale;
+        Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale;
         nursery.nextStale = std::exchange(list, &nursery);
         nurseries.stale.add(i);
         return;
@@ -282,9 +309,9 @@ bool Heap::releaseSparse(Region* region, std::size_t i) {
     totals_.granulesFreed += nursery.room;
     Nurseries::move(i, nurseries.judged, nurseries.sparse);
     if (nursery.room >= contextGranules_ >> leastRoomShift && !nursery.listed) {
-        const auto sort = static_cast<unsigned>(region->sort);
-        const bool roomy = nursery.room >= contextGranules_ / 2;
-        Nursery*& list = !roomy ? scanty_[sort] : nursery.owner ? nursery.owner->contexts[sort].sparse : roomy_[sort];
+        const auto lane = static_cast<unsigned>(nursery.lane);
+        const bool roomy = nursery.lane == Lane::lasting || nursery.room >= contextGranules_ / 2;
+        Nursery*& list = !roomy ? scanty_[lane] : nursery.owner ? nursery.owner->contexts[lane].sparse : roomy_[lane];
         nursery.nextSparse = std::exchange(list, &nursery);
         nursery.listed = true;
     }
@@ -381,9 +408,9 @@ void Heap::forgetNurseries(const Region* region) {
             }
         }
     };
-    for (unsigned sort = 0; sort < sorts; ++sort) {
-        filter(roomy_[sort]);
-        filter(scanty_[sort]);
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        filter(roomy_[lane]);
+        filter(scanty_[lane]);
     }
     for (Local* local = locals_; local; local = local->next) {
         for (AllocationContext& c : local->contexts) {

@@ -4,7 +4,7 @@
     A nursery is an aligned piece as large as an allocation context. Its thread bumps through it without the heap's lock, and
     its free memory stands in no queue. After a collection it comes back in one of two ways:
       - No survivor: the map is not even swept. The nursery is *stale*; its thread clears the map a few lines at a time as it
-        bumps through once more. A young block that dies so costs the collector nothing.
+        bumps through once more. A young block that dies so costs the collector nothing. Lanes (lane.hpp) make that the rule.
       - Some survivors: the collector clears the dead from the map, also without the lock. The nursery is *sparse*; if enough
         of it is free, it is listed, and its thread, or later any thread, fills the gaps between the survivors in the order
         of their addresses; those that are less than half free only before the heap grows. Full collections look at all
@@ -36,6 +36,7 @@
 #include <cstdint>
 
 #include "mpr/heap/granule.hpp"
+#include "mpr/heap/lane.hpp"
 
 namespace mpr::heap {
 
@@ -81,6 +82,7 @@ struct Nursery {
     std::uint32_t taken;  // granules of these
     std::uint32_t room;   // free granules when it was taken, without the fence
     bool listed;          // among the sparse
+    Lane lane;            // of the contexts that take it
     std::uint32_t used;   // from this granule on the map has not been cleared
 };
 
@@ -150,7 +152,7 @@ public:
     }
 
     /** A hole or a stale nursery is about to be filled. */
-    Nursery* take(std::size_t g, Local* owner) {
+    Nursery* take(std::size_t g, Local* owner, Lane lane) {
         const std::size_t i = g >> shift_;
         stale.remove(i);
         kept.remove(i);
@@ -158,6 +160,7 @@ public:
         filling |= std::uint64_t{1} << i;
         Nursery& nursery = pieces[i];
         nursery.owner = owner;
+        nursery.lane = lane;
         nursery.blocks = nursery.taken = nursery.used = 0;
         nursery.room = (std::uint32_t{1} << shift_) - 1;
         return &nursery;

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/heap/lane.hpp"
 #include "mpr/heap/map.hpp"
 #include "mpr/heap/nursery.hpp"
 #include "mpr/heap/queues.hpp"
@@ -32,18 +33,6 @@ enum class Origin : Byte {
     large,  // reserved for one block
     buffer, // the caller's memory
 };
-
-/**
-    What an ordinary region is used for. Small blocks that live long would pierce the memory of larger ones: apart, either
-    sort leaves holes that its own kind can use again. An empty region may change its sort; a buffer serves both.
- */
-enum class Sort : Byte { small, big };
-inline constexpr unsigned sorts = os::hasPages ? 2 : 1;
-/** Granules of the largest small block: 1 KiB on 64-bit. */
-inline constexpr std::size_t greatestSmall = 64;
-constexpr Sort sortOf(std::size_t granules) {
-    return sorts == 1 || granules <= greatestSmall ? Sort::small : Sort::big;
-}
 
 /** Call f(first, count) for each run of ones in a word. */
 template <typename Word, typename F>

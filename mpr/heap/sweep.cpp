@@ -31,6 +31,7 @@ void Heap::beginMarking() {
     if constexpr (!os::hasThreads) {
         return; // no lines, no quick lists
     }
+    lifetimes_.judge();
     for (Region* region = regions_; region; region = region->next) {
         std::swap(region->young, region->sweepYoung); // the other was emptied by the last sweep
         if constexpr (os::hasPages) {

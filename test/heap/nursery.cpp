@@ -236,3 +236,80 @@ TEST_CASE("without collections freed memory is used again at once", "[heap][nurs
     CHECK(stats().heap <= heap + piece);
     CHECK(mprVerifyHeap() == 0);
 }
+
+namespace {
+
+/* In how many pieces of memory stand both blocks of one list and blocks of another. */
+size_t shared(const std::set<char *> &a, const std::set<char *> &b) {
+    std::set<uintptr_t> pieces, both;
+    for (char *place : a) {
+        pieces.insert(reinterpret_cast<uintptr_t>(place) / piece);
+    }
+    for (char *place : b) {
+        if (uintptr_t at = reinterpret_cast<uintptr_t>(place) / piece; pieces.count(at) > 0) {
+            both.insert(at);
+        }
+    }
+    return both.size();
+}
+
+/*
+    What a service does: for each block of one size that lives, `among` of others die. After a while, return the pieces that
+    the last round's blocks of either kind have in common.
+ */
+size_t serve(Leaves &leaves, size_t size, size_t among) {
+    size_t common = 0;
+    for (int round = 0; round < 12; round++) {
+        std::set<char *> lasting, passing;
+        for (size_t i = 0; i < 500; i++) {
+            leaves.make(i, size);
+            lasting.insert(static_cast<char *>(leaves[i]));
+            for (size_t k = 0; k < among; k++) {
+                passing.merge(litter(1, 16 + (i * 31 + k * 48) % 160));
+            }
+        }
+        collectYoung();
+        common = shared(lasting, passing);
+        REQUIRE(leaves.intact());
+        REQUIRE(mprVerifyHeap() == 0);
+    }
+    return common;
+}
+
+} // namespace
+
+TEST_CASE("blocks of a size that lives stand apart from those that die, whichever size that is", "[heap][nursery]") {
+    Runtime runtime("young=16m");
+    Leaves leaves(500);
+    CHECK(serve(leaves, 256, 20) <= 2);
+    CHECK(serve(leaves, 480, 20) <= 2);
+    for (size_t i = 0; i < 500; i++) {
+        leaves[i] = nullptr;
+    }
+    // What used to live does not any more: it goes where the others do.
+    size_t together = 0;
+    for (int round = 0; round < 40; round++) {
+        auto one = litter(2000, 256);
+        auto other = litter(2000, 48);
+        together = shared(one, other);
+        collectYoung();
+    }
+    CHECK(together >= 1);
+}
+
+TEST_CASE("garbage of a size that lives is found and its room used again", "[heap][nursery]") {
+    Runtime runtime;
+    Leaves leaves(2000);
+    size_t heap = 0;
+    for (size_t round = 0; round < 60; round++) {
+        for (size_t i = 0; i < 1000; i++) {
+            leaves.make((round * 1000 + i) * 7919 % 2000, 256); // replaces another, in no order
+            litter(10, 100);
+        }
+        collect();
+        heap = round == 20 ? stats().heap : heap;
+    }
+    CHECK(stats().heap <= heap + 8 * piece);
+    CHECK(leaves.intact());
+    CHECK(mprVerifyHeap() == 0);
+}

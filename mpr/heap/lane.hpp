@@ -1,0 +1,94 @@
+/*
+    lane.hpp - Which blocks stand side by side: by their size, and by what has become of blocks of that size.
+
+    A nursery (nursery.hpp) in which one block lives costs as much as one in which half of them do; one in which none does
+    costs nothing. So the few that live should stand apart from the many that die. When a block is made, its size says more
+    about how long it will live than anything else that is known then (D. A. Barrett, B. G. Zorn, "Using Lifetime Predictors
+    to Improve Memory Allocation Performance", PLDI 1993, who add the call site). In a service whose requests make thirty
+    blocks that die and one that stays, it tripled the requests served.
+*/
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "mpr/heap/granule.hpp"
+#include "mpr/os/target.hpp"
+
+namespace mpr::heap {
+
+/**
+    What an ordinary region is used for. Small blocks that live long would pierce the memory of larger ones: apart, either
+    sort leaves holes that its own kind can use again. An empty region may change its sort; a buffer serves both.
+ */
+enum class Sort : Byte { small, big };
+inline constexpr unsigned sorts = os::hasPages ? 2 : 1;
+/** Granules of the largest small block: 1 KiB on 64-bit. */
+inline constexpr std::size_t greatestSmall = 64;
+constexpr Sort sortOf(std::size_t granules) {
+    return sorts == 1 || granules <= greatestSmall ? Sort::small : Sort::big;
+}
+
+/** What a thread has an allocation context for: small blocks that mostly die young, small ones that do not, and others. */
+enum class Lane : Byte { passing, lasting, big };
+inline constexpr unsigned lanes = os::hasPages ? 3 : 1;
+constexpr Sort sortOf(Lane lane) {
+    return lanes > 1 && lane == Lane::big ? Sort::big : Sort::small;
+}
+
+/**
+    What has become of young blocks, by size: counted in a few nurseries after each collection.
+    Invariant: lanes change only while all threads are stopped.
+*/
+class Lifetimes {
+public:
+    MPR_INLINE Lane laneOf(std::size_t n) const { return n > greatestSmall ? Lane::big : lanes_[n]; }
+
+    /** Whether another nursery of this lane is to be looked at. */
+    bool wants(Lane lane) {
+        unsigned& left = samples_[static_cast<unsigned>(lane)];
+        return left > 0 && left-- > 0;
+    }
+    void count(std::size_t n, bool lived) {
+        if (n <= greatestSmall) {
+            ++(lived ? lived_ : died_)[n];
+        }
+    }
+
+    /**
+        Decide by what was counted, and forget half of it. One survivor among sixteen makes a size lasting; less than one
+        among 64, passing again. All threads are stopped.
+    */
+    void judge() {
+        for (std::size_t n = 1; n <= greatestSmall; ++n) {
+            const std::uint32_t all = lived_[n] + died_[n];
+            if (all >= few) {
+                lanes_[n] = lived_[n] * 16 >= all ? Lane::lasting : lived_[n] * 64 < all ? Lane::passing : lanes_[n];
+            }
+            lived_[n] /= 2;
+            died_[n] /= 2;
+        }
+        std::fill(std::begin(samples_), std::end(samples_), samples);
+    }
+
+private:
+    static constexpr std::uint32_t few = 16;
+    static constexpr unsigned samples = 8;
+
+    Lane lanes_[greatestSmall + 1] = {};
+    std::uint32_t lived_[greatestSmall + 1] = {};
+    std::uint32_t died_[greatestSmall + 1] = {};
+    unsigned samples_[lanes] = {};
+};
+
+/** Where there is one lane. */
+struct NoLifetimes {
+    static Lane laneOf(std::size_t) { return Lane::passing; }
+    static bool wants(Lane) { return false; }
+    static void count(std::size_t, bool) {}
+    static void judge() {}
+};
+
+} // namespace mpr::heap
