@@ -9,10 +9,8 @@
 */
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include "mpr/heap/granule.hpp"
 #include "mpr/os/target.hpp"
@@ -70,12 +68,12 @@ public:
             lived_[n] /= 2;
             died_[n] /= 2;
         }
-        std::fill(std::begin(samples_), std::end(samples_), samples);
+        samples_[0] = samples_[1] = samples; // what is big has one lane anyway
     }
 
 private:
     static constexpr std::uint32_t few = 16;
-    static constexpr unsigned samples = 8;
+    static constexpr unsigned samples = 3;
 
     Lane lanes_[greatestSmall + 1] = {};
     std::uint32_t lived_[greatestSmall + 1] = {};

@@ -237,8 +237,8 @@ public:
 
     /** Some at a time: of a loop compilers would leave single stores. */
     template <std::size_t... I>
-    void clearWords(std::size_t g, std::index_sequence<I...>) const {
-        (clearWord(g + I * swar::bytes), ...);
+    static void clearWords(Byte* at, std::index_sequence<I...>) {
+        (storeAs(reinterpret_cast<swar::Word*>(at + I * swar::bytes), swar::Word{0}), ...);
     }
 
     /** The first granule from g on whose byte is not zero; `end` when there is none before. */
@@ -260,8 +260,9 @@ public:
         for (; from < to && from % swar::bytes != 0; ++from) {
             set(from, 0);
         }
+        Byte* const begin = bytes_; // not to be loaded again after each store
         for (; from + 8 * swar::bytes <= to; from += 8 * swar::bytes) {
-            clearWords(from, std::make_index_sequence<8>());
+            clearWords(begin + from, std::make_index_sequence<8>());
         }
         for (; from + swar::bytes <= to; from += swar::bytes) {
             clearWord(from);
