@@ -65,6 +65,8 @@ MPR_EXPORT bool mprDestroy(void);
       check=0|1       trace everything again after each marking and name what was missed, such as a store into a block of
                       MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
       everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)
+      everyalloc=N    ask for a collection at every Nth allocation, so that each thread collects at its next yield; slow
+                      (0, or MPR_GC_EVERY_ALLOC in the environment, unless everyyield is said)
       deadline=MS     a thread that keeps a collection waiting so long is named in the log (500)
     @return 0, or MPR_ERR_BAD_ARGS: the log names the item, and nothing is changed.
  */

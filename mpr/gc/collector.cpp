@@ -30,8 +30,10 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     deadline_ = options.deadline;
     checks_ = options.check;
     everyYield_ = options.everyYield == heap::Options::on;
+    trial_ = everyYield_ || options.everyAlloc > 0;
+    heap_.setStepping(options.everyAlloc);
     rendezvous_.setAlways(everyYield_);
-    generations_.setTrial(everyYield_);
+    generations_.setTrial(trial_);
     if (!marks_.open(heap_, options.marks, fixedHeap)) {
         return false;
     }
@@ -199,7 +201,7 @@ void Collector::reopen(Phase phase, std::uint64_t stopped) {
     const std::uint64_t opened = os::now();
     rendezvous_.open();
     stats_.mark.record(opened - stopped);
-    restUntil_ = everyYield_ ? 0 : opened + 2 * std::min(opened - stopped, pauseBudget_);
+    restUntil_ = trial_ ? 0 : opened + 2 * std::min(opened - stopped, pauseBudget_);
 }
 
 /** Threads run again: free what was found dead. */

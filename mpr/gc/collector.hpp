@@ -193,7 +193,8 @@ private:
     LineFilter young_;
     std::uint64_t deadline_ = 0;
     bool checks_ = false;     // every pause: see check.hpp
-    bool everyYield_ = false; // collect at each yield point, by turns in each scope
+    bool everyYield_ = false; // collect at each yield point
+    bool trial_ = false;      // collections by turns in each scope: at each yield point, or each so manieth allocation
 
     os::Word phase_{0};
     os::Word progress_{0}; // changes with every phase; waiters sleep on it

@@ -139,7 +139,7 @@ void Collector::markAll(Scope scope, bool lost, Pacer::Cost& cost) {
     }
     const bool isLong =
         isLong_[static_cast<unsigned>(scope)] || (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
-    cost.markers = helpers_.mark(job, marker_, !isLong && !everyYield_);
+    cost.markers = helpers_.mark(job, marker_, !isLong && !trial_);
     stats_.shared.fetch_add(cost.markers > 1, std::memory_order_relaxed);
     cost.always = (job.retraced - begin) * cost.markers;
     cost.young = os::now() - job.retraced;

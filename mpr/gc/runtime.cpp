@@ -50,6 +50,12 @@ bool attachCurrent(const char* name) {
     return mutator != nullptr;
 }
 
+/** An option whose value stands in a variable of the environment. */
+bool applyTo(heap::Options& options, std::string_view name, const char* value) {
+    os::Message spec;
+    return options.parse((spec << name << std::string_view(value)).text());
+}
+
 bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::size_t size) {
     heap::Options options = configured;
     if (os::hasEnvironment && !options.parse(os::environment("MPR_OPTIONS"))) {
@@ -58,10 +64,13 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (options.everyYield == heap::Options::asEnvironment) {
         const char* every = os::hasEnvironment ? os::environment("MPR_GC_EVERY_YIELD") : nullptr;
         options.everyYield = every && *every && *every != '0' ? heap::Options::on : heap::Options::off;
+        const char* each = os::hasEnvironment ? os::environment("MPR_GC_EVERY_ALLOC") : nullptr;
+        if (each && !applyTo(options, "everyalloc=", each)) {
+            return false;
+        }
     }
     if (const char* percent = os::hasEnvironment ? os::environment("MPR_GC_CPU_PERCENT") : nullptr) {
-        os::Message spec;
-        if (!options.parse((spec << "cpu=" << std::string_view(percent)).text())) {
+        if (!applyTo(options, "cpu=", percent)) {
             return false;
         }
     }

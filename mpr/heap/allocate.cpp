@@ -97,7 +97,7 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
     }
     c.limit = c.cleared;
     void* block = bump(c, n, h);
-    c.limit = local.remainderCount > 0 ? c.bump : c.cleared;
+    holdUp(local, c);
     return block;
 }
 

@@ -52,14 +52,17 @@ MPR_INLINE void AllocationContext::leaveNursery() {
     }
 }
 
-/** Out of the context, before another is opened. @return Whether something is left over, which becomes a hole later. */
-MPR_INLINE bool Heap::leaveContext(Local& local, AllocationContext& c) {
+/** Out of the context, before another is opened. What is left over becomes a hole later. */
+MPR_INLINE void Heap::leaveContext(Local& local, AllocationContext& c) {
     c.leaveNursery();
-    if (c.bump == c.end) {
-        return false;
+    if (c.bump != c.end) {
+        local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
     }
-    local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
-    return true;
+}
+
+/** Whether the next allocation in a context has something to do first: see AllocationContext. */
+MPR_INLINE void Heap::holdUp(const Local& local, AllocationContext& c) const {
+    c.limit = local.remainderCount > 0 || steps() ? c.bump : c.cleared;
 }
 
 /**
@@ -74,7 +77,7 @@ MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region
         local.blocks.add(1);
         return place(region, g, n, h);
     }
-    const bool left = leaveContext(local, c);
+    leaveContext(local, c);
     if constexpr (os::hasPages) {
         if (region->nurseries.fits(g, take) && nurseries_) {
             c.nursery = region->nurseries.take(g, &local, c.lane);
@@ -84,9 +87,7 @@ MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region
     }
     c.blocksBefore = c.blocks.get();
     c.open(region, g, n, take, clear);
-    if (left) {
-        c.limit = c.bump;
-    }
+    holdUp(local, c);
     return place(region, g, n, h);
 }
 

@@ -196,6 +196,8 @@ public:
         bool budgetSpent, redline;
     };
     Attention takeAttention();
+    /** For trials: every allocation takes the slow path, and every `turn`th spends the budget. No thread is attached. */
+    void setStepping(unsigned turn);
     /** Nobody could be told of the redline just now: say so again after the next allocation. */
     void repeatRedline();
     void setLimits(std::size_t warn, std::size_t maximum);
@@ -272,7 +274,9 @@ private:
     void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
                  Byte h, std::size_t clear);
     std::size_t share(const Region* region, std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
-    static bool leaveContext(Local& local, AllocationContext& c);
+    bool steps() const { return !os::cooperative && stepping_ > 0; }
+    void holdUp(const Local& local, AllocationContext& c) const;
+    static void leaveContext(Local& local, AllocationContext& c);
     bool mayFillNursery(const AllocationContext& c) const;
     static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
 
@@ -282,7 +286,7 @@ private:
     Region* regionOf(const Nursery* nursery) const;
     Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap);
     void sample(Region* region, std::size_t i);
-    static void* openGap(AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h);
+    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h);
     void putAside(Region* region, std::size_t i, std::uint64_t& set);
     void leaveOver(Local& local);
     void disown(Local& local);
@@ -345,6 +349,7 @@ private:
     std::size_t since_ = 0;                 // granules taken since the last rendezvous
     std::size_t trigger_ = ~std::size_t{0}; // of since_
     bool budgetSpent_ = false;
+    unsigned stepping_ = 0, step_ = 0; // see setStepping
     os::Shared<bool> attention_{false};
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two

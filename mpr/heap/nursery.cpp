@@ -40,8 +40,9 @@ Region* Heap::regionOf(const Nursery* nursery) const {
 }
 
 /** A block at the begin of a gap, where the context goes on. */
-void* Heap::openGap(AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h) {
+void* Heap::openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h) {
     c.open(region, gap.begin, n, gap.size(), gap.size());
+    holdUp(local, c);
     return place(region, gap.begin, n, h);
 }
 
@@ -54,7 +55,7 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
         const Gap gap = findGap(region, from, region->nurseries.endOf(from - 1), n);
         if (gap.size() != 0) {
             c.countTaken();
-            return openGap(c, region, gap, n, h);
+            return openGap(local, c, region, gap, n, h);
         }
     }
     if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
@@ -86,7 +87,7 @@ void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c,
     leaveContext(local, c);
     c.blocksBefore = c.blocks.get();
     c.nursery = nursery;
-    return openGap(c, region, gap, n, h);
+    return openGap(local, c, region, gap, n, h);
 }
 
 /** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */

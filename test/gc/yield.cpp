@@ -7,6 +7,7 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <string>
 #include <vector>
 
 using namespace test;
@@ -109,6 +110,31 @@ TEST_CASE("mprNeedYield tells that a collection waits", "[gc][yield]") {
         mprYield(MPR_YIELD_COMPLETE);
         REQUIRE_FALSE(mprNeedYield());
     }
+}
+
+TEST_CASE("everyalloc=N asks for a collection at every Nth allocation, whatever serves it", "[gc][yield]") {
+    const int turn = GENERATE(1, 7, 100);
+    CAPTURE(turn);
+    Runtime runtime(("everyyield=0,young=1g,everyalloc=" + std::to_string(turn)).c_str());
+    const size_t sizes[] = {16, 16, 100, 3000, 70000, 2 << 20};
+    int since = 0, early = 0;
+    bool known = false; // since when
+    for (int i = 0; i < 20 * turn; i++) {
+        REQUIRE(mprAlloc(sizes[i % 6]));
+        since++;
+        if (known && since == turn) {
+            REQUIRE(mprNeedYield());
+        }
+        if (mprNeedYield()) {
+            early += known && since < turn; // for the end of a major one
+            since = !known || since == turn ? 0 : since;
+            known = true;
+            mprYield(MPR_YIELD_COMPLETE);
+        }
+    }
+    CHECK(early <= 10 * turn); // half of all there could be
+    CHECK(stats().collections >= 18);
+    CHECK(mprVerifyHeap() == 0);
 }
 
 TEST_CASE("mprNeedYield may be asked from a foreign thread", "[gc][yield]") {

@@ -255,7 +255,7 @@ TEST_CASE("an echo server of events, a hundred clients", "[io][socket]") {
 }
 
 TEST_CASE("sockets that nobody references are closed by the collector", "[io][socket]") {
-    Runtime runtime;
+    Runtime runtime("everyyield=0");
     mprGetDispatcher();
     MprSocket *listener = Connection::rooted(mprCreateSocket());
     REQUIRE(mprListenOnSocket(listener, "127.0.0.1", 0, 0) != SOCKET_ERROR);
