@@ -8,6 +8,7 @@
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
+#include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
@@ -230,7 +231,8 @@ TEST_CASE("several threads mark, and nothing is lost", "[gc][plain][helpers]") {
             Runtime runtime(options, 0, 100);
             Root root(makeForest(20000));
             uint64 shared = 0;
-            for (int i = 0; i < 300 && (shared == 0 || i < 10); i++) {
+            const bool several = allowedProcessors() > 1; // one has no use for helpers
+            for (int i = 0; i < 300 && ((several && shared == 0) || i < 10); i++) {
                 for (int j = 0; j < 1000; j++) {
                     makeLink(1);
                 }
@@ -238,7 +240,7 @@ TEST_CASE("several threads mark, and nothing is lost", "[gc][plain][helpers]") {
                 shared = stats().marksShared;
             }
             INFO(options);
-            CHECK(shared > 0);
+            CHECK((shared > 0 || !several));
             CHECK(wrongIn(root.as<LinkTable>()) == 0);
             CHECK(stats().checkDefects == 0);
             CHECK(stats().misuses == 0);
