@@ -1,6 +1,8 @@
 /*
     init.c - The first and only process of a simulated board: runs what /programs lists, one command a line, then ends.
 
+    A program is removed when it has run: the file system is in memory, and what it took is room for the next.
+
     Prints "board: COMMAND: status N, at most M KB" after each command, M being its resident memory, and "board: end" when
     all have run.
  */
@@ -69,6 +71,8 @@ int main(void) {
         wait4(pid, &status, 0, &usage);
         printf("board: %s: status %d, at most %ld KB\n", line,
                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), usage.ru_maxrss);
+        line[strcspn(line, " ")] = '\0';
+        unlink(line);
     }
     puts("board: end");
     fflush(stdout);
