@@ -175,7 +175,7 @@ private:
     void ring();
     void forget(Mutator* mutator);
     void waitOut(Mutator& m);
-    bool stuckFreeing(std::uint64_t& calls, std::uint64_t& since) const;
+    bool stuckFreeing(bool waited, std::uint64_t& calls, std::uint64_t& looks) const;
     template <typename Done>
     bool awaitProgress(Done done, std::uint64_t limit);
     void stall();

@@ -233,15 +233,19 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
 
 // ---- Waiting for the collector ----------------------------------------------------------------------------------
 
-/** Whether one MPR_MANAGE_FREE call has been running for longer than the deadline. Keeps its notes in the parameters. */
-bool Collector::stuckFreeing(std::uint64_t& calls, std::uint64_t& since) const {
-    const std::uint64_t seen = freeCalls_.load(std::memory_order_relaxed);
-    if (phase() != Phase::freeing || seen != calls || since == 0) {
-        calls = seen;
-        since = os::now();
+/**
+    Whether one MPR_MANAGE_FREE call has been running for longer than the deadline: counted in looks, not by the clock, for
+    the whole process may have stood still. @param waited Since the last look, to its end. Keeps its notes in the others.
+ */
+bool Collector::stuckFreeing(bool waited, std::uint64_t& calls, std::uint64_t& looks) const {
+    const std::uint64_t seen = freeCalls_.load(std::memory_order_relaxed) + 1; // 0: not freeing at the last look
+    if (phase() != Phase::freeing || seen != calls) {
+        calls = phase() == Phase::freeing ? seen : 0;
+        looks = 0;
         return false;
     }
-    return os::now() - since > deadline_;
+    looks += waited;
+    return looks * look > deadline_;
 }
 
 /** Sleep until done() holds. @return false when the limit has passed, or a manager is stuck, which is logged. */
@@ -249,7 +253,7 @@ template <typename Done>
 bool Collector::awaitProgress(Done done, std::uint64_t limit) {
     const std::uint64_t begin = os::now();
     std::uint64_t calls = 0;
-    std::uint64_t since = 0;
+    std::uint64_t looks = 0;
     for (;;) {
         const std::uint32_t seen = progress_.load(std::memory_order_acquire);
         if (done()) {
@@ -258,11 +262,11 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit) {
         if (stop_.load(std::memory_order_acquire)) {
             return false;
         }
-        os::wait(progress_, seen, look < limit ? look : limit);
+        const bool waited = !os::wait(progress_, seen, look < limit ? look : limit);
         if (os::now() - begin >= limit) {
             return done();
         }
-        if (stuckFreeing(calls, since)) {
+        if (stuckFreeing(waited, calls, looks)) {
             os::Message message;
             os::log(os::Level::warning, message << "a manager's MPR_MANAGE_FREE call takes longer than "
                                                 << deadline_ / 1'000'000

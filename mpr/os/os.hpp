@@ -29,7 +29,7 @@ void* reserve(std::size_t size, std::size_t alignment);
 /** Give the memory of pages back; their addresses stay usable and read as zero when touched again. */
 void decommit(void* pages, std::size_t size);
 
-/** Give pages and addresses back. */
+/** Give pages and addresses back: all of a reservation or a part of it, of whole pages; the rest of it stays as it is. */
 void release(void* pages, std::size_t size);
 
 /** Pages outside the heap with given protection. Bits of mode: 1 read, 2 write, 4 execute. */

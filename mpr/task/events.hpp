@@ -152,6 +152,7 @@ private:
     Fired* fired_ = nullptr;     // in their order
     Fired* lastFired_ = nullptr;
     Postponement postponement_;
+    bool postsWait_ = false; // those left in the mailbox found no memory
 
     // Other threads that wait for events to run.
     os::Word bell_{0};

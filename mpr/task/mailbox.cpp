@@ -74,6 +74,7 @@ bool Mailbox::post(const Letter& letter) {
                 const unsigned at = bundle->count.load(std::memory_order_relaxed);
                 bundle->letters[at] = letter;
                 bundle->count.store(at + 1, std::memory_order_release);
+                count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
                 return true;
             }
         }
@@ -97,6 +98,7 @@ std::span<const Mailbox::Letter> Mailbox::unread() {
 }
 
 void Mailbox::read(std::size_t count) {
+    read_ += count;
     at_ += static_cast<unsigned>(count);
     Bundle* bundle = taken_;
     if (at_ < bundle->count.load(std::memory_order_relaxed)) {
@@ -115,8 +117,17 @@ void Mailbox::read(std::size_t count) {
 }
 
 void Mailbox::mark() const {
-    for (const Bundle* list : {static_cast<const Bundle*>(taken_), static_cast<const Bundle*>(posted_.load())}) {
-        for (const Bundle* bundle = list; bundle; bundle = bundle->next.load(std::memory_order_acquire)) {
+    const Bundle* posted = nullptr;
+    const Bundle* last = nullptr;
+    {
+        os::Locked locked(lock_);
+        posted = posted_.load(std::memory_order_relaxed);
+        last = last_;
+    }
+    for (const Bundle* list : {static_cast<const Bundle*>(taken_), posted}) {
+        // Not beyond the last: foreign threads may post faster than this marks, and the pause would not end.
+        for (const Bundle* bundle = list; bundle;
+             bundle = bundle == last ? nullptr : bundle->next.load(std::memory_order_acquire)) {
             const unsigned count = bundle->count.load(std::memory_order_acquire);
             for (unsigned i = bundle == taken_ ? at_ : 0; i < count; ++i) {
                 gc::markLoose(&bundle->letters[i].dispatcher);

@@ -52,6 +52,8 @@ public:
     bool post(const Letter& letter);
     /** Whether nothing was posted since the reader last took it. Any thread. */
     bool isEmpty() const { return !posted_.load(std::memory_order_seq_cst); }
+    /** How many letters have been posted so far; wraps. Any thread. */
+    std::size_t posted() const { return count_.load(std::memory_order_relaxed); }
 
     // ---- The reader ----
     /** The oldest letters, up to the end of their bundle; empty when there is none. They stay until read() says more. */
@@ -60,8 +62,10 @@ public:
     void read(std::size_t count);
     /** Whether there is something that was unread at the last look. */
     bool hasUnread() const { return taken_ != nullptr; }
+    /** Whether as many have been read as posted() said. */
+    bool hasRead(std::size_t posted) const { return static_cast<std::ptrdiff_t>(read_ - posted) >= 0; }
 
-    /** Mark what letters refer to. All attached threads are stopped. */
+    /** Mark what letters refer to that are here now. All attached threads are stopped. */
     void mark() const;
 
 private:
@@ -79,8 +83,9 @@ private:
     void keep(Bundle* bundle);
 
     std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
-    os::Lock lock_;                      // of the next four
+    mutable os::Lock lock_;              // of the next five
     std::atomic<Bundle*> posted_{nullptr};
+    std::atomic<std::size_t> count_{0}; // written under the lock
     Bundle* last_ = nullptr;
     Bundle* spare_ = nullptr;
     int spareCount_ = 0;
@@ -88,6 +93,7 @@ private:
     // The reader's:
     Bundle* taken_ = nullptr;
     unsigned at_ = 0; // of the first one
+    std::size_t read_ = 0;
 };
 
 } // namespace mpr::task

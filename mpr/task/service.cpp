@@ -27,6 +27,8 @@ constexpr std::uint64_t idleTime = 5'000'000;
 constexpr std::uint64_t tryAgain = 10'000'000;
 /** Events that one dispatcher runs before others, and I/O, have their turn. */
 constexpr int turnOfReady = 256;
+/** Posts that are made events before events have their turn. No more, or who posts fast would fill memory with events. */
+constexpr std::size_t turnOfPosts = 256;
 /** Events queued under one lock. */
 constexpr int atOnce = 64;
 
@@ -130,15 +132,19 @@ std::size_t Events::queueLetters(std::span<const Mailbox::Letter> letters) {
     return count;
 }
 
-/** Make events of what foreign threads posted. What finds no memory stays for the next time. */
+/** Make events of what foreign threads posted, a turn's worth. What finds no memory stays for the next time. */
 void Events::takePosts() {
+    std::size_t left = turnOfPosts;
+    postsWait_ = false;
     auto letters = mailbox_.unread();
-    while (!letters.empty()) {
-        const std::size_t count = queueLetters(letters);
+    while (!letters.empty() && left > 0) {
+        const std::size_t count = queueLetters(letters.first(std::min(letters.size(), left)));
         if (count == 0) {
+            postsWait_ = true;
             return;
         }
         mailbox_.read(count);
+        left -= count;
         // Not what was posted meanwhile: others have their turn.
         letters = mailbox_.hasUnread() ? mailbox_.unread() : std::span<const Mailbox::Letter>{};
     }
@@ -258,6 +264,9 @@ bool Events::mustStayAwake(const MprDispatcher* awaited, std::int64_t since) {
 
 void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::int64_t since, const void* site) {
     std::uint64_t until = deadline;
+    if (mailbox_.hasUnread() && !postsWait_) {
+        return;
+    }
     {
         os::Locked locked(lock_);
         if (mustStayAwake(awaited, since)) {
@@ -270,7 +279,7 @@ void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::in
         }
         sleeping_.store(true, std::memory_order_seq_cst);
     }
-    if (mailbox_.hasUnread()) {
+    if (postsWait_) {
         until = std::min(until, os::now() + tryAgain);
     }
     if (until > os::now() + idleTime) {
@@ -309,9 +318,12 @@ int Events::service(MprTicks delay, int flags, const void* site) {
     if (!awaitService(os::currentThread(), deadline, site)) {
         return 0;
     }
+    // What was posted or queued before runs, however short the time.
+    const std::size_t posted = mailbox_.posted();
     // With MPR_SERVICE_ONE_THING that is already there, I/O has its turn as often as otherwise.
     look((flags & MPR_SERVICE_ONE_THING) == 0 || readyEvents() == 0);
-    const int due = readyEvents(); // these run, however short the time
+    bool all = mailbox_.hasRead(posted);
+    int due = readyEvents();
     int count = 0;
     for (;;) {
         const int ran = runReady();
@@ -319,7 +331,7 @@ int Events::service(MprTicks delay, int flags, const void* site) {
         if (stopping() || ((flags & MPR_SERVICE_ONE_THING) && count > 0)) {
             break;
         }
-        if (deadline != os::forever && (count >= due || ran == 0) && leftUntil(deadline) == 0) {
+        if (deadline != os::forever && (all || postsWait_) && (count >= due || ran == 0) && leftUntil(deadline) == 0) {
             break;
         }
         yield(ran > 0 && mprNeedYield() && readyEvents() > 0, true);
@@ -327,6 +339,10 @@ int Events::service(MprTicks delay, int flags, const void* site) {
             sleep(deadline, nullptr, 0, site);
         }
         look(false);
+        if (!all && mailbox_.hasRead(posted)) {
+            all = true;
+            due = count + readyEvents();
+        }
     }
     endService();
     return count;
@@ -339,6 +355,7 @@ int Events::waitFor(MprDispatcher& d, MprTicks timeout, std::int64_t since, cons
     const std::uint64_t deadline = deadlineIn(timeout);
     const Hold held(&d);
     const std::int64_t start = since < 0 ? mark(d) : since;
+    const std::size_t posted = mailbox_.posted(); // these become events, however short the time
     waiters_.fetch_add(1, std::memory_order_seq_cst);
     bool services = false;
     int result = 0;
@@ -361,11 +378,12 @@ int Events::waitFor(MprDispatcher& d, MprTicks timeout, std::int64_t since, cons
             break;
         }
         const std::uint64_t left = leftUntil(deadline);
-        if (left == 0) {
+        if (left == 0 && (!services || postsWait_ || mailbox_.hasRead(posted))) {
             result = MPR_ERR_TIMEOUT;
             break;
         }
         if (services) {
+            mprYield(0); // there may be so much to take that it does not sleep
             sleep(deadline, &d, start, site);
         } else {
             Waiting waiting(site);

@@ -521,7 +521,7 @@ TEST_CASE("mprRealloc keeps the holds", "[gc][realloc]") {
     CHECK_FALSE(mprIsValid(block));
 }
 
-TEST_CASE("a large block that grows by mprRealloc leaves no old copies behind", "[gc][realloc]") {
+TEST_CASE("a large block that grows by mprRealloc leaves no old copies behind", "[gc][realloc][large]") {
     Runtime runtime;
     void *block = nullptr;
     for (size_t size = 1 << 20; size <= 40 << 20; size += 1 << 20) {

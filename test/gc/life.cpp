@@ -132,7 +132,7 @@ TEST_CASE("every option of the documentation is accepted", "[gc][life]") {
     collect();
 }
 
-TEST_CASE("an extreme option is refused with its name, or works", "[gc][life]") {
+TEST_CASE("an extreme option is refused with its name, or works", "[gc][life][large]") {
     auto spec =
         GENERATE("region=1", "region=4k", "region=64k", "region=1g", "region=8e", "marks=1", "marks=64m", "stack=0",
                  "stack=1", "stack=16k", "young=0", "young=1", "young=1t", "growth=0", "growth=1", "growth=100000",

@@ -119,7 +119,7 @@ TEST_CASE("the redline is notified again after memory fell below it", "[gc][limi
     CHECK(stats().errors == 0);
 }
 
-TEST_CASE("the redline is not notified again for a small fall", "[gc][limits]") {
+TEST_CASE("the redline is not notified again for a small fall", "[gc][limits][large]") {
     Limits limits(32 * mega, 64 * mega);
     Hoard hoard;
     REQUIRE(growHeap(hoard, 31 * mega + mega / 2));
@@ -142,7 +142,7 @@ TEST_CASE("a single large allocation across the redline is notified", "[gc][limi
     CHECK(limits.heard.size >= 12 * mega);
 }
 
-TEST_CASE("without limits nothing is notified", "[gc][limits]") {
+TEST_CASE("without limits nothing is notified", "[gc][limits][large]") {
     Limits limits(0, 0);
     Hoard hoard;
     hoard.grow(10000, 50 * mega);
@@ -249,7 +249,7 @@ void storm(Mutator &self, uint64_t seed, size_t keep, std::atomic<long> &served,
 
 } // namespace
 
-TEST_CASE("the hard limit is never exceeded in a storm of allocation", "[gc][limits]") {
+TEST_CASE("the hard limit is never exceeded in a storm of allocation", "[gc][limits][large]") {
     size_t residentBefore = residentBytes();
     Limits limits(20 * mega, 32 * mega, "region=256k,young=1m");
     std::atomic<long> served{0}, refused{0}, wrong{0};

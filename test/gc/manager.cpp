@@ -4,9 +4,11 @@
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
+#include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <csignal>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -271,6 +273,38 @@ TEST_CASE("a manager that locks what the waiting application holds does not dead
     CHECK(until([] { return freed == 1; }));
     mprAlloc(10);
     collect();
+}
+
+/* The process stops in the midst of a manager's call: as when a machine sleeps, or has no time for it. */
+TEST_CASE("child: stopped while a manager frees", "[.child]") {
+    REQUIRE(mprConfigure("deadline=1000") == 0);
+    REQUIRE(mprCreate(0, nullptr, 0));
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                pause(60); // so that whoever waits has looked before
+                if (fork() == 0) {
+                    usleep(1500 * 1000);
+                    kill(getppid(), SIGCONT);
+                    _exit(0);
+                }
+                kill(getpid(), SIGSTOP);
+                pause(60); // and looks afterwards
+                wait(nullptr);
+            }
+        },
+        0);
+    mark(collect() == 1 ? "waited to the end" : "did not wait");
+    mark(mprDestroy() ? "destroyed" : "not destroyed");
+}
+
+TEST_CASE("time in which the whole process stands still does not count against a manager", "[gc][manager]") {
+    const Ended ended = runChild("child: stopped while a manager frees");
+    INFO(ended.output);
+    CHECK(ended.exited(0));
+    CHECK(ended.wrote("waited to the end\n"));
+    CHECK(ended.wrote("destroyed\n"));
 }
 
 TEST_CASE("waiting at mprYield(COMPLETE) for a manager that waits for the caller ends, too", "[gc][manager]") {

@@ -8,6 +8,7 @@
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
+#include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
@@ -122,7 +123,11 @@ void mutateUnder(cchar *options, size_t count, size_t operations, bool freeByHan
         Runtime runtime(options, 0, 200);
         Root root(makeLinkTable(count));
         Random random(11);
-        const size_t wrong = mutate(root.as<LinkTable>(), random, heavy(operations), freeByHand);
+        size_t wrong = mutate(root.as<LinkTable>(), random, heavy(operations), freeByHand);
+        // The slower the machine, the larger the budget between minor collections: on until there was one.
+        for (int more = 0; more < 20 && stats().collectionsMinor == 0; more++) {
+            wrong += mutate(root.as<LinkTable>(), random, heavy(operations), freeByHand);
+        }
         INFO(options << "\n" << Log::text());
         CHECK(wrong == 0);
         CHECK(markedAfterFree == 0);
@@ -230,7 +235,8 @@ TEST_CASE("several threads mark, and nothing is lost", "[gc][plain][helpers]") {
             Runtime runtime(options, 0, 100);
             Root root(makeForest(20000));
             uint64 shared = 0;
-            for (int i = 0; i < 300 && (shared == 0 || i < 10); i++) {
+            const bool several = allowedProcessors() > 1; // one has no use for helpers
+            for (int i = 0; i < 300 && ((several && shared == 0) || i < 10); i++) {
                 for (int j = 0; j < 1000; j++) {
                     makeLink(1);
                 }
@@ -238,7 +244,7 @@ TEST_CASE("several threads mark, and nothing is lost", "[gc][plain][helpers]") {
                 shared = stats().marksShared;
             }
             INFO(options);
-            CHECK(shared > 0);
+            CHECK((shared > 0 || !several));
             CHECK(wrongIn(root.as<LinkTable>()) == 0);
             CHECK(stats().checkDefects == 0);
             CHECK(stats().misuses == 0);

@@ -157,7 +157,7 @@ TEST_CASE("regions come and go with the heap, and what goes is counted as purged
     CHECK(after.heapPeak >= full.heap);
 }
 
-TEST_CASE("the heap's account of committed memory is the system's", "[gc][stats]") {
+TEST_CASE("the heap's account of committed memory is the system's", "[gc][stats][large]") {
     Runtime runtime;
     size_t residentBefore = residentBytes();
     auto before = stats();

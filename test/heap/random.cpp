@@ -59,7 +59,7 @@ TEST_CASE("short random sequences, the heap verified after every operation", "[h
     }
 }
 
-TEST_CASE("long random sequences in each distribution of sizes", "[heap][random]") {
+TEST_CASE("long random sequences in each distribution of sizes", "[heap][random][large]") {
     auto options = GENERATE("", "region=256k,young=256k");
     for (uint64_t which = 0; which < std::size(allSizes); which++) {
         Runtime runtime(options, 0, 120);
@@ -167,7 +167,7 @@ MprMemStats freshStats() {
 
 } // namespace
 
-TEST_CASE("the heap recovers after every other block was freed, then the rest", "[heap][pattern]") {
+TEST_CASE("the heap recovers after every other block was freed, then the rest", "[heap][pattern][large]") {
     size_t size = GENERATE(16, 48, 200, 1000, 5000);
     Runtime runtime("region=256k", MPR_DISABLE_GC);
     auto fresh = freshStats();

@@ -8,6 +8,8 @@
 #include "test/support/service.hpp"
 #include "test/support/value.hpp"
 
+#include "mpr/task/event.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -649,6 +651,40 @@ TEST_CASE("a post from outside wakes a thread that waits for ever", "[task][even
         foreign.join();
     }
     CHECK(runs == 50);
+}
+
+TEST_CASE("posts are made events as events run, and all that were there before a call run in it",
+          "[task][event][outside]") {
+    Runtime runtime;
+    reset();
+    const int total = 5000;
+    MprDispatcher *mine = mprCreateDispatcher("mine", 0);
+    Root root(mine);
+    REQUIRE(mprStartDispatcher(mine) == 0);
+    int refused = 0;
+    const auto flood = [&](MprDispatcher *last) {
+        std::thread foreign([&] {
+            for (int i = 0; i < total; i++) {
+                refused += mprCreateEventOutside(i == total - 1 ? last : nullptr, proc(note), number(i)) != 0;
+            }
+        });
+        mprYield(MPR_YIELD_STICKY);
+        foreign.join();
+        mprResetYield();
+    };
+    flood(nullptr);
+    const int ran = mprServiceEvents(0, MPR_SERVICE_ONE_THING);
+    CHECK(ran > 0);
+    CHECK(ran + mprGetDispatcher()->queued < 1000);
+    CHECK(mprServiceEvents(0, MPR_SERVICE_NO_BLOCK) == total - ran);
+    CHECK(inOrder(total));
+
+    reset();
+    flood(mine);
+    CHECK(mprWaitForEvent(mine, 0, -1) == 0);
+    CHECK(order == std::vector<long>{total - 1});
+    CHECK(mprServiceEvents(0, MPR_SERVICE_NO_BLOCK) == total - 1);
+    CHECK(refused == 0);
 }
 
 TEST_CASE("foreign threads post while runtimes come and go", "[task][event][outside]") {

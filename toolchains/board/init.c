@@ -1,7 +1,10 @@
 /*
     init.c - The first and only process of a simulated board: runs what /programs lists, one command a line, then ends.
 
-    Prints "board: COMMAND: status N" after each command and "board: end" when all have run.
+    A program is removed when it has run: the file system is in memory, and what it took is room for the next.
+
+    Prints "board: COMMAND: status N, at most M KB" after each command, M being its resident memory, and "board: end" when
+    all have run.
  */
 #include <net/if.h>
 #include <stdio.h>
@@ -10,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -57,14 +61,18 @@ int main(void) {
     FILE *programs = fopen("/programs", "r");
     while (programs && fgets(line, sizeof(line), programs)) {
         int status = 0;
+        struct rusage usage;
         line[strcspn(line, "\n")] = '\0';
         fflush(stdout);
         pid_t pid = fork();
         if (pid == 0) {
             execute(line);
         }
-        waitpid(pid, &status, 0);
-        printf("board: %s: status %d\n", line, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+        wait4(pid, &status, 0, &usage);
+        printf("board: %s: status %d, at most %ld KB\n", line,
+               WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), usage.ru_maxrss);
+        line[strcspn(line, " ")] = '\0';
+        unlink(line);
     }
     puts("board: end");
     fflush(stdout);
