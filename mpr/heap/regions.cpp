@@ -203,7 +203,10 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
     if (retiredBytes_ > retiredGreatest) {
         decommitRetiredLocked(); // this allocation asks the system for memory anyway
     }
+    // In the page before the block are the header and a map as long as that page is, with the block's few bytes behind it.
     const std::size_t header = os::pageSize();
+    constexpr std::size_t leastPage = 4096;
+    static_assert(Region::mapOffset() + (leastPage >> granuleShift) + swar::bytes <= leastPage);
     const std::size_t span = roundUp(header + (n << granuleShift), os::pageSize());
     if (!limits_.allows(span, privileged)) {
         shortage = Shortage::limit;
