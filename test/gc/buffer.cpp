@@ -122,16 +122,18 @@ TEST_CASE("blocks of a buffer lie inside it and do not overlap", "[gc][buffer]")
     CHECK(intact == blocks.size());
 }
 
-TEST_CASE("32 KiB hold three quarters of the small objects they could", "[gc][buffer]") {
+TEST_CASE("32 KiB hold nearly three quarters of the small objects they could", "[gc][buffer]") {
     const size_t size = 32 << 10;
     alignas(16) static unsigned char buffer[size];
+    // What a thread allocates from, a few hundred bytes, lies in the buffer, too.
+    constexpr size_t least = size / 32 * 74 / 100;
     SECTION("leaves of 24 bytes") {
         Runtime runtime(buffer, size, MPR_DISABLE_GC);
         size_t count = 0;
         while (mprAlloc(24)) {
             count++;
         }
-        CHECK(count > size / 32 * 3 / 4);
+        CHECK(count > least);
     }
     SECTION("managed objects of 24 bytes") {
         Runtime runtime(buffer, size, MPR_DISABLE_GC);
@@ -139,7 +141,7 @@ TEST_CASE("32 KiB hold three quarters of the small objects they could", "[gc][bu
         while (mprAllocManaged(24, manageTable, MPR_ALLOC_ZERO)) {
             count++;
         }
-        CHECK(count > size / 32 * 3 / 4);
+        CHECK(count > least);
     }
 }
 
