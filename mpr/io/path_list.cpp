@@ -86,12 +86,13 @@ public:
 private:
     /** Put what is in a directory on the stack, so that the first by name is on top. */
     int expand(MprList* waiting, const char* relative) {
-        const char* full = *relative ? concatenate(root_.text(), relative) : root_.text();
+        const bool isRoot = !*relative; // asked now: the scan waits, and nothing keeps the name
+        const char* full = isRoot ? root_.text() : concatenate(root_.text(), relative);
         if (!full) {
             return MPR_ERR_MEMORY;
         }
         const PathCopy dir(full);
-        const PathCopy below(*relative ? relative : ".");
+        const PathCopy below(isRoot ? "." : relative);
         Request scan;
         if (!dir.valid() || scan(uv_fs_scandir, dir.text(), 0) < 0) {
             return MPR_ERR_CANT_ACCESS;
@@ -102,7 +103,7 @@ private:
             if (entry.name[0] == '.' && !(flags_ & MPR_PATH_INC_HIDDEN)) {
                 continue;
             }
-            const int error = push(waiting, dir, *relative ? below.text() : "", entry.name);
+            const int error = push(waiting, dir, isRoot ? "" : below.text(), entry.name);
             if (error == MPR_ERR_MEMORY) {
                 return error;
             }
