@@ -29,7 +29,7 @@ struct Counter {
 
     When a new context replaces one, what was left of the old is to become a hole again: an other allocation does that, so
     that none does both. Hence `limit`, normally `cleared`, is held at bump while such remainders wait: the next allocation
-    finds no room, takes the slow path, gives one back, and goes on in the same context.
+    finds no room, takes the slow path, gives one back, and goes on in the same context. In trials it always is.
  */
 struct AllocationContext {
     Byte* begin = nullptr;

@@ -7,8 +7,8 @@
         bumps through once more. A young block that dies so costs the collector nothing. Lanes (lane.hpp) make that the rule.
       - Some survivors: the collector clears the dead from the map, also without the lock. The nursery is *sparse*; if enough
         of it is free, it is listed, and its thread, or later any thread, fills the gaps between the survivors in the order
-        of their addresses; those that are less than half free only before the heap grows. Full collections look at all
-        sparse ones again.
+        of their addresses; those that are less than half free only before the heap grows, but for those of the lasting lane.
+        Full collections look at all sparse ones again.
     Map and memory stay in the cache of the thread that uses them. (That a thread should fill free lines of partly used
     blocks in order is from S. M. Blackburn, K. S. McKinley, "Immix: A Mark-Region Garbage Collector", PLDI 2008.)
 

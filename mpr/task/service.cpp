@@ -256,6 +256,9 @@ bool Events::isMine(const MprDispatcher& d, os::ThreadId self) {
 
 /** Under the lock: whether there is something to do first. @param awaited Only for this one, or to see that it has run. */
 bool Events::mustStayAwake(const MprDispatcher* awaited, std::int64_t since) {
+    if (mailbox_.hasUnread() && !postsWait_) {
+        return true; // posts to make events of
+    }
     if (!awaited) {
         return firstReady_ != nullptr;
     }
@@ -264,9 +267,6 @@ bool Events::mustStayAwake(const MprDispatcher* awaited, std::int64_t since) {
 
 void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::int64_t since, const void* site) {
     std::uint64_t until = deadline;
-    if (mailbox_.hasUnread() && !postsWait_) {
-        return;
-    }
     {
         os::Locked locked(lock_);
         if (mustStayAwake(awaited, since)) {

@@ -23,4 +23,9 @@ inline bool everyAlloc() {
     return on;
 }
 
+/* Either. */
+inline bool inTrial() {
+    return everyYield() || everyAlloc();
+}
+
 } // namespace test

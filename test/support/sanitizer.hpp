@@ -53,7 +53,7 @@ inline bool slow() {
 
 /* The count of a heavy loop: the whole of it, a tenth where everything is slow, a hundredth when each yield collects. */
 inline size_t heavy(size_t count) {
-    const size_t part = everyYield() || everyAlloc() ? 100 : slow() ? 10 : 1;
+    const size_t part = inTrial() ? 100 : slow() ? 10 : 1;
     return (count + part - 1) / part;
 }
 

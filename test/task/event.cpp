@@ -697,7 +697,7 @@ TEST_CASE("foreign threads post while runtimes come and go", "[task][event][outs
             while (!stop) {
                 int result = mprCreateEventOutside(nullptr, proc(count), nullptr);
                 (result == 0 ? accepted : refused)++;
-                if ((everyYield() || everyAlloc()) && accepted % 16 == 0) {
+                if (inTrial() && accepted % 16 == 0) {
                     pause(1); // or more comes than runs, with a collection after each
                 } else if (result != 0 || accepted % 64 == 0) {
                     std::this_thread::yield();
