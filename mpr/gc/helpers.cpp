@@ -72,7 +72,7 @@ void Helpers::keepApart() {
     const int here = os::currentProcessor();
     for (unsigned i = 0; i < count_; ++i) {
         if (helpers_[i].processor.load(std::memory_order_relaxed) == here && !os::keepOff(helpers_[i].thread, here)) {
-            count_ = i; // one processor is all there is
+            crowded_ = true; // from the next job on: in this one it may be at work already
         }
     }
 }
@@ -102,7 +102,7 @@ void Helpers::work(MarkJob& job, Marker& marker, const Helper* self) {
 }
 
 unsigned Helpers::mark(MarkJob& job, Marker& own, bool alone) {
-    if (alone || count_ == 0) {
+    if (alone || crowded_ || count_ == 0) {
         work(job, own, nullptr);
         return 1;
     }

@@ -73,6 +73,7 @@ private:
     std::atomic<bool> stop_{false};
     unsigned count_ = 0;
     unsigned started_ = 0;
+    bool crowded_ = false; // one processor is all there is
     std::size_t stack_ = 0;
 };
 

@@ -240,7 +240,11 @@ void* threadValue(std::uintptr_t key) {
 // ---- The machine and the process --------------------------------------------------------------------------------
 
 int processors() {
-    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
+        return CPU_COUNT(&allowed);
+    }
+    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); // more than a set can hold
 }
 
 std::uint64_t ram() {

@@ -96,6 +96,7 @@ inline void relax() {
 
 // ---- The machine and the process --------------------------------------------------------------------------------
 
+/** That this process may use. */
 int processors();
 /** Bytes of memory of the machine. */
 std::uint64_t ram();

@@ -12,8 +12,10 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 using namespace test;
@@ -252,6 +254,44 @@ TEST_CASE("several threads mark, and nothing is lost", "[gc][plain][helpers]") {
             CHECK(links == 60000);
         }
         CHECK(links == 0);
+    }
+}
+
+namespace {
+
+/* While this exists, the thread and those that it starts have one processor. */
+class OneProcessor {
+public:
+    OneProcessor() {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<unsigned>(std::max(sched_getcpu(), 0)), &one);
+        sched_getaffinity(0, sizeof(before), &before);
+        sched_setaffinity(0, sizeof(one), &one);
+    }
+    ~OneProcessor() { sched_setaffinity(0, sizeof(before), &before); }
+
+private:
+    cpu_set_t before;
+};
+
+} // namespace
+
+TEST_CASE("nothing is lost of what a helper has done before it is seen to be one too many", "[gc][plain][helpers]") {
+    const OneProcessor here;
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> busy; // so that helpers get a turn in the midst of a pause
+    for (int i = 0; i < 4; i++) {
+        busy.emplace_back([&] {
+            while (!stop) {}
+        });
+    }
+    for (int i = 0; i < 8; i++) {
+        mutateUnder("young=64k,markers=2,marks=16k", 20000, 100000, false); // stacks that run over
+    }
+    stop = true;
+    for (auto &thread : busy) {
+        thread.join();
     }
 }
 
