@@ -326,6 +326,8 @@ private:
     void noteCommitted(std::size_t bytes);
 
     os::Lock lock_;
+    /** Of what clears the dead from a nursery's map without the other lock; taken before that. For whoever walks maps. */
+    os::Lock clearing_;
     RegionTable table_;
     FreeQueues queues_[sorts];
     Region* regions_ = nullptr; // newest first

@@ -280,7 +280,11 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     const std::size_t end = nurseries.begin(i + 1);
     const std::size_t blocks = swept.blocks;
     std::size_t left = 0;
-    const std::size_t freed = clearNursery(region, i, swept, left);
+    std::size_t freed = 0;
+    {
+        os::Locked clearing(clearing_);
+        freed = clearNursery(region, i, swept, left);
+    }
     {
         os::LockedFairly locked(lock_);
         region->map().clear(std::min<std::size_t>(nursery.used, end), end);

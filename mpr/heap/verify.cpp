@@ -177,6 +177,7 @@ private:
 };
 
 int Heap::verify() {
+    os::Locked clearing(clearing_);
     os::Locked locked(lock_);
     return Verifier(*this).run();
 }
