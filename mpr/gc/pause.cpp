@@ -165,9 +165,10 @@ void Collector::markLogged(std::uintptr_t entry, bool markedOnly) {
     }
     const std::size_t g = region->granuleOf(address);
     const Byte h = region->map().get(g);
-    if ((h & head::old) && head::isBarrier(h) && (h & head::logged)) {
+    if (head::isBarrier(h) && (h & head::logged)) {
+        // A grey one, too, which will be traced anyway: from here on it is in no log.
         region->map().set(g, static_cast<Byte>(h & ~head::logged));
-        if (!markedOnly || colours.marked(h)) {
+        if ((h & head::old) && (!markedOnly || colours.marked(h))) {
             marker_.retrace(region, g);
         }
     }
