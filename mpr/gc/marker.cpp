@@ -167,7 +167,9 @@ static void widen(Region* region, std::uint32_t g) {
 
 void Marker::overflow(Region* region, Byte* map, const void* block) {
     const Byte grey = colours_.grey(!oldOnly());
-    GranuleMap::update(map, [&](Byte h) { return static_cast<Byte>((h & ~head::colourMask) | grey); });
+    // What was freed by hand meanwhile is a leaf and stays as it is.
+    GranuleMap::update(
+        map, [&](Byte h) { return head::isLeaf(h) ? Byte{0} : static_cast<Byte>((h & ~head::colourMask) | grey); });
     widen(region, static_cast<std::uint32_t>(region->granuleOf(block)));
     grey_ = true;
     overflows_.fetch_add(1, std::memory_order_relaxed);
@@ -319,13 +321,16 @@ void Marker::recoverGrey(Region* region) {
         swar::Word grey = swar::heads(word) & ~(other | other >> 1);
         for (; grey != 0; grey &= grey - 1) {
             const std::size_t g = at + swar::first(grey);
-            // A leaf of this colour was made by a thread outside the rendezvous (palloc).
-            if (head::isLeaf(map.get(g))) {
-                continue;
-            }
+            bool left = false;
             map.update(g, [&](Byte h) {
-                return static_cast<Byte>(colours_.survivor(h) | (marking_ == Marking::all ? 0 : h & head::logged));
+                // A leaf of this colour was made by a thread outside the rendezvous (palloc).
+                left = !head::isLeaf(h) && (h & head::colourMask) == colour;
+                const Byte logged = marking_ == Marking::all ? Byte{0} : static_cast<Byte>(h & head::logged);
+                return left ? static_cast<Byte>(colours_.survivor(h) | logged) : Byte{0};
             });
+            if (!left) {
+                continue; // freed by hand just now
+            }
             retrace(region, g);
             drainStack(stackNow(), noEnd);
         }

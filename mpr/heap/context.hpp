@@ -46,7 +46,8 @@ MPR_INLINE void AllocationContext::leaveNursery() {
     if (os::hasPages && nursery) {
         countTaken();
         nursery->blocks = static_cast<std::uint32_t>(blocks.get() - blocksBefore);
-        nursery->used = cleared < end ? static_cast<std::uint32_t>(region->granuleOf(bump)) : ~0u;
+        const auto used = cleared < end ? static_cast<std::uint32_t>(region->granuleOf(bump)) : ~0u;
+        nursery->used.store(used, std::memory_order_release);
         nursery = nullptr;
         bump = end; // nothing is left over
     }

@@ -36,7 +36,10 @@ bool Heap::freeTraced(Region* region, std::size_t g) {
     bool traced = false;
     region->map().update(g, [&](Byte h) {
         traced = mayBeTraced(h);
-        return traced ? static_cast<Byte>(h & ~(head::kindMask | head::logged)) : Byte{0};
+        // Where all that is old is: unmarked, if it was grey.
+        const int colour = (h & head::old) ? h & head::colourMask : head::old | (colours_.oldParity ^ head::parity);
+        const int clear = head::kindMask | head::logged | head::colourMask;
+        return traced ? static_cast<Byte>((h & ~clear) | colour) : Byte{0};
     });
     return traced;
 }

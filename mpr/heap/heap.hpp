@@ -134,12 +134,14 @@ public:
         return sweep == Sweep::all ? unmarked : isYoung(sweep) ? unmarked & ~swar::old(word) : 0;
     }
     /**
-        Whether the collector marks old blocks while threads run. A block that it may be about to look at, old and with a
-        manager, must then keep its memory and its size.
+        Whether the collector marks old blocks while threads run. A block that it may be about to look at, old or grey and
+        with a manager, must then keep its memory and its size.
      */
     void setTracing(bool on);
     bool mayBeTraced(Byte h) const {
-        return os::hasGenerations && (h & head::old) != 0 && tracing_.load(std::memory_order_relaxed);
+        // What is young and not marked, and not dead either, was left grey.
+        return os::hasGenerations && ((h & head::old) != 0 || !colours_.marked(h)) &&
+               tracing_.load(std::memory_order_relaxed);
     }
     /** To walk all regions. New ones come in front; only the collector's thread removes any. */
     Region* firstRegion();

@@ -234,9 +234,11 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     if (nursery.owner && (region->wantsFree.get() & region->chunksTouched(begin, end)) == 0) {
         Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale;
         nursery.nextStale = std::exchange(list, &nursery);
+        nursery.used.store(0, std::memory_order_relaxed);
         nurseries.stale.add(i);
         return;
     }
+    nursery.used.store(~0u, std::memory_order_relaxed);
     region->map().clear(begin, end);
     giveBack(region, begin, end - begin);
 }
@@ -288,7 +290,7 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     {
         os::LockedFairly locked(lock_);
         region->map().clear(std::min<std::size_t>(nursery.used, end), end);
-        nursery.used = ~0u;
+        nursery.used.store(~0u, std::memory_order_relaxed);
         totals_.blocksFreed += swept.blocks - blocks;
         nursery.room += static_cast<std::uint32_t>(freed) - nursery.taken;
         nursery.taken = 0;
@@ -375,6 +377,7 @@ bool Heap::reclaimNursery(bool any) {
     const std::size_t begin = region->nurseries.beginOf(nursery);
     region->map().clear(begin, begin + contextGranules_);
     region->nurseries.stale.remove(region->nurseries.indexOf(nursery));
+    nursery->used.store(~0u, std::memory_order_relaxed);
     giveBack(region, begin, contextGranules_);
     return true;
 }

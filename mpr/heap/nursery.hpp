@@ -83,7 +83,8 @@ struct Nursery {
     std::uint32_t room;   // free granules when it was taken, without the fence
     bool listed;          // among the sparse
     Lane lane;            // of the contexts that take it
-    std::uint32_t used;   // from this granule on the map has not been cleared
+    /** From this granule on the map has not been cleared; 0 of a stale one. Read by the collector while threads run. */
+    std::atomic<std::uint32_t> used{~0u};
 };
 
 /** Granules that are free between two blocks of a nursery. */
@@ -120,10 +121,9 @@ public:
     }
     /** Whether what stands in the map at g has no meaning. */
     bool isStale(std::size_t g) const { return os::hasPages && stale.has(g >> shift_); }
-    /** The same while threads are stopped, what lies behind the last block of a nursery included. */
+    /** The same for the collector's thread, what lies behind the last block of a nursery included. Threads may run. */
     bool isUnused(std::size_t g) const {
-        const std::size_t i = g >> shift_;
-        return os::hasPages && (stale.has(i) || ((judged >> (i & 63) & 1) != 0 && g >= pieces[i].used));
+        return os::hasPages && g >= pieces[g >> shift_].used.load(std::memory_order_acquire);
     }
     /** Whether the piece that g lies in is walked by what is zero there. */
     bool isWalked(std::size_t g) const {
@@ -161,7 +161,8 @@ public:
         Nursery& nursery = pieces[i];
         nursery.owner = owner;
         nursery.lane = lane;
-        nursery.blocks = nursery.taken = nursery.used = 0;
+        nursery.blocks = nursery.taken = 0;
+        nursery.used.store(0, std::memory_order_relaxed);
         nursery.room = (std::uint32_t{1} << shift_) - 1;
         return &nursery;
     }

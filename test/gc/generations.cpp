@@ -340,7 +340,7 @@ TEST_CASE("stores into blocks that the collector is marking are not forgotten", 
 }
 
 TEST_CASE("blocks freed by hand while they are being marked", "[gc][generations]") {
-    Runtime runtime("check=1,young=128k", 0, 120);
+    Runtime runtime(GENERATE("check=1,young=128k", "check=1,young=128k,marks=2k,pausebudget=20"), 0, 120);
     const size_t count = 12000;
     Root root(makeRow(count));
     void **row = fillRow(root, count);
@@ -435,6 +435,52 @@ TEST_CASE("random stores with a collection at every yield point", "[gc][generati
 TEST_CASE("random stores while mark stacks run over", "[gc][generations]") {
     storeAtRandom("check=1,everyyield=1,marks=2k", static_cast<int>(heavy(5000)), 200);
     storeAtRandom("check=1,young=128k,marks=2k,markers=4,pausebudget=20", 20000, 200);
+}
+
+namespace {
+
+std::atomic<long> strangersMarked;
+
+/* The manager of a cell to which nothing has ever referred. */
+void manageStranger(void *, int flags) {
+    strangersMarked += (flags & MPR_MANAGE_MARK) != 0;
+}
+
+void makeStrangers(size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        mprAllocManaged(sizeof(Cell), manageStranger, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
+    }
+    mprYield(0);
+}
+
+} // namespace
+
+TEST_CASE("what died young is not taken for what is left over on a full mark stack", "[gc][generations]") {
+    Runtime runtime("young=256k,marks=2k,pausebudget=20", 0, 200);
+    strangersMarked = 0;
+    Root root(makeRow(40000));
+    void **row = root.as<void *>();
+    for (size_t i = 0; i < 40000; i++) { // live and dead side by side, in pieces of memory of their own
+        mprSetRef(row, row + i, makeCell(i));
+        if (i % 2000 == 0) {
+            makeStrangers(4000);
+        }
+        mprYield(0);
+    }
+    std::atomic<bool> stop{false};
+    Mutator other("asks for major ones", [&](Mutator &) {
+        for (int i = 0; i < 40; i++) {
+            mprGC(MPR_GC_FORCE);
+        }
+        stop = true;
+    });
+    while (!stop) {
+        makeStrangers(100);
+    }
+    other.end();
+    CHECK(strangersMarked == 0);
+    CHECK(stats().collectionsMajor >= 40);
+    CHECK(stats().markOverflows > 0);
 }
 
 /* Long: test_gc "[soak]" */

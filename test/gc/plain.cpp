@@ -176,6 +176,7 @@ TEST_CASE("plain blocks with a collection at every yield point", "[gc][plain]") 
 TEST_CASE("plain blocks freed by hand while a major collection marks", "[gc][plain]") {
     mutateUnder("check=1,everyyield=1", 300, 5000, true);
     mutateUnder("check=1,young=64k,pausebudget=20", 20000, 60000, true);
+    mutateUnder("check=1,young=64k,pausebudget=20,marks=2k", 20000, 60000, true);
 }
 
 TEST_CASE("a forced collection marks plain blocks in slices while other threads run", "[gc][plain]") {
