@@ -276,7 +276,7 @@ int mprFree(void* ptr) {
     const Byte h = mpr::heap::GranuleMap::load(map);
     const std::size_t n = mpr::heap::GranuleMap::sizeBehind(map);
     const Heap::Freeable freeable = heap.freeable(h);
-    if (freeable == Heap::Freeable::no || region->nurseries.isStale(g) ||
+    if (freeable == Heap::Freeable::no || region->nurseries.isUncleared(g) ||
         (freeable == Heap::Freeable::withoutManager && managerOf(ptr, n)) || !mpr::heap::GranuleMap::claim(map, h))
         [[unlikely]] {
         return freeUnusual(ptr);

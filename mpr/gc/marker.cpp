@@ -124,7 +124,7 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
         }
     } else {
         if ((h & head::old) == 0) {
-            if (region->nurseries.isStale(g)) [[unlikely]] {
+            if (region->nurseries.isUncleared(g)) [[unlikely]] {
                 return loose ? void() : report(pointer);
             }
             region->nurseries.keep(g);
@@ -313,7 +313,7 @@ void Marker::recoverGrey(Region* region) {
     const std::size_t to = region->greyTo.exchange(0, std::memory_order_relaxed);
     const Byte colour = colours_.grey(!oldOnly());
     for (std::size_t at = from & ~std::size_t{swar::bytes - 1}; at < to; at += swar::bytes) {
-        if (region->nurseries.isUnused(at)) {
+        if (region->nurseries.isUncleared(at)) {
             continue;
         }
         const swar::Word word = map.word(at);

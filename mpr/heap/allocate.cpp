@@ -94,6 +94,10 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
         const std::size_t to = std::min(std::max(from + Nurseries::step, c.region->granuleOf(c.bump) + n), end);
         c.region->map().clear(from, std::min(to + swar::bytes, end));
         c.cleared = c.region->address(to);
+        if constexpr (os::hasPages) {
+            Nurseries& nurseries = c.region->nurseries;
+            nurseries.setCleared(nurseries.indexOf(c.nursery), static_cast<std::uint32_t>(to));
+        }
     }
     c.limit = c.cleared;
     void* block = bump(c, n, h);

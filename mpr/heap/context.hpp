@@ -46,8 +46,6 @@ MPR_INLINE void AllocationContext::leaveNursery() {
     if (os::hasPages && nursery) {
         countTaken();
         nursery->blocks = static_cast<std::uint32_t>(blocks.get() - blocksBefore);
-        const auto used = cleared < end ? static_cast<std::uint32_t>(region->granuleOf(bump)) : ~0u;
-        nursery->used.store(used, std::memory_order_release);
         nursery = nullptr;
         bump = end; // nothing is left over
     }
@@ -81,7 +79,7 @@ MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region
     leaveContext(local, c);
     if constexpr (os::hasPages) {
         if (region->nurseries.fits(g, take) && nurseries_) {
-            c.nursery = region->nurseries.take(g, &local, c.lane);
+            c.nursery = region->nurseries.take(g, clear, &local, c.lane);
             region->map().set(g, mark::opaque);
             ++g, --take, --clear;
         }

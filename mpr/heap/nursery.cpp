@@ -205,7 +205,7 @@ void Heap::sample(Region* region, std::size_t i) {
         return;
     }
     const GranuleMap map = region->map();
-    const std::size_t end = std::min<std::size_t>(region->nurseries.begin(i + 1), nursery.used);
+    const std::size_t end = region->nurseries.cleared(i);
     for (std::size_t at = region->nurseries.begin(i); at < end; at += swar::bytes) {
         const swar::Word word = map.word(at);
         const swar::Word dead = this->dead(word) & ~swar::held(word);
@@ -234,12 +234,11 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     if (nursery.owner && (region->wantsFree.get() & region->chunksTouched(begin, end)) == 0) {
         Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale;
         nursery.nextStale = std::exchange(list, &nursery);
-        nursery.used.store(0, std::memory_order_relaxed);
-        nurseries.stale.add(i);
+        nurseries.setCleared(i, 0);
         return;
     }
-    nursery.used.store(~0u, std::memory_order_relaxed);
     region->map().clear(begin, end);
+    nurseries.setCleared(i);
     giveBack(region, begin, end - begin);
 }
 
@@ -249,7 +248,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
  */
 std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const {
     const GranuleMap map = region->map();
-    const std::size_t end = std::min<std::size_t>(region->nurseries.begin(i + 1), region->nurseries.pieces[i].used);
+    const std::size_t end = region->nurseries.cleared(i);
     std::size_t freed = 0;
     for (std::size_t at = region->nurseries.begin(i); (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
         const swar::Word word = map.word(at);
@@ -289,8 +288,8 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     }
     {
         os::LockedFairly locked(lock_);
-        region->map().clear(std::min<std::size_t>(nursery.used, end), end);
-        nursery.used.store(~0u, std::memory_order_relaxed);
+        region->map().clear(nurseries.cleared(i), end);
+        nurseries.setCleared(i);
         totals_.blocksFreed += swept.blocks - blocks;
         nursery.room += static_cast<std::uint32_t>(freed) - nursery.taken;
         nursery.taken = 0;
@@ -376,8 +375,7 @@ bool Heap::reclaimNursery(bool any) {
     Region* region = regionOf(nursery);
     const std::size_t begin = region->nurseries.beginOf(nursery);
     region->map().clear(begin, begin + contextGranules_);
-    region->nurseries.stale.remove(region->nurseries.indexOf(nursery));
-    nursery->used.store(~0u, std::memory_order_relaxed);
+    region->nurseries.setCleared(region->nurseries.indexOf(nursery));
     giveBack(region, begin, contextGranules_);
     return true;
 }

@@ -23,14 +23,15 @@
         so a walk from there on always knows where it is.
       - What is zero in the map of a nursery, and in no block or hole, is free; it is accounted as allocated but in a sparse
         one. Only a free by hand makes holes there; nobody makes a context of these.
-      - In a stale one, and in a filling one behind what its thread has cleared (in a judged one: from `used` on), the map holds
-        heads of the dead. Whoever walks a map passes over these. No boundary mark of a hole is among them.
+      - In a stale one, and in one that was filled again behind what its thread has cleared, the map holds heads of the dead.
+        Whoever walks a map or is given an address asks first (isUncleared). No boundary mark of a hole is among them.
       - In a list of the sparse may also stand what is no longer: whoever takes from it looks. `listed` says that it stands
         in one.
       - The sets and lists belong to whoever has the heap's lock, or has stopped all threads.
  */
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -83,8 +84,6 @@ struct Nursery {
     std::uint32_t room;   // free granules when it was taken, without the fence
     bool listed;          // among the sparse
     Lane lane;            // of the contexts that take it
-    /** From this granule on the map has not been cleared; 0 of a stale one. Read by the collector while threads run. */
-    std::atomic<std::uint32_t> used{~0u};
 };
 
 /** Granules that are free between two blocks of a nursery. */
@@ -101,6 +100,12 @@ public:
     static constexpr std::size_t step = 512;
 
     static constexpr unsigned none = 31; // all of the region is piece 0, and no size fits
+
+    Nurseries() {
+        for (auto& each : cleared_) {
+            each.store(allOfIt, std::memory_order_relaxed);
+        }
+    }
     /** @param shift Log2 of granules. A region that is never told has none. The region is empty. */
     void open(unsigned shift) { shift_ = shift; }
 
@@ -119,11 +124,15 @@ public:
             pierced.add(g >> shift_);
         }
     }
-    /** Whether what stands in the map at g has no meaning. */
-    bool isStale(std::size_t g) const { return os::hasPages && stale.has(g >> shift_); }
-    /** The same for the collector's thread, what lies behind the last block of a nursery included. Threads may run. */
-    bool isUnused(std::size_t g) const {
-        return os::hasPages && g >= pieces[g >> shift_].used.load(std::memory_order_acquire);
+    /** Whether what stands in the map at g has no meaning. Any thread. */
+    [[gnu::always_inline]] bool isUncleared(std::size_t g) const {
+        return os::hasPages && g >= cleared_[g >> shift_].load(std::memory_order_acquire);
+    }
+    bool isStale(std::size_t i) const { return cleared_[i].load(std::memory_order_relaxed) == 0; }
+    /** What stands in the map of piece i has a meaning up to granule g: 0 makes it stale, all of it when nothing is said. */
+    void setCleared(std::size_t i, std::uint32_t g = allOfIt) { cleared_[i].store(g, std::memory_order_release); }
+    std::size_t cleared(std::size_t i) const {
+        return std::min<std::size_t>(cleared_[i].load(std::memory_order_relaxed), begin(i + 1));
     }
     /** Whether the piece that g lies in is walked by what is zero there. */
     bool isWalked(std::size_t g) const {
@@ -132,7 +141,7 @@ public:
     /** Whether a sweep passes over the piece that g lies in. */
     bool isPassedOver(std::size_t g) const {
         const std::size_t i = g >> shift_;
-        return os::hasPages && (stale.has(i) || ((filling | sparse) >> (i & 63) & 1) != 0);
+        return os::hasPages && (isStale(i) || ((filling | sparse) >> (i & 63) & 1) != 0);
     }
     std::size_t beginOf(std::size_t g) const { return g >> shift_ << shift_; }
     /** How far a sweep that begins at g may go on before it has to ask that again. */
@@ -151,10 +160,10 @@ public:
         to |= bit;
     }
 
-    /** A hole or a stale nursery is about to be filled. */
-    Nursery* take(std::size_t g, Local* owner, Lane lane) {
+    /** A hole or a stale nursery, whose map is clear for so many granules, is about to be filled. */
+    Nursery* take(std::size_t g, std::size_t clear, Local* owner, Lane lane) {
         const std::size_t i = g >> shift_;
-        stale.remove(i);
+        setCleared(i, g + clear < begin(i + 1) ? static_cast<std::uint32_t>(g + clear) : allOfIt);
         kept.remove(i);
         pierced.remove(i);
         filling |= std::uint64_t{1} << i;
@@ -162,7 +171,6 @@ public:
         nursery.owner = owner;
         nursery.lane = lane;
         nursery.blocks = nursery.taken = 0;
-        nursery.used.store(0, std::memory_order_relaxed);
         nursery.room = (std::uint32_t{1} << shift_) - 1;
         return &nursery;
     }
@@ -179,11 +187,14 @@ public:
     std::uint64_t judged = 0;
     std::uint64_t sparse = 0;
     std::uint64_t retiring = 0;
-    PieceSet kept, pierced, stale;
+    PieceSet kept, pierced;
     Nursery pieces[most];
 
 private:
+    static constexpr std::uint32_t allOfIt = ~std::uint32_t{0};
+
     unsigned shift_ = none;
+    std::atomic<std::uint32_t> cleared_[most]; // side by side: a free asks for any address
 };
 
 } // namespace mpr::heap

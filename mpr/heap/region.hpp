@@ -196,7 +196,7 @@ struct Region {
     bool isBlock(const void* address) {
         const std::size_t g = granuleOf(address);
         return reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule && g < endGranule &&
-               (!isLarge() || g == firstGranule) && isBlock(map().get(g)) && !nurseries.isStale(g);
+               (!isLarge() || g == firstGranule) && isBlock(map().get(g)) && !nurseries.isUncleared(g);
     }
     /** Not a leaf that was freed while the collector might look at it. */
     static bool isBlock(Byte h) {

@@ -76,13 +76,9 @@ private:
         if constexpr (os::hasPages) {
             const Nurseries& nurseries = region.nurseries;
             const std::uint64_t bit = std::uint64_t{1} << (nurseries.indexOf(g) & 63);
-            const Nursery& nursery = nurseries.pieces[nurseries.indexOf(g)];
             counts = (nurseries.sparse & bit) == 0;
-            if (((nurseries.filling | nurseries.judged) & bit) != 0 && nursery.used == g) {
-                return nurseries.endOf(g) - g;
-            }
             if (((nurseries.filling | nurseries.judged | nurseries.sparse | nurseries.retiring) & bit) != 0) {
-                return region.map().zerosEnd(g, nurseries.endOf(g)) - g;
+                return region.map().zerosEnd(g, nurseries.cleared(nurseries.indexOf(g))) - g;
             }
         }
         return 0;
@@ -93,8 +89,10 @@ private:
         bool afterHole = false;
         check(map.get(region.endGranule) == mark::opaque, "a region's end is not marked", region.address(0));
         for (std::size_t g = region.firstGranule; g < region.endGranule;) {
-            if (region.nurseries.isStale(g)) {
-                g = region.nurseries.endOf(g);
+            if (region.nurseries.isUncleared(g)) {
+                const std::size_t end = region.nurseries.endOf(g);
+                granulesInUse_ += region.nurseries.isStale(region.nurseries.indexOf(g)) ? 0 : end - g;
+                g = end;
                 afterHole = false;
                 continue;
             }

@@ -151,6 +151,15 @@ TEST_CASE("a pointer to what has died is refused", "[heap][nursery]") {
     }
     CHECK(refused == 5000);
     CHECK(runtime.log.has("not the start of a block in use"));
+    // Nor where its memory has been taken again, but not up to there.
+    const auto fresh = litter(700, 64);
+    CHECK(common(dead, fresh) > 0);
+    for (char *place : dead) {
+        CHECK(mprIsValid(place) == (fresh.count(place) > 0));
+        if (!fresh.count(place)) {
+            CHECK(mprFree(place) == MPR_ERR_BAD_ARGS);
+        }
+    }
     CHECK(mprVerifyHeap() == 0);
 }
 
