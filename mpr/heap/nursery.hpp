@@ -101,13 +101,12 @@ public:
 
     static constexpr unsigned none = 31; // all of the region is piece 0, and no size fits
 
-    Nurseries() {
-        for (auto& each : cleared_) {
-            each.store(allOfIt, std::memory_order_relaxed);
-        }
-    }
+    Nurseries() { cleared_[0] = allOfIt; }
     /** @param shift Log2 of granules. A region that is never told has none. The region is empty. */
-    void open(unsigned shift) { shift_ = shift; }
+    void open(unsigned shift) {
+        shift_ = shift;
+        std::fill_n(cleared_, most, allOfIt);
+    }
 
     /** Whether [g, g + n) is a piece that can be a nursery. */
     bool fits(std::size_t g, std::size_t n) const { return n == std::size_t{1} << shift_ && (g & (n - 1)) == 0; }
@@ -126,13 +125,13 @@ public:
     }
     /** Whether what stands in the map at g has no meaning. Any thread. */
     [[gnu::always_inline]] bool isUncleared(std::size_t g) const {
-        return os::hasPages && g >= cleared_[g >> shift_].load(std::memory_order_acquire);
+        return os::hasPages && g >= __atomic_load_n(cleared_ + (g >> shift_), __ATOMIC_ACQUIRE);
     }
-    bool isStale(std::size_t i) const { return cleared_[i].load(std::memory_order_relaxed) == 0; }
+    bool isStale(std::size_t i) const { return __atomic_load_n(cleared_ + i, __ATOMIC_RELAXED) == 0; }
     /** What stands in the map of piece i has a meaning up to granule g: 0 makes it stale, all of it when nothing is said. */
-    void setCleared(std::size_t i, std::uint32_t g = allOfIt) { cleared_[i].store(g, std::memory_order_release); }
+    void setCleared(std::size_t i, std::uint32_t g = allOfIt) { __atomic_store_n(cleared_ + i, g, __ATOMIC_RELEASE); }
     std::size_t cleared(std::size_t i) const {
-        return std::min<std::size_t>(cleared_[i].load(std::memory_order_relaxed), begin(i + 1));
+        return std::min<std::size_t>(__atomic_load_n(cleared_ + i, __ATOMIC_RELAXED), begin(i + 1));
     }
     /** Whether the piece that g lies in is walked by what is zero there. */
     bool isWalked(std::size_t g) const {
@@ -194,7 +193,8 @@ private:
     static constexpr std::uint32_t allOfIt = ~std::uint32_t{0};
 
     unsigned shift_ = none;
-    std::atomic<std::uint32_t> cleared_[most]; // side by side: a free asks for any address
+    // Side by side: a free asks for any address. A region that is never opened has the first only.
+    std::uint32_t cleared_[most];
 };
 
 } // namespace mpr::heap
