@@ -225,6 +225,9 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
         for (; found != 0; found &= found - 1) {
             const std::size_t g = at + swar::first(found);
             const std::size_t n = region->blockSize(g);
+            if (const Byte h = region->map().get(g); which.barrier && head::isBarrier(h)) {
+                region->map().set(g, static_cast<Byte>(h & ~head::logged)); // what it was logged in may be lost
+            }
             trace(MarkEntry(region->address(g), n < heap::granuleSize ? n : 0), n);
         }
     });
@@ -325,7 +328,8 @@ void Marker::recoverGrey(Region* region) {
             map.update(g, [&](Byte h) {
                 // A leaf of this colour was made by a thread outside the rendezvous (palloc).
                 left = !head::isLeaf(h) && (h & head::colourMask) == colour;
-                const Byte logged = marking_ == Marking::all ? Byte{0} : static_cast<Byte>(h & head::logged);
+                // A pause that is no slice has gone through the log.
+                const Byte logged = oldOnly() ? static_cast<Byte>(h & head::logged) : Byte{0};
                 return left ? static_cast<Byte>(colours_.survivor(h) | logged) : Byte{0};
             });
             if (!left) {

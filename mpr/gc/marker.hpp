@@ -69,7 +69,7 @@ public:
     void markRow(const void* fields, std::size_t count);
     /** Trace a block that was reached before. */
     void retrace(heap::Region* region, std::size_t g);
-    /** Trace the old plain blocks in a chunk once more, or those that are marked, or barrier blocks, too. */
+    /** Trace the old plain blocks in a chunk once more, or those that are marked, or barrier blocks, logged or not, too. */
     struct Retrace {
         bool markedOnly, barrier;
     };

@@ -139,7 +139,8 @@ void Collector::markAll(Scope scope, bool lost, Pacer::Cost& cost) {
     }
     const bool isLong =
         isLong_[static_cast<unsigned>(scope)] || (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
-    cost.markers = helpers_.mark(job, marker_, !isLong && !trial_);
+    // Alone when bits of heads are cleared on the way that others would store back.
+    cost.markers = helpers_.mark(job, marker_, lost || (!isLong && !trial_));
     stats_.shared.fetch_add(cost.markers > 1, std::memory_order_relaxed);
     cost.always = (job.retraced - begin) * cost.markers;
     cost.young = os::now() - job.retraced;
@@ -165,10 +166,9 @@ void Collector::markLogged(std::uintptr_t entry, bool markedOnly) {
     }
     const std::size_t g = region->granuleOf(address);
     const Byte h = region->map().get(g);
-    if (head::isBarrier(h) && (h & head::logged)) {
-        // A grey one, too, which will be traced anyway: from here on it is in no log.
+    if ((h & head::old) && head::isBarrier(h) && (h & head::logged)) {
         region->map().set(g, static_cast<Byte>(h & ~head::logged));
-        if ((h & head::old) && (!markedOnly || colours.marked(h))) {
+        if (!markedOnly || colours.marked(h)) {
             marker_.retrace(region, g);
         }
     }

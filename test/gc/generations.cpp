@@ -483,6 +483,65 @@ TEST_CASE("what died young is not taken for what is left over on a full mark sta
     CHECK(stats().markOverflows > 0);
 }
 
+namespace {
+
+/* Give each cell of a row another young one to the left. @return how many could not be made. */
+size_t renew(void **row, size_t count, uintptr_t value) {
+    size_t refused = 0;
+    for (size_t i = 0; i < count; i++) {
+        auto cell = static_cast<Cell *>(row[i]);
+        Cell *fresh = makeCell(value);
+        refused += fresh == nullptr;
+        mprSetRef(cell, &cell->left, fresh);
+    }
+    return refused;
+}
+
+size_t wrongLeft(void **row, size_t count, uintptr_t value) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        auto cell = static_cast<Cell *>(row[i]);
+        wrong += !mprIsValid(cell->left) || cell->left->value != value;
+    }
+    return wrong;
+}
+
+} // namespace
+
+TEST_CASE("stores for which the log had no memory are found, and later ones are logged again", "[gc][generations]") {
+    const size_t count = heavy(60000);
+    Runtime runtime("young=64m,region=256k,everyyield=0", 0, 100);
+    mprSetMemPolicy(MPR_ALLOC_POLICY_NOTHING);
+    Root root(makeRow(count)), spare(makeRow(count));
+    void **row = fillRow(root, count), **later = spare.as<void *>();
+    collectYoung();
+    for (size_t i = 0; i < count; i++) {
+        mprSetRef(later, later + i, makeCell(1));
+    }
+    std::vector<void *> hoard;
+    mprSetMemLimits(0, ssize(stats().heap), 0);
+    while (stats().bytesFree > 100000) { // short of refusals, after which a collection marks everything anyway
+        hoard.push_back(mprAlloc(1000));
+    }
+    const uint64 before = stats().heap;
+    for (size_t i = 0; i < count; i++) {
+        auto cell = static_cast<Cell *>(row[i]);
+        mprSetRef(cell, &cell->left, later[i]);
+        mprSetRef(later, later + i, nullptr);
+    }
+    CHECK(stats().heap <= before + count); // too little for a log of all these
+    for (void *block : hoard) {
+        mprFree(block);
+    }
+    collectYoung();
+    CHECK(wrongLeft(row, count, 1) == 0);
+    mprSetMemLimits(0, 0, -1);
+    CHECK(renew(row, count, 2) == 0);
+    collectYoung();
+    CHECK(wrongLeft(row, count, 2) == 0);
+    CHECK(stats().collectionsMajor == 0);
+}
+
 /* Long: test_gc "[soak]" */
 TEST_CASE("ten million random stores by 1 to 8 threads: every mark is checked", "[.][soak]") {
     storeAtRandom("check=1,young=128k", 2500000, 1800);
