@@ -181,7 +181,7 @@ TEST_CASE("plain blocks freed by hand while a major collection marks", "[gc][pla
 
 TEST_CASE("a forced collection marks plain blocks in slices while other threads run", "[gc][plain]") {
     reset();
-    Runtime runtime("everyyield=0,pausebudget=100", 0, 100);
+    Runtime runtime("everyyield=0,pausebudget=100,marks=8m", 0, 100);
     Root root(makeForest(30000));
     mprGC(MPR_GC_MINOR); // what is young is marked in one pause anyway
     std::atomic<bool> stop{false};

@@ -10,12 +10,21 @@
 #include "test/support/log.hpp"
 #include "test/support/watchdog.hpp"
 
+#include <cstdlib>
+#include <string>
+
 namespace test {
+
+/* A test's options, behind those that MPR_TEST_OPTIONS gives to all. */
+inline std::string withCommon(cchar *options) {
+    cchar *common = getenv("MPR_TEST_OPTIONS");
+    return common && *options ? std::string(common) + "," + options : common ? common : options;
+}
 
 class Runtime {
 public:
     explicit Runtime(cchar *options = "", int flags = 0, int seconds = 60) : watchdog(seconds) {
-        if (mprConfigure(options) == 0) {
+        if (mprConfigure(withCommon(options).c_str()) == 0) {
             mpr = mprCreate(0, nullptr, flags);
         }
         INFO("options: " << options << "\n" << Log::text());
