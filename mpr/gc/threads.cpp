@@ -319,13 +319,10 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
 void Collector::emergency(Mutator& m) {
     // Nothing that a running thread may still use can be reclaimed: that is the contract. What can be had without a yield
     // is what the last rendezvous proved dead and the sweep has not reached, what was freed by hand, and empty pages.
-    if (!m.isCollector && phase() == Phase::freeing) {
+    if (!m.isCollector) {
+        // However long the sweep takes: it waits for nobody, and no other can begin while this thread runs.
         awaitProgress([&] { return phase() != Phase::freeing; }, longestStallFreeing);
-    }
-    if (!m.isCollector && phase() == Phase::sweeping) {
-        // However long it takes: a sweep waits for nobody.
-        const std::uint32_t before = swept_.load(std::memory_order_acquire);
-        awaitProgress([&] { return swept_.load(std::memory_order_acquire) != before; }, os::forever);
+        awaitProgress([&] { return phase() != Phase::sweeping; }, os::forever);
     }
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);

@@ -299,7 +299,8 @@ void seed(void* out, std::size_t size) {
 }
 
 const char* environment(const char* name) {
-    return std::getenv(name);
+    const char* value = std::getenv(name);
+    return value && *value ? value : nullptr;
 }
 
 std::size_t programPath(char* out, std::size_t room) {

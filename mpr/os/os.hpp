@@ -111,7 +111,7 @@ std::uint64_t cpuTime();
     and not for keys.
  */
 void seed(void* out, std::size_t size);
-/** An environment variable or nullptr. */
+/** An environment variable, nullptr when it is not set or empty. */
 const char* environment(const char* name);
 
 /** Path of the program file. @return Characters written, no NUL; 0 when unknown or longer than room. */

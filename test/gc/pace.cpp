@@ -72,6 +72,12 @@ TEST_CASE("a share of time that makes no sense is refused", "[gc][pace]") {
         CHECK(mprConfigure(bad) == MPR_ERR_BAD_ARGS);
     }
     CHECK(log.has("must be from 1 to 90 percent"));
+    {
+        Environment percent("MPR_GC_CPU_PERCENT", ""), every("MPR_GC_EVERY_ALLOC", ""), options("MPR_OPTIONS", "");
+        Mpr *runtime = mprCreate(0, nullptr, 0); // as if they were not set
+        REQUIRE(runtime);
+        CHECK(mprDestroy());
+    }
     Environment percent("MPR_GC_CPU_PERCENT", "many");
     CHECK(mprCreate(0, nullptr, 0) == nullptr);
     CHECK(log.has("cpu=many"));

@@ -17,8 +17,8 @@ namespace test {
 
 /* A test's options, behind those that MPR_TEST_OPTIONS gives to all. */
 inline std::string withCommon(cchar *options) {
-    cchar *common = getenv("MPR_TEST_OPTIONS");
-    return common && *options ? std::string(common) + "," + options : common ? common : options;
+    const std::string common = getenv("MPR_TEST_OPTIONS") ? getenv("MPR_TEST_OPTIONS") : "";
+    return common.empty() || !*options ? common + options : common + "," + options;
 }
 
 class Runtime {
