@@ -75,7 +75,8 @@ MPR_EXPORT void *mprMemdup(cvoid *ptr, size_t size);
 MPR_EXPORT void *mprMemdupMem(cvoid *ptr, size_t size);
 
 /**
-    Give a block back now. Its manager runs with MPR_MANAGE_FREE on this thread first. NULL is fine.
+    Give a block back now. Its manager runs with MPR_MANAGE_FREE on this thread first; that of a barrier block may at the
+    same time be marking on the collector's. NULL is fine.
     A double free, a held block, an interior or a foreign pointer is refused: the log names it and nothing changes.
     @return 0, or MPR_ERR_BAD_ARGS.
  */

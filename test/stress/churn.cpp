@@ -35,11 +35,11 @@ std::atomic<long> deadMarked;
 void manageItem(void *ptr, int flags) {
     auto item = static_cast<Item *>(ptr);
     if (flags & MPR_MANAGE_MARK) {
-        // A barrier block may have been freed by hand while the collector was about to look at it.
-        deadMarked += item->tag == dead && item->kind == plain;
+        deadMarked += item->kind == plain && item->tag == dead;
         mprMarkRef(&item->child);
     }
-    if (flags & MPR_MANAGE_FREE) {
+    // A barrier block may be freed by hand while the collector is looking at it.
+    if ((flags & MPR_MANAGE_FREE) && item->kind == plain) {
         item->tag = dead;
     }
 }
