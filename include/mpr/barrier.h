@@ -16,7 +16,7 @@ MPR_EXTERN_C_BEGIN
 
 /** The runtime's: where it keeps what it knows of a block, and which bit of it says that a store need not be logged. */
 typedef struct MprBarrier {
-    uintptr_t mask, bias;
+    uintptr_t inside, bias;
 } MprBarrier;
 extern MPR_EXPORT MprBarrier mprBarrier;
 #define MPR_BARRIER_SHIFT (sizeof(void *) == 8 ? 4 : 3)
@@ -26,9 +26,8 @@ MPR_EXPORT void mprLogRef(void *owner, void *field);
 
 /** The runtime's: where it keeps what it knows of a block. */
 static inline const unsigned char *mprBarrierByte(cvoid *owner) {
-    const uintptr_t at = (uintptr_t) owner;
-    return (const unsigned char *) ((at & mprBarrier.mask) + mprBarrier.bias +
-                                    ((at & ~mprBarrier.mask) >> MPR_BARRIER_SHIFT));
+    const uintptr_t inside = (uintptr_t) owner & mprBarrier.inside;
+    return (const unsigned char *) ((uintptr_t) owner - inside + mprBarrier.bias + (inside >> MPR_BARRIER_SHIFT));
 }
 
 /**

@@ -77,7 +77,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (!rt.heap.open(options, buffer, size)) {
         return false;
     }
-    mprBarrier = {rt.heap.heads().mask, rt.heap.heads().bias};
+    mprBarrier = {rt.heap.heads().inside, rt.heap.heads().bias};
     if (!rt.collector.open(options, buffer ? size : 0)) {
         rt.heap.close();
         return false;

@@ -117,9 +117,9 @@ public:
     void beginSweep(Sweep sweep);
     void endSweep();
     Colours colours() const { return colours_; }
-    /** A block at address a has its head at (a & mask) + bias + (a & ~mask) / granuleSize. */
+    /** A block at address a has its head at a - i + bias + i / granuleSize, where i = a & inside. */
     struct Heads {
-        std::uintptr_t mask, bias;
+        std::uintptr_t inside, bias;
     };
     Heads heads();
     /** Whether the sweep that runs may free a block with this head, unless it is held. */

@@ -71,10 +71,10 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
 
 Heap::Heads Heap::heads() {
     if (!fixed()) {
-        return {~((std::uintptr_t{1} << regionShift_) - 1), Region::mapOffset()};
+        return {(std::uintptr_t{1} << regionShift_) - 1, Region::mapOffset()};
     }
     const auto base = reinterpret_cast<std::uintptr_t>(regions_);
-    return {0, base + Region::mapOffset() - (base >> granuleShift)};
+    return {~std::uintptr_t{0}, base + Region::mapOffset() - (base >> granuleShift)};
 }
 
 void Heap::close() {
