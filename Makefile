@@ -17,7 +17,7 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo test cross metal boards bench bench-gc check check-format check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo test soak cross metal boards bench bench-gc check check-format check-tidy fmt clean install uninstall deps help
 
 all: lib
 
@@ -40,6 +40,15 @@ test:
 	$(Q)$(call CONFIGURE,release)
 	$(Q)$(call BUILD,release)
 	$(Q)ctest --preset release
+
+## soak       random threads for minutes: every mark checked, every block looked at; SEED=N for other ones
+SEED ?= 100
+soak:
+	$(Q)$(DEPS) build test demo
+	$(Q)$(call CONFIGURE,release)
+	$(Q)$(call BUILD,release,test_gc test_stress)
+	$(Q)build/release/test/test_gc '[soak]'
+	$(Q)MPR_SEED=$(SEED) build/release/test/test_stress '[soak]'
 
 ## check      format; the tests by a second compiler and under three sanitizers; static analysis
 check: check-format check-clang check-asan check-ubsan check-tsan check-tidy

@@ -542,7 +542,7 @@ TEST_CASE("stores for which the log had no memory are found, and later ones are 
     CHECK(stats().collectionsMajor == 0);
 }
 
-/* Long: test_gc "[soak]" */
+/* Long: make soak */
 TEST_CASE("ten million random stores by 1 to 8 threads: every mark is checked", "[.][soak]") {
     storeAtRandom("check=1,young=128k", 2500000, 1800);
 }

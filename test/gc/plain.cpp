@@ -318,7 +318,7 @@ TEST_CASE("markers and the pause budget have bounds", "[gc][helpers]") {
     CHECK(mprConfigure(nullptr) == 0);
 }
 
-/* Long: test_gc "[soak]" */
+/* Long: make soak */
 TEST_CASE("millions of random stores into plain blocks", "[.][soak]") {
     mutateUnder("check=1,young=64k", 3000, 2000000, false);
     mutateUnder("check=1,young=64k,pausebudget=20", 20000, 500000, true);

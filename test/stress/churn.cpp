@@ -251,7 +251,7 @@ TEST_CASE("threads do everything at once, and no block is lost", "[stress][churn
     }
 }
 
-/* Long: test_stress "[soak]", with MPR_SEED the first seed. */
+/* Long: make soak, with MPR_SEED the first seed. */
 TEST_CASE("threads do everything at once for a long time", "[.][soak]") {
     const uint64_t first = getenv("MPR_SEED") ? strtoull(getenv("MPR_SEED"), nullptr, 10) : 100;
     for (uint64_t seed = first; seed < first + 100; seed++) {
