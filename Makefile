@@ -41,7 +41,7 @@ test:
 	$(Q)$(call BUILD,release)
 	$(Q)ctest --preset release
 
-## soak       random threads for minutes: every mark checked, every block looked at; SEED=N for other ones
+## soak       random threads for a minute: every mark checked, every block looked at; SEED=N for other ones
 SEED ?= 100
 soak:
 	$(Q)$(DEPS) build test demo
