@@ -225,8 +225,8 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
         for (; found != 0; found &= found - 1) {
             const std::size_t g = at + swar::first(found);
             const std::size_t n = region->blockSize(g);
-            if (const Byte h = region->map().get(g); which.barrier && head::isBarrier(h)) {
-                region->map().set(g, static_cast<Byte>(h & ~head::logged)); // what it was logged in may be lost
+            if (which.barrier) { // what it was logged in may be lost
+                region->map().update(g, [](Byte h) { return head::isBarrier(h) ? h & ~head::logged : h; });
             }
             trace(MarkEntry(region->address(g), n < heap::granuleSize ? n : 0), n);
         }

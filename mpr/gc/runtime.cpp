@@ -63,7 +63,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     }
     if (options.everyYield == heap::Options::asEnvironment) {
         const char* every = os::hasEnvironment ? os::environment("MPR_GC_EVERY_YIELD") : nullptr;
-        options.everyYield = every && *every && *every != '0' ? heap::Options::on : heap::Options::off;
+        options.everyYield = every && *every != '0' ? heap::Options::on : heap::Options::off;
         const char* each = os::hasEnvironment ? os::environment("MPR_GC_EVERY_ALLOC") : nullptr;
         if (each && !applyTo(options, "everyalloc=", each)) {
             return false;

@@ -52,17 +52,6 @@ Cell *makeCell(uintptr_t value, int flags = 0) {
     return cell;
 }
 
-void manageRow(void *ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        mprMarkRefs(ptr, mprGetBlockSize(ptr) / sizeof(void *));
-    }
-}
-
-void **makeRow(size_t count) {
-    return static_cast<void **>(
-        mprAllocManaged(count * sizeof(void *), manageRow, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
-}
-
 /* Fill a rooted row with cells that say where they stand; they grow old meanwhile. */
 void **fillRow(const Root &root, size_t count) {
     void **row = root.as<void *>();

@@ -8,9 +8,10 @@
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
-#include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
+
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -238,7 +239,7 @@ TEST_CASE("several threads mark, and nothing is lost", "[gc][plain][helpers]") {
             Runtime runtime(options, 0, 100);
             Root root(makeForest(20000));
             uint64 shared = 0;
-            const bool several = allowedProcessors() > 1; // one has no use for helpers
+            const bool several = stats().numCpu > 1; // one has no use for helpers
             for (int i = 0; i < 300 && ((several && shared == 0) || i < 10); i++) {
                 for (int j = 0; j < 1000; j++) {
                     makeLink(1);

@@ -44,17 +44,6 @@ void manageItem(void *ptr, int flags) {
     }
 }
 
-void manageRow(void *ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        mprMarkRefs(ptr, mprGetBlockSize(ptr) / sizeof(void *));
-    }
-}
-
-Item **makeRow(size_t count) {
-    return static_cast<Item **>(
-        mprAllocManaged(count * sizeof(Item *), manageRow, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
-}
-
 Item *makeItem(Random &random, uintptr_t tag) {
     const Kind kind = static_cast<Kind>(random.below(3));
     const size_t size = sizeof(Item) + random.below(random.chance(3) ? 20000 : 300);
@@ -88,7 +77,7 @@ public:
     size_t wrong = 0;
 
     void run(size_t operations) {
-        Root ownRoot(makeRow(slots)), netRoot(makeRow(slots));
+        Root ownRoot(makeRow<Item>(slots)), netRoot(makeRow<Item>(slots));
         own = ownRoot.as<Item *>();
         net = netRoot.as<Item *>();
         for (size_t i = 0; own && net && i < operations; i++) {

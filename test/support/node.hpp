@@ -72,6 +72,19 @@ inline Table *makeTable(size_t count) {
     return table;
 }
 
+/* A block of references and nothing else, all written through the barrier. */
+inline void manageRow(void *ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRefs(ptr, mprGetBlockSize(ptr) / sizeof(void *));
+    }
+}
+
+template <class T = void>
+T **makeRow(size_t count) {
+    return static_cast<T **>(
+        mprAllocManaged(count * sizeof(T *), manageRow, MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE));
+}
+
 /* A reference outside the heap that roots its block. */
 class Root {
 public:

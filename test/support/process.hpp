@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,12 +68,6 @@ inline int threadCount() {
         fclose(file);
     }
     return threads;
-}
-
-/* Processors that this process may run on: on a small board, one. */
-inline int allowedProcessors() {
-    cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof(allowed), &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
 /* Path of this test binary. */
