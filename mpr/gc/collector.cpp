@@ -72,6 +72,9 @@ void Collector::run() {
             break;
         }
         if (phase() == Phase::requested) {
+            if (isStarved()) {
+                markBeside();
+            }
             cycle();
             continue;
         }
@@ -170,6 +173,9 @@ void Collector::cycle() {
     if (scope == Scope::slice) {
         slice(stopped + pauseBudget_ * 3 / 4);
         reopen(Phase::idle, stopped);
+        if (wish == Wish::minor || wish == Wish::budget) {
+            request(wish); // it has let the slice pass
+        }
     } else {
         unneeded_ = std::min(unneeded_, heap_.freeBytes());
         const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};

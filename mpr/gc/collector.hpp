@@ -138,6 +138,8 @@ private:
         bool isBlock = false;
     };
 
+    static constexpr unsigned mostPassed = 4;
+
     void run();
     void cycle();
     void awaitThreads();
@@ -153,6 +155,7 @@ private:
     const Span& spanOf(heap::Region* region, std::size_t g);
     void slice(std::uint64_t until);
     void startMajor();
+    bool markBeside();
     bool advanceMajor(std::uint32_t heard);
     bool rest(std::uint32_t heard);
     bool isForced() const {
@@ -162,6 +165,8 @@ private:
     bool mustBegin() const {
         return forcedMajor_.load(std::memory_order_relaxed) == majorsBegun_.load(std::memory_order_relaxed) + 1;
     }
+    /** Whether minor collections, asked for one upon the other, keep a major one from its work. */
+    bool isStarved() const { return tracing_ && !traced_ && passed_ >= mostPassed; }
     void reopen(Phase phase, std::uint64_t stopped);
     void callFree(bool everything);
     void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
@@ -218,6 +223,7 @@ private:
     // The collector's thread only:
     bool tracing_ = false; // a major collection marks old blocks while threads run
     bool traced_ = false;  // and has nothing left to mark
+    unsigned passed_ = 0;  // minor collections since it last marked anything
     Generations generations_;
     bool urgent_ = false;           // and is to have in one pause
     std::uint64_t restUntil_ = 0;   // no slice before

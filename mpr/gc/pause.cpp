@@ -24,7 +24,7 @@ constexpr std::uint64_t longPause = 100'000;
 Scope Collector::decide(Wish wish) const {
     if (tracing_) {
         return traced_ || urgent_ || generations_.overdue() ? Scope::last
-               : wish == Wish::slice                        ? Scope::slice
+               : wish == Wish::slice || isStarved()         ? Scope::slice
                                                             : Scope::minor;
     }
     const bool major = mustBegin() || (wish != Wish::minor && generations_.majorDue());
@@ -55,6 +55,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
     isLong_[static_cast<unsigned>(scope)] = took > longPause;
     if (scope == Scope::minor) {
         pacer_.observe(cost);
+        ++passed_;
     }
     if (checks_) {
         check(scope);
@@ -220,24 +221,30 @@ void Collector::startMajor() {
     markRoots();
     marker_.end();
     tracing_ = true;
+    passed_ = 0;
     heap_.setTracing(true);
 }
 
-/**
-    Mark until a pause is wanted or nothing is left that may be marked while threads run; then ask for one.
-    @return false when there is nothing to do until the bell rings.
- */
-bool Collector::advanceMajor(std::uint32_t heard) {
+/** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return whether it is so. */
+bool Collector::markBeside() {
     marker_.begin(Marking::concurrent);
     bool left = true;
-    while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed)) {
+    do {
         left = marker_.advance();
-    }
+    } while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed));
     marker_.end();
-    if (left) {
+    traced_ = !left && !marker_.plainWaits();
+    if (left || traced_) {
+        passed_ = 0;
+    }
+    return !left;
+}
+
+/** Mark beside the threads, then ask for a pause. @return false when there is nothing to do until the bell rings. */
+bool Collector::advanceMajor(std::uint32_t heard) {
+    if (!markBeside()) {
         return true;
     }
-    traced_ = !marker_.plainWaits();
     if (!enabled_.load(std::memory_order_relaxed) && !isForced() && !mustBegin()) {
         return false;
     }
@@ -260,6 +267,7 @@ bool Collector::rest(std::uint32_t heard) {
 /** Threads are stopped: trace old plain blocks that wait, for a while. */
 void Collector::slice(std::uint64_t until) {
     stats_.slices.fetch_add(1, std::memory_order_relaxed);
+    passed_ = 0;
     MarkJob job;
     job.marking = Marking::slice;
     job.until = until;

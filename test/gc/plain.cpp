@@ -232,6 +232,31 @@ TEST_CASE("a chain of dead old plain blocks goes with the next major collection,
     CHECK(links == 30000);
 }
 
+TEST_CASE("minor collections asked for without end do not keep a major one from its end", "[gc][plain]") {
+    reset();
+    Runtime runtime("young=64k,pausebudget=20", 0, 100);
+    Root root(makeForest(10000));
+    std::atomic<bool> stop{false};
+    std::atomic<int> yields{0};
+    Mutator other("asks and does not wait", [&](Mutator &) {
+        while (!stop) {
+            mprGC(MPR_GC_MINOR | MPR_GC_NO_BLOCK);
+            mprYield(0);
+            yields++;
+        }
+    });
+    CHECK(until([&] { return yields > 100; }));
+    for (uint64 majors = 1; majors <= 3; majors++) {
+        collect();
+        CHECK(stats().collectionsMajor >= majors);
+    }
+    CHECK(stats().marksSliced > 0);
+    CHECK(stats().collectionsMinor > 3);
+    stop = true;
+    other.end();
+    CHECK(wrongIn(root.as<LinkTable>()) == 0);
+}
+
 TEST_CASE("several threads mark, and nothing is lost", "[gc][plain][helpers]") {
     for (cchar *options : {"markers=4", "markers=2", "markers=4,marks=2k", "markers=4,check=1"}) {
         reset();

@@ -86,7 +86,7 @@ TEST_CASE("random sequences in several threads do not disturb one another", "[he
     std::vector<std::unique_ptr<Mutator>> mutators;
     for (uint64_t i = 0; i < 4; i++) {
         mutators.push_back(std::make_unique<Mutator>("sequence", [&what, &failed, i](Mutator &) {
-            Sequence sequence(200 + i, i % 2 ? mixedSizes : tinySizes, 4 << 20, 2000, false);
+            Sequence sequence(200 + i, i % 2 ? mixedSizes : tinySizes, 1 << 20, 2000, false);
             for (size_t step = 0; step < heavy(100000); step++) {
                 if (!sequence.step()) {
                     what[i] = "step " + std::to_string(step) + ": " + sequence.what();
