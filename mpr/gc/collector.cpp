@@ -115,6 +115,7 @@ void Collector::request(Wish wish) {
             return;
         }
         if (static_cast<Phase>(seen) == Phase::requested) {
+            rendezvous_.setWanted(true); // whoever has just requested it may not have come to this
             return;
         }
         // Remembered; but if the collection ended just now, nobody would look at it.
