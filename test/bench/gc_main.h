@@ -23,6 +23,7 @@ int main(int argc, char **argv) {
         {"pause_1m", [](const char *name) { pauses<true>(name, 1000000); }},
         {"pause_1m_plain", [](const char *name) { pauses<false>(name, 1000000); }},
         {"barrier", barrierCost},
+        {"machine", machineNoise},
 #endif
     };
     static char output[8192];

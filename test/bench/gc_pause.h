@@ -1,11 +1,13 @@
 /*
     gc_pause.h - What only a collector has: pauses over many live nodes while a thread writes, the share of time that is
-    left to it, and what the barrier costs.
+    left to it, and what the barrier costs. And what the machine takes away from all alike.
  */
 #ifndef GC_PAUSE_H
 #define GC_PAUSE_H
 
 #include "gc_work.h"
+
+#include <atomic>
 
 struct PauseNode {
     PauseNode *left, *right;
@@ -104,6 +106,28 @@ void pauses(const char *workload, size_t count) {
         print(workload, "mmu10", 100.0 - (double) most / 1e5);
     }
     Policy::end(workload);
+}
+
+/**
+    Two threads that do nothing but read the clock, as many as a thread and its collector, for two seconds: what the machine
+    takes away by itself, and no program can win back.
+    worst: us of the longest time between two looks at the clock.
+ */
+inline void machineNoise(const char *workload) {
+    std::atomic<uint64_t> worst{0};
+    auto look = [&] {
+        const uint64_t until = wallNanos() + (uint64_t) (2e9 * scale);
+        uint64_t longest = 0;
+        for (uint64_t last = wallNanos(), now = last; last < until; last = now) {
+            now = wallNanos();
+            longest = std::max(longest, now - last);
+        }
+        for (uint64_t seen = worst; seen < longest && !worst.compare_exchange_weak(seen, longest);) {}
+    };
+    std::thread other(look);
+    look();
+    other.join();
+    print(workload, "worst", (double) worst / 1e3);
 }
 
 /**
