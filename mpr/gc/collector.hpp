@@ -131,13 +131,6 @@ public:
     const Marker& marker() const { return marker_; }
 
 private:
-    /** Granules of one block, or of none, that a logged field was found in: to find the head of a large one takes a while. */
-    struct Span {
-        heap::Region* region = nullptr;
-        std::size_t from = 0, to = 0;
-        bool isBlock = false;
-    };
-
     static constexpr unsigned mostPassed = 4;
 
     void run();
@@ -148,11 +141,13 @@ private:
     void mark(Scope scope, Pacer::Cost cost);
     void check(Scope scope);
     void markRoots();
-    bool markWritten(Scope scope);
-    void markAll(Scope scope, bool lost, Pacer::Cost& cost);
-    void markLogged(std::uintptr_t entry, bool markedOnly);
-    heap::Byte ownerOf(heap::Region* region, std::size_t g);
-    const Span& spanOf(heap::Region* region, std::size_t g);
+    /**
+        Whether all markers read the log. Heads of old blocks are changed on the way, so not when others may be doing
+        that, too: to reach them, say.
+     */
+    bool sharesLog(Scope scope, bool lost) const { return scope == Scope::minor && !tracing_ && !lost; }
+    void markWritten(Scope scope, bool full);
+    void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost);
     void slice(std::uint64_t until);
     void startMajor();
     bool markBeside();
@@ -225,13 +220,11 @@ private:
     bool traced_ = false;  // and has nothing left to mark
     unsigned passed_ = 0;  // minor collections since it last marked anything
     Generations generations_;
-    bool urgent_ = false;           // and is to have in one pause
-    std::uint64_t restUntil_ = 0;   // no slice before
-    std::uint64_t pauseBudget_ = 0; // nanoseconds
-    bool isLong_[4] = {};           // by scope: whether its marking took long the last time
-    std::uint64_t minorAt_ = 0;     // when threads went on after the last pause that was no slice
-    Span spans_[4];
-    unsigned nextSpan_ = 0;
+    bool urgent_ = false;                    // and is to have in one pause
+    std::uint64_t restUntil_ = 0;            // no slice before
+    std::uint64_t pauseBudget_ = 0;          // nanoseconds
+    bool isLong_[4] = {};                    // by scope: whether its marking took long the last time
+    std::uint64_t minorAt_ = 0;              // when threads went on after the last pause that was no slice
     std::size_t unneeded_ = ~std::size_t{0}; // least free memory at the rendezvous since purgedAt_
     std::uint64_t purgedAt_ = 0;
 

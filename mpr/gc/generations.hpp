@@ -42,6 +42,8 @@ public:
     bool majorDue() const { return due_ || trial_; }
     /** Whether that one should mark while threads run, rather than in one pause. */
     bool concurrently() const { return trial_ || (enabled_ && !tight_ && blocks_ * perBlock_ > pauseBudget_); }
+    /** Whether few of the old are plain. */
+    bool mostlyBarrier() const { return plain_ <= blocks_ / 16; }
     /** Whether a major one that is still marking should end in a pause now. */
     bool overdue() const { return tight_ || overdue_; }
 

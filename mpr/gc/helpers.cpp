@@ -77,27 +77,51 @@ void Helpers::keepApart() {
     }
 }
 
-/** Chunks are counted over all regions; whoever wants one takes the next number. */
-void Helpers::work(MarkJob& job, Marker& marker, const Helper* self) {
-    if (job.retraces) {
-        marker.begin(job.retracing, job.young);
-        std::uint32_t mine = job.next.fetch_add(1, std::memory_order_relaxed);
-        std::uint32_t number = 0;
-        for (Region* region = job.first; region; region = heap_.nextRegion(region)) {
-            std::uint64_t chunks = job.which.barrier ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount())
-                                                     : region->wantsFree.get();
-            for (; chunks != 0; chunks &= chunks - 1) {
-                if (number++ == mine) {
-                    marker.retraceOld(region, static_cast<unsigned>(std::countr_zero(chunks)), job.which);
-                    mine = job.next.fetch_add(1, std::memory_order_relaxed);
-                }
+/** Whoever wants a chunk of the log takes the next number. */
+void Helpers::readLog(MarkJob& job, Marker& marker) {
+    marker.begin(job.marking, job.young, job.defers);
+    Logged logged(heap_, marker, false);
+    std::uint32_t mine = job.nextWritten.fetch_add(1, std::memory_order_relaxed);
+    std::uint32_t number = 0;
+    for (const LogChunk* chunk = job.written; chunk; chunk = chunk->next) {
+        if (number++ == mine) {
+            logged.mark(*chunk);
+            mine = job.nextWritten.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+}
+
+/** The same with chunks of regions, counted over all of them. */
+void Helpers::retrace(MarkJob& job, Marker& marker) {
+    marker.begin(job.retracing, job.retracingYoung, job.defers);
+    std::uint32_t mine = job.nextRetraced.fetch_add(1, std::memory_order_relaxed);
+    std::uint32_t number = 0;
+    for (Region* region = job.first; region; region = heap_.nextRegion(region)) {
+        std::uint64_t chunks =
+            job.which.barrier ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount()) : region->wantsFree.get();
+        for (; chunks != 0; chunks &= chunks - 1) {
+            if (number++ == mine) {
+                marker.retraceOld(region, static_cast<unsigned>(std::countr_zero(chunks)), job.which);
+                mine = job.nextRetraced.fetch_add(1, std::memory_order_relaxed);
             }
         }
+    }
+}
+
+void Helpers::work(MarkJob& job, Marker& marker, const Helper* self) {
+    if (job.written) {
+        readLog(job, marker);
+    }
+    if (!self) {
+        job.read = os::now();
+    }
+    if (job.retraces) {
+        retrace(job, marker);
     }
     if (!self) {
         job.retraced = os::now();
     }
-    marker.begin(job.marking);
+    marker.begin(job.marking, job.young, job.defers);
     marker.drainShared(job.until);
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/logged.hpp"
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/shared_work.hpp"
@@ -22,14 +23,19 @@ namespace mpr::gc {
 /** What a pause marks, and how far it has come. */
 struct MarkJob {
     Marking marking = Marking::all;
-    bool retraces = false;            // old blocks first,
-    Marker::Retrace which{};          // these,
-    Marking retracing = Marking::all; // so,
-    const LineFilter* young = nullptr;
-    heap::Region* first = nullptr;      // and those behind it: what others put in front meanwhile has no plain blocks
-    std::atomic<std::uint32_t> next{0}; // chunk to retrace, counted over all regions
-    std::uint64_t until = os::forever;  // with Marking::slice
-    std::uint64_t retraced = 0;         // when the collector's own marker had done with that
+    const LineFilter* young = nullptr;         // see Marker::begin
+    bool defers = false;                       // see there
+    std::uint64_t until = os::forever;         // with Marking::slice
+    const LogChunk* written = nullptr;         // first: full chunks of the log
+    std::atomic<std::uint32_t> nextWritten{0}; // chunk to look through
+    bool retraces = false;                     // then: old blocks,
+    Marker::Retrace which{};                   // these,
+    Marking retracing = Marking::all;          // so,
+    const LineFilter* retracingYoung = nullptr;
+    heap::Region* first = nullptr; // and those behind it: what others put in front meanwhile has no plain blocks
+    std::atomic<std::uint32_t> nextRetraced{0}; // chunk to retrace, counted over all regions
+    // When the collector's own marker had done with the first, and with both:
+    std::uint64_t read = 0, retraced = 0;
 };
 
 class Helpers {
@@ -63,6 +69,8 @@ private:
     void keepApart();
     void run(Helper& self);
     void work(MarkJob& job, Marker& marker, const Helper* self);
+    void readLog(MarkJob& job, Marker& marker);
+    void retrace(MarkJob& job, Marker& marker);
 
     heap::Heap& heap_;
     Marker markers_[most];

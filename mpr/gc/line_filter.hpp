@@ -1,9 +1,9 @@
 /*
     line_filter.hpp - Which lines of the heap may hold young blocks, for any address in a shift and a load.
 
-    A minor collection traces old plain blocks again, and nearly all that they reference is old. To say so it is enough to
-    know that the line (region.hpp) has no young block; the lines' bits of all regions lie here side by side, a few
-    kilobytes that stay in the cache, where looking into the maps would take a byte from anywhere in the heap.
+    Most of what a minor collection's blocks reference is old: what it traces again, and the young, too. To say so it is
+    enough to know that the line (region.hpp) has no young block; the lines' bits of all regions lie here side by side, a
+    few kilobytes that stay in the cache, where looking into the maps would take a byte from anywhere in the heap.
 
     Addresses are folded (a Bloom filter with one hash: B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable
     Errors", CACM 1970), so a line may be taken for young, never for old. Only what heaps beyond a gigabyte fold together

@@ -63,8 +63,9 @@ Byte Marker::compute(Byte h) const {
     return static_cast<Byte>(colours_.survivor(h) | (waits ? h & head::logged : 0));
 }
 
-void Marker::begin(Marking marking, const LineFilter* young) {
+void Marker::begin(Marking marking, const LineFilter* young, bool defers) {
     young_ = young;
+    defers_ = defers;
     traced_ = {};
     colours_ = heap_.colours();
     marking_ = marking;
@@ -141,18 +142,23 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
 
 /** A block with a manager; its head before it was marked is given. */
 MPR_INLINE void Marker::push(Byte* map, Byte before, const void* block) {
-    unsigned stack = now;
+    const MarkEntry entry(block, GranuleMap::shortSizeBehind(map));
     if constexpr (os::hasGenerations) {
         const bool plain = head::isPlain(before);
         count_.plain += plain;
-        if (marking_ != Marking::all && (before & head::old)) {
-            stack = plain ? plainWaiting : barrierWaiting;
+        const bool waits = marking_ != Marking::all && (before & head::old);
+        if (waits || defers_) {
+            // The last pause traces all plain blocks that are marked: they need not wait.
+            if (!stacks_[plain ? plainWaiting : barrierWaiting].push(entry) && !plain) [[unlikely]] {
+                return overflow(heap_.find(block), map, block);
+            }
+            if (waits) {
+                return;
+            }
         }
     }
-    if (!stacks_[stack].push(MarkEntry(block, GranuleMap::shortSizeBehind(map)))) [[unlikely]] {
-        if (stack != plainWaiting) {
-            overflow(heap_.find(block), map, block); // the last pause traces all plain blocks that are marked
-        }
+    if (!stacks_[now].push(entry)) [[unlikely]] {
+        overflow(heap_.find(block), map, block);
     }
 }
 
@@ -183,7 +189,10 @@ void Marker::markRoot(const void* block, bool loose) {
 
 void Marker::retrace(Region* region, std::size_t g) {
     Byte* map = region->map().at(g);
-    if (!stackNow().push(MarkEntry(region->address(g), GranuleMap::shortSizeBehind(map)))) {
+    const MarkEntry entry(region->address(g), GranuleMap::shortSizeBehind(map));
+    // What has not been reached is traced when it is, if ever.
+    const bool waits = os::hasGenerations && defers_ && colours_.marked(*map);
+    if ((waits && !stacks_[os::hasGenerations ? barrierWaiting : now].push(entry)) || !stackNow().push(entry)) {
         overflow(region, map, region->address(g));
     }
 }
@@ -353,6 +362,11 @@ void Marker::drainGrey() {
 }
 
 void Marker::drain() {
+    if constexpr (os::hasGenerations) {
+        // What is grey had no room to wait: nothing that it references is passed over.
+        young_ = nullptr;
+        defers_ = false;
+    }
     drainStack(stacks_[now], noEnd);
     if (!os::cooperative && marking_ == Marking::all) {
         takeWaiting();

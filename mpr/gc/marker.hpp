@@ -13,6 +13,10 @@
     Garbage Collection", CACM 1978, with the objects in place of the references), or in a plain block, all of which that
     pause traces again.
 
+    A pause does not look at what can only be old (LineFilter): all of that is marked, or, while a major collection marks,
+    will be. What the pause traces waits for the threads to run and is traced once more then, for the old that it
+    references: with room on the stack, one more visit while threads run is cheaper than two cache misses in a pause.
+
     When a stack is full a block is left *grey*, a colour that nothing else has (heap::Colours), and its region remembers
     between which granules such blocks lie. When the stack has run empty those stretches of the map are searched.
 
@@ -55,9 +59,10 @@ public:
 
     /**
         From here to end, mprMark on this thread comes here. Again after the colours in force have changed.
-        @param young Where the young may be, or nullptr; with Marking::again only.
+        @param young Where the young may be: what can only be old is passed over. Not with Marking::all.
+        @param defers What is traced waits to be traced once more while threads run, for the old that were passed over.
      */
-    void begin(Marking marking, const LineFilter* young = nullptr);
+    void begin(Marking marking, const LineFilter* young = nullptr, bool defers = false);
     void beginCheck(Check& check);
     void end();
 
@@ -93,6 +98,8 @@ public:
                        : marking_ == Marking::concurrent ? barrierWaiting
                                                          : now];
     }
+    /** Whether begin may be told to defer: the young that a pause reaches have room to wait. */
+    bool mayDefer() const { return !grey_ && stacks_[barrierWaiting].room() >= manyEntries; }
     bool plainWaits() const { return !stacks_[plainWaiting].empty(); }
     /** What waits is traced with all others. */
     void forgetPlain() { stacks_[plainWaiting].clear(); }
@@ -112,6 +119,7 @@ private:
     static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in the ring: a power of two
     static constexpr std::size_t rowPiece = 128;                   // fields marked at a time
     static constexpr std::size_t fewEntries = 8;                   // are not shared
+    static constexpr std::size_t manyEntries = 8 * 1024;
 
     enum : unsigned { now, barrierWaiting, plainWaiting };
 
@@ -136,6 +144,7 @@ private:
     heap::Colours colours_;
     Marking marking_ = Marking::all;
     const LineFilter* young_ = nullptr;
+    bool defers_ = false;
     SharedWork* shared_ = nullptr;
     Check* check_ = nullptr;
     bool grey_ = false;

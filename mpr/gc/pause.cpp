@@ -3,18 +3,11 @@
  */
 #include <algorithm>
 #include <bit>
-#include <iterator>
 
 #include "mpr/gc/check.hpp"
 #include "mpr/gc/collector.hpp"
 
 namespace mpr::gc {
-
-using heap::Byte;
-using heap::GranuleMap;
-using heap::Region;
-namespace head = heap::head;
-namespace swar = heap::swar;
 
 namespace {
 /** Marking that took so long is shared the next time: nanoseconds. */
@@ -45,10 +38,14 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
         marks_.choose(heap_.limits());
         helpers_.lend(marks_, marker_);
     }
-    marker_.begin(scope == Scope::minor ? Marking::young : Marking::all);
+    const bool lost = log_.takeLost() && scope != Scope::full;
+    // What the young reference of the old is left for the time when threads run.
+    const bool defers =
+        tracing_ && scope == Scope::minor && !lost && young_ && marker_.mayDefer() && generations_.mostlyBarrier();
+    marker_.begin(scope == Scope::minor ? Marking::young : Marking::all, nullptr, defers);
     markRoots();
-    const bool lost = markWritten(scope);
-    markAll(scope, lost, cost);
+    markWritten(scope, !sharesLog(scope, lost));
+    markAll(scope, lost, defers, cost);
     marker_.drain();
     marker_.end();
     const std::uint64_t took = os::now() - begin;
@@ -93,34 +90,37 @@ void Collector::markRoots() {
 
 /**
     Old blocks that may reference young ones, or, in the last pause of a major collection, blocks that it has not reached.
-    @return whether part of the log was lost.
+    @param full Full chunks of the log, too: nobody else reads them.
  */
-bool Collector::markWritten(Scope scope) {
-    const auto see = [&](std::uintptr_t entry) {
-        if (scope != Scope::full) {
-            markLogged(entry, scope == Scope::last);
+void Collector::markWritten(Scope scope, bool full) {
+    Logged logged(heap_, marker_, scope == Scope::last);
+    const auto read = [&](LogChunk* chunk) {
+        if (chunk && scope != Scope::full) {
+            logged.mark(*chunk);
+        }
+        if (chunk) {
+            chunk->count = 0;
         }
     };
     {
         os::Locked locked(threadsLock_);
         for (Mutator* m = mutators_; m; m = m->next) {
-            log_.drain(m->log, see);
+            read(m->log);
         }
     }
-    log_.drain(own_.log, see);
-    log_.drainFull(see);
-    for (Span& span : spans_) {
-        span = {};
+    read(own_.log);
+    for (const LogChunk* chunk = log_.full(); full && chunk; chunk = chunk->next) {
+        if (scope != Scope::full) {
+            logged.mark(*chunk);
+        }
     }
-    return log_.takeLost() && scope != Scope::full;
 }
 
 /**
     Trace old plain blocks once more, or, when part of the log was lost, all old blocks that reference anything; and all that
     has been reached.
  */
-void Collector::markAll(Scope scope, bool lost, Pacer::Cost& cost) {
-    const std::uint64_t begin = os::now();
+void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
     MarkJob job;
     job.first = heap_.firstRegion();
     job.retraces = scope != Scope::full;
@@ -129,86 +129,27 @@ void Collector::markAll(Scope scope, bool lost, Pacer::Cost& cost) {
         marker_.forgetPlain();
     } else if (scope == Scope::minor) {
         job.marking = job.retracing = Marking::young;
+        if (young_) {
+            young_.fill(heap_);
+        }
+        const LineFilter* young = young_ && !lost ? &young_ : nullptr;
+        job.young = tracing_ && !defers ? nullptr : young;
+        job.defers = defers;
         if (!lost) {
             // Old blocks are not reached from old plain ones: who knows whether those are alive?
             job.retracing = Marking::again;
-            if (young_) {
-                young_.fill(heap_);
-                job.young = &young_;
-            }
+            job.retracingYoung = young;
         }
+        job.written = sharesLog(scope, lost) ? log_.full() : nullptr;
     }
     const bool isLong =
         isLong_[static_cast<unsigned>(scope)] || (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
     // Alone when bits of heads are cleared on the way that others would store back.
     cost.markers = helpers_.mark(job, marker_, lost || (!isLong && !trial_));
     stats_.shared.fetch_add(cost.markers > 1, std::memory_order_relaxed);
-    cost.always = (job.retraced - begin) * cost.markers;
+    cost.always = (job.retraced - job.read) * cost.markers;
     cost.young = os::now() - job.retraced;
-}
-
-/** An entry of the log. @param markedOnly Blocks that nothing has reached so far need not be traced. */
-void Collector::markLogged(std::uintptr_t entry, bool markedOnly) {
-    const void* address = reinterpret_cast<const void*>(entry & ~std::uintptr_t{1});
-    Region* region = heap_.findField(address);
-    if (!region) {
-        return; // freed by hand, and its region is gone
-    }
-    const heap::Colours colours = heap_.colours();
-    if (entry & 1) {
-        const Byte h = ownerOf(region, region->granuleOf(address));
-        if ((h & head::old) && head::isBarrier(h) && (!markedOnly || colours.marked(h))) {
-            marker_.markRoot(__atomic_load_n(static_cast<void* const*>(address), __ATOMIC_RELAXED), true);
-        }
-        return;
-    }
-    if (!region->isBlock(address)) {
-        return;
-    }
-    const std::size_t g = region->granuleOf(address);
-    const Byte h = region->map().get(g);
-    if ((h & head::old) && head::isBarrier(h) && (h & head::logged)) {
-        region->map().set(g, static_cast<Byte>(h & ~head::logged));
-        if (!markedOnly || colours.marked(h)) {
-            marker_.retrace(region, g);
-        }
-    }
-}
-
-/** The head of the block that granule g belongs to, 0 when it belongs to none. */
-Byte Collector::ownerOf(Region* region, std::size_t g) {
-    const Span& span = spanOf(region, g);
-    return span.isBlock ? region->map().get(span.from) : Byte{0};
-}
-
-/** Where nothing begins, as in a large block that was freed after stores into it, no granule is looked at twice. */
-const Collector::Span& Collector::spanOf(Region* region, std::size_t g) {
-    const GranuleMap map = region->map();
-    Span* before = nullptr; // the last that is no block
-    for (Span& span : spans_) {
-        if (span.region == region && g >= span.from && g < span.to) {
-            return span;
-        }
-        if (span.region == region && !span.isBlock && span.to <= g && (!before || span.to > before->to)) {
-            before = &span;
-        }
-    }
-    const std::size_t least = before ? before->to : std::size_t{region->firstGranule};
-    const std::size_t head = region->isLarge() ? std::size_t{region->firstGranule}
-                                               : map.headBefore(g, least & ~std::size_t{swar::bytes - 1});
-    const bool found = head >= least && (map.get(head) & head::inUse) != 0;
-    const std::size_t end = found ? head + region->blockSize(head) : 0;
-    if (!found && before) {
-        before->to = g + 1;
-        return *before;
-    }
-    Span& span = spans_[nextSpan_++ % std::size(spans_)];
-    if (g < end) {
-        span = {region, head, end, true};
-    } else {
-        span = {region, found ? end : least, g + 1, false};
-    }
-    return span;
+    log_.recycle();
 }
 
 // ---- A major collection beside the threads ------------------------------------------------------------------------

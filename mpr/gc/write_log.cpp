@@ -53,12 +53,12 @@ void WriteLog::leave(LogChunk*& chunk) {
     }
 }
 
-/** Keep some of the chunks that were full, free the rest. */
 void WriteLog::recycle() {
     os::Locked locked(lock_);
     while (LogChunk* chunk = full_) {
         full_ = chunk->next;
         if (spares_ < mostSpare) {
+            chunk->count = 0;
             chunk->next = spare_;
             spare_ = chunk;
             ++spares_;

@@ -44,29 +44,19 @@ public:
     bool add(LogChunk*& chunk, std::uintptr_t entry);
     static std::uintptr_t ofBlock(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
     static std::uintptr_t ofField(const void* field) { return reinterpret_cast<std::uintptr_t>(field) | 1; }
+    static bool isField(std::uintptr_t entry) { return (entry & 1) != 0; }
+    static const void* addressOf(std::uintptr_t entry) {
+        return reinterpret_cast<const void*>(entry & ~std::uintptr_t{1});
+    }
 
     /** The thread ends: what it has logged stays. */
     void leave(LogChunk*& chunk);
 
     // ---- Threads are stopped ----
-    /** Call f(entry) for each entry of a thread's chunk and forget them. */
-    template <typename F>
-    void drain(LogChunk* chunk, F&& f) {
-        for (std::size_t i = 0; chunk && i < chunk->count; ++i) {
-            f(chunk->entries[i]);
-        }
-        if (chunk) {
-            chunk->count = 0;
-        }
-    }
-    /** The same for all full chunks, which become spare. */
-    template <typename F>
-    void drainFull(F&& f) {
-        for (LogChunk* chunk = full_; chunk; chunk = chunk->next) {
-            drain(chunk, f);
-        }
-        recycle();
-    }
+    /** The chunks that are full, or were left, one behind the other. */
+    const LogChunk* full() const { return full_; }
+    /** They have been looked through: keep some, free the rest. */
+    void recycle();
     /** Whether there was no memory to log something: then everything must be traced. Asking takes it. */
     bool takeLost() { return lost_.exchange(false, std::memory_order_relaxed); }
 
@@ -75,7 +65,6 @@ private:
     static constexpr std::size_t mostSpare = 8;
 
     LogChunk* fresh();
-    void recycle();
 
     heap::Heap& heap_;
     os::Lock lock_;

@@ -328,6 +328,41 @@ TEST_CASE("stores into blocks that the collector is marking are not forgotten", 
     CHECK(stats().checkDefects == 0);
 }
 
+TEST_CASE("old blocks that only young ones refer to are marked while threads run", "[gc][generations]") {
+    Runtime runtime(GENERATE("young=64k", "young=1m,marks=512k,markers=4", "young=64k,marks=16k"), 0, 120);
+    const size_t count = heavy(150000);
+    Root root(makeRow(count));
+    void **row = fillRow(root, count);
+    for (size_t i = 0; i < count; i++) {
+        auto cell = static_cast<Cell *>(row[i]);
+        mprSetRef(cell, &cell->left, makeCell(i));
+        mprYield(0);
+    }
+    collect();
+    Random random(10);
+    size_t wrong = 0;
+    for (uint64 majors = stats().collectionsMajor, until = majors + 5; majors < until;
+         majors = stats().collectionsMajor) {
+        mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+        for (int round = 0; round < 3000; round++) {
+            // The old cell on the left moves to another young one each time.
+            const size_t i = random.below(count);
+            Cell *left = static_cast<Cell *>(row[i])->left;
+            wrong += !mprIsValid(left) || left->value != i;
+            Cell *fresh = makeCell(i);
+            mprSetRef(fresh, &fresh->left, left);
+            mprSetRef(row, row + i, fresh);
+            mprYield(0);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        Cell *left = static_cast<Cell *>(row[i])->left;
+        wrong += !mprIsValid(left) || left->value != i;
+    }
+    CHECK(wrong == 0);
+    CHECK(stats().collectionsMinor > 0);
+}
+
 TEST_CASE("blocks freed by hand while they are being marked", "[gc][generations]") {
     Runtime runtime(GENERATE("check=1,young=128k", "check=1,young=128k,marks=2k,pausebudget=20"), 0, 120);
     const size_t count = 12000;

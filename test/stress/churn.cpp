@@ -222,9 +222,10 @@ void churnAtRandom(uint64_t seed, size_t operations) {
     Random random(seed);
     auto any = [&](std::initializer_list<cchar *> choices) { return choices.begin()[random.below(choices.size())]; };
     const std::string options =
-        std::string(any({"young=64k", "young=256k", "young=1m"})) + any({"", ",marks=2k", ",marks=16k"}) +
-        any({"", ",markers=1", ",markers=2", ",markers=4"}) + any({"", ",pausebudget=10", ",pausebudget=200"}) +
-        any({"", "", ",everyyield=1", ",everyalloc=7"}) + any({"", ",growth=20"}) + any({"", ",check=1"});
+        std::string(any({"young=64k", "young=256k", "young=1m"})) +
+        any({"", ",marks=2k", ",marks=16k", ",marks=512k"}) + any({"", ",markers=1", ",markers=2", ",markers=4"}) +
+        any({"", ",pausebudget=10", ",pausebudget=200"}) + any({"", "", ",everyyield=1", ",everyalloc=7"}) +
+        any({"", ",growth=20"}) + any({"", ",check=1"});
     const bool trial = options.find("every") != std::string::npos;
     churn(options.c_str(), seed, trial ? operations / 20 : operations,
           random.chance(60)   ? none

@@ -1,0 +1,99 @@
+/*
+    logged.cpp - Blocks and fields that the write log names, looked up.
+ */
+#include "mpr/gc/logged.hpp"
+
+#include <iterator>
+
+namespace mpr::gc {
+
+using heap::Byte;
+using heap::GranuleMap;
+using heap::Region;
+namespace head = heap::head;
+namespace swar = heap::swar;
+
+void Logged::mark(const LogChunk& chunk) {
+    constexpr std::size_t ahead = 12; // entries
+    for (std::size_t i = 0; i < chunk.count; ++i) {
+        if (i + ahead < chunk.count) {
+            fetch(chunk.entries[i + ahead]);
+        }
+        const void* address = WriteLog::addressOf(chunk.entries[i]);
+        Region* region = heap_.findField(address);
+        if (!region) {
+            continue; // freed by hand, and its region is gone
+        }
+        WriteLog::isField(chunk.entries[i]) ? markField(region, address) : markBlock(region, address);
+    }
+}
+
+/** Into the cache with what an entry leads to. */
+void Logged::fetch(std::uintptr_t entry) const {
+    const void* address = WriteLog::addressOf(entry);
+    __builtin_prefetch(address);
+    Region* region = WriteLog::isField(entry) ? nullptr : heap_.table().candidate(address);
+    const std::size_t g = region ? region->granuleOf(address) : 0;
+    if (region && g < region->endGranule) {
+        __builtin_prefetch(region->map().at(g), 1);
+    }
+}
+
+void Logged::markField(Region* region, const void* field) {
+    const Byte h = ownerOf(region, region->granuleOf(field));
+    if ((h & head::old) && head::isBarrier(h) && (!markedOnly_ || heap_.colours().marked(h))) {
+        marker_.markRoot(__atomic_load_n(static_cast<void* const*>(field), __ATOMIC_RELAXED), true);
+    }
+}
+
+void Logged::markBlock(Region* region, const void* block) {
+    if (!region->isBlock(block)) {
+        return;
+    }
+    const std::size_t g = region->granuleOf(block);
+    const Byte h = region->map().get(g);
+    if ((h & head::old) && head::isBarrier(h) && (h & head::logged)) {
+        region->map().set(g, static_cast<Byte>(h & ~head::logged));
+        if (!markedOnly_ || heap_.colours().marked(h)) {
+            marker_.retrace(region, g);
+        }
+    }
+}
+
+/** The head of the block that granule g belongs to, 0 when it belongs to none. */
+Byte Logged::ownerOf(Region* region, std::size_t g) {
+    const Span& span = spanOf(region, g);
+    return span.isBlock ? region->map().get(span.from) : Byte{0};
+}
+
+/** Where nothing begins, as in a large block that was freed after stores into it, no granule is looked at twice. */
+const Logged::Span& Logged::spanOf(Region* region, std::size_t g) {
+    const GranuleMap map = region->map();
+    Span* before = nullptr; // the last that is no block
+    for (Span& span : spans_) {
+        if (span.region == region && g >= span.from && g < span.to) {
+            return span;
+        }
+        if (span.region == region && !span.isBlock && span.to <= g && (!before || span.to > before->to)) {
+            before = &span;
+        }
+    }
+    const std::size_t least = before ? before->to : std::size_t{region->firstGranule};
+    const std::size_t head = region->isLarge() ? std::size_t{region->firstGranule}
+                                               : map.headBefore(g, least & ~std::size_t{swar::bytes - 1});
+    const bool found = head >= least && (map.get(head) & head::inUse) != 0;
+    const std::size_t end = found ? head + region->blockSize(head) : 0;
+    if (!found && before) {
+        before->to = g + 1;
+        return *before;
+    }
+    Span& span = spans_[nextSpan_++ % std::size(spans_)];
+    if (g < end) {
+        span = {region, head, end, true};
+    } else {
+        span = {region, found ? end : least, g + 1, false};
+    }
+    return span;
+}
+
+} // namespace mpr::gc

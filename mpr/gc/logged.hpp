@@ -1,0 +1,46 @@
+/*
+    logged.hpp - What the entries of the write log lead to: old blocks to trace again, and fields of large ones.
+
+    A marker at work on the log has one of these for the time of a pause.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/gc/marker.hpp"
+#include "mpr/gc/write_log.hpp"
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::gc {
+
+class Logged {
+public:
+    /** @param markedOnly Blocks that nothing has reached so far need not be traced. */
+    Logged(heap::Heap& heap, Marker& marker, bool markedOnly) : heap_(heap), marker_(marker), markedOnly_(markedOnly) {}
+
+    /** Have traced again, and reach, what a chunk names. */
+    void mark(const LogChunk& chunk);
+
+private:
+    /** Granules of one block, or of none, that a field was found in: to find the head of a large one takes a while. */
+    struct Span {
+        heap::Region* region = nullptr;
+        std::size_t from = 0, to = 0;
+        bool isBlock = false;
+    };
+
+    void markBlock(heap::Region* region, const void* block);
+    void markField(heap::Region* region, const void* field);
+    heap::Byte ownerOf(heap::Region* region, std::size_t g);
+    const Span& spanOf(heap::Region* region, std::size_t g);
+    void fetch(std::uintptr_t entry) const;
+
+    heap::Heap& heap_;
+    Marker& marker_;
+    bool markedOnly_;
+    Span spans_[4];
+    unsigned nextSpan_ = 0;
+};
+
+} // namespace mpr::gc
