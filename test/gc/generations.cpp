@@ -175,7 +175,7 @@ TEST_CASE("mprSetRefAt finds the owner, or stores plainly where there is none", 
 
 TEST_CASE("rows of references: moved within a row, up and down", "[gc][generations]") {
     Runtime runtime("check=1");
-    for (size_t count : {2, 60, 5000, 300000}) {
+    for (size_t count : {size_t{2}, size_t{60}, size_t{5000}, heavy(300000)}) {
         Root root(makeRow(count));
         collectYoung();
         void **row = root.as<void *>();
