@@ -96,10 +96,19 @@ public:
 private:
     std::size_t capacity() const noexcept { return values_ ? values_->size() : 0; }
 
+    /**
+        Eight consecutive integers, which many standard libraries hash to themselves, have a row of slots together: ids given
+        out one after the other are looked up in lines of the cache that are there already. The rows are spread by
+        multiplication (D. Knuth, TAOCP vol. 3, 6.4).
+     */
     std::size_t home(const K& key) const noexcept {
-        // Multiplicative mixing: many standard libraries hash an integer to itself.
-        const std::uint64_t mixed = static_cast<std::uint64_t>(Hash()(key)) * 0x9E3779B97F4A7C15u;
-        return static_cast<std::size_t>(mixed >> 32) & (capacity() - 1);
+        constexpr unsigned row = 3; // log2 of its slots
+        const auto hash = static_cast<std::uint64_t>(Hash()(key));
+        const std::uint64_t mixed = (hash >> row) * 0x9E3779B97F4A7C15u;
+        const int rest =
+            std::countl_zero(std::uint64_t{capacity()} - 1) + static_cast<int>(row); // 64 with one row: any will do
+        const auto at = static_cast<std::size_t>(mixed >> (rest & 63));
+        return (at << row | (hash & ((1u << row) - 1))) & (capacity() - 1);
     }
 
     /** Where the key is, or where it would go. */
