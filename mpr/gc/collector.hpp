@@ -131,8 +131,6 @@ public:
     const Marker& marker() const { return marker_; }
 
 private:
-    static constexpr unsigned mostPassed = 4;
-
     void run();
     void cycle();
     void awaitThreads();
@@ -146,7 +144,7 @@ private:
         that, too: to reach them, say.
      */
     bool sharesLog(Scope scope, bool lost) const { return scope == Scope::minor && !tracing_ && !lost; }
-    void markWritten(Scope scope, bool full);
+    void markWritten(Scope scope, bool lost);
     void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost);
     void slice(std::uint64_t until);
     void startMajor();
@@ -216,9 +214,10 @@ private:
     std::atomic<std::size_t> trigger_{0};
     std::uint32_t rendezvousNumber_ = 0;
     // The collector's thread only:
-    bool tracing_ = false; // a major collection marks old blocks while threads run
-    bool traced_ = false;  // and has nothing left to mark
-    unsigned passed_ = 0;  // minor collections since it last marked anything
+    bool tracing_ = false;                    // a major collection marks old blocks while threads run
+    bool traced_ = false;                     // and has nothing left to mark
+    unsigned passed_ = 0;                     // minor collections since it last marked anything;
+    static constexpr unsigned mostPassed = 4; // more have to let it go first
     Generations generations_;
     bool urgent_ = false;                    // and is to have in one pause
     std::uint64_t restUntil_ = 0;            // no slice before

@@ -6,9 +6,34 @@
 #include <algorithm>
 #include <bit>
 
+#include "mpr/gc/logged.hpp"
+
 namespace mpr::gc {
 
 using heap::Region;
+
+namespace {
+/** Markers that walk over the same pieces of work share them: each piece is done by who has drawn its number. */
+class Turns {
+public:
+    explicit Turns(std::atomic<std::uint32_t>& next) : next_(next), mine_(draw()) {}
+    /** Come to the next piece. */
+    template <typename Work>
+    void take(Work&& work) {
+        if (number_++ == mine_) {
+            work();
+            mine_ = draw();
+        }
+    }
+
+private:
+    std::uint32_t draw() { return next_.fetch_add(1, std::memory_order_relaxed); }
+
+    std::atomic<std::uint32_t>& next_;
+    std::uint32_t mine_;
+    std::uint32_t number_ = 0;
+};
+} // namespace
 
 void Helpers::open(unsigned markers, std::size_t stack) {
     const unsigned processors = static_cast<unsigned>(std::max(os::processors(), 1));
@@ -77,33 +102,25 @@ void Helpers::keepApart() {
     }
 }
 
-/** Whoever wants a chunk of the log takes the next number. */
 void Helpers::readLog(MarkJob& job, Marker& marker) {
     marker.begin(job.marking, job.young, job.defers);
     Logged logged(heap_, marker, false);
-    std::uint32_t mine = job.nextWritten.fetch_add(1, std::memory_order_relaxed);
-    std::uint32_t number = 0;
+    Turns turns(job.nextWritten);
     for (const LogChunk* chunk = job.written; chunk; chunk = chunk->next) {
-        if (number++ == mine) {
-            logged.mark(*chunk);
-            mine = job.nextWritten.fetch_add(1, std::memory_order_relaxed);
-        }
+        turns.take([&] { logged.mark(*chunk); });
     }
 }
 
-/** The same with chunks of regions, counted over all of them. */
+/** Chunks are counted over all regions. */
 void Helpers::retrace(MarkJob& job, Marker& marker) {
     marker.begin(job.retracing, job.retracingYoung, job.defers);
-    std::uint32_t mine = job.nextRetraced.fetch_add(1, std::memory_order_relaxed);
-    std::uint32_t number = 0;
+    Turns turns(job.nextRetraced);
     for (Region* region = job.first; region; region = heap_.nextRegion(region)) {
         std::uint64_t chunks =
             job.which.barrier ? ~std::uint64_t{0} >> (Region::chunks - region->chunkCount()) : region->wantsFree.get();
         for (; chunks != 0; chunks &= chunks - 1) {
-            if (number++ == mine) {
-                marker.retraceOld(region, static_cast<unsigned>(std::countr_zero(chunks)), job.which);
-                mine = job.nextRetraced.fetch_add(1, std::memory_order_relaxed);
-            }
+            const auto chunk = static_cast<unsigned>(std::countr_zero(chunks));
+            turns.take([&] { marker.retraceOld(region, chunk, job.which); });
         }
     }
 }

@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpr/gc/logged.hpp"
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/shared_work.hpp"
+#include "mpr/gc/write_log.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::gc {

@@ -190,9 +190,12 @@ void Marker::markRoot(const void* block, bool loose) {
 void Marker::retrace(Region* region, std::size_t g) {
     Byte* map = region->map().at(g);
     const MarkEntry entry(region->address(g), GranuleMap::shortSizeBehind(map));
-    // What has not been reached is traced when it is, if ever.
-    const bool waits = os::hasGenerations && defers_ && colours_.marked(*map);
-    if ((waits && !stacks_[os::hasGenerations ? barrierWaiting : now].push(entry)) || !stackNow().push(entry)) {
+    bool pushed = true;
+    if constexpr (os::hasGenerations) {
+        // What has not been reached is traced when it is, if ever.
+        pushed = !defers_ || !colours_.marked(region->map().get(g)) || stacks_[barrierWaiting].push(entry);
+    }
+    if (!pushed || !stackNow().push(entry)) {
         overflow(region, map, region->address(g));
     }
 }

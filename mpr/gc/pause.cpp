@@ -2,10 +2,10 @@
     pause.cpp - What a pause marks: roots, what was written, plain blocks; and the major collection's work between pauses.
  */
 #include <algorithm>
-#include <bit>
 
 #include "mpr/gc/check.hpp"
 #include "mpr/gc/collector.hpp"
+#include "mpr/gc/logged.hpp"
 
 namespace mpr::gc {
 
@@ -44,7 +44,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
         tracing_ && scope == Scope::minor && !lost && young_ && marker_.mayDefer() && generations_.mostlyBarrier();
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all, nullptr, defers);
     markRoots();
-    markWritten(scope, !sharesLog(scope, lost));
+    markWritten(scope, lost);
     markAll(scope, lost, defers, cost);
     marker_.drain();
     marker_.end();
@@ -90,17 +90,18 @@ void Collector::markRoots() {
 
 /**
     Old blocks that may reference young ones, or, in the last pause of a major collection, blocks that it has not reached.
-    @param full Full chunks of the log, too: nobody else reads them.
+    What stands in full chunks is left to all markers if they share it.
  */
-void Collector::markWritten(Scope scope, bool full) {
+void Collector::markWritten(Scope scope, bool lost) {
     Logged logged(heap_, marker_, scope == Scope::last);
     const auto read = [&](LogChunk* chunk) {
-        if (chunk && scope != Scope::full) {
+        if (!chunk) {
+            return;
+        }
+        if (scope != Scope::full) {
             logged.mark(*chunk);
         }
-        if (chunk) {
-            chunk->count = 0;
-        }
+        chunk->count = 0;
     };
     {
         os::Locked locked(threadsLock_);
@@ -109,10 +110,8 @@ void Collector::markWritten(Scope scope, bool full) {
         }
     }
     read(own_.log);
-    for (const LogChunk* chunk = log_.full(); full && chunk; chunk = chunk->next) {
-        if (scope != Scope::full) {
-            logged.mark(*chunk);
-        }
+    for (LogChunk* chunk = sharesLog(scope, lost) ? nullptr : log_.full(); chunk; chunk = chunk->next) {
+        read(chunk);
     }
 }
 
@@ -129,10 +128,11 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
         marker_.forgetPlain();
     } else if (scope == Scope::minor) {
         job.marking = job.retracing = Marking::young;
-        if (young_) {
+        const LineFilter* young = nullptr;
+        if (young_ && !lost) {
             young_.fill(heap_);
+            young = &young_;
         }
-        const LineFilter* young = young_ && !lost ? &young_ : nullptr;
         job.young = tracing_ && !defers ? nullptr : young;
         job.defers = defers;
         if (!lost) {

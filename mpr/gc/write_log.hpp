@@ -54,7 +54,7 @@ public:
 
     // ---- Threads are stopped ----
     /** The chunks that are full, or were left, one behind the other. */
-    const LogChunk* full() const { return full_; }
+    LogChunk* full() const { return full_; }
     /** They have been looked through: keep some, free the rest. */
     void recycle();
     /** Whether there was no memory to log something: then everything must be traced. Asking takes it. */

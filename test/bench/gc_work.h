@@ -28,11 +28,13 @@ inline uint64_t scaled(double count) {
 class Steps {
 public:
     Steps() : began(wallNanos()), cpu(cpuNanos()), last(began) {}
-    void step() {
+    /** @return the time of its end. */
+    uint64_t step() {
         uint64_t now = wallNanos();
         worst = std::max(worst, now - last);
-        last = now;
+        return last = now;
     }
+    uint64_t longest() const { return worst; }
     void report(const char *workload, size_t baseline) {
         print(workload, "wall", (double) (wallNanos() - began) / 1e6);
         print(workload, "cpu", (double) (cpuNanos() - cpu) / 1e6);

@@ -62,6 +62,11 @@ void **fillRow(const Root &root, size_t count) {
     return row;
 }
 
+/* Whether there is no live cell with this value on the left of another. */
+bool isLeftWrong(const Cell *cell, uintptr_t value) {
+    return !mprIsValid(cell->left) || cell->left->value != value;
+}
+
 /* Collect the young; the caller's unrooted blocks go. */
 int collectYoung() {
     return mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
@@ -347,17 +352,16 @@ TEST_CASE("old blocks that only young ones refer to are marked while threads run
         for (int round = 0; round < 3000; round++) {
             // The old cell on the left moves to another young one each time.
             const size_t i = random.below(count);
-            Cell *left = static_cast<Cell *>(row[i])->left;
-            wrong += !mprIsValid(left) || left->value != i;
+            auto before = static_cast<Cell *>(row[i]);
+            wrong += isLeftWrong(before, i);
             Cell *fresh = makeCell(i);
-            mprSetRef(fresh, &fresh->left, left);
+            mprSetRef(fresh, &fresh->left, before->left);
             mprSetRef(row, row + i, fresh);
             mprYield(0);
         }
     }
     for (size_t i = 0; i < count; i++) {
-        Cell *left = static_cast<Cell *>(row[i])->left;
-        wrong += !mprIsValid(left) || left->value != i;
+        wrong += isLeftWrong(static_cast<Cell *>(row[i]), i);
     }
     CHECK(wrong == 0);
     CHECK(stats().collectionsMinor > 0);
@@ -525,14 +529,13 @@ size_t wrongLeft(void **row, size_t count, uintptr_t value) {
     size_t wrong = 0;
     for (size_t i = 0; i < count; i++) {
         auto cell = static_cast<Cell *>(row[i]);
-        wrong += !mprIsValid(cell->left) || cell->left->value != value;
+        wrong += isLeftWrong(cell, value);
     }
     return wrong;
 }
 
-} // namespace
-
-TEST_CASE("stores for which the log had no memory are found, and later ones are logged again", "[gc][generations]") {
+/* Store what the log has no memory for. @return major collections: one would find by itself what was lost. */
+uint64 loseStores() {
     const size_t count = heavy(60000);
     Runtime runtime("young=64m,region=256k,everyyield=0", 0, 100);
     mprSetMemPolicy(MPR_ALLOC_POLICY_NOTHING);
@@ -563,6 +566,17 @@ TEST_CASE("stores for which the log had no memory are found, and later ones are 
     CHECK(renew(row, count, 2) == 0);
     collectYoung();
     CHECK(wrongLeft(row, count, 2) == 0);
+    return stats().collectionsMajor;
+}
+
+} // namespace
+
+TEST_CASE("stores for which the log had no memory are found, and later ones are logged again", "[gc][generations]") {
+    uint64 majors = 1;
+    for (int tries = 0; majors > 0 && tries < 10; tries++) { // a slow machine may come to one
+        majors = loseStores();
+    }
+    CHECK(majors == 0);
 }
 
 /* Long: make soak */

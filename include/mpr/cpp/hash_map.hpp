@@ -102,13 +102,10 @@ private:
         multiplication (D. Knuth, TAOCP vol. 3, 6.4).
      */
     std::size_t home(const K& key) const noexcept {
-        constexpr unsigned row = 3; // log2 of its slots
+        constexpr std::uint64_t row = 8; // slots; no capacity is less
         const auto hash = static_cast<std::uint64_t>(Hash()(key));
-        const std::uint64_t mixed = (hash >> row) * 0x9E3779B97F4A7C15u;
-        const int rest =
-            std::countl_zero(std::uint64_t{capacity()} - 1) + static_cast<int>(row); // 64 with one row: any will do
-        const auto at = static_cast<std::size_t>(mixed >> (rest & 63));
-        return (at << row | (hash & ((1u << row) - 1))) & (capacity() - 1);
+        const std::uint64_t mixed = hash / row * 0x9E3779B97F4A7C15u >> std::countl_zero(std::uint64_t{capacity()} - 1);
+        return static_cast<std::size_t>(mixed / row * row + hash % row);
     }
 
     /** Where the key is, or where it would go. */
