@@ -31,7 +31,11 @@ MPR_EXTERN_C_BEGIN
  */
 MPR_EXPORT void mprMark(cvoid *ptr);
 
-/** Make a block a root: it is retained, its manager is invoked. Roots nest: as many mprRemoveRoot as mprAddRoot. */
+/**
+    Make a block a root: it is retained, its manager is invoked. Roots nest: as many mprRemoveRoot as mprAddRoot.
+    When there is no memory to remember another one, not even after the notifier and the policy, the log says so and
+    nothing is collected from then on: rather that than lose a block. mprFree still works. Attached threads. Does not yield.
+ */
 MPR_EXPORT void mprAddRoot(cvoid *ptr);
 MPR_EXPORT void mprRemoveRoot(cvoid *ptr);
 

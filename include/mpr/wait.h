@@ -19,8 +19,9 @@ typedef struct MprWaitHandler MprWaitHandler;
 /**
     Call a procedure when a descriptor is ready. One shot: when the event has been queued the handler waits no more,
     until mprWaitOn says so again.
-    @param fd A socket, pipe, terminal or the like, set to non-blocking mode by this call. Not a regular file. It must
-    stay open until the handler was destroyed; one handler a descriptor.
+    @param fd A socket, pipe, terminal or the like, set to non-blocking mode by this call. Not a regular file. It should
+    stay open until the handler was destroyed; when it is found closed as the handler begins to wait, the log says so, and
+    the procedure is called as for an error. One handler a descriptor.
     @param mask MPR_READABLE, MPR_WRITABLE, both; 0: wait for nothing yet.
     @param dispatcher NULL: the main one. @param proc An MprEventProc; its event has `mask` and `handler`.
     @param data Marked while the handler exists if it is a block; unmanaged memory is fine. @param flags 0.

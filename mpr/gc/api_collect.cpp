@@ -28,13 +28,26 @@ Region* regionOf(const char* function, const void* ptr) {
     }
     return region;
 }
+
+/** There is no memory for another root. The handler of such cases may find some. @return whether it has. */
+[[gnu::cold]] bool addRootShort(const void* ptr, mpr::heap::Shortage shortage) {
+    Runtime& rt = runtime();
+    return rt.depletion.raise(*current, causeOf(shortage), sizeof(ptr)) && rt.roots.add(rt.heap, ptr, shortage);
+}
 } // namespace
 
 // ---- Roots and holds --------------------------------------------------------------------------------------------
 
 void mprAddRoot(cvoid* ptr) {
-    if (regionOf("mprAddRoot", ptr) && !runtime().roots.add(runtime().heap, ptr)) {
-        misuse("mprAddRoot", ptr, "no memory to remember another root");
+    if (!regionOf("mprAddRoot", ptr)) {
+        return;
+    }
+    Runtime& rt = runtime();
+    auto shortage = mpr::heap::Shortage::none;
+    if (!rt.roots.add(rt.heap, ptr, shortage) && !addRootShort(ptr, shortage)) [[unlikely]] {
+        rt.roots.giveUp();
+        rt.depletion.countError();
+        misuse("mprAddRoot", ptr, "no memory to remember another root; nothing is collected from here on");
     }
 }
 

@@ -59,10 +59,6 @@ namespace {
     }
 }
 
-int causeOf(Shortage shortage) {
-    return shortage == Shortage::tooBig ? MPR_MEM_TOO_BIG : shortage == Shortage::system ? MPR_MEM_FAIL : MPR_MEM_LIMIT;
-}
-
 [[gnu::cold, gnu::noinline]] void* allocateShort(Mutator& m, std::size_t n, Byte flags, std::size_t size,
                                                  Shortage shortage) {
     Runtime& rt = runtime();

@@ -186,6 +186,9 @@ void Collector::cycle() {
         heap_.setTrigger(pacer_.slack(trigger(), usage()));
         mark(scope, cost);
         heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
+        if (roots_.incomplete()) [[unlikely]] {
+            heap_.retainDead();
+        }
         marked_.fetch_add(1, std::memory_order_release);
         if (scope != Scope::minor) {
             majorsMarked_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);

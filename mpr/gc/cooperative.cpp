@@ -105,6 +105,9 @@ std::size_t CooperativeCollector::cycle() {
     heap_.beginMarking();
     mark();
     heap_.beginSweep(heap::Sweep::all);
+    if (roots_.incomplete()) {
+        heap_.retainDead();
+    }
     callFree(false);
     Region* region = heap_.firstRegion();
     heap::Heap::Swept swept;

@@ -17,6 +17,13 @@
 
 namespace mpr::gc {
 
+/** What the notifier is told when memory could not be had. */
+constexpr int causeOf(heap::Shortage shortage) {
+    return shortage == heap::Shortage::tooBig   ? MPR_MEM_TOO_BIG
+           : shortage == heap::Shortage::system ? MPR_MEM_FAIL
+                                                : MPR_MEM_LIMIT;
+}
+
 class Depletion {
 public:
     explicit Depletion(heap::Heap& heap) : heap_(heap) {}

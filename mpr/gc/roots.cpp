@@ -15,10 +15,9 @@ std::size_t CountedPointers::find(const void* key) const {
     return i;
 }
 
-bool CountedPointers::grow(heap::Heap& heap) {
+bool CountedPointers::grow(heap::Heap& heap, heap::Shortage& shortage) {
     const std::size_t capacity = capacity_ ? capacity_ * 2 : 16;
     const std::size_t bytes = capacity * sizeof(Entry);
-    heap::Shortage shortage = heap::Shortage::none;
     void* block = heap.allocateShared(heap::granulesFor(bytes), heap::head::held, true, shortage);
     if (!block) {
         return false;
@@ -39,8 +38,8 @@ bool CountedPointers::grow(heap::Heap& heap) {
     return true;
 }
 
-bool CountedPointers::add(heap::Heap& heap, const void* key) {
-    if ((used_ + 1) * 4 > capacity_ * 3 && !grow(heap) && used_ + 1 >= capacity_) {
+bool CountedPointers::add(heap::Heap& heap, const void* key, heap::Shortage& shortage) {
+    if ((used_ + 1) * 4 > capacity_ * 3 && !grow(heap, shortage) && used_ + 1 >= capacity_) {
         return false;
     }
     Entry& entry = entries_[find(key)];
@@ -81,9 +80,9 @@ int CountedPointers::remove(const void* key) {
     return 0;
 }
 
-bool Roots::add(heap::Heap& heap, const void* block) {
+bool Roots::add(heap::Heap& heap, const void* block, heap::Shortage& shortage) {
     os::Locked locked(lock_);
-    return table_.add(heap, block);
+    return table_.add(heap, block, shortage);
 }
 
 bool Roots::remove(const void* block) {
@@ -109,7 +108,8 @@ void Roots::unlink(MprRootRef* ref) {
 bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block) {
     os::Locked locked(lock_);
     const heap::Byte before = heap.changeHead(region, block, heap::head::held, 0);
-    return (before & heap::head::held) == 0 || holds_.add(heap, block);
+    heap::Shortage shortage = heap::Shortage::none;
+    return (before & heap::head::held) == 0 || holds_.add(heap, block, shortage);
 }
 
 bool Roots::release(heap::Heap& heap, heap::Region* region, void* block) {

@@ -23,7 +23,7 @@ namespace mpr::gc {
 class CountedPointers {
 public:
     /** @return false when the table is full and memory for a larger one could not be had. */
-    bool add(heap::Heap& heap, const void* key);
+    bool add(heap::Heap& heap, const void* key, heap::Shortage& shortage);
     /** @return the count left, or -1 when key was not there. */
     int remove(const void* key);
     std::uint32_t count(const void* key) const;
@@ -48,7 +48,7 @@ private:
     }
     /** Where key is, or where it would go. The table has a free entry. */
     std::size_t find(const void* key) const;
-    bool grow(heap::Heap& heap);
+    bool grow(heap::Heap& heap, heap::Shortage& shortage);
 
     Entry* entries_ = nullptr;
     std::size_t capacity_ = 0; // a power of two, or 0
@@ -57,8 +57,11 @@ private:
 
 class Roots {
 public:
-    /** @return false when there is no memory to remember it. */
-    bool add(heap::Heap& heap, const void* block);
+    /** @return false when there is no memory to remember it: try again, or give up. */
+    bool add(heap::Heap& heap, const void* block, heap::Shortage& shortage);
+    /** A root could not be remembered. Who knows what it keeps alive: from here on nothing dies. Threads run. */
+    void giveUp() { incomplete_.store(true, std::memory_order_relaxed); }
+    bool incomplete() const { return incomplete_.load(std::memory_order_relaxed); }
     /** @return false when it is not a root. */
     bool remove(const void* block);
     void link(MprRootRef* ref);
@@ -83,6 +86,7 @@ private:
     CountedPointers table_;
     CountedPointers holds_; // beyond the first, which is the bit in the block's head
     MprRootRef refs_{&refs_, &refs_, nullptr};
+    os::Shared<bool> incomplete_{false}; // for good
 };
 
 } // namespace mpr::gc

@@ -89,7 +89,8 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     rt.owner = os::currentThread();
     if (attachCurrent("main")) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
-        if (rt.mpr && rt.roots.add(rt.heap, rt.mpr)) {
+        heap::Shortage shortage = heap::Shortage::none;
+        if (rt.mpr && rt.roots.add(rt.heap, rt.mpr, shortage)) {
             rt.mpr->argc = argc;
             rt.mpr->argv = argv;
             return true;

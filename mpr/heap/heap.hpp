@@ -115,6 +115,8 @@ public:
     void unmarkOld();
     /** The same threads are still stopped, marking has ended: from here blocks may be dead. */
     void beginSweep(Sweep sweep);
+    /** The same threads are still stopped: what has just been found dead lives on after all, untraced. */
+    void retainDead();
     void endSweep();
     Colours colours() const { return colours_; }
     /** A block at address a has its head at a - i + bias + i / granuleSize, where i = a & inside. */

@@ -6,6 +6,7 @@
 #include "test/support/runtime.hpp"
 
 #include <cstring>
+#include <memory>
 #include <vector>
 
 using namespace test;
@@ -182,4 +183,52 @@ TEST_CASE("a block stored into an old block is kept", "[gc][root]") {
         REQUIRE(root.as<Node>()->next->value == i);
     }
     CHECK(stats().collections > 2);
+}
+
+TEST_CASE("when a root cannot be remembered nothing is collected any more", "[gc][root]") {
+    const bool inBuffer = GENERATE(false, true);
+    constexpr size_t size = 40;
+    static int told;
+    told = 0;
+    std::vector<unsigned char> buffer(inBuffer ? 1 << 20 : 0);
+    std::vector<void *> blocks;
+    std::unique_ptr<Runtime> runtime;
+    if (inBuffer) {
+        runtime = std::make_unique<Runtime>(buffer.data(), buffer.size());
+    } else {
+        runtime = std::make_unique<Runtime>("region=256k,young=1m");
+        mprSetMemLimits(0, 4 << 20, 0);
+    }
+    calls.reset();
+    mprSetMemNotifier([](int cause, int, size_t, size_t) { told += cause == MPR_MEM_LIMIT || cause == MPR_MEM_FAIL; });
+    for (int i = 0; i < 100; i++) {
+        REQUIRE(makeNode());
+    }
+    while (void *block = mprAlloc(size)) {
+        fill(block, size, blocks.size());
+        blocks.push_back(block);
+    }
+    CHECK_FALSE(Log::has("mprAddRoot"));
+    const int toldBefore = told;
+    size_t rooted = 0;
+    // The table grows by the reserve; then it is full.
+    while (stats().misuses == 0 && rooted < blocks.size()) {
+        mprAddRoot(blocks[rooted++]);
+    }
+    CHECK(Log::has("no memory to remember another root"));
+    CHECK(told > toldBefore);
+    for (int flags : {MPR_GC_MINOR, MPR_GC_MAJOR, MPR_GC_MINOR, MPR_GC_MAJOR}) {
+        mprGC(flags | MPR_GC_COMPLETE);
+    }
+    size_t lost = 0;
+    for (size_t i = 0; i < blocks.size(); i++) {
+        lost += !mprIsValid(blocks[i]) || !filled(blocks[i], size, i);
+    }
+    CHECK(lost == 0);
+    CHECK(calls.frees == 0);
+    // What is freed by hand is there again.
+    while (mprAlloc(size)) {}
+    CHECK(mprFree(blocks.back()) == 0);
+    CHECK(mprAlloc(size));
+    mprSetMemNotifier(nullptr);
 }

@@ -175,6 +175,49 @@ TEST_CASE("what cannot be waited for is refused and named", "[io][wait]") {
     mprRemoveWaitHandler(first);
 }
 
+TEST_CASE("a descriptor closed before its handler ends nothing", "[io][wait]") {
+    const bool another = GENERATE(false, true); // a file has got its number
+    Pair pair;
+    Runtime runtime;
+    reset();
+    MprWaitHandler *handler = mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0);
+    REQUIRE(handler);
+    mprAddRoot(handler);
+    const int closed = pair.fd[0];
+    SECTION("as soon as it waits") {
+        pair.close(0);
+    }
+    SECTION("while it waits") {
+        mprServiceEvents(5, 0);
+        pair.close(0);
+        mprServiceEvents(5, 0);
+        CHECK(runs == 0);
+    }
+    const int file = another ? open("/proc/self/exe", O_RDONLY | O_CLOEXEC) : -1;
+    CHECK((!another || file == closed));
+    mprWaitOn(handler, MPR_READABLE);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    CHECK(mask == MPR_READABLE);
+    CHECK(Log::has("descriptor " + std::to_string(closed) + " was closed"));
+    // One that stops to wait in time is not asked about; and others go on.
+    mprWaitOn(handler, MPR_READABLE);
+    mprWaitOn(handler, 0);
+    Pair sound;
+    MprWaitHandler *other = mprCreateWaitHandler(sound.fd[0], MPR_WRITABLE, nullptr, noteProc, nullptr, 0);
+    REQUIRE(other);
+    CHECK(serviceUntil([] { return runs == 2; }));
+    CHECK(mask == MPR_WRITABLE);
+    CHECK(Log::count("was closed") == 1);
+    mprWaitOn(handler, MPR_READABLE);
+    mprDestroyWaitHandler(handler);
+    mprServiceEvents(5, 0);
+    CHECK(runs == 2);
+    mprRemoveRoot(handler);
+    if (file >= 0) {
+        close(file);
+    }
+}
+
 TEST_CASE("a thread waits for a descriptor, yielded", "[io][wait]") {
     Runtime runtime("deadline=10000");
     Pair pair;

@@ -239,6 +239,30 @@ void managers() {
     mprRemoveRoot(liar);
 }
 
+/** Leaves that nothing keeps fill the buffer; of the roots that they are to be, one finds no place. */
+void rootsBeyondMemory() {
+    freed = 0;
+    check(makeList(10) != nullptr, "a list that nothing keeps, either");
+    Node* last = nullptr;
+    std::uint32_t count = 0;
+    while (auto* leaf = static_cast<Node*>(mprAlloc(sizeof(Node)))) {
+        *leaf = {last, count++};
+        last = leaf;
+    }
+    const Node* leaf = last;
+    for (; leaf && !said("nothing is collected"); leaf = leaf->next) {
+        mprAddRoot(leaf);
+    }
+    check(leaf != nullptr, "a root that cannot be remembered is named");
+    collect();
+    bool valid = freed == 0 && isList(last, count);
+    for (leaf = last; valid && leaf; leaf = leaf->next) {
+        valid = mprIsValid(leaf) != 0;
+    }
+    check(valid, "and nothing is collected any more");
+    check(mprFree(last) == 0 && mprAlloc(sizeof(Node)) != nullptr, "but what is freed can be had again");
+}
+
 int heard = 0;
 bool reserveServed = false;
 void notified(int cause, int, std::size_t, std::size_t) {
@@ -504,6 +528,7 @@ int main() {
         const std::size_t bytes = size * 1024 - (size == 256 ? 128 : 0);
         inBuffer("allocator", bytes, allocator);
         inBuffer("roots", bytes, roots);
+        inBuffer("roots beyond memory", bytes, rootsBeyondMemory);
         inBuffer("yields", bytes, yields);
         inBuffer("managers", bytes, managers);
         inBuffer("redline", bytes, [&] { redline(static_cast<ssize>(bytes)); });
