@@ -2,17 +2,15 @@
     test/gc/free.cpp - Explicit memory management: mprFree and what it refuses, mprRealloc, permanent memory, and the
     questions that may be asked about any pointer.
  */
+#include "test/support/few_addresses.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
-#include <sys/resource.h>
-
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -293,23 +291,6 @@ TEST_CASE("large blocks that are freed by hand do not pile up, without a yield",
     }
     CHECK(stats().heapPeak < 32 << 20);
 }
-
-/** Until destroyed the process may map so many bytes more, and no more. */
-class FewAddresses {
-public:
-    explicit FewAddresses(size_t more) {
-        size_t pages = 0;
-        std::ifstream("/proc/self/statm") >> pages;
-        getrlimit(RLIMIT_AS, &before_);
-        rlimit limit = before_;
-        limit.rlim_cur = static_cast<rlim_t>(pages * static_cast<size_t>(mprGetPageSize()) + more);
-        REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
-    }
-    ~FewAddresses() { setrlimit(RLIMIT_AS, &before_); }
-
-private:
-    rlimit before_;
-};
 
 TEST_CASE("large blocks are had again while the collector's thread cannot give addresses back", "[gc][free]") {
     if (sanitized) {

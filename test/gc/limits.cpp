@@ -1,6 +1,7 @@
 /*
     test/gc/limits.cpp - The redline, the hard limit, notifier, policies, and requests that can never be had.
  */
+#include "test/support/few_addresses.hpp"
 #include "test/support/hoard.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/process.hpp"
@@ -206,6 +207,41 @@ TEST_CASE("a program that yields with little live data is never refused", "[gc][
     }
     CHECK(refused == 0);
     CHECK(stats().heapPeak <= 16 * mega);
+    CHECK(hoard.intact());
+}
+
+TEST_CASE("what the system refuses fails like any allocation, and can be had when it gives again", "[gc][limits]") {
+    if (sanitized || emulator()) {
+        return;
+    }
+    const ssize maximum = GENERATE(0, 1024 * mega);
+    Limits limits(0, maximum);
+    Hoard hoard;
+    hoard.grow(1000, 2 * mega);
+    const auto collections = stats().collections;
+    bool refused = false, sound = false;
+    size_t added[4];
+    {
+        FewAddresses few(24 * mega);
+        added[0] = hoard.grow(400000); // regions of their own
+        added[1] = hoard.grow(1000);   // ordinary ones
+        added[2] = hoard.grow(60000);
+        added[3] = hoard.grow(40);
+        refused = mprAlloc(400000) == nullptr && mprAlloc(100) == nullptr;
+        mprGC(MPR_GC_MAJOR | MPR_GC_COMPLETE);
+        sound = hoard.intact() && mprVerifyHeap() == 0;
+    }
+    CHECK(added[0] > 10);
+    CHECK(added[1] > 0);
+    CHECK(added[3] > 0);
+    CHECK(refused);
+    CHECK(sound);
+    CHECK(stats().collections > collections);
+    CHECK(limits.heard.fails > 0);
+    CHECK(limits.heard.limits + limits.heard.tooBig + limits.heard.others == 0);
+    CHECK(stats().errors > 0);
+    CHECK(mprAlloc(4 * mega));
+    CHECK(hoard.grow(1000, hoard.bytes + 4 * mega) > 0);
     CHECK(hoard.intact());
 }
 
