@@ -276,22 +276,22 @@ void Collector::callFree(bool everything) {
 
 /** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
 void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
-    bool survivors = false;
-    region->forWords(chunk, [&](std::size_t at, swar::Word word) {
+    swar::Word survivors = 0;
+    const auto doomed = [&](std::size_t, swar::Word word) {
         const swar::Word wanting = swar::wantFree(word);
-        swar::Word dead = everything ? wanting : wanting & heap_.dead(word) & ~swar::held(word);
-        survivors = survivors || dead != wanting;
-        for (; dead != 0; dead &= dead - 1) {
-            const std::size_t g = at + swar::first(dead);
-            Byte* block = region->address(g);
-            if (const MprManager manager = managerOf(block, region->blockSize(g))) {
-                manager(block, MPR_MANAGE_FREE);
-                stats_.managersFreed.fetch_add(1, std::memory_order_relaxed);
-                freeCalls_.fetch_add(1, std::memory_order_relaxed);
-            }
+        const swar::Word dead = everything ? wanting : wanting & heap_.dead(word) & ~swar::held(word);
+        survivors |= wanting ^ dead;
+        return dead;
+    };
+    region->forEach(chunk, doomed, [&](std::size_t g) {
+        Byte* block = region->address(g);
+        if (const MprManager manager = managerOf(block, region->blockSize(g))) {
+            manager(block, MPR_MANAGE_FREE);
+            stats_.managersFreed.fetch_add(1, std::memory_order_relaxed);
+            freeCalls_.fetch_add(1, std::memory_order_relaxed);
         }
     });
-    if (survivors) {
+    if (survivors != 0) {
         region->noteWantsFree(std::size_t{chunk} << region->chunkShift);
     }
 }

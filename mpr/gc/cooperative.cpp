@@ -129,16 +129,15 @@ void CooperativeCollector::mark() {
 /** Call the managers of dead blocks, or of all. */
 void CooperativeCollector::callFree(bool everything) {
     Region* region = heap_.firstRegion();
-    region->forWords(0, [&](std::size_t at, swar::Word word) {
-        swar::Word dead = swar::wantFree(word);
-        dead &= everything ? dead : heap_.dead(word) & ~swar::held(word);
-        for (; dead != 0; dead &= dead - 1) {
-            const std::size_t g = at + swar::first(dead);
-            void* block = region->address(g);
-            if (const MprManager manager = managerOf(block, region->blockSize(g))) {
-                manager(block, MPR_MANAGE_FREE);
-                ++stats_.managersFreed;
-            }
+    const auto doomed = [&](std::size_t, swar::Word word) {
+        const swar::Word wanting = swar::wantFree(word);
+        return everything ? wanting : wanting & heap_.dead(word) & ~swar::held(word);
+    };
+    region->forEach(0, doomed, [&](std::size_t g) {
+        void* block = region->address(g);
+        if (const MprManager manager = managerOf(block, region->blockSize(g))) {
+            manager(block, MPR_MANAGE_FREE);
+            ++stats_.managersFreed;
         }
     });
 }

@@ -228,20 +228,19 @@ inline void Marker::trace(MarkEntry entry) {
     }
 }
 
-/** The blocks whose bits are set in a word of the map are called one after the other: nothing waits for anything here. */
+/** The blocks are called one after the other: nothing waits for anything here. */
 void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
-    region->forWords(chunk, [&](std::size_t at, swar::Word word) {
+    const auto wanted = [&](std::size_t at, swar::Word word) {
         __builtin_prefetch(region->address(at + 8 * swar::bytes));
-        swar::Word found = swar::old(word) & (which.barrier ? ~swar::leaf(word) : swar::plain(word));
-        found &= which.markedOnly ? ~swar::unmarked(word, colours_) : ~swar::Word{0};
-        for (; found != 0; found &= found - 1) {
-            const std::size_t g = at + swar::first(found);
-            const std::size_t n = region->blockSize(g);
-            if (which.barrier) { // what it was logged in may be lost
-                region->map().update(g, [](Byte h) { return head::isBarrier(h) ? h & ~head::logged : h; });
-            }
-            trace(MarkEntry(region->address(g), n < heap::granuleSize ? n : 0), n);
+        const swar::Word found = swar::old(word) & (which.barrier ? ~swar::leaf(word) : swar::plain(word));
+        return which.markedOnly ? found & ~swar::unmarked(word, colours_) : found;
+    };
+    region->forEach(chunk, wanted, [&](std::size_t g) {
+        const std::size_t n = region->blockSize(g);
+        if (which.barrier) { // what it was logged in may be lost
+            region->map().update(g, [](Byte h) { return head::isBarrier(h) ? h & ~head::logged : h; });
         }
+        trace(MarkEntry(region->address(g), n < heap::granuleSize ? n : 0), n);
     });
 }
 

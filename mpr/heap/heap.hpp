@@ -130,9 +130,9 @@ public:
         return (sweep == Sweep::all || (isYoung(sweep) && (h & head::old) == 0)) && !colours_.marked(h);
     }
     /** The same for the heads in a word of a map. */
-    swar::Word dead(swar::Word word) const {
+    swar::Word dead(swar::Word word) const { return dead(word, sweep_.load(std::memory_order_relaxed)); }
+    swar::Word dead(swar::Word word, Sweep sweep) const {
         const swar::Word unmarked = swar::unmarked(word, colours_);
-        const Sweep sweep = sweep_.load(std::memory_order_relaxed);
         return sweep == Sweep::all ? unmarked : isYoung(sweep) ? unmarked & ~swar::old(word) : 0;
     }
     /**

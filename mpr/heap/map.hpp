@@ -295,6 +295,31 @@ public:
         return g;
     }
 
+    /**
+        Call f(g) for the granules of [from, to) that answer(g, word) has a bit for; g in the order of nobody's choice. A
+        group of words is asked before f is called for any of it: how many bits a word has the processor cannot guess, and
+        so it is wrong once a group. Whole words are asked, those before `from` that are in its group, too.
+     */
+    template <typename Answer, typename F>
+    MPR_INLINE void forEach(std::size_t from, std::size_t to, Answer&& answer, F&& f) const {
+        for (std::size_t at = from & ~(groupGranules - 1); at < to; at += groupGranules) {
+            swar::Word found = 0;
+            if (group == 1) {
+                found = answer(at, word(at));
+            } else if (at + groupGranules <= to) [[likely]] {
+                found = ask(at, answer, std::make_index_sequence<group>());
+            } else {
+                for (std::size_t k = 0; at + k * swar::bytes < to; ++k) {
+                    found |= answer(at + k * swar::bytes, word(at + k * swar::bytes)) << k;
+                }
+            }
+            for (; found != 0; found &= found - 1) {
+                const auto bit = static_cast<unsigned>(std::countr_zero(found));
+                f(at + bit % group * swar::bytes + bit / 8);
+            }
+        }
+    }
+
     /** Size of the block (or 7D memory) that begins at g. */
     std::size_t blockSize(std::size_t g) const { return sizeBehind(bytes_ + g); }
     static std::size_t sizeBehind(Byte* first) {
@@ -443,6 +468,16 @@ private:
             return;
         }
         __atomic_store_n(to, value, __ATOMIC_RELAXED);
+    }
+
+    // Answers are single bits of bytes, so those of eight words fit into one.
+    static constexpr std::size_t group = os::cooperative ? 1 : 8;
+    static constexpr std::size_t groupGranules = group * swar::bytes;
+
+    template <typename Answer, std::size_t... I>
+    [[gnu::always_inline]] swar::Word ask(std::size_t at, Answer& answer, std::index_sequence<I...>) const {
+        const swar::Word words[] = {word(at + I * swar::bytes)...};
+        return (words[I] | ...) == 0 ? 0 : ((answer(at + I * swar::bytes, words[I]) << I) | ...);
     }
 
     static constexpr Byte large = 0x01;

@@ -206,16 +206,13 @@ void Heap::sample(Region* region, std::size_t i) {
     }
     const GranuleMap map = region->map();
     const std::size_t end = region->nurseries.cleared(i);
-    for (std::size_t at = region->nurseries.begin(i); at < end; at += swar::bytes) {
-        const swar::Word word = map.word(at);
-        const swar::Word dead = this->dead(word) & ~swar::held(word);
-        for (swar::Word heads = swar::heads(word); heads != 0; heads &= heads - 1) {
-            const std::size_t g = at + swar::first(heads);
-            if (g < end) {
-                lifetimes_.count(map.blockSize(g), (heads & -heads & dead) == 0);
-            }
+    const auto heads = [](std::size_t, swar::Word word) { return swar::heads(word); };
+    map.forEach(region->nurseries.begin(i), end, heads, [&](std::size_t g) {
+        if (g < end) {
+            const Byte h = map.get(g);
+            lifetimes_.count(map.blockSize(g), !dead(h) || (h & head::held));
         }
-    }
+    });
 }
 
 /** Everything in it is dead. */
@@ -249,27 +246,32 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
 std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const {
     const GranuleMap map = region->map();
     const std::size_t end = region->nurseries.cleared(i);
+    const std::size_t border = region->nurseries.begin(i + 1);
+    const Sweep sweep = sweep_.load(std::memory_order_relaxed);
     std::size_t freed = 0;
-    for (std::size_t at = region->nurseries.begin(i); (at = map.skipZeros(at, end)) < end; at += swar::bytes) {
-        const swar::Word word = map.word(at);
-        if ((this->dead(word) & swar::held(word)) != 0) [[unlikely]] {
+    std::size_t blocks = 0;
+    const auto doomed = [&](std::size_t at, swar::Word word) {
+        const swar::Word dead = this->dead(word, sweep);
+        const swar::Word held = dead & swar::held(word);
+        if (held != 0) [[unlikely]] {
             left = at;
         }
-        for (swar::Word dead = this->dead(word) & ~swar::held(word); dead != 0; dead &= dead - 1) {
-            const std::size_t g = at + swar::first(dead);
-            if (g >= end) {
-                break;
-            }
-            const std::size_t n = map.blockSize(g);
-            if (g + n > region->nurseries.begin(i + 1)) [[unlikely]] {
-                left = g;
-                break;
-            }
-            map.clearBlock(g, n);
-            freed += n;
-            ++swept.blocks;
+        return dead & ~held;
+    };
+    map.forEach(region->nurseries.begin(i), end, doomed, [&](std::size_t g) {
+        if (g >= end) [[unlikely]] {
+            return;
         }
-    }
+        const std::size_t n = map.blockSize(g);
+        if (g + n > border) [[unlikely]] {
+            left = g;
+            return;
+        }
+        map.clearBlock(g, n);
+        freed += n;
+        ++blocks;
+    });
+    swept.blocks += blocks;
     return freed;
 }
 

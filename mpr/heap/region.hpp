@@ -215,14 +215,10 @@ struct Region {
         return !os::hasPages || isLarge() ? endGranule : std::min(end, std::size_t{endGranule});
     }
 
-    /** Call f(granule, word) for the words of a chunk's map that are not zero. */
-    template <typename F>
-    void forWords(unsigned chunk, F&& f) {
-        const std::size_t end = chunkEnd(chunk);
-        std::size_t at = chunkBegin(chunk) & ~std::size_t{swar::bytes - 1};
-        for (; (at = map().skipZeros(at, end)) < end; at += swar::bytes) {
-            f(at, map().word(at));
-        }
+    /** Call f(granule) where answer(granule, word) has a bit: see GranuleMap. */
+    template <typename Answer, typename F>
+    void forEach(unsigned chunk, Answer&& answer, F&& f) {
+        map().forEach(chunkBegin(chunk), chunkEnd(chunk), answer, f);
     }
 
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }

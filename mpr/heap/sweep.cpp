@@ -87,14 +87,12 @@ void Heap::retainDead() {
     os::Locked locked(lock_);
     for (Region* region = regions_; region; region = region->next) {
         for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {
-            region->forWords(chunk, [&](std::size_t at, swar::Word word) {
-                for (swar::Word dead = this->dead(word); dead != 0; dead &= dead - 1) {
-                    const std::size_t g = at + swar::first(dead);
-                    const Byte h = region->map().get(g);
-                    if (Region::isBlock(h) && !region->nurseries.isUncleared(g)) {
-                        region->map().set(g, colours_.survivor(h));
-                        region->nurseries.keep(g);
-                    }
+            const auto dead = [&](std::size_t, swar::Word word) { return this->dead(word); };
+            region->forEach(chunk, dead, [&](std::size_t g) {
+                const Byte h = region->map().get(g);
+                if (Region::isBlock(h) && !region->nurseries.isUncleared(g)) {
+                    region->map().set(g, colours_.survivor(h));
+                    region->nurseries.keep(g);
                 }
             });
         }
