@@ -296,13 +296,13 @@ public:
     }
 
     /**
-        Call f(g) for the granules of [from, to) that answer(g, word) has a bit for; g in the order of nobody's choice. A
-        group of words is asked before f is called for any of it: how many bits a word has the processor cannot guess, and
-        so it is wrong once a group. Whole words are asked, those before `from` that are in its group, too.
+        Call f(g) for the granules of [from, to) that answer(g, word) has a bit for, of whole words in any case. Some words
+        are asked before f is called for what they hold, in no particular order: how much a word holds the processor
+        cannot guess, and so it is wrong once for all of them.
      */
     template <typename Answer, typename F>
     MPR_INLINE void forEach(std::size_t from, std::size_t to, Answer&& answer, F&& f) const {
-        for (std::size_t at = from & ~(groupGranules - 1); at < to; at += groupGranules) {
+        for (std::size_t at = from & ~std::size_t{swar::bytes - 1}; at < to; at += groupGranules) {
             swar::Word found = 0;
             if (group == 1) {
                 found = answer(at, word(at));

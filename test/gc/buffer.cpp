@@ -62,6 +62,23 @@ TEST_CASE("the canary check fires", "[gc][buffer]") {
     CHECK_FALSE(arena.canariesLive());
 }
 
+TEST_CASE("each dead block's manager is called once, however small the buffer", "[gc][buffer]") {
+    size_t size = GENERATE(16 << 10, 20000, 32 << 10, 100000, 1 << 20);
+    Arena arena(size, 0);
+    Runtime runtime(arena.buffer(), size);
+    for (int round = 0; round < 3; round++) {
+        calls.reset();
+        long made = 0;
+        for (; made < 200 && makeNode(); made++) {
+            mprAlloc(static_cast<size_t>(made % 50));
+        }
+        collect();
+        CHECK(made > 50);
+        CHECK(calls.frees == made);
+        CHECK(stats().managersFreed >= static_cast<uint64>(made));
+    }
+}
+
 TEST_CASE("a runtime works inside a buffer of any size and alignment and touches nothing outside", "[gc][buffer]") {
     size_t size = GENERATE(16 << 10, 32 << 10, 64 << 10, 1 << 20, 100000);
     size_t offset = GENERATE(0, 1, 3, 7, 8, 13, 16, 63);
