@@ -18,7 +18,7 @@ namespace mpr::gc {
 /**
     A set of pointers with a count each: open addressing with linear probing; deletion moves entries back, so there are
     no tombstones (D. Knuth, TAOCP vol. 3, 6.4, algorithm R).
-    Invariant: at most three quarters full. Not synchronised.
+    Invariant: never full; more than three quarters only while memory for a larger table cannot be had. Not synchronised.
  */
 class CountedPointers {
 public:

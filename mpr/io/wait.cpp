@@ -5,7 +5,7 @@
     stands in a list that retains it. List and handlers are guarded by the loop: who changes them uses it.
 
     libuv registers a descriptor with the system in its next turn, and ends the process when it cannot. So what has begun to
-    wait is looked at right before: who has closed a descriptor too early is told so (Newcomers).
+    wait, which stands in front of the list, is looked at right before: who has closed a descriptor too early is told so.
  */
 #include "mpr/wait.h"
 
@@ -34,15 +34,7 @@ struct Watch {
     uv_poll_t poll;
     task::Fired fired;
     MprWaitHandler* handler;
-    int wanted;   // mask
-    Watch* next;  // among the newcomers,
-    Watch** back; // and what points here; null elsewhere
-};
-
-/** Watches that wait since the last turn of the loop. It stands at the start of its memory, too. */
-struct Newcomers {
-    uv_prepare_t prepare;
-    Watch* first;
+    int wanted; // mask
 };
 } // namespace
 
@@ -53,6 +45,7 @@ struct MprWaitHandler {
     MprWaitHandler* previous;
     Watch* watch; // null once destroyed
     bool waits;
+    bool isNew; // waits since the last turn of the loop; so do those before it in the list
 };
 
 namespace {
@@ -60,43 +53,25 @@ namespace {
 /** The handlers that wait. */
 constinit mpr::io::Retained<MprWaitHandler> waiters;
 
-/** Made with the first handler; the loop frees it when it is closed. */
-constinit Newcomers* newcomers = nullptr;
+/** libuv's call before it registers what is new. Made with the first handler; the loop frees it when it is closed. */
+constinit uv_prepare_t* beforeTurn = nullptr;
 
 gc::Service room{[] { waiters.mark(); }, [](std::uint64_t) { return true; },
                  [] {
                      waiters.close();
-                     newcomers = nullptr;
+                     beforeTurn = nullptr;
                  }};
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 
-void leaveNewcomers(Watch& watch) {
-    if (watch.back) {
-        *watch.back = watch.next;
-        if (watch.next) {
-            watch.next->back = watch.back;
-        }
-        watch.back = nullptr;
-    }
-}
-
 void link(MprWaitHandler& handler) {
     waiters.link(handler);
-    handler.waits = true;
-    Watch& watch = *handler.watch;
-    watch.next = newcomers->first;
-    watch.back = &newcomers->first;
-    if (watch.next) {
-        watch.next->back = &watch.next;
-    }
-    newcomers->first = &watch;
+    handler.waits = handler.isNew = true;
 }
 
 void unlink(MprWaitHandler& handler) {
     waiters.unlink(handler);
     handler.waits = false;
-    leaveNewcomers(*handler.watch);
 }
 
 void onReady(uv_poll_t* poll, int status, int events) {
@@ -128,36 +103,35 @@ bool isOpen(int fd) {
     return fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/** Before libuv registers what is new. */
-void checkNewcomers(uv_prepare_t* prepare) {
-    while (Watch* watch = reinterpret_cast<Newcomers*>(prepare)->first) {
-        leaveNewcomers(*watch);
+void checkNew(uv_prepare_t*) {
+    const auto* all = waiters.head();
+    for (MprWaitHandler* next = all ? all->first : nullptr; next && next->isNew;) {
+        MprWaitHandler& handler = *next;
+        next = handler.next;
+        handler.isNew = false;
         uv_os_fd_t fd = -1;
-        uv_fileno(reinterpret_cast<uv_handle_t*>(&watch->poll), &fd);
+        uv_fileno(reinterpret_cast<uv_handle_t*>(&handler.watch->poll), &fd);
         // The runtime's own, those of sockets, are closed after their handlers.
-        if (!watch->handler->owner && !isOpen(fd)) {
+        if (!handler.owner && !isOpen(fd)) {
             os::Message message;
             os::log(os::Level::error,
                     message << "mprWaitOn: descriptor " << fd << " was closed before its handler was destroyed");
-            onReady(&watch->poll, UV_EBADF, 0);
+            onReady(&handler.watch->poll, UV_EBADF, 0);
         }
     }
 }
 
 /** @return false when memory is short. */
-bool openNewcomers(uv_loop_t* loop) {
-    if (newcomers) {
-        return true;
+bool openCheck(uv_loop_t* loop) {
+    if (!beforeTurn) {
+        beforeTurn = static_cast<uv_prepare_t*>(palloc(sizeof(uv_prepare_t)));
+        if (!beforeTurn) {
+            return false;
+        }
+        uv_prepare_init(loop, beforeTurn);
+        uv_prepare_start(beforeTurn, checkNew);
+        uv_unref(reinterpret_cast<uv_handle_t*>(beforeTurn));
     }
-    auto* made = static_cast<Newcomers*>(palloc(sizeof(Newcomers)));
-    if (!made) {
-        return false;
-    }
-    *made = {};
-    uv_prepare_init(loop, &made->prepare);
-    uv_prepare_start(&made->prepare, checkNewcomers);
-    uv_unref(reinterpret_cast<uv_handle_t*>(&made->prepare));
-    newcomers = made;
     return true;
 }
 
@@ -193,7 +167,7 @@ bool watch(MprWaitHandler& handler, int fd) {
     int result = 0;
     {
         const Loop::Using loop(task::events().loop());
-        result = openNewcomers(*loop) ? uv_poll_init(*loop, &made->poll, fd) : UV_ENOMEM;
+        result = openCheck(*loop) ? uv_poll_init(*loop, &made->poll, fd) : UV_ENOMEM;
     }
     if (result != 0) {
         pfree(made);

@@ -52,15 +52,21 @@ struct Pair {
     }
 };
 
+/* A rooted handler of the first end that notes when it can be read. */
+MprWaitHandler *noteReadable(const Pair &pair) {
+    MprWaitHandler *handler = mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0);
+    REQUIRE(handler);
+    mprAddRoot(handler);
+    return handler;
+}
+
 } // namespace
 
 TEST_CASE("a handler runs once for each time it waits", "[io][wait]") {
     Pair pair;
     Runtime runtime;
     reset();
-    MprWaitHandler *handler = mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0);
-    REQUIRE(handler);
-    mprAddRoot(handler);
+    MprWaitHandler *handler = noteReadable(pair);
     mprServiceEvents(5, 0);
     CHECK(runs == 0);
     pair.put(1);
@@ -180,9 +186,7 @@ TEST_CASE("a descriptor closed before its handler ends nothing", "[io][wait]") {
     Pair pair;
     Runtime runtime;
     reset();
-    MprWaitHandler *handler = mprCreateWaitHandler(pair.fd[0], MPR_READABLE, nullptr, noteProc, nullptr, 0);
-    REQUIRE(handler);
-    mprAddRoot(handler);
+    MprWaitHandler *handler = noteReadable(pair);
     const int closed = pair.fd[0];
     SECTION("as soon as it waits") {
         pair.close(0);
