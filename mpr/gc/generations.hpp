@@ -25,7 +25,7 @@ public:
         young_ = young;
         // Growth is what a heap may gain between two collections that mark everything; a major one runs beside the
         // threads, so that more of them are affordable, and what is allocated meanwhile comes on top.
-        growth_ = std::max(growth * 3 / 10, 1u);
+        growth_ = std::max(growth * 3 / 20, 1u);
         majorAt_ = 4 * young;
     }
 
@@ -83,7 +83,7 @@ private:
     bool due_ = false;
     bool overdue_ = false;
     bool tight_ = false;
-    unsigned growth_ = 30;
+    unsigned growth_ = 15;
     std::uint64_t perBlock_ = perBlock;
     std::size_t young_ = 0;
     std::size_t blocks_ = 0; // reached by the last collection that marked everything, and grown old since
