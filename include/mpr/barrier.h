@@ -24,10 +24,14 @@ extern MPR_EXPORT MprBarrier mprBarrier;
 /** The runtime's: the slow part of mprSetRef. */
 MPR_EXPORT void mprLogRef(void *owner, void *field);
 
-/** The runtime's: where it keeps what it knows of a block. */
-static inline const unsigned char *mprBarrierByte(cvoid *owner) {
+/**
+    The runtime's: whether a store into a block need not be logged. To be asked before the store, where it costs less: only
+    pauses take a yes back, and until the next yield there is none.
+ */
+static inline int mprBarrierDone(cvoid *owner) {
     const uintptr_t inside = (uintptr_t) owner & mprBarrier.inside;
-    return (const unsigned char *) ((uintptr_t) owner - inside + mprBarrier.bias + (inside >> MPR_BARRIER_SHIFT));
+    const uintptr_t known = (uintptr_t) owner - inside + mprBarrier.bias + (inside >> MPR_BARRIER_SHIFT);
+    return (__atomic_load_n((const unsigned char *) known, __ATOMIC_RELAXED) & MPR_BARRIER_DONE) != 0;
 }
 
 /**
@@ -37,10 +41,9 @@ static inline const unsigned char *mprBarrierByte(cvoid *owner) {
     Attached threads. Never yields. The store releases: what was written to *value before can be read through the field.
  */
 static inline void mprSetRef(void *owner, void *field, cvoid *value) {
-    /* Asked for before the store: only pauses take DONE back, and until the next yield there is none. Costs less so. */
-    const unsigned char known = __atomic_load_n(mprBarrierByte(owner), __ATOMIC_RELAXED);
+    const int done = mprBarrierDone(owner);
     __atomic_store_n((void **) field, (void *) value, __ATOMIC_RELEASE);
-    if (__builtin_expect((known & MPR_BARRIER_DONE) == 0, 0)) {
+    if (__builtin_expect(!done, 0)) {
         mprLogRef(owner, field);
     }
 }

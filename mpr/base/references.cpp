@@ -11,11 +11,6 @@
 namespace mpr::base {
 
 namespace {
-/** Whether the collector looks at all of a block anyway before it believes what it knows of it: mprSetRef asks the same. */
-bool isDone(void** array) {
-    return (__atomic_load_n(mprBarrierByte(array), __ATOMIC_RELAXED) & MPR_BARRIER_DONE) != 0;
-}
-
 void manageReferences(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRefs(ptr, mprGetBlockSize(ptr) / sizeof(void*));
@@ -40,7 +35,7 @@ References allocateReferences(int count, bool marked) {
 }
 
 bool takesMany(void** array) {
-    return isDone(array) || mprGetBlockSize(array) < heap::greatestSmall << heap::granuleShift;
+    return mprBarrierDone(array) || mprGetBlockSize(array) < heap::greatestSmall << heap::granuleShift;
 }
 
 void storedMany(void** array) {
