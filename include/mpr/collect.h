@@ -1,9 +1,14 @@
 /*
     mpr/collect.h - Collect garbage: marks, roots, holds, yield points.
 
-    The collector runs in its own thread. It may only look at the heap while every attached thread has yielded: a
-    thread that computes for long calls mprYield now and then, a thread that blocks yields stickily around the call.
+    The collector has its own thread. It may only look at the heap while every attached thread has yielded: a thread
+    that computes for long calls mprYield now and then, a thread that blocks yields stickily around the call.
     At a yield, everything the thread still needs must be reachable from a root or held.
+
+    The thread that yields last marks itself, while the others wait, and where no processor is left for the collector's
+    thread, threads that yield do a portion of its other work, too, a quarter of the pause budget long. So a thread that
+    yields needs stack for the deepest manager that marks, and some kilobytes. Managers are called with MPR_MANAGE_FREE by the
+    collector's thread only.
  */
 #ifndef MPR_COLLECT_H
 #define MPR_COLLECT_H

@@ -31,8 +31,8 @@ MPR_EXTERN_C_BEGIN
 /**
     Says what a block references, and releases what it owns outside the heap.
     With MPR_MANAGE_MARK all threads are stopped: call mprMark on each managed reference and nothing else. It may be
-    called more than once in a collection, and by several threads of the collector at the same time, for this and other
-    blocks: whatever it writes, statistics of its own say, must be atomic.
+    called more than once in a collection, by the collector's threads and by threads that yield, by several at the same
+    time, for this and other blocks: whatever it writes, statistics of its own say, must be atomic.
     With MPR_MANAGE_FREE it runs on the collector's thread while the application runs. The order between blocks is
     arbitrary; the memory of every block that dies in the same collection stays readable until all managers have run.
     It may lock and allocate. It must not store ptr anywhere.

@@ -38,6 +38,8 @@ typedef struct MprMemStats {
     uint64 markOverflows;   /* Times the mark stack was full */
     uint64 marksShared;     /* Pauses in which several threads marked; option markers */
     uint64 marksSliced;     /* Pauses that only went on with a major collection's plain blocks; option pausebudget */
+    uint64 pausesByThreads; /* Pauses done by the thread that stopped last instead of the collector's */
+    uint64 assists;         /* Portions of marking and sweeping by threads: no processor was left for it */
     uint64 purged;          /* Given back to the system */
     uint64 redlines;        /* Crossings of the redline */
     uint64 errors;          /* Allocations that returned NULL */
@@ -47,11 +49,11 @@ typedef struct MprMemStats {
     int threads;            /* Attached */
     int numCpu;
     int pageSize;
-    MprTimes pause;      /* What a thread lost at one yield: wait for the others, marking, wake-up */
+    MprTimes pause;      /* What a thread lost at one yield: wait for the others, marking, wake-up; or an assist */
     MprTimes stall;      /* What a thread lost because the sweep was behind */
     MprTimes rendezvous; /* Request until every thread had yielded */
     MprTimes mark;       /* All threads stopped */
-    MprTimes sweep;      /* Release of the threads until all memory was freed; in parallel with them */
+    MprTimes sweep;      /* Work after the release of the threads, until all memory was freed; in parallel with them */
 } MprMemStats;
 
 /** @return A snapshot, overwritten by the next call from any thread. Does not yield. Any thread. */

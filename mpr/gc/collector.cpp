@@ -1,5 +1,5 @@
 /*
-    collector.cpp - The collector's thread and its phases.
+    collector.cpp - The phases of a collection.
  */
 #include "mpr/gc/collector.hpp"
 
@@ -14,11 +14,6 @@ namespace mpr::gc {
 using heap::Byte;
 using heap::Region;
 namespace swar = heap::swar;
-
-namespace {
-/** Free memory is given back when it has not been needed for so long. */
-constexpr std::uint64_t decayTime = 1'000'000'000;
-} // namespace
 
 bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     pacer_.open(options, os::privateCache(), fixedHeap);
@@ -41,6 +36,9 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
         young_.open();
     }
     helpers_.open(fixedHeap == 0 ? options.markers : 1, options.stack);
+    processors_ = static_cast<unsigned>(std::max(os::processors(), 1));
+    patience_ = deadline_;
+    duty_.lock(); // for the thread
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
@@ -58,40 +56,6 @@ void Collector::close() {
     rendezvous_.setAlways(false); // without a runtime nobody need yield
 }
 
-void Collector::ring() {
-    bell_.fetch_add(1, std::memory_order_release);
-    os::wakeOne(bell_);
-}
-
-void Collector::run() {
-    current = &own_;
-    for (;;) {
-        // Before the look at stop_ and all others, so that a wait that comes after them returns.
-        const std::uint32_t heard = bell_.load(std::memory_order_acquire);
-        if (stop_.load(std::memory_order_acquire)) {
-            break;
-        }
-        if (phase() == Phase::requested) {
-            if (isStarved()) {
-                markBeside();
-            }
-            cycle();
-            continue;
-        }
-        if (tracing_ && !traced_ && advanceMajor(heard)) {
-            continue;
-        }
-        if (purge_.exchange(false, std::memory_order_acq_rel)) {
-            heap_.purge(heap_.freeBytes());
-        }
-        const bool decays = heap_.freeBytes() > pacer_.cache() + pacer_.cache() / 4;
-        if (!os::wait(bell_, heard, decays ? decayTime : os::forever) && phase() == Phase::idle) {
-            heap_.purge(pacer_.cache());
-        }
-    }
-    current = nullptr;
-}
-
 /** Phases are published so that a thread that saw the old one and then slept on progress_ wakes up. */
 void Collector::moveTo(Phase phase) {
     phase_.store(static_cast<std::uint32_t>(phase), std::memory_order_seq_cst);
@@ -99,38 +63,15 @@ void Collector::moveTo(Phase phase) {
     os::wakeAll(progress_);
 }
 
-void Collector::request(Wish wish) {
-    for (Wish before = wish_.load(std::memory_order_seq_cst);
-         before < wish && !wish_.compare_exchange_weak(before, wish, std::memory_order_seq_cst);) {}
-    while (!stop_.load(std::memory_order_acquire)) {
-        if (phase() == Phase::idle) {
-            requestedAt_.store(os::now(), std::memory_order_relaxed);
-        }
-        auto seen = static_cast<std::uint32_t>(Phase::idle);
-        if (phase_.compare_exchange_strong(seen, static_cast<std::uint32_t>(Phase::requested),
-                                           std::memory_order_seq_cst)) {
-            // From here threads stop at their next yield, even before the collector has been scheduled.
-            rendezvous_.setWanted(true);
-            ring();
-            return;
-        }
-        if (static_cast<Phase>(seen) == Phase::requested) {
-            rendezvous_.setWanted(true); // whoever has just requested it may not have come to this
-            return;
-        }
-        // Remembered; but if the collection ended just now, nobody would look at it.
-        pending_.store(true, std::memory_order_seq_cst);
-        rendezvous_.setWanted(true);
-        if (phase_.load(std::memory_order_seq_cst) != static_cast<std::uint32_t>(Phase::idle)) {
-            return;
-        }
-    }
-}
-
 void Collector::budgetSpent() {
-    if (enabled_.load(std::memory_order_relaxed)) {
-        request(Wish::budget);
+    if (!enabled_.load(std::memory_order_relaxed)) {
+        return;
     }
+    if (assists(Assist::marking) && phase() == Phase::idle && heap_.allocatedSince() < trigger()) {
+        rendezvous_.setWanted(true); // a portion of it only
+        return;
+    }
+    request(Wish::budget);
 }
 
 void Collector::idle() {
@@ -160,8 +101,20 @@ bool Collector::enable(bool on) {
 // ---- A collection -----------------------------------------------------------------------------------------------
 
 void Collector::cycle() {
-    awaitThreads();
+    pause();
+    if (phase() == Phase::freeing) {
+        assists_.fetch_and(~unsigned{Assist::sweeping}, std::memory_order_relaxed);
+        reclaim();
+    }
+    goOn();
+}
+
+/** All threads have stopped. Ends in idle or freeing. */
+void Collector::pause() {
     moveTo(Phase::marking);
+    ++rendezvousNumber_;
+    patience_ = deadline_;
+    crowd_ = rendezvous_.waiting();
     const std::uint64_t stopped = os::now();
     stats_.rendezvous.record(stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed)));
     const Wish wish = wish_.exchange(Wish::slice, std::memory_order_seq_cst);
@@ -170,33 +123,38 @@ void Collector::cycle() {
         forcedMajor_.store(majorsBegun_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
         urgent_ = urgent_ || wish == Wish::urgent;
     }
-    const Scope scope = decide(wish);
-    if (scope == Scope::slice) {
+    scope_ = decide(wish);
+    if (scope_ == Scope::slice) {
         slice(stopped + pauseBudget_ * 3 / 4);
         reopen(Phase::idle, stopped);
         if (wish == Wish::minor || wish == Wish::budget) {
             request(wish); // it has let the slice pass
         }
-    } else {
-        unneeded_ = std::min(unneeded_, heap_.freeBytes());
-        const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
-        heap_.beginMarking();
-        // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
-        // threads wait for the sweep.
-        heap_.setTrigger(pacer_.slack(trigger(), usage()));
-        mark(scope, cost);
-        heap_.beginSweep(scope == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
-        if (roots_.incomplete()) [[unlikely]] {
-            heap_.retainDead();
-        }
-        marked_.fetch_add(1, std::memory_order_release);
-        if (scope != Scope::minor) {
-            majorsMarked_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
-        }
-        reopen(Phase::freeing, stopped);
-        minorAt_ = os::now();
-        reclaim(scope);
+        return;
     }
+    unneeded_ = std::min(unneeded_, heap_.freeBytes());
+    const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
+    heap_.beginMarking();
+    // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
+    // threads wait for the sweep.
+    heap_.setTrigger(pacer_.slack(trigger(), usage()));
+    const bool traced = tracing_;
+    mark(scope_, cost);
+    chooseAssists(!traced);
+    heap_.beginSweep(scope_ == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
+    if (roots_.incomplete()) [[unlikely]] {
+        heap_.retainDead();
+    }
+    marked_.fetch_add(1, std::memory_order_release);
+    if (scope_ != Scope::minor) {
+        majorsMarked_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
+    }
+    reopen(Phase::freeing, stopped);
+    minorAt_ = os::now();
+}
+
+/** A collection has ended: begin the next if one is wanted already. */
+void Collector::goOn() {
     if (pending_.exchange(false, std::memory_order_seq_cst) || (mustBegin() && !tracing_)) {
         request(urgent_ ? Wish::urgent : Wish::slice);
     }
@@ -214,56 +172,55 @@ void Collector::reopen(Phase phase, std::uint64_t stopped) {
     restUntil_ = trial_ ? 0 : opened + 2 * std::min(opened - stopped, pauseBudget_);
 }
 
-/** Threads run again: free what was found dead. */
-void Collector::reclaim(Scope scope) {
+/** Threads run again: free what was found dead. @return Whether that is done; true when there is no `until`. */
+bool Collector::reclaim(std::uint64_t until) {
     const std::uint64_t begin = os::now();
-    callFree(false);
-    moveTo(Phase::sweeping);
-    const std::size_t freed = sweep(scope);
+    if (phase() == Phase::freeing) {
+        callFree(false);
+        sweep_ = {};
+        sweep_.region = heap_.firstRegion();
+        moveTo(Phase::sweeping);
+    }
+    const bool done = sweep(until);
+    sweep_.took += os::now() - begin;
+    if (done) {
+        endReclaim();
+    }
+    return done;
+}
+
+void Collector::endReclaim() {
     heap_.endSweep();
-    freedBlocks_.fetch_add(freed, std::memory_order_relaxed);
-    settle(scope, scope != Scope::minor && isForced());
-    stats_.sweep.record(os::now() - begin);
-    (scope == Scope::minor ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
+    freedBlocks_.fetch_add(sweep_.swept.blocks, std::memory_order_relaxed);
+    settle();
+    stats_.sweep.record(sweep_.took);
+    (scope_ == Scope::minor ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
     swept_.fetch_add(1, std::memory_order_release);
-    if (scope != Scope::minor) {
+    if (scope_ != Scope::minor) {
         urgent_ = urgent_ && mustBegin();
         majorsSwept_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
     }
+    rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
     moveTo(Phase::idle);
 }
 
-void Collector::awaitThreads() {
-    rendezvous_.close();
-    rendezvous_.setWanted(true);
-    ++rendezvousNumber_;
-    std::uint64_t patience = deadline_;
-    while (!rendezvous_.awaitStopped(patience)) {
-        nameLate(os::now() - requestedAt_.load(std::memory_order_relaxed));
-        patience *= 2; // the message comes again, ever more rarely
+/** Whether managers of dead blocks are to be called, or it would take long to see. */
+bool Collector::callsFree() const {
+    unsigned looks = 0;
+    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
+        for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
+            swar::Word found = 0;
+            const auto doomed = [&](std::size_t, swar::Word word) {
+                found |= swar::wantFree(word) & heap_.dead(word) & ~swar::held(word);
+                return swar::Word{0};
+            };
+            region->forEach(static_cast<unsigned>(std::countr_zero(chunks)), doomed, [](std::size_t) {});
+            if (found != 0 || ++looks > mostLooks) {
+                return true;
+            }
+        }
     }
-}
-
-void Collector::nameLate(std::uint64_t waited) {
-    os::Locked locked(threadsLock_);
-    for (Mutator* m = mutators_; m; m = m->next) {
-        if (m->state.load(std::memory_order_relaxed) != Mutator::State::running) {
-            continue;
-        }
-        if (m->lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
-            stats_.late.fetch_add(1, std::memory_order_relaxed);
-        }
-        os::Message message;
-        message << "thread \"" << std::string_view(m->name) << "\" keeps a collection waiting: no yield for "
-                << waited / 1'000'000 << " ms; last yield ";
-        if (const void* site = m->site.load(std::memory_order_relaxed)) {
-            message << "at " << site << " ";
-            message.code(site);
-        } else {
-            message << "never";
-        }
-        os::log(os::Level::warning, message);
-    }
+    return false;
 }
 
 void Collector::callFree(bool everything) {
@@ -296,56 +253,96 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
     }
 }
 
-std::size_t Collector::sweep(Scope scope) {
-    heap::Heap::Swept swept;
-    // What costs nothing first: threads wait for it.
-    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        heap_.releaseDeadNurseries(region, swept);
-    }
-    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        heap_.releaseKeptNurseries(region, swept);
-    }
-    while (heap_.reclaimNursery(false)) {}
-    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        if (region->isLarge()) {
-            heap_.sweepLarge(region, swept);
-            continue;
+/** @return Whether the sweep is done; if not, `until` has passed. */
+bool Collector::sweep(std::uint64_t until) {
+    while (sweepStep()) {
+        if (until != os::forever && os::now() >= until) {
+            return false;
         }
+    }
+    return true;
+}
+
+/** Some ten microseconds of the sweep. @return false when nothing is left. */
+bool Collector::sweepStep() {
+    if (sweep_.stage == Sweep::leftOver) {
+        if (heap_.reclaimNursery(false)) {
+            return true;
+        }
+    } else if (sweep_.region) {
+        if (!sweepRegion(sweep_.region)) {
+            sweep_.region = heap_.nextRegion(sweep_.region);
+            sweep_.at = 0;
+        }
+        return true;
+    }
+    if (sweep_.stage == Sweep::lines) {
+        return false;
+    }
+    sweep_.stage = static_cast<Sweep::Stage>(sweep_.stage + 1);
+    sweep_.region = heap_.firstRegion();
+    return true;
+}
+
+/** @return Whether something is left to be done in this region at this stage. */
+bool Collector::sweepRegion(Region* region) {
+    constexpr unsigned fewNurseries = 8;
+    switch (sweep_.stage) {
+    case Sweep::dead: heap_.releaseDeadNurseries(region, sweep_.swept); return false;
+    case Sweep::kept: return heap_.releaseKeptNurseries(region, sweep_.swept, fewNurseries);
+    default: break;
+    }
+    if (region->isLarge()) {
+        heap_.sweepLarge(region, sweep_.swept);
+        return false;
+    }
+    if (sweep_.at == 0) {
         for (std::size_t i = 0; i < region->lineWords(); ++i) {
-            if (scope == Scope::minor) {
-                heap_.sweepYoungLines(region, i, swept);
+            if (scope_ == Scope::minor) {
+                heap_.sweepYoungLines(region, i, sweep_.swept);
             }
             region->sweepYoung.clear(i);
         }
-        for (std::size_t g = region->firstGranule; scope != Scope::minor && g < region->endGranule;) {
-            g = heap_.sweepSlice(region, g, swept);
-        }
+        sweep_.at = region->firstGranule;
     }
-    return swept.blocks;
+    if (scope_ == Scope::minor || sweep_.at >= region->endGranule) {
+        return false;
+    }
+    sweep_.at = heap_.sweepSlice(region, sweep_.at, sweep_.swept);
+    return true;
 }
 
-/**
-    Set the next budget and give memory back. What was free when each collection of the last second began was not needed
-    in that second; a heap that breathes keeps what it breathes with.
- */
-void Collector::settle(Scope scope, bool forced) {
-    if (scope != Scope::minor) {
+/** Set the next budget and see to it that memory is given back. */
+void Collector::settle() {
+    const bool major = scope_ != Scope::minor;
+    if (major) {
         marks_.trim();
     }
     const Pacer::Usage used = usage();
-    generations_.swept(scope != Scope::minor, used.live, pacer_.tight(used));
+    generations_.swept(major, used.live, pacer_.tight(used));
     repaceFor(used);
-    const std::uint64_t time = os::now();
+    const bool forced = major && isForced();
+    if (standsIn_) {
+        givesBack_ = givesBack_ || os::now() - purgedAt_ >= decayTime; // it would take long
+    } else if (forced || os::now() - purgedAt_ >= decayTime) {
+        giveBack(forced);
+    }
+}
+
+/**
+    Give memory back. What was free when each collection of the last second began was not needed in that second; a heap that
+    breathes keeps what it breathes with.
+ */
+void Collector::giveBack(bool forced) {
+    givesBack_ = false;
     if (forced) {
         heap_.purge(pacer_.cache());
-    } else if (time - purgedAt_ < decayTime) {
-        return;
     } else if (const std::size_t free = heap_.freeBytes(); unneeded_ > pacer_.cache() && free > unneeded_) {
         heap_.purge(free - unneeded_ + pacer_.cache());
     } else if (heap_.retiredBytes() > pacer_.cache()) {
         heap_.purge(free);
     }
-    purgedAt_ = time;
+    purgedAt_ = os::now();
     unneeded_ = ~std::size_t{0};
 }
 
@@ -365,7 +362,7 @@ void Collector::repaceFor(const Pacer::Usage& used) {
     stats_.marked.store(used.live, std::memory_order_relaxed);
     const std::size_t trigger = pacer_.trigger(used, generations_.worthwhile());
     trigger_.store(trigger, std::memory_order_relaxed);
-    heap_.setTrigger(trigger);
+    setTrigger(0);
 }
 
 void CollectorStats::report(MprMemStats& s) const {
@@ -376,6 +373,8 @@ void CollectorStats::report(MprMemStats& s) const {
     s.collectionsIdle = idle.load(std::memory_order_relaxed);
     s.marksShared = shared.load(std::memory_order_relaxed);
     s.marksSliced = slices.load(std::memory_order_relaxed);
+    s.pausesByThreads = stoodIn.load(std::memory_order_relaxed);
+    s.assists = assists.load(std::memory_order_relaxed);
     s.checkDefects = defects.load(std::memory_order_relaxed);
     s.managersFreed = managersFreed.load(std::memory_order_relaxed);
     s.late = late.load(std::memory_order_relaxed);

@@ -59,6 +59,7 @@ enum class Wish : std::uint8_t {
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
     os::Counter minors{0}, majors{0}, slices{0}, shared{0}, idle{0};
+    os::Counter stoodIn{0}, assists{0}; // pauses and portions done by threads
     os::Counter managersFreed{0};
     os::Counter late{0};
     os::Counter defects{0}; // found by checks
@@ -131,9 +132,38 @@ public:
     const Marker& marker() const { return marker_; }
 
 private:
+    class StandIn;
+    struct Assist {
+        enum : unsigned { marking = 1, sweeping = 2 };
+    };
+    /** How far the sweep has come. What costs nothing comes first: threads wait for it. */
+    struct Sweep {
+        enum Stage { dead, kept, leftOver, lines } stage = dead;
+        heap::Region* region = nullptr; // at this
+        std::size_t at = 0;             // and with `lines` in a large sweep at this granule
+        heap::Heap::Swept swept;
+        std::uint64_t took = 0; // nanoseconds
+    };
+
     void run();
+    void rest(std::uint32_t heard);
+    bool sleep(std::uint32_t heard, std::uint64_t timeout);
+    void awaitThreads(std::uint32_t heard);
+    bool meet();
+    void stepOut();
+    bool serve();
+    void recall();
+    bool collectHere();
+    bool assist();
+    void sweepHere();
+    bool isLeft() const;
+    bool assists(unsigned what) const { return (assists_.load(std::memory_order_relaxed) & what) != 0; }
+    std::uint64_t portion() const { return pauseBudget_ / 4; }
+    void chooseAssists(bool begins);
+    void setTrigger(std::size_t since);
     void cycle();
-    void awaitThreads();
+    void pause();
+    void goOn();
     void nameLate(std::uint64_t waited);
     Scope decide(Wish wish) const;
     void mark(Scope scope, Pacer::Cost cost);
@@ -148,9 +178,9 @@ private:
     void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost);
     void slice(std::uint64_t until);
     void startMajor();
-    bool markBeside();
+    bool markBeside(std::uint64_t until = os::forever);
     bool advanceMajor(std::uint32_t heard);
-    bool rest(std::uint32_t heard);
+    bool betweenSlices(std::uint32_t heard);
     bool isForced() const {
         return forcedMajor_.load(std::memory_order_relaxed) == majorsBegun_.load(std::memory_order_relaxed);
     }
@@ -163,9 +193,15 @@ private:
     void reopen(Phase phase, std::uint64_t stopped);
     void callFree(bool everything);
     void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
-    void reclaim(Scope scope);
-    std::size_t sweep(Scope scope);
-    void settle(Scope scope, bool forced);
+    bool reclaim(std::uint64_t until = os::forever);
+    void endReclaim();
+    bool callsFree() const;
+    static constexpr unsigned mostLooks = 32; // pieces of regions
+    bool sweep(std::uint64_t until);
+    bool sweepStep();
+    bool sweepRegion(heap::Region* region);
+    void settle();
+    void giveBack(bool forced);
     Pacer::Usage usage();
     void repaceFor(const Pacer::Usage& used);
     void moveTo(Phase phase);
@@ -178,6 +214,9 @@ private:
     bool awaitProgress(Done done, std::uint64_t limit);
     void stall();
     void clearWanted();
+
+    /** Free memory is given back when it has not been needed for so long: nanoseconds. */
+    static constexpr std::uint64_t decayTime = 1'000'000'000;
 
     heap::Heap& heap_;
     Roots& roots_;
@@ -212,8 +251,22 @@ private:
     os::Counter freeCalls_{0};
     std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps
     std::atomic<std::size_t> trigger_{0};
-    std::uint32_t rendezvousNumber_ = 0;
-    // The collector's thread only:
+    std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist
+    std::atomic<bool> watching_{false}; // the collector's thread will look whether a collection is overdue
+
+    os::Lock duty_; // see duty.cpp
+    // Who has the duty only:
+    Scope scope_ = Scope::minor;            // of the collection that runs
+    std::uint32_t rendezvousNumber_ = 1;    // in Mutator::lateFor 0 means none
+    std::uint32_t pausesSeen_ = 0;          // when the collector's thread last rested
+    std::uint64_t patience_ = 0;            // a collection that waits longer names those who are late
+    static constexpr unsigned portions = 4; // in which threads assist, to a budget
+    unsigned portions_ = 0;                 // since the last pause
+    Sweep sweep_;
+    bool standsIn_ = false;  // a thread is the collector now
+    bool givesBack_ = false; // it is time to
+    unsigned processors_ = 1;
+    unsigned crowd_ = 0;                      // threads that waited for the last pause to end
     bool tracing_ = false;                    // a major collection marks old blocks while threads run
     bool traced_ = false;                     // and has nothing left to mark
     unsigned passed_ = 0;                     // minor collections since it last marked anything;

@@ -96,7 +96,8 @@ void Helpers::run(Helper& self) {
 void Helpers::keepApart() {
     const int here = os::currentProcessor();
     for (unsigned i = 0; i < count_; ++i) {
-        if (helpers_[i].processor.load(std::memory_order_relaxed) == here && !os::keepOff(helpers_[i].thread, here)) {
+        Helper& helper = helpers_[i];
+        if (helper.processor.load(std::memory_order_relaxed) == here && !os::keepOff(helper.thread, home_, here)) {
             crowded_ = true; // from the next job on: in this one it may be at work already
         }
     }

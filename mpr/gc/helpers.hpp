@@ -47,6 +47,8 @@ public:
     /** @param markers The collector's own included; 0: as many as there are processors, four at most. */
     void open(unsigned markers, std::size_t stack);
     void close();
+    /** @param home The thread whose processors they may use. */
+    void settle(os::ThreadId home) { home_ = home; }
     /** Give all markers their stacks. They are empty. */
     void lend(MarkMemory& memory, Marker& own);
 
@@ -83,6 +85,7 @@ private:
     unsigned started_ = 0;
     bool crowded_ = false; // one processor is all there is
     std::size_t stack_ = 0;
+    os::ThreadId home_ = 0;
 };
 
 } // namespace mpr::gc

@@ -166,13 +166,14 @@ void Collector::startMajor() {
     heap_.setTracing(true);
 }
 
-/** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return whether it is so. */
-bool Collector::markBeside() {
+/** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return Whether nothing is. */
+bool Collector::markBeside(std::uint64_t until) {
     marker_.begin(Marking::concurrent);
     bool left = true;
     do {
         left = marker_.advance();
-    } while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed));
+    } while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed) &&
+             (until == os::forever || os::now() < until));
     marker_.end();
     traced_ = !left && !marker_.plainWaits();
     if (left || traced_) {
@@ -189,20 +190,10 @@ bool Collector::advanceMajor(std::uint32_t heard) {
     if (!enabled_.load(std::memory_order_relaxed) && !isForced() && !mustBegin()) {
         return false;
     }
-    if (traced_ || rest(heard)) {
+    if (traced_ || betweenSlices(heard)) {
         request(traced_ ? Wish::budget : Wish::slice);
     }
     return true;
-}
-
-/** Threads have the processor for a while between slices, if any is there to use it. @return false: look again. */
-bool Collector::rest(std::uint32_t heard) {
-    const std::uint64_t now = os::now();
-    if (now >= restUntil_ || !rendezvous_.matters()) {
-        return true;
-    }
-    os::wait(bell_, heard, restUntil_ - now);
-    return false;
 }
 
 /** Threads are stopped: trace old plain blocks that wait, for a while. */

@@ -3,12 +3,13 @@
 
     One word says everything: bit 0 is the gate (1: closed), the bits above count the running threads. A thread that
     yields takes itself out of the count; when it wants to go on it counts itself in, which it may only while the gate is
-    open. The collector closes the gate and has the heap to itself when the word is exactly 1. Every change is one atomic
-    operation on this word, so there is no order of events in which a thread runs while the collector believes it stopped.
+    open. Whoever is on duty for the collector (collector.hpp) closes the gate and has the heap to itself when the word is
+    exactly 1. Every change is one atomic operation on this word, so there is no order of events in which a thread runs
+    while the collector believes it stopped.
 
-        running --leave--> out            word -= 2; the last one out of a closed gate wakes the collector
+        running --leave--> out            word -= 2; the last one out sees to it that somebody collects
         out     --enter--> running        word += 2, only if bit 0 is clear, else sleep until the gate opens
-        collector: close (bit 0 := 1), await word == 1, work, open (bit 0 := 0, wake all)
+        on duty: close (bit 0 := 1), word == 1? then work, open (bit 0 := 0, wake all)
 
     A thread that is out costs the collector nothing, however long it stays.
     Memory order: leaving releases and the collector's look acquires; opening releases and entering acquires.
@@ -32,13 +33,12 @@ public:
         setWanted(false);
     }
 
-    void leave() {
+    /** @return Whether nobody runs now. */
+    bool leave() {
         if constexpr (!os::hasThreads) {
-            return; // nobody to meet
+            return true; // nobody to meet
         }
-        if (word_.fetch_sub(step, std::memory_order_acq_rel) == step + closedBit) {
-            os::wakeAll(word_);
-        }
+        return (word_.fetch_sub(step, std::memory_order_acq_rel) & ~closedBit) == step;
     }
 
     /** A thread that leaves wants to go on as soon as it may; when it has entered it wants no more. */
@@ -72,28 +72,17 @@ public:
         }
     }
 
-    // ---- The collector's side ----
+    // ---- On duty for the collector ----
     /** Whether a thread runs or waits for the gate: a closed gate costs somebody time. */
     bool matters() const {
         return eager_.load(std::memory_order_seq_cst) != 0 || word_.load(std::memory_order_seq_cst) >= step;
     }
     void close() { word_.fetch_or(closedBit, std::memory_order_acq_rel); }
-
-    /** Wait until nobody runs. @return false when the time, in nanoseconds, ran out first. */
-    bool awaitStopped(std::uint64_t timeout) {
-        const std::uint64_t begin = os::now();
-        for (;;) {
-            const std::uint32_t word = word_.load(std::memory_order_acquire);
-            if (word == closedBit) {
-                return true;
-            }
-            const std::uint64_t spent = os::now() - begin;
-            if (spent >= timeout) {
-                return false;
-            }
-            os::wait(word_, word, timeout - spent);
-        }
-    }
+    /** Whether the gate is closed and nobody runs. */
+    bool stopped() const { return word_.load(std::memory_order_acquire) == closedBit; }
+    bool empty() const { return (word_.load(std::memory_order_acquire) & ~closedBit) == 0; }
+    /** How many threads wait to go on. */
+    unsigned waiting() const { return eager_.load(std::memory_order_relaxed); }
 
     void open() {
         if constexpr (!os::hasThreads) {

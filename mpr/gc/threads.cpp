@@ -70,7 +70,7 @@ void Collector::detach(Mutator* m) {
     // All of it under the lock: whoever finds the thread gone there may end the runtime.
     os::Locked locked(threadsLock_);
     forget(m);
-    rendezvous_.leave();
+    stepOut();
     departures_.fetch_add(1, std::memory_order_release);
     os::wakeAll(departures_);
 }
@@ -117,7 +117,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
     }
     if (flags & MPR_YIELD_STICKY) {
         m.state.store(Mutator::State::yielded, std::memory_order_relaxed);
-        rendezvous_.leave();
+        stepOut();
         return;
     }
     if (flags & MPR_YIELD_COMPLETE) {
@@ -128,7 +128,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         if (phase() != Phase::idle || !forcedDone()) {
             const std::uint32_t target = swept_.load(std::memory_order_acquire) + 1;
             m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
-            rendezvous_.leave();
+            stepOut();
             awaitProgress(
                 [&] {
                     const bool idle = phase() == Phase::idle;
@@ -153,9 +153,9 @@ void Collector::waitOut(Mutator& m) {
     const std::uint64_t begin = os::now();
     m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
     rendezvous_.want();
-    rendezvous_.leave();
+    const bool met = serve();
     std::uint64_t stalled = 0;
-    switch (phase()) {
+    switch (met ? Phase::marking : phase()) {
     case Phase::freeing:
     case Phase::sweeping:
         stall();
@@ -163,7 +163,7 @@ void Collector::waitOut(Mutator& m) {
         stats_.stall.record(stalled);
         break;
     case Phase::requested: {
-        // The collector may not have closed the gate yet.
+        // Whoever is on duty may not have closed the gate yet.
         const std::uint32_t before = pauses_.load(std::memory_order_acquire);
         awaitProgress([&] { return phase() != Phase::requested || pauses_.load(std::memory_order_acquire) != before; },
                       os::forever);
@@ -223,7 +223,7 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
     const bool was = m.state.load(std::memory_order_relaxed) == Mutator::State::exempt;
     if (exempt && !was) {
         if (m.state.exchange(Mutator::State::exempt, std::memory_order_relaxed) == Mutator::State::running) {
-            rendezvous_.leave();
+            stepOut();
         }
     } else if (!exempt && was) {
         resume(m);
@@ -262,6 +262,9 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit) {
         if (stop_.load(std::memory_order_acquire)) {
             return false;
         }
+        if (phase() == Phase::sweeping && assists(Assist::sweeping)) {
+            recall(); // threads may take their time
+        }
         const bool waited = !os::wait(progress_, seen, look < limit ? look : limit);
         if (os::now() - begin >= limit) {
             return done();
@@ -294,7 +297,7 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     request(wish);
     if (running) {
         m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
-        rendezvous_.leave();
+        stepOut();
     }
     const bool done = awaitProgress(
         [&] {

@@ -157,8 +157,8 @@ public:
     void sweepYoungLines(Region* region, std::size_t i, Swept& swept);
     /** After the last MPR_MANAGE_FREE and before the rest of the sweep: nurseries in which nothing lives become stale. */
     void releaseDeadNurseries(Region* region, Swept& swept);
-    /** Then: those in which something does are cleared of the dead. */
-    void releaseKeptNurseries(Region* region, Swept& swept);
+    /** Then: those in which something does are cleared of the dead, `most` of them. @return Whether any is left. */
+    bool releaseKeptNurseries(Region* region, Swept& swept, unsigned most);
     /**
         Make a stale nursery that nobody needs a hole.
         @param any Also one that its thread was going to use again. @return false when there is none.

@@ -190,12 +190,15 @@ void Heap::releaseDeadNurseries(Region* region, Swept& swept) {
     }
 }
 
-void Heap::releaseKeptNurseries(Region* region, Swept& swept) {
+bool Heap::releaseKeptNurseries(Region* region, Swept& swept, unsigned most) {
     if constexpr (os::hasPages) {
-        for (std::uint64_t judged = region->nurseries.judged; judged != 0; judged &= judged - 1) {
+        std::uint64_t judged = region->nurseries.judged;
+        for (; judged != 0 && most > 0; judged &= judged - 1, --most) {
             releaseKept(region, static_cast<std::size_t>(std::countr_zero(judged)), swept);
         }
+        return judged != 0;
     }
+    return false;
 }
 
 /** Count what has died of each size in a nursery, and what has not: if all in it was young, and it is one of the first. */

@@ -200,9 +200,9 @@ int currentProcessor() {
     return sched_getcpu();
 }
 
-bool keepOff(ThreadId id, int processor) {
+bool keepOff(ThreadId id, ThreadId other, int processor) {
     cpu_set_t allowed;
-    if (processor < 0 || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
+    if (processor < 0 || pthread_getaffinity_np(static_cast<pthread_t>(other), sizeof(allowed), &allowed) != 0) {
         return false;
     }
     CPU_CLR(static_cast<unsigned>(processor), &allowed);

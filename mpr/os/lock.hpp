@@ -13,10 +13,14 @@ namespace mpr::os {
 class WordLock {
 public:
     void lock() {
-        std::uint32_t expected = 0;
-        if (!word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+        if (!tryLock()) {
             lockSlow();
         }
+    }
+
+    bool tryLock() {
+        std::uint32_t expected = 0;
+        return word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed);
     }
 
     void unlock() {
@@ -66,6 +70,7 @@ private:
 /** Where there is one thread. */
 struct NoLock {
     void lock() {}
+    bool tryLock() { return true; }
     void unlock() {}
     void unlockFairly() {}
 };

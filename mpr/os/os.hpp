@@ -73,8 +73,8 @@ void joinThread(ThreadId id);
 
 /** Number of the processor that the calling thread runs on; -1 when unknown. */
 int currentProcessor();
-/** Let a thread run wherever the calling one may, but for one processor. @return false when that leaves it none. */
-bool keepOff(ThreadId id, int processor);
+/** Let a thread run wherever another one may, but for one processor. @return false when that leaves it none. */
+bool keepOff(ThreadId id, ThreadId other, int processor);
 
 /** Call handler(value) when the calling thread ends. One handler a process; one value per thread, nullptr takes it back. */
 bool onThreadExit(ThreadEntry handler, void* value);

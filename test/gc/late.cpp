@@ -142,6 +142,22 @@ TEST_CASE("the creating thread is named, too, when it is late", "[gc][late]") {
     CHECK(stats().collections == 1);
 }
 
+TEST_CASE("a thread is named after collections that the collector's thread has slept through", "[gc][late]") {
+    Runtime runtime("deadline=50,young=64k");
+    for (int i = 0; i < 1000 && stats().pausesByThreads < 20; i++) {
+        for (int k = 0; k < 1000; k++) {
+            mprAlloc(64);
+            mprYield(0);
+        }
+    }
+    CHECK(stats().pausesByThreads >= 20);
+    for (int i = 0; i < 100 && !mprNeedYield(); i++) {
+        mprAlloc(4096); // the request is this thread's, which then does not come
+    }
+    CHECK(untilUnyielded([] { return stats().late == 1; }, 5000));
+    mprYield(0);
+}
+
 TEST_CASE("one lateness is counted once", "[gc][late]") {
     Runtime runtime("deadline=100"); // time enough for the others to yield in, on a busy machine, too
     keepWaiting("lazy-once", 300);

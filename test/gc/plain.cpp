@@ -7,13 +7,11 @@
 #include "mpr.h"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
+#include "test/support/one_processor.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -283,26 +281,6 @@ TEST_CASE("several threads mark, and nothing is lost", "[gc][plain][helpers]") {
         CHECK(links == 0);
     }
 }
-
-namespace {
-
-/* While this exists, the thread and those that it starts have one processor. */
-class OneProcessor {
-public:
-    OneProcessor() {
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(static_cast<unsigned>(std::max(sched_getcpu(), 0)), &one);
-        sched_getaffinity(0, sizeof(before), &before);
-        sched_setaffinity(0, sizeof(one), &one);
-    }
-    ~OneProcessor() { sched_setaffinity(0, sizeof(before), &before); }
-
-private:
-    cpu_set_t before;
-};
-
-} // namespace
 
 TEST_CASE("nothing is lost of what a helper has done before it is seen to be one too many", "[gc][plain][helpers]") {
     const OneProcessor here;

@@ -1,12 +1,13 @@
 /*
-    rendezvous.pml - The protocol of mpr/gc/rendezvous.hpp in Promela, and how collections are asked for (mpr/gc/collector.hpp),
-    step for step.
+    rendezvous.pml - The protocols of mpr/gc/rendezvous.hpp and mpr/gc/duty.cpp in Promela, and how collections are asked for
+    (mpr/gc/collector.hpp), step for step.
 
-    Checked: no thread runs while the collector marks (assertion), nobody sleeps for ever and no request is lost (no invalid end
-    state): a thread goes on running until it sees `wanted`, and ends only when no collection is asked for, so a flag that
-    stays cleared leaves the collector waiting. Two threads that ask for a collection each, at any moment.
-    `spin -run -safety rendezvous.pml` explores every interleaving; -DBROKEN_OPEN, -DBROKEN_ENTER, -DBROKEN_CLEAR and
-    -DBROKEN_REQUEST plant a mistake, which the same run must find.
+    Checked: no thread runs while a collection marks, and only who has the duty marks (assertions); nobody sleeps for ever and no
+    request is lost (no invalid end state): a thread goes on running until it sees `wanted`, and ends only when no collection
+    is asked for, so a flag that stays cleared leaves the collection waiting. Two threads that ask for a collection each, at
+    any moment; their requests do not wake the collector's thread, which the code's do only when it does not watch.
+    `spin -run -safety rendezvous.pml` explores every interleaving; -DBROKEN_OPEN, -DBROKEN_ENTER, -DBROKEN_CLEAR,
+    -DBROKEN_REQUEST, -DBROKEN_DUTY and -DBROKEN_LEFT plant a mistake, which the same run must find.
 */
 #define THREADS 2
 #define REQUESTS 1 /* of each thread */
@@ -15,33 +16,26 @@ mtype = { idle, requested, marks, frees };
 
 byte running = THREADS; /* rendezvous word: the count ... */
 bool closed = false;    /* ... and bit 0 */
-byte openings = 0;      /* the futex that threads sleep on; the code's never wraps in a wait's time, nor does this */
-byte pauses = 0;
+/* Counters of the code, on which threads sleep, are a flag for each sleeper here: whether they have changed since it looked. */
+bool opened[THREADS]; /* openings_ */
+bool paused[THREADS]; /* pauses_ */
+bool rang;            /* bell_ */
+bool duty = true; /* the lock; the collector's thread has it first */
 bool marking = false;
-bool collectorSleeps = false; /* in the kernel, on the word */
 mtype phase = idle;
 bool wanted = false;  /* threads should yield */
 bool pending = false; /* a request came while a collection ran */
 
-inline leave() {
-    /* fetch_sub, then wake if that made the word "closed, nobody runs": two steps, as in the code */
-    atomic { running--; wakes = closed && running == 0 }
-    if
-    :: wakes -> collectorSleeps = false
-    :: else -> skip
-    fi
-}
-
 inline enter() {
     do
-    :: seen = openings;
+    :: opened[_pid] = false;
        if
 #ifdef BROKEN_ENTER
        :: !closed -> running++; break /* test and increment are two steps */
 #else
        :: atomic { !closed -> running++ }; break
 #endif
-       :: closed -> (openings != seen) /* futex wait: returns at once when the value has changed */
+       :: closed -> opened[_pid] /* futex wait: returns at once when the value has changed */
        fi
     od
 }
@@ -51,7 +45,7 @@ inline request() {
     :: atomic { was = phase; if :: was == idle -> phase = requested :: else -> skip fi }; /* compare and swap */
        if
        :: was == idle -> wanted = true; break
-       :: was == requested -> break
+       :: was == requested -> wanted = true; break
        :: else ->
           pending = true;
           wanted = true;
@@ -67,29 +61,121 @@ inline request() {
     od
 }
 
+/* Threads go on, and somebody may have asked for the next collection meanwhile. */
+inline open() {
+#ifdef BROKEN_OPEN
+    opened[0] = true; opened[1] = true; /* before the gate is open: a thread may see the new value and the closed gate, and sleep for ever */
+    closed = false
+#else
+    closed = false;
+    opened[0] = true;
+    opened[1] = true
+#endif
+}
+
+/* Collector::pause: by who has the duty, when it has found the gate closed and nobody running. */
+inline pause() {
+    phase = marks;
+    assert(!marking);
+    marking = true;
+    marking = false;
+    wanted = pending;
+    paused[0] = true;
+    paused[1] = true;
+    if
+    :: phase = idle; open() /* a slice */
+    :: phase = frees; open()
+    fi
+}
+
+/* Collector::goOn; the request of a collector wakes its thread. */
+inline goOn() {
+    atomic { again = pending; pending = false };
+    if
+    :: again -> request(); rang = true
+    :: else -> skip
+    fi
+}
+
+/* Collector::serve */
+inline serve() {
+    atomic { running--; last = running == 0 };
+    served = false;
+    do
+    :: phase != requested -> break
+    :: else ->
+       if
+       :: atomic { !duty -> duty = true };
+          calls = false;
+          if
+          :: phase == requested ->
+             closed = true;
+             wanted = true;
+             if
+             :: running == 0 ->
+                pause();
+                if
+                :: phase == frees -> phase = idle; goOn() /* a small sweep */
+                :: phase == idle -> goOn()
+                :: phase == frees -> skip /* left to the collector's thread */
+                :: phase == requested -> skip /* by the other, just now */
+                fi;
+                calls = phase != idle
+             :: else -> skip
+             fi
+          :: else -> skip
+          fi;
+          duty = false;
+          if
+#ifndef BROKEN_LEFT
+          :: calls -> rang = true
+#endif
+          :: else -> skip
+          fi;
+          served = true;
+          if
+          :: running == 0 -> last = true
+          :: else -> break
+          fi
+       :: duty ->
+          if
+#ifndef BROKEN_DUTY
+          :: last -> rang = true
+#endif
+          :: else -> skip
+          fi;
+          break
+       fi
+    od
+}
+
 /* Collector::waitOut */
 inline yield() {
-    leave();
-    was = phase;
+    serve();
     if
-    :: was == frees -> phase != frees
-    :: was == requested -> seen = pauses; (phase != requested || pauses != seen)
-    :: was == idle ->
-       wanted = false;
-#ifndef BROKEN_CLEAR
+    :: served -> skip
+    :: else ->
+       was = phase;
        if
-       :: phase == requested -> wanted = true
-       :: else -> skip
-       fi
+       :: was == frees -> phase != frees
+       :: was == requested -> paused[_pid] = false; (phase != requested || paused[_pid])
+       :: was == idle ->
+          wanted = false;
+#ifndef BROKEN_CLEAR
+          if
+          :: phase == requested -> wanted = true
+          :: else -> skip
+          fi
 #endif
-    :: was == marks -> skip
+       :: was == marks -> skip
+       fi
     fi;
     enter()
 }
 
 active [THREADS] proctype Mutator() {
-    byte seen, asked = 0;
-    bool wakes;
+    byte asked = 0;
+    bool last, served, calls, again;
     mtype was;
     do
     :: asked < REQUESTS -> request(); asked++
@@ -97,57 +183,43 @@ active [THREADS] proctype Mutator() {
     :: asked == REQUESTS && phase == idle && !pending -> break
     od;
     assert(!marking);
-    leave()
-}
-
-/* Threads go on, and somebody may have asked for the next collection meanwhile. */
-inline open() {
-#ifdef BROKEN_OPEN
-    openings++; /* before the gate is open: a thread may see the new value and the closed gate, and sleep for ever */
-    closed = false
-#else
-    closed = false;
-    openings++
-#endif
+    /* Collector::stepOut */
+    atomic { running--; last = running == 0 };
+    if
+    :: last && phase == requested -> rang = true
+    :: else -> skip
+    fi
 }
 
 active proctype Collector() {
-    byte seen;
     bool again;
     mtype was;
-end:
     do
-    :: phase == requested ->
-       closed = true;
-       wanted = true;
-       do
-       :: seen = running;
+    :: rang = false;
+       if
+       :: phase == frees -> phase = idle; goOn()
+       :: phase == requested ->
+          closed = true;
+          wanted = true;
           if
-          :: seen == 0 -> break
+          :: running == 0 ->
+             pause();
+             if
+             :: phase == frees -> phase = idle
+             :: else -> skip
+             fi;
+             goOn()
           :: else ->
-             /* futex wait: sleeps only while the word still is what was seen */
-             atomic {
-                 if
-                 :: running == seen -> collectorSleeps = true
-                 :: else -> skip
-                 fi
-             };
-             !collectorSleeps
+             duty = false;
+end_waiting:
+             rang;
+             atomic { !duty -> duty = true }
           fi
-       od;
-       phase = marks;
-       marking = true;
-       marking = false;
-       wanted = pending;
-       pauses++;
-       if
-       :: phase = idle; open() /* a slice */
-       :: phase = frees; open(); phase = idle
-       fi;
-       atomic { again = pending; pending = false };
-       if
-       :: again -> request()
-       :: else -> skip
+       :: else ->
+          duty = false;
+end_resting:
+          rang;
+          atomic { !duty -> duty = true }
        fi
     od
 }
