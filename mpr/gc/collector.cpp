@@ -135,12 +135,10 @@ void Collector::pause() {
     unneeded_ = std::min(unneeded_, heap_.freeBytes());
     const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
     heap_.beginMarking();
-    // Meanwhile as much again may be allocated as last time, or half of what a long sweep goes over; past that,
-    // threads wait for the sweep.
-    heap_.setTrigger(pacer_.slack(trigger(), usage()));
     const bool traced = tracing_;
     mark(scope_, cost);
     chooseAssists(!traced);
+    heap_.setTrigger(pacer_.slack(trigger(), usage(), assists(Assist::sweeping)));
     heap_.beginSweep(scope_ == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
     if (roots_.incomplete()) [[unlikely]] {
         heap_.retainDead();

@@ -76,9 +76,12 @@ public:
         minor_ = (minor_ + static_cast<std::size_t>(std::min(wanted, most * young))) / 2;
     }
 
-    /** Bytes of allocation until threads wait for a sweep that has just begun. */
-    std::size_t slack(std::size_t trigger, const Usage& used) const {
-        return std::max(trigger, std::min(used.live / 2, room(used) / 4));
+    /**
+        Bytes of allocation until threads wait for a sweep that is about to begin: as much as the last budget, or for a long
+        sweep a part of what it goes over. @param assisted Those that assist it need not wait, and allocate less meanwhile.
+     */
+    std::size_t slack(std::size_t trigger, const Usage& used, bool assisted) const {
+        return std::max(trigger, std::min(used.live / (assisted ? 8 : 2), room(used) / 4));
     }
 
     /** Whether there is no room for the young budget twice: what minor collections leave behind has to go. */
