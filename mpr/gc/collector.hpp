@@ -1,24 +1,23 @@
 /*
     collector.hpp - The collector: its thread, the phases of a collection, and how threads ask and wait for one.
 
-    Phases, in order; one writer at a time moves on:
-        idle       -> requested   whoever asks (compare-and-swap); from then on threads stop at their next yield, even
-                                  before the collector's thread has been scheduled
-        requested  -> marking     collector: it closes the gate and waits until all threads have stopped
-        marking    -> freeing     collector; the gate opens
-        freeing    -> sweeping    collector, when all MPR_MANAGE_FREE calls have returned
-        sweeping   -> idle        collector
+    Phases, in order. One writer at a time moves on: who has the duty, the collector's thread or one that stops (duty.cpp).
+        idle       -> requested   whoever asks (compare-and-swap); from then on threads stop at their next yield
+        requested  -> marking     on duty, when the gate is closed and all threads have stopped
+        marking    -> freeing     on duty; the gate opens
+        freeing    -> sweeping    on duty, when all MPR_MANAGE_FREE calls have returned
+        sweeping   -> idle        on duty
     A request outside idle is remembered and becomes the next collection. Threads are stopped only in requested and
     marking: in particular no thread must wait for a manager that frees, whatever lock that manager may be waiting for.
     Where one does wait (MPR_GC_COMPLETE, and shortly when allocation outruns the sweep) the wait is bounded.
 
     What a collection does between is its scope. A *minor* one traces young blocks only and frees what of them is dead. When
     the heap has grown enough, or somebody asks for all that is dead, a minor collection's pause ends with the start of a
-    major one: all old blocks become unmarked, the roots are reached, and from then on the collector's thread marks old
-    blocks in idle, while threads run (`tracing_`). Plain blocks, whose managers may run only while threads are stopped,
-    are traced in *slices*, pauses of bounded length that do nothing else, with rests between. Minor collections go on
-    meanwhile. When nothing is left to mark, one more pause, the *last*, does what a minor one does and also traces
-    whatever old blocks that leads to; then everything unmarked is dead.
+    major one: all old blocks become unmarked, the roots are reached, and from then on old blocks are marked in idle,
+    while threads run (`tracing_`). Plain blocks, whose managers may run only while threads are stopped, are traced in
+    *slices*, pauses of bounded length that do nothing else, with rests between. Minor collections go on meanwhile. When
+    nothing is left to mark, one more pause, the *last*, does what a minor one does and also traces whatever old blocks
+    that leads to; then everything unmarked is dead.
     A *full* collection does all of it in one pause: for heaps so small that this pause is short, and when memory is.
  */
 #pragma once

@@ -3,7 +3,7 @@
 
     Marking a block sets its colour in the map; a block with a manager is also put on a stack of fixed size: one for what
     is traced now, two for old blocks that wait, barrier and plain ones apart. A popped block's manager is called and marks
-    what it references. Nothing recurses, so the collector's thread needs no more stack than the deepest manager. Long rows
+    what it references. Nothing recurses, so a thread that marks needs no more stack than the deepest manager. Long rows
     of references (mprMarkRefs) go on the stack as a row and are marked a piece at a time.
 
     The marker works in two ways. *Stopped*: threads are at a rendezvous, every block may be reached and traced.

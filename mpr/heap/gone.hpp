@@ -7,7 +7,7 @@
     follow when all threads have been stopped since, as none stops inside a call of the heap; or, where no collection
     comes, when `places` more have gone the same way, so that addresses do not pile up.
 
-    The collector's thread only.
+    Only for who has the duty of the collector.
 */
 #pragma once
 

@@ -145,7 +145,7 @@ public:
         return os::hasGenerations && ((h & head::old) != 0 || !colours_.marked(h)) &&
                tracing_.load(std::memory_order_relaxed);
     }
-    /** To walk all regions. New ones come in front; only the collector's thread removes any. */
+    /** To walk all regions. New ones come in front; only a purge removes any. */
     Region* firstRegion();
     Region* nextRegion(Region* region);
     struct Swept {
