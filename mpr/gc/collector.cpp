@@ -198,6 +198,7 @@ void Collector::endReclaim() {
         urgent_ = urgent_ && mustBegin();
         majorsSwept_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
     }
+    assists_.fetch_and(~unsigned{Assist::sweeping}, std::memory_order_relaxed);
     rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
     moveTo(Phase::idle);
 }

@@ -119,6 +119,9 @@ void Collector::rest(std::uint32_t heard) {
     if (!watches && assists(Assist::marking | Assist::sweeping)) {
         return recall(); // threads do not get on with it
     }
+    if (!watches && isIdle && tracing_ && traced_ && enabled_.load(std::memory_order_relaxed)) {
+        return request(Wish::budget); // threads need no other collection that could be its last pause
+    }
     watching_.store(watches, std::memory_order_seq_cst);
     if (phase_.load(std::memory_order_seq_cst) == static_cast<std::uint32_t>(Phase::requested)) {
         return; // by somebody who may have thought that this thread watches
@@ -136,8 +139,8 @@ void Collector::awaitThreads(std::uint32_t heard) {
         cycle();
         return;
     }
-    const std::uint64_t asked = requestedAt_.load(std::memory_order_relaxed);
-    const std::uint64_t waited = os::now() - asked;
+    const std::uint64_t now = os::now();
+    const std::uint64_t waited = now - std::min(now, requestedAt_.load(std::memory_order_relaxed));
     if (waited >= patience_) {
         nameLate(waited);
         patience_ *= 2; // the message comes again, ever more rarely
@@ -283,7 +286,7 @@ bool Collector::assist() {
         stats_.assists.fetch_add(1, std::memory_order_relaxed);
         ++portions_;
         if (done) {
-            assists_.store(0, std::memory_order_relaxed);
+            assists_.store(0, std::memory_order_relaxed); // and the next collection is the last pause
         }
         setTrigger(heap_.allocatedSince());
     }
