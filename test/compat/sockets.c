@@ -35,7 +35,7 @@ static void connEvent(Conn *conn, MprEvent *event) {
     if (count < 0) {
         EXPECT(mprIsSocketEof(conn->sock));
         mprCloseSocket(conn->sock, false);
-        served++;
+        __atomic_fetch_add(&served, 1, __ATOMIC_RELEASE);
         return;
     }
     conn->length += count;
@@ -66,7 +66,7 @@ static void listenEvent(MprSocket *listen, MprEvent *event) {
 
 static void onSignal(int *count, MprSignal *sp) {
     EXPECT(sp->signo == SIGUSR1);
-    (*count)++;
+    __atomic_fetch_add(count, 1, __ATOMIC_RELEASE);
 }
 
 int main(int argc, char **argv) {
@@ -104,7 +104,7 @@ int main(int argc, char **argv) {
         mprCloseSocket(client, true);
         mprRemoveRoot(client);
     }
-    while (served < 3) {
+    while (__atomic_load_n(&served, __ATOMIC_ACQUIRE) < 3) {
         mprSleep(1);
     }
     EXPECT(!mprHasSecureSockets());
@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
     signalHandler = mprAddSignalHandler(SIGUSR1, onSignal, &signalled, 0, MPR_SIGNAL_AFTER);
     EXPECT(signalHandler != 0);
     raise(SIGUSR1);
-    while (signalled == 0) {
+    while (!__atomic_load_n(&signalled, __ATOMIC_ACQUIRE)) {
         mprSleep(1);
     }
     mprRemoveSignalHandler(signalHandler);
