@@ -203,14 +203,14 @@ void Collector::endReclaim() {
     moveTo(Phase::idle);
 }
 
-/** Whether managers of dead blocks are to be called, or it would take long to see. */
+/** Whether managers of dead blocks are to be called, held ones included, which may be released; or it takes long to see. */
 bool Collector::callsFree() const {
     unsigned looks = 0;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
             swar::Word found = 0;
             const auto doomed = [&](std::size_t, swar::Word word) {
-                found |= swar::wantFree(word) & heap_.dead(word) & ~swar::held(word);
+                found |= swar::wantFree(word) & heap_.dead(word);
                 return swar::Word{0};
             };
             region->forEach(static_cast<unsigned>(std::countr_zero(chunks)), doomed, [](std::size_t) {});
