@@ -82,6 +82,7 @@ bool Collector::sleep(std::uint32_t heard, std::uint64_t timeout) {
 void Collector::run() {
     current = &own_;
     helpers_.settle(os::currentThread());
+    os::wakeModestly(); // not in the place of the thread that rings: another processor is free, or threads assist
     for (;;) {
         // Before the look at stop_ and all others, so that a wait that comes after them returns.
         const std::uint32_t heard = bell_.load(std::memory_order_acquire);

@@ -200,6 +200,13 @@ int currentProcessor() {
     return sched_getcpu();
 }
 
+void wakeModestly() {
+    if (sched_getscheduler(0) == SCHED_OTHER) { // else the program has its own order
+        const sched_param none{};
+        sched_setscheduler(0, SCHED_BATCH, &none);
+    }
+}
+
 bool keepOff(ThreadId id, ThreadId other, int processor) {
     cpu_set_t allowed;
     if (processor < 0 || pthread_getaffinity_np(static_cast<pthread_t>(other), sizeof(allowed), &allowed) != 0) {

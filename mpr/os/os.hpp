@@ -76,6 +76,9 @@ int currentProcessor();
 /** Let a thread run wherever another one may, but for one processor. @return false when that leaves it none. */
 bool keepOff(ThreadId id, ThreadId other, int processor);
 
+/** Of the calling thread: when it wakes up it takes the processor from none that runs, if the system can be told so. */
+void wakeModestly();
+
 /** Call handler(value) when the calling thread ends. One handler a process; one value per thread, nullptr takes it back. */
 bool onThreadExit(ThreadEntry handler, void* value);
 
