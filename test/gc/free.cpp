@@ -262,6 +262,9 @@ TEST_CASE("of two threads that free a large block at once one is refused", "[gc]
         REQUIRE(block);
         made++;
         shared = block;
+        if (random.below(64) == 0) {
+            std::this_thread::yield(); // the other may have the only processor
+        }
         for (size_t spins = random.below(300); spins > 0; spins--) {
             mprNop(block);
         }
