@@ -156,6 +156,8 @@ private:
     bool assist();
     void sweepHere();
     bool isLeft() const;
+    /** Whether marking beside the threads is left to the collector's. */
+    bool marksAlone() const { return tracing_ && !traced_ && !assists(Assist::marking); }
     bool assists(unsigned what) const { return (assists_.load(std::memory_order_relaxed) & what) != 0; }
     std::uint64_t portion() const { return pauseBudget_ / 4; }
     void chooseAssists(bool begins);

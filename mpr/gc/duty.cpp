@@ -97,7 +97,7 @@ void Collector::run() {
                 markBeside();
             }
             awaitThreads(heard);
-        } else if (!tracing_ || traced_ || phase() != Phase::idle || assists(Assist::marking) || !advanceMajor(heard)) {
+        } else if (phase() != Phase::idle || !marksAlone() || !advanceMajor(heard)) {
             rest(heard);
         }
     }
@@ -230,7 +230,7 @@ void Collector::recall() {
     @return Whether nothing more has to be waited for than the gate.
  */
 bool Collector::serve() {
-    bool last = rendezvous_.leave();
+    rendezvous_.leave();
     bool served = false;
     for (;;) {
         const Phase seen = phase();
@@ -241,7 +241,7 @@ bool Collector::serve() {
             return served;
         }
         if (!duty_.tryLock()) {
-            if (collects && last) {
+            if (collects && rendezvous_.empty()) {
                 ring();
             }
             return served || (helps && !pending_.load(std::memory_order_relaxed));
@@ -252,8 +252,7 @@ bool Collector::serve() {
             ring();
         }
         served = true;
-        last = rendezvous_.empty();
-        if (collects && !last) {
+        if (collects && !rendezvous_.empty()) {
             return true;
         }
     }
@@ -307,7 +306,7 @@ void Collector::sweepHere() {
 /** Whether there is work for the collector's thread. */
 bool Collector::isLeft() const {
     switch (phase()) {
-    case Phase::idle: return givesBack_ || (tracing_ && !traced_ && !assists(Assist::marking));
+    case Phase::idle: return givesBack_ || marksAlone();
     case Phase::sweeping: return !assists(Assist::sweeping);
     default: return true;
     }

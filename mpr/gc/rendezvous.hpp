@@ -80,6 +80,7 @@ public:
     void close() { word_.fetch_or(closedBit, std::memory_order_acq_rel); }
     /** Whether the gate is closed and nobody runs. */
     bool stopped() const { return word_.load(std::memory_order_acquire) == closedBit; }
+    /** Whether nobody runs. */
     bool empty() const { return (word_.load(std::memory_order_acquire) & ~closedBit) == 0; }
     /** How many threads wait to go on. */
     unsigned waiting() const { return eager_.load(std::memory_order_relaxed); }

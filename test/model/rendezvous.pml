@@ -99,7 +99,7 @@ inline goOn() {
 
 /* Collector::serve */
 inline serve() {
-    atomic { running--; last = running == 0 };
+    running--;
     served = false;
     do
     :: phase != requested -> break
@@ -134,13 +134,13 @@ inline serve() {
           fi;
           served = true;
           if
-          :: running == 0 -> last = true
+          :: running == 0 -> skip
           :: else -> break
           fi
        :: duty ->
           if
 #ifndef BROKEN_DUTY
-          :: last -> rang = true
+          :: running == 0 -> rang = true
 #endif
           :: else -> skip
           fi;
