@@ -32,8 +32,9 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     }
 }
 
-/** Log a store into a field, if the block that it stands in can be found and is not known to be young. */
-[[gnu::noinline]] void logField(void* field, const void* value) {
+/** Store, and log it, if the block that the field stands in can be found and is not known to be young. */
+[[gnu::noinline]] void storeLogged(void* field, const void* value) {
+    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
     Mutator* m = current;
     Region* region = value && m ? runtime().heap.findField(field) : nullptr;
     if (!region) {
@@ -77,18 +78,15 @@ void mprLogRef(void* owner, void* field) {
 }
 
 void mprSetRefAt(void* field, cvoid* value) {
-    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
-    if constexpr (!os::hasGenerations) {
-        return;
-    }
-    if (Region* region = runtime().heap.find(field)) [[likely]] {
-        // Most fields stand in the first granule of a block, most blocks are young.
-        const Byte h = GranuleMap::load(region->map().at(region->granuleOf(field)));
-        if ((h & head::inUse) && (h & head::logged)) [[likely]] {
-            return;
+    if constexpr (os::hasGenerations) {
+        Region* region = runtime().heap.find(field);
+        // Most fields stand in the first granule of a block, most blocks are young. Asked before the store: see mprBarrierDone.
+        const Byte h = region ? GranuleMap::load(region->map().at(region->granuleOf(field))) : Byte{0};
+        if (h < (head::inUse | head::logged)) [[unlikely]] { // not both
+            return storeLogged(field, value);
         }
     }
-    logField(field, value);
+    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
 }
 
 void mprSetRefs(void* owner, void* fields, cvoid* values, size_t count) {

@@ -102,8 +102,23 @@ void* allocateTooBig(std::size_t size) {
 
 namespace {
 
+/** Bytes of the largest block, manager included, that allocateAtHand gives. */
+constexpr std::size_t mostAtHand = mpr::heap::greatestSmall << granuleShift;
+
+/**
+    A small block from what the calling thread has at hand: expanded in the two calls that make nearly all blocks.
+    @param size Bytes, manager included, not 0. @return nullptr: to be asked of allocate, which looks at everything anew.
+ */
+MPR_INLINE void* allocateAtHand(std::size_t size, Byte flags) {
+    Mutator* m = os::hasThreads ? current : nullptr;
+    if (!m || size > mostAtHand) [[unlikely]] {
+        return nullptr;
+    }
+    return runtime().heap.allocateSmall(m->local, granulesFor(size), flags);
+}
+
 /** @param size Bytes, manager included. */
-inline void* allocate(std::size_t size, Byte flags, const char* function) {
+[[gnu::noinline]] void* allocate(std::size_t size, Byte flags, const char* function) {
     Mutator* m = current;
     if (!m) [[unlikely]] {
         misuseForeign(function);
@@ -145,11 +160,15 @@ Region* checked(const char* function, const void* ptr) {
 } // namespace
 
 void* mprAlloc(size_t size) {
-    return allocate(size, static_cast<Byte>(Kind::leaf), "mprAlloc");
+    constexpr auto flags = static_cast<Byte>(Kind::leaf);
+    if (void* block = allocateAtHand(size + (size == 0), flags)) [[likely]] {
+        return block;
+    }
+    return allocate(size, flags, "mprAlloc");
 }
 
 void* mprAllocFast(size_t usize) {
-    return allocate(usize, static_cast<Byte>(Kind::leaf), "mprAllocFast");
+    return mprAlloc(usize);
 }
 
 void* mprAllocZeroed(size_t size) {
@@ -158,19 +177,22 @@ void* mprAllocZeroed(size_t size) {
 }
 
 namespace {
-Kind kindOf(int flags) {
-    if (flags & MPR_ALLOC_BARRIER) {
-        return (flags & MPR_ALLOC_NO_FREE) ? Kind::barrierNoFree : Kind::barrier;
-    }
-    return Kind::plain;
+/** Of a block with a manager. What is promised stands in the flags as in the head; without any promise it is plain. */
+constexpr Byte kindOf(int flags) {
+    const int promised = flags >> 2 & head::kindMask;
+    return static_cast<Byte>(promised != 0 ? promised : static_cast<int>(Kind::plain));
 }
+static_assert(kindOf(MPR_ALLOC_BARRIER) == static_cast<Byte>(Kind::barrier));
+static_assert(kindOf(MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::barrierNoFree));
+static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::plain));
 
-MPR_INLINE void* allocateManaged(size_t size, MprManager manager, int flags) {
+/** What mprAllocManaged does when the block is large, or to be held or zeroed, or the heap has to be asked. */
+[[gnu::noinline]] void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
     std::size_t whole = size;
     if (room) {
-        bits |= static_cast<Byte>(kindOf(flags));
+        bits |= kindOf(flags);
         whole = size + sizeof(MprManager) < size ? size : size + sizeof(MprManager);
     }
     void* block = allocate(whole, bits, "mprAllocMem");
@@ -191,6 +213,13 @@ MPR_INLINE void* allocateManaged(size_t size, MprManager manager, int flags) {
 } // namespace
 
 void* mprAllocManaged(size_t size, MprManager manager, int flags) {
+    if (manager && size <= mostAtHand - sizeof(MprManager) && (flags & (MPR_ALLOC_HOLD | MPR_ALLOC_ZERO)) == 0) {
+        const std::size_t whole = size + sizeof(MprManager);
+        if (void* block = allocateAtHand(whole, kindOf(flags))) [[likely]] {
+            managerOf(block, granulesFor(whole)) = manager;
+            return block;
+        }
+    }
     return allocateManaged(size, manager, flags);
 }
 

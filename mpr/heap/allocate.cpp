@@ -204,7 +204,7 @@ void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage&
             block = region->address(region->firstGranule);
             region->map().setSizeElsewhere(region->firstGranule);
             region->map().set(region->firstGranule, h);
-            if (swar::wantFree(h)) {
+            if (head::wantsFree(h)) {
                 region->noteWantsFree(0);
             }
         }

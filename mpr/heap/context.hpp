@@ -19,7 +19,7 @@ MPR_INLINE Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte 
     Byte* map = region->map().at(g);
     GranuleMap::setSizeBehind(map, n);
     std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
-    if (swar::wantFree(h)) {
+    if (head::wantsFree(h)) {
         region->noteWantsFree(g);
     }
     return region->address(g);

@@ -148,7 +148,7 @@ Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
             changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
             region->noteYoung(g);
         }
-        if (swar::wantFree(changed)) {
+        if (head::wantsFree(changed)) {
             region->noteWantsFree(noted);
         }
         if (changed & head::held) {

@@ -69,6 +69,8 @@ public:
 
     /** Quick list or context; nullptr when neither serves. */
     void* allocateFast(Local& local, std::size_t n, Byte flags);
+    /** The same for n <= greatestSmall, where there are threads. */
+    void* allocateSmall(Local& local, std::size_t n, Byte flags);
     /** From a new context or straight from a hole. */
     void* allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage);
     /** The same, inlined: context.hpp. */
@@ -417,8 +419,11 @@ inline void Heap::gave(std::size_t granules) {
  */
 MPR_INLINE void fetchAhead(const Byte* bump, std::size_t bytes) {
     constexpr std::size_t distance = 512;
-    for (std::size_t at = 0; at < std::min(bytes, distance); at += os::cacheLine) {
-        __builtin_prefetch(bump + distance + at, 1);
+    __builtin_prefetch(bump + distance, 1);
+    if (bytes > os::cacheLine) {
+        for (std::size_t at = os::cacheLine; at < std::min(bytes, distance); at += os::cacheLine) {
+            __builtin_prefetch(bump + distance + at, 1);
+        }
     }
 }
 
@@ -433,7 +438,7 @@ MPR_INLINE void* bump(AllocationContext& c, std::size_t n, Byte h) {
     c.map += n;
     GranuleMap::setSizeBehind(map, n);
     std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
-    if (swar::wantFree(h)) {
+    if (head::wantsFree(h)) {
         c.region->noteWantsFree(c.region->granuleOf(block));
     }
     fetchAhead(c.bump, bytes);
@@ -441,18 +446,17 @@ MPR_INLINE void* bump(AllocationContext& c, std::size_t n, Byte h) {
     return block;
 }
 
-MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
-    if constexpr (!os::hasThreads) {
-        return nullptr; // neither: see open
-    }
-    const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
-    if (n > greatestSmall) [[unlikely]] {
-        return bump(contextFor(local, n), n, h);
-    }
+/** The kind stays what `flags` says, as far as the compiler knows it. */
+inline Byte newbornHead(const Local& local, Byte flags) {
+    return static_cast<Byte>(head::inUse | flags | (local.newborn & ~head::kindMask));
+}
+
+MPR_INLINE void* Heap::allocateSmall(Local& local, std::size_t n, Byte flags) {
+    const Byte h = newbornHead(local, flags);
     if (QuickLists::Entry* entry = n <= QuickLists::greatest ? local.quick.pop(n) : nullptr) {
         std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
         local.takenGranules.add(n);
-        if (swar::wantFree(h)) {
+        if (head::wantsFree(h)) {
             Region* region = find(entry);
             region->noteWantsFree(region->granuleOf(entry));
         }
@@ -460,6 +464,16 @@ MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
         return entry;
     }
     return bump(contextFor(local, n), n, h);
+}
+
+MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
+    if constexpr (!os::hasThreads) {
+        return nullptr; // neither: see open
+    }
+    if (n <= greatestSmall) [[likely]] {
+        return allocateSmall(local, n, flags);
+    }
+    return bump(contextFor(local, n), n, newbornHead(local, flags));
 }
 
 MPR_INLINE int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n) {

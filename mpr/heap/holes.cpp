@@ -60,7 +60,7 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
     region->young.add(g);
     region->map().setBlockSize(g, n);
     region->map().set(g, h);
-    if (swar::wantFree(h)) {
+    if (head::wantsFree(h)) {
         region->noteWantsFree(g);
     }
     return hole;

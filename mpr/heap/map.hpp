@@ -73,6 +73,10 @@ constexpr bool isPlain(Byte h) {
 constexpr bool isBarrier(Byte h) {
     return (h & static_cast<Byte>(Kind::barrier)) != 0;
 }
+/** Whether the manager wants MPR_MANAGE_FREE: kind plain or barrier, that is bit 2 differs from bit 3. */
+constexpr bool wantsFree(Byte h) {
+    return ((h + static_cast<Byte>(Kind::plain)) & static_cast<Byte>(Kind::barrier)) != 0;
+}
 } // namespace head
 
 namespace mark {
@@ -150,7 +154,7 @@ constexpr Word boundaries(Word w) {
     const Word low = (w & spread(0x7F)) + spread(0x04);
     return ((low | w) >> 7) & ones;
 }
-/** Heads whose manager wants MPR_MANAGE_FREE: kind plain or barrier, that is bit 2 differs from bit 3. */
+/** head::wantsFree of each; of what is no head 0. */
 constexpr Word wantFree(Word w) {
     return ((w >> 2) ^ (w >> 3)) & (w >> 7) & ones;
 }
@@ -347,7 +351,7 @@ public:
     /** Write the size of a block of n granules whose bytes are all zero. The head is the caller's. */
     void setBlockSize(std::size_t g, std::size_t n) const { setSizeBehind(bytes_ + g, n); }
     static void setSizeBehind(Byte* first, std::size_t n) {
-        if (n - 2 <= greatestInByte - 2) {
+        if (n - 2 <= greatestInByte - 2) [[likely]] {
             store(first + 1, static_cast<Byte>(n));
         } else if (n > 1) {
             store(first + 1, large);

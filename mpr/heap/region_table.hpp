@@ -52,7 +52,10 @@ public:
         const auto at = reinterpret_cast<std::uintptr_t>(address);
         // Addresses beyond the table fold onto others here; they lie in no region that is found for them.
         const Leaf* leaf = roots_[(at >> rootShift) % rootCount].load(std::memory_order_acquire);
-        return leaf ? leaf[slotOf(at)].load(std::memory_order_acquire) : only_;
+        if (leaf) [[likely]] {
+            return leaf[slotOf(at)].load(std::memory_order_acquire);
+        }
+        return only_;
     }
 
     Region* find(const void* address) const {

@@ -117,7 +117,7 @@ void Heap::setTracing(bool on) {
 /** Not: what is not in use, held, found dead, or may be about to be traced. */
 Heap::Freeable Heap::computeFreeable(Byte h) const {
     const bool traced = !head::isLeaf(h) && mayBeTraced(h);
-    const bool manages = swar::wantFree(h) != 0;
+    const bool manages = head::wantsFree(h);
     return !Region::isBlock(h) || (h & head::held) || dead(h) || traced ? Freeable::no
            : manages                                                    ? Freeable::withoutManager
                                                                         : Freeable::yes;

@@ -2,7 +2,7 @@
     block.hpp - Blocks of one size and kind, allocated inline: for what is made by the million.
 
     The same as mprAllocManaged(size, manager, MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE), all of whose decisions are the
-    compiler's here: a quarter of the instructions.
+    compiler's here.
  */
 #pragma once
 

@@ -41,7 +41,7 @@ class Member {
 public:
     using element_type = T;
 
-    constexpr Member() noexcept = default;
+    constexpr Member() noexcept : ref_(nullptr) {}
     Member(T* ref) noexcept { write(ref); }
     template <detail::UpcastTo<T> U>
     Member(U* ref) noexcept {
@@ -110,7 +110,7 @@ private:
         }
     }
 
-    T* ref_ = nullptr;
+    T* ref_; // by every constructor, once
 };
 
 } // namespace mpr
