@@ -33,7 +33,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
         return false;
     }
     if (fixedHeap == 0) {
-        young_.open();
+        oldLines_.open();
     }
     helpers_.open(fixedHeap == 0 ? options.markers : 1, options.stack);
     processors_ = static_cast<unsigned>(std::max(os::processors(), 1));
@@ -52,7 +52,8 @@ void Collector::close() {
     os::joinThread(thread_);
     helpers_.close();
     marks_.close();
-    young_.close();
+    oldLines_.close();
+    markedBlocks_.close();
     rendezvous_.setAlways(false); // without a runtime nobody need yield
 }
 

@@ -28,7 +28,7 @@
 
 #include "mpr/gc/generations.hpp"
 #include "mpr/gc/helpers.hpp"
-#include "mpr/gc/line_filter.hpp"
+#include "mpr/gc/block_filter.hpp"
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator.hpp"
@@ -228,7 +228,8 @@ private:
     Pacer pacer_;
     CollectorStats stats_;
     MarkMemory marks_;
-    LineFilter young_;
+    BlockFilter oldLines_{BlockFilter::Kind::old};
+    BlockFilter markedBlocks_{BlockFilter::Kind::marked}; // opened when it is first needed
     std::uint64_t deadline_ = 0;
     bool checks_ = false;     // every pause: see check.hpp
     bool everyYield_ = false; // collect at each yield point

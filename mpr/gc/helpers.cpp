@@ -104,7 +104,7 @@ void Helpers::keepApart() {
 }
 
 void Helpers::readLog(MarkJob& job, Marker& marker) {
-    marker.begin(job.marking, job.young, job.defers);
+    marker.begin(job.marking, job.filter, job.defers);
     Logged logged(heap_, marker, false);
     Turns turns(job.nextWritten);
     for (const LogChunk* chunk = job.written; chunk; chunk = chunk->next) {
@@ -114,7 +114,7 @@ void Helpers::readLog(MarkJob& job, Marker& marker) {
 
 /** Chunks are counted over all regions. */
 void Helpers::retrace(MarkJob& job, Marker& marker) {
-    marker.begin(job.retracing, job.retracingYoung, job.defers);
+    marker.begin(job.retracing, job.retracingFilter, job.defers);
     Turns turns(job.nextRetraced);
     for (Region* region = job.first; region; region = heap_.nextRegion(region)) {
         std::uint64_t chunks =
@@ -139,7 +139,7 @@ void Helpers::work(MarkJob& job, Marker& marker, const Helper* self) {
     if (!self) {
         job.retraced = os::now();
     }
-    marker.begin(job.marking, job.young, job.defers);
+    marker.begin(job.marking, job.filter, job.defers);
     marker.drainShared(job.until);
 }
 

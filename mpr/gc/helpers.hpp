@@ -23,7 +23,7 @@ namespace mpr::gc {
 /** What a pause marks, and how far it has come. */
 struct MarkJob {
     Marking marking = Marking::all;
-    const LineFilter* young = nullptr;         // see Marker::begin
+    const BlockFilter* filter = nullptr;       // see Marker::begin
     bool defers = false;                       // see there
     std::uint64_t until = os::forever;         // with Marking::slice
     const LogChunk* written = nullptr;         // first: full chunks of the log
@@ -31,7 +31,7 @@ struct MarkJob {
     bool retraces = false;                     // then: old blocks,
     Marker::Retrace which{};                   // these,
     Marking retracing = Marking::all;          // so,
-    const LineFilter* retracingYoung = nullptr;
+    const BlockFilter* retracingFilter = nullptr;
     heap::Region* first = nullptr; // and those behind it: what others put in front meanwhile has no plain blocks
     std::atomic<std::uint32_t> nextRetraced{0}; // chunk to retrace, counted over all regions
     // When the collector's own marker had done with the first, and with both:

@@ -63,8 +63,8 @@ Byte Marker::compute(Byte h) const {
     return static_cast<Byte>(colours_.survivor(h) | (waits ? h & head::logged : 0));
 }
 
-void Marker::begin(Marking marking, const LineFilter* young, bool defers) {
-    young_ = young;
+void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
+    filter_ = filter;
     defers_ = defers;
     traced_ = {};
     colours_ = heap_.colours();
@@ -88,7 +88,7 @@ void Marker::end() {
 // The hot path of a collection: some thirty instructions for a reference to what is reached already. What usually fails
 // leads to report(), which looks again.
 MPR_INLINE void Marker::mark(const void* pointer, bool loose) {
-    if (!os::cooperative && young_ && !young_->mayBeYoung(pointer)) {
+    if (!os::cooperative && filter_ && filter_->passesOver(pointer)) {
         return;
     }
     Region* region = heap_.table().candidate(pointer);
@@ -230,8 +230,12 @@ inline void Marker::trace(MarkEntry entry) {
 
 /** The blocks are called one after the other: nothing waits for anything here. */
 void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
+    constexpr std::size_t distance = 16 * swar::bytes; // granules; at half of it the memory is not there in time
     const auto wanted = [&](std::size_t at, swar::Word word) {
-        __builtin_prefetch(region->address(at + 8 * swar::bytes));
+        const Byte* next = region->address(at + distance);
+        for (std::size_t line = 0; line < swar::bytes << heap::granuleShift; line += os::cacheLine) {
+            __builtin_prefetch(next + line);
+        }
         const swar::Word found = swar::old(word) & (which.barrier ? ~swar::leaf(word) : swar::plain(word));
         return which.markedOnly ? found & ~swar::unmarked(word, colours_) : found;
     };
@@ -366,7 +370,7 @@ void Marker::drainGrey() {
 void Marker::drain() {
     if constexpr (os::hasGenerations) {
         // What is grey had no room to wait: nothing that it references is passed over.
-        young_ = nullptr;
+        filter_ = nullptr;
         defers_ = false;
     }
     drainStack(stacks_[now], noEnd);

@@ -13,8 +13,8 @@
     Garbage Collection", CACM 1978, with the objects in place of the references), or in a plain block, all of which that
     pause traces again.
 
-    A pause does not look at what can only be old (LineFilter): all of that is marked, or, while a major collection marks,
-    will be. What the pause traces waits for the threads to run and is traced once more then, for the old that it
+    A pause does not look at what is surely marked (BlockFilter), in a minor collection not at what is surely old: all of
+    that is marked, or, while a major collection marks, will be. What the minor pause traces waits for the threads to run and is traced once more then, for the old that it
     references: with room on the stack, one more visit while threads run is cheaper than two cache misses in a pause.
 
     When a stack is full a block is left *grey*, a colour that nothing else has (heap::Colours), and its region remembers
@@ -30,7 +30,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "mpr/gc/line_filter.hpp"
+#include "mpr/gc/block_filter.hpp"
 #include "mpr/gc/mark_stack.hpp"
 #include "mpr/gc/shared_work.hpp"
 #include "mpr/heap/heap.hpp"
@@ -59,10 +59,10 @@ public:
 
     /**
         From here to end, mprMark on this thread comes here. Again after the colours in force have changed.
-        @param young Where the young may be: what can only be old is passed over. Not with Marking::all.
+        @param filter What it passes over is not looked at.
         @param defers What is traced waits to be traced once more while threads run, for the old that were passed over.
      */
-    void begin(Marking marking, const LineFilter* young = nullptr, bool defers = false);
+    void begin(Marking marking, const BlockFilter* filter = nullptr, bool defers = false);
     void beginCheck(Check& check);
     void end();
 
@@ -143,7 +143,7 @@ private:
     heap::Heap& heap_;
     heap::Colours colours_;
     Marking marking_ = Marking::all;
-    const LineFilter* young_ = nullptr;
+    const BlockFilter* filter_ = nullptr;
     bool defers_ = false;
     SharedWork* shared_ = nullptr;
     Check* check_ = nullptr;

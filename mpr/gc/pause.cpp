@@ -41,7 +41,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
     const bool lost = log_.takeLost() && scope != Scope::full;
     // What the young reference of the old is left for the time when threads run.
     const bool defers =
-        tracing_ && scope == Scope::minor && !lost && young_ && marker_.mayDefer() && generations_.mostlyBarrier();
+        tracing_ && scope == Scope::minor && !lost && oldLines_ && marker_.mayDefer() && generations_.mostlyBarrier();
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all, nullptr, defers);
     markRoots();
     markWritten(scope, lost);
@@ -126,19 +126,23 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
     job.which = {.markedOnly = scope == Scope::last, .barrier = lost};
     if (scope == Scope::last) {
         marker_.forgetPlain();
+        if (oldLines_ && !generations_.mostlyBarrier() && markedBlocks_.open()) {
+            markedBlocks_.fillMarked(heap_);
+            job.filter = job.retracingFilter = &markedBlocks_;
+        }
     } else if (scope == Scope::minor) {
         job.marking = job.retracing = Marking::young;
-        const LineFilter* young = nullptr;
-        if (young_ && !lost) {
-            young_.fill(heap_);
-            young = &young_;
+        const BlockFilter* old = nullptr;
+        if (oldLines_ && !lost) {
+            oldLines_.fillOld(heap_);
+            old = &oldLines_;
         }
-        job.young = tracing_ && !defers ? nullptr : young;
+        job.filter = tracing_ && !defers ? nullptr : old;
         job.defers = defers;
         if (!lost) {
             // Old blocks are not reached from old plain ones: who knows whether those are alive?
             job.retracing = Marking::again;
-            job.retracingYoung = young;
+            job.retracingFilter = old;
         }
         job.written = sharesLog(scope, lost) ? log_.full() : nullptr;
     }

@@ -139,6 +139,9 @@ constexpr Word unmarked(Word w, Colours c) {
     const Word byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
     return (w ^ spread(c.youngParity) ^ byAge) & (w >> 7) & ones;
 }
+constexpr Word marked(Word w, Colours c) {
+    return heads(w) & ~unmarked(w, c);
+}
 constexpr Word old(Word w) {
     return (w >> 1) & (w >> 7) & ones;
 }
@@ -158,6 +161,12 @@ constexpr Word boundaries(Word w) {
 constexpr Word wantFree(Word w) {
     return ((w >> 2) ^ (w >> 3)) & (w >> 7) & ones;
 }
+/** The bits of an answer side by side: those of byte i in bit i. */
+constexpr Word gather(Word answer) {
+    constexpr Word toTop = sizeof(Word) == 8 ? static_cast<Word>(0x0102'0408'1020'4080) : Word{0x1020'4080};
+    return answer * toTop >> (8 * bytes - bytes);
+}
+static_assert(gather(ones) == (1u << bytes) - 1 && gather(ones << 8) == (1u << bytes) - 2 && gather(1) == 1);
 /** Index of the first byte whose bit is set; answer != 0. */
 inline unsigned first(Word answer) {
     return static_cast<unsigned>(std::countr_zero(answer)) / 8;

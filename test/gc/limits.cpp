@@ -549,6 +549,7 @@ TEST_CASE("a request that can never be had returns NULL with cause TOO_BIG", "[g
         CHECK(mprHasMemError());
         CHECK(mprAllocZeroed(size) == nullptr);
         CHECK(mprAllocManaged(size, manageNode, MPR_ALLOC_HOLD) == nullptr);
+        CHECK(mprAllocManaged(size, manageNode, 0) == nullptr);
         CHECK(mprRealloc(nullptr, size) == nullptr);
         CHECK(palloc(size) == nullptr);
         told = limits.heard.tooBig;

@@ -51,7 +51,7 @@ TEST_CASE("a block with room for a manager but none yet is kept and collected li
 
 TEST_CASE("the manager word is beyond the size of the block", "[gc][manager]") {
     Runtime runtime;
-    for (size_t size = 0; size < 600; size++) {
+    for (size_t size = 0; size < 1200; size++) { // the paths of blocks up to 1 KiB and above
         calls.reset();
         void *block = mprAllocManaged(
             size, [](void *, int flags) { calls.frees += flags == MPR_MANAGE_FREE; }, 0);

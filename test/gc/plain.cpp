@@ -206,6 +206,23 @@ TEST_CASE("a forced collection marks plain blocks in slices while other threads 
     CHECK(wrongIn(root.as<LinkTable>()) == 0);
 }
 
+TEST_CASE("what an old plain block should not refer to is named, though nearly nothing is looked at", "[gc][plain]") {
+    reset();
+    Runtime runtime("everyyield=0,pausebudget=100,marks=8m", 0, 100);
+    Root root(makeForest(30000));
+    collect(); // from here on it is known that most blocks are plain
+    auto items = root.as<LinkTable>()->items;
+    const auto wrong = reinterpret_cast<Link *>(reinterpret_cast<char *>(items[6]) + 16); // within a block
+    items[5]->left->right->left = wrong;
+    const uint64 before = stats().misuses, slices = stats().marksSliced;
+    collect();
+    CHECK(stats().marksSliced > slices);
+    CHECK(stats().misuses > before);
+    CHECK(Log::count("is not the start of a block; ignored; by the manager of block") > 0);
+    items[5]->left->right->left = nullptr;
+    CHECK(wrongIn(root.as<LinkTable>()) == 0);
+}
+
 TEST_CASE("a chain of dead old plain blocks goes with the next major collection, minor ones or not", "[gc][plain]") {
     reset();
     Runtime runtime("young=64k,pausebudget=20", 0, 100);

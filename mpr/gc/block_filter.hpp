@@ -1,0 +1,114 @@
+/*
+    block_filter.hpp - Where in the heap there is surely nothing that a pause has to reach, for any address in two shifts
+    and a load.
+
+    Nearly all that old blocks reference is old and marked. To say so it is enough to know it of the place that the
+    reference points to: a bit for each, those of all regions side by side. They stay in a cache where looking into the maps
+    would take a byte from anywhere in the heap. There are two kinds:
+      old      A bit for each line (region.hpp) without young blocks, for minor collections: some kilobytes.
+      marked   A bit for each granule with the head of a marked block, for the last pause of a major collection where many
+               blocks are plain, all of which it traces again: a byte for 128 of the heap, and a look at all maps, which
+               costs an eighth of what it saves.
+    Of what lies in no region nothing is known: it is looked at, and named if it should not be referenced.
+
+    Addresses are folded (as in a Bloom filter with one hash: B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable
+    Errors", CACM 1970): where regions share a bit it is set only if it would be for each. So a block may be looked at in
+    vain, never passed over. Only what heaps beyond a gigabyte (marked: half of one) fold together is.
+ */
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "mpr/heap/heap.hpp"
+#include "mpr/os/os.hpp"
+
+namespace mpr::gc {
+
+class BlockFilter {
+public:
+    enum class Kind : std::uint8_t { old, marked };
+
+    explicit constexpr BlockFilter(Kind kind)
+        : shift_(kind == Kind::old ? lineShift : heap::granuleShift),
+          mask_((kind == Kind::old ? oldBytes : markedBytes) / sizeof(Word) - 1) {}
+
+    /** @return false: without memory there is no filter. */
+    bool open() {
+        if (!words_) {
+            words_ = static_cast<Word*>(os::reserve(bytes(), os::pageSize()));
+        }
+        return words_ != nullptr;
+    }
+    void close() {
+        if (words_) {
+            os::release(std::exchange(words_, nullptr), bytes());
+        }
+    }
+    explicit operator bool() const { return words_ != nullptr; }
+
+    /** Of kind old: threads are stopped and contexts closed. */
+    void fillOld(heap::Heap& heap) {
+        fill(heap, [](heap::Region* region, std::size_t i) { return ~region->sweepYoung.word(i); });
+    }
+    /** Of kind marked: the same. */
+    void fillMarked(heap::Heap& heap) {
+        fill(heap, [colours = heap.colours()](heap::Region* region, std::size_t i) {
+            const heap::GranuleMap map = region->map();
+            Word marked = 0;
+            for (unsigned bit = 0; bit < wordBits; bit += heap::swar::bytes) {
+                marked |= heap::swar::gather(heap::swar::marked(map.word(i * wordBits + bit), colours)) << bit;
+            }
+            return marked;
+        });
+    }
+
+    /** Whether what may be a block there is surely not one to be reached. */
+    bool passesOver(const void* block) const {
+        const std::uintptr_t piece = reinterpret_cast<std::uintptr_t>(block) >> shift_;
+        return (words_[piece / wordBits & mask_] >> (piece % wordBits) & 1) != 0;
+    }
+
+private:
+    using Word = heap::LineSet::Word;
+    static constexpr unsigned lineShift = heap::granuleShift + heap::LineSet::lineShift; // log2 of bytes in a line
+    static constexpr std::size_t wordBits = heap::LineSet::wordBits;
+    static constexpr std::size_t oldBytes = sizeof(void*) == 8 ? 128 * 1024 : 16 * 1024;
+    static constexpr std::size_t markedBytes = sizeof(void*) == 8 ? 4096 * 1024 : 1024 * 1024;
+    static constexpr std::size_t greatestRegion = std::size_t{1} << heap::greatestRegionShift;
+    static_assert(oldBytes * 8 % (greatestRegion >> lineShift) == 0 &&
+                      markedBytes * 8 % (greatestRegion >> heap::granuleShift) == 0,
+                  "an ordinary region's words lie in a row");
+
+    std::size_t bytes() const { return (mask_ + 1) * sizeof(Word); }
+
+    /** Set the words of each region, of which `wordAt` says the i-th. Of a large one nothing is known. */
+    template <typename WordAt>
+    void fill(heap::Heap& heap, WordAt wordAt) {
+        each(heap, [](heap::Region*, Word* word, std::size_t count) { std::fill_n(word, count, ~Word{0}); });
+        each(heap, [&](heap::Region* region, Word* word, std::size_t count) {
+            for (std::size_t i = 0; i < count; ++i) {
+                word[i] &= region->isLarge() ? Word{0} : wordAt(region, i);
+            }
+        });
+    }
+
+    /** With the words of each region: of a large one that in which its block begins. */
+    template <typename Visit>
+    void each(heap::Heap& heap, Visit visit) {
+        for (heap::Region* region = heap.firstRegion(); region; region = heap.nextRegion(region)) {
+            const std::size_t first = region->isLarge() ? region->firstGranule : 0;
+            const std::uintptr_t piece = reinterpret_cast<std::uintptr_t>(region->address(first)) >> shift_;
+            visit(region, words_ + (piece / wordBits & mask_),
+                  region->isLarge() ? 1 : (region->span >> shift_) / wordBits);
+        }
+    }
+
+    Word* words_ = nullptr;
+    unsigned shift_; // log2 of bytes in a piece
+    std::size_t mask_;
+};
+
+} // namespace mpr::gc
