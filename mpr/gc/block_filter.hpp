@@ -7,8 +7,7 @@
     would take a byte from anywhere in the heap. There are two kinds:
       old      A bit for each line (region.hpp) without young blocks, for minor collections: some kilobytes.
       marked   A bit for each granule with the head of a marked block, for the last pause of a major collection where many
-               blocks are plain, all of which it traces again: a byte for 128 of the heap, and a look at all maps, which
-               costs an eighth of what it saves.
+               blocks are plain, all of which it traces again: a byte for 128 of the heap, and a look at all maps.
     Of what lies in no region nothing is known: it is looked at, and named if it should not be referenced.
 
     Addresses are folded (as in a Bloom filter with one hash: B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable

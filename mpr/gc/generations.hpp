@@ -44,6 +44,8 @@ public:
     bool concurrently() const { return trial_ || (enabled_ && !tight_ && blocks_ * perBlock_ > pauseBudget_); }
     /** Whether few of the old are plain. */
     bool mostlyBarrier() const { return plain_ <= blocks_ / 16; }
+    /** Blocks that each pause traces again. */
+    std::size_t plain() const { return plain_; }
     /** Whether a major one that is still marking should end in a pause now. */
     bool overdue() const { return tight_ || overdue_; }
 

@@ -126,7 +126,9 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
     job.which = {.markedOnly = scope == Scope::last, .barrier = lost};
     if (scope == Scope::last) {
         marker_.forgetPlain();
-        if (oldLines_ && !generations_.mostlyBarrier() && markedBlocks_.open()) {
+        // To look at a line of the map takes as long as to find that what a block references is marked, without.
+        const bool pays = generations_.plain() > heap_.totals().overheadBytes / os::cacheLine;
+        if (oldLines_ && pays && markedBlocks_.open()) {
             markedBlocks_.fillMarked(heap_);
             job.filter = job.retracingFilter = &markedBlocks_;
         }
