@@ -12,6 +12,7 @@ using mpr::heap::Byte;
 using mpr::heap::GranuleMap;
 using mpr::heap::Region;
 namespace head = mpr::heap::head;
+namespace swar = mpr::heap::swar;
 namespace os = mpr::os;
 
 static_assert(MPR_BARRIER_DONE == head::logged && MPR_BARRIER_SHIFT == mpr::heap::granuleShift);
@@ -58,6 +59,25 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
         logBlock(*m, region, first, field);
     }
 }
+
+/**
+    Whether the head of the block that a field stands in is found at once, and says that a store need not be logged: most
+    fields stand in the first granule of a block or a few behind it, most blocks are young.
+ */
+MPR_INLINE bool isDone(const void* field) {
+    Region* region = runtime().heap.table().candidate(field);
+    const std::size_t g = region ? region->granuleOf(field) : 0;
+    if (!region || g >= region->endGranule) { // somewhere else, or deep in a large block: no map says what stands there
+        return false;
+    }
+    const GranuleMap map = region->map();
+    if (GranuleMap::load(map.at(g)) >= (head::inUse | head::logged)) { // both
+        return true;
+    }
+    const std::size_t at = g & ~std::size_t{swar::bytes - 1};
+    const swar::Word heads = swar::heads(map.word(at)) & (~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at))));
+    return heads != 0 && (map.get(at + swar::last(heads)) & head::logged) != 0;
+}
 } // namespace
 
 void mprLogRef(void* owner, void* field) {
@@ -79,10 +99,7 @@ void mprLogRef(void* owner, void* field) {
 
 void mprSetRefAt(void* field, cvoid* value) {
     if constexpr (os::hasGenerations) {
-        Region* region = runtime().heap.find(field);
-        // Most fields stand in the first granule of a block, most blocks are young. Asked before the store: see mprBarrierDone.
-        const Byte h = region ? GranuleMap::load(region->map().at(region->granuleOf(field))) : Byte{0};
-        if (h < (head::inUse | head::logged)) [[unlikely]] { // not both
+        if (!isDone(field)) [[unlikely]] { // asked before the store: see mprBarrierDone
             return storeLogged(field, value);
         }
     }

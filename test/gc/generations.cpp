@@ -178,6 +178,34 @@ TEST_CASE("mprSetRefAt finds the owner, or stores plainly where there is none", 
     CHECK(stats().checkDefects == 0);
 }
 
+/* Where a map would have heads if a large block had one, other things stand: they must not be taken for it. */
+TEST_CASE("mprSetRefAt deep in a large block does not go by what the block holds", "[gc][generations]") {
+    Runtime runtime("check=1,region=256k");
+    constexpr size_t first = 8192, fields = 7000; /* some of them within the first 64 KiB */
+    void *block = mprAllocManaged(
+        1 << 20,
+        [](void *ptr, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                mprMarkRefs(static_cast<char *>(ptr) + first, fields);
+            }
+        },
+        MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
+    Root root(block);
+    memset(block, 0xFF, first); /* in use and logged */
+    collectYoung();
+    void **row = reinterpret_cast<void **>(static_cast<char *>(block) + first);
+    for (size_t i = 0; i < fields; i++) {
+        mprSetRefAt(row + i, makeCell(i));
+    }
+    collectYoung();
+    size_t wrong = 0;
+    for (size_t i = 0; i < fields; i++) {
+        wrong += !mprIsValid(row[i]) || static_cast<Cell *>(row[i])->value != i;
+    }
+    CHECK(wrong == 0);
+    CHECK(stats().checkDefects == 0);
+}
+
 TEST_CASE("rows of references: moved within a row, up and down", "[gc][generations]") {
     Runtime runtime("check=1");
     for (size_t count : {size_t{2}, size_t{60}, size_t{5000}, heavy(300000)}) {
