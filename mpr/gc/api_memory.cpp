@@ -102,23 +102,8 @@ void* allocateTooBig(std::size_t size) {
 
 namespace {
 
-/** Bytes of the largest block, manager included, that allocateAtHand gives. */
-constexpr std::size_t mostAtHand = mpr::heap::greatestSmall << granuleShift;
-
-/**
-    A small block from what the calling thread has at hand: expanded in the two calls that make nearly all blocks.
-    @param size Bytes, manager included, not 0. @return nullptr: to be asked of allocate, which looks at everything anew.
- */
-MPR_INLINE void* allocateAtHand(std::size_t size, Byte flags) {
-    Mutator* m = os::hasThreads ? current : nullptr;
-    if (!m || size > mostAtHand) [[unlikely]] {
-        return nullptr;
-    }
-    return runtime().heap.allocateSmall(m->local, granulesFor(size), flags);
-}
-
 /** @param size Bytes, manager included. */
-[[gnu::noinline]] void* allocate(std::size_t size, Byte flags, const char* function) {
+MPR_INLINE void* allocateInline(std::size_t size, Byte flags, const char* function) {
     Mutator* m = current;
     if (!m) [[unlikely]] {
         misuseForeign(function);
@@ -132,6 +117,11 @@ MPR_INLINE void* allocateAtHand(std::size_t size, Byte flags) {
         return block;
     }
     return allocateSlow(*m, n, flags, size);
+}
+
+/** The same, once for all but the busiest caller. */
+[[gnu::noinline]] void* allocate(std::size_t size, Byte flags, const char* function) {
+    return allocateInline(size, flags, function);
 }
 
 constexpr bool hasManager(Byte h) {
@@ -160,11 +150,7 @@ Region* checked(const char* function, const void* ptr) {
 } // namespace
 
 void* mprAlloc(size_t size) {
-    constexpr auto flags = static_cast<Byte>(Kind::leaf);
-    if (void* block = allocateAtHand(size + (size == 0), flags)) [[likely]] {
-        return block;
-    }
-    return allocate(size, flags, "mprAlloc");
+    return allocateInline(size, static_cast<Byte>(Kind::leaf), "mprAlloc");
 }
 
 void* mprAllocFast(size_t usize) {
@@ -186,7 +172,7 @@ static_assert(kindOf(MPR_ALLOC_BARRIER) == static_cast<Byte>(Kind::barrier));
 static_assert(kindOf(MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::barrierNoFree));
 static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::plain));
 
-/** What mprAllocManaged does when the block is large, or to be held or zeroed, or the heap has to be asked. */
+/** What mprAllocManaged does not do inline: when the block is not small, or to be held or zeroed, or the heap has to be asked. */
 [[gnu::noinline]] void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
@@ -213,10 +199,12 @@ static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::plain));
 } // namespace
 
 void* mprAllocManaged(size_t size, MprManager manager, int flags) {
-    if (manager && size <= mostAtHand - sizeof(MprManager) && (flags & (MPR_ALLOC_HOLD | MPR_ALLOC_ZERO)) == 0) {
-        const std::size_t whole = size + sizeof(MprManager);
-        if (void* block = allocateAtHand(whole, kindOf(flags))) [[likely]] {
-            managerOf(block, granulesFor(whole)) = manager;
+    constexpr std::size_t most = (mpr::heap::greatestSmall << granuleShift) - sizeof(MprManager);
+    Mutator* m = os::hasThreads ? current : nullptr;
+    if (m && manager && size <= most && (flags & (MPR_ALLOC_HOLD | MPR_ALLOC_ZERO)) == 0) {
+        const std::size_t n = granulesFor(size + sizeof(MprManager));
+        if (void* block = runtime().heap.allocateSmall(m->local, n, kindOf(flags))) [[likely]] {
+            managerOf(block, n) = manager;
             return block;
         }
     }
