@@ -241,6 +241,7 @@ private:
     bool commit(Region* region, std::uint64_t fresh, bool privileged);
     void retire(Region* region);
     Region* reuseRetired(std::size_t n);
+    Region* mapLarge(std::size_t n, std::size_t header, std::size_t span);
     bool releaseGoneBlocks();
     void forgetCommitted(Region* region);
     void forgetRetired(Region* region);

@@ -199,6 +199,25 @@ static bool isBeyondMachine(std::size_t span) {
     return span > least && os::ram() > 0 && span / 4 > os::ram();
 }
 
+/** @return nullptr: the system has no addresses left, or none for the table. */
+Region* Heap::mapLarge(std::size_t n, std::size_t header, std::size_t span) {
+    void* pages = os::reserve(span, std::size_t{1} << regionShift_);
+    if (!pages) {
+        return nullptr;
+    }
+    auto* region = new (pages) Region;
+    region->span = span;
+    region->origin = Origin::large;
+    region->firstGranule = static_cast<std::uint32_t>(header >> granuleShift);
+    region->endGranule = region->firstGranule + 1;
+    region->largeGranules = n;
+    if (!table_.add(region)) {
+        os::release(region, span);
+        return nullptr;
+    }
+    return region;
+}
+
 Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
     if (retiredBytes_ > retiredGreatest) {
         decommitRetiredLocked(); // this allocation asks the system for memory anyway
@@ -216,22 +235,11 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
         shortage = Shortage::system;
         return nullptr;
     }
-    void* pages = os::reserve(span, std::size_t{1} << regionShift_);
-    if (!pages) {
-        pages = releaseGoneBlocks() ? os::reserve(span, std::size_t{1} << regionShift_) : nullptr;
+    Region* region = mapLarge(n, header, span);
+    if (!region && releaseGoneBlocks()) {
+        region = mapLarge(n, header, span);
     }
-    if (!pages) {
-        shortage = Shortage::system;
-        return nullptr;
-    }
-    auto* region = new (pages) Region;
-    region->span = span;
-    region->origin = Origin::large;
-    region->firstGranule = static_cast<std::uint32_t>(header >> granuleShift);
-    region->endGranule = region->firstGranule + 1;
-    region->largeGranules = n;
-    if (!table_.add(region)) {
-        os::release(region, span);
+    if (!region) {
         shortage = Shortage::system;
         return nullptr;
     }
