@@ -33,9 +33,8 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     }
 }
 
-/** Store, and log it, if the block that the field stands in can be found and is not known to be young. */
-[[gnu::noinline]] void storeLogged(void* field, const void* value) {
-    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
+/** Log a store into a field, if the block that it stands in can be found and is not known to be young. */
+[[gnu::noinline]] void logField(void* field, const void* value) {
     Mutator* m = current;
     Region* region = value && m ? runtime().heap.findField(field) : nullptr;
     if (!region) {
@@ -71,12 +70,8 @@ MPR_INLINE bool isDone(const void* field) {
         return false;
     }
     const GranuleMap map = region->map();
-    if (GranuleMap::load(map.at(g)) >= (head::inUse | head::logged)) { // both
-        return true;
-    }
-    const std::size_t at = g & ~std::size_t{swar::bytes - 1};
-    const swar::Word heads = swar::heads(map.word(at)) & (~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at))));
-    return heads != 0 && (map.get(at + swar::last(heads)) & head::logged) != 0;
+    constexpr Byte done = head::inUse | head::logged; // both: the greatest of all
+    return map.get(g) >= done || map.get(map.headBefore(g, g & ~std::size_t{swar::bytes - 1})) >= done;
 }
 } // namespace
 
@@ -98,12 +93,11 @@ void mprLogRef(void* owner, void* field) {
 }
 
 void mprSetRefAt(void* field, cvoid* value) {
-    if constexpr (os::hasGenerations) {
-        if (!isDone(field)) [[unlikely]] { // asked before the store: see mprBarrierDone
-            return storeLogged(field, value);
-        }
-    }
+    const bool done = !os::hasGenerations || isDone(field); // asked before the store: see mprBarrierDone
     __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
+    if (!done) [[unlikely]] {
+        logField(field, value);
+    }
 }
 
 void mprSetRefs(void* owner, void* fields, cvoid* values, size_t count) {

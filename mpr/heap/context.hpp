@@ -122,7 +122,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     if constexpr (!os::hasThreads) {
         return allocateShared(n, flags, local.privileged, shortage); // straight from a hole: see open
     }
-    const Byte h = static_cast<Byte>(head::inUse | flags | local.newborn);
+    const Byte h = newbornHead(local, flags);
     AllocationContext& c = contextFor(local, n);
     if (n <= c.rest()) {
         return resumeContext(local, c, n, h);
