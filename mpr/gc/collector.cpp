@@ -209,13 +209,13 @@ bool Collector::callsFree() const {
     unsigned looks = 0;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
-            swar::Word found = 0;
-            const auto doomed = [&](std::size_t, swar::Word word) {
-                found |= swar::wantFree(word) & heap_.dead(word);
-                return swar::Word{0};
+            swar::Row found{};
+            const auto doomed = [&found, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
+                found |= swar::wantFree(words) & dead(words);
+                return words ^ words;
             };
             region->forEach(static_cast<unsigned>(std::countr_zero(chunks)), doomed, [](std::size_t) {});
-            if (found != 0 || ++looks > mostLooks) {
+            if (swar::any(found) || ++looks > mostLooks) {
                 return true;
             }
         }
@@ -233,12 +233,12 @@ void Collector::callFree(bool everything) {
 
 /** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
 void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
-    swar::Word survivors = 0;
-    const auto doomed = [&](std::size_t, swar::Word word) {
-        const swar::Word wanting = swar::wantFree(word);
-        const swar::Word dead = everything ? wanting : wanting & heap_.dead(word) & ~swar::held(word);
-        survivors |= wanting ^ dead;
-        return dead;
+    swar::Row survivors{};
+    const auto doomed = [&survivors, everything, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
+        const auto wanting = swar::wantFree(words);
+        const auto found = everything ? wanting : wanting & dead(words) & ~swar::held(words);
+        survivors |= wanting ^ found;
+        return found;
     };
     region->forEach(chunk, doomed, [&](std::size_t g) {
         Byte* block = region->address(g);
@@ -248,7 +248,7 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
             freeCalls_.fetch_add(1, std::memory_order_relaxed);
         }
     });
-    if (survivors != 0) {
+    if (swar::any(survivors)) {
         region->noteWantsFree(std::size_t{chunk} << region->chunkShift);
     }
 }

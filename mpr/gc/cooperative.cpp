@@ -131,7 +131,7 @@ void CooperativeCollector::callFree(bool everything) {
     Region* region = heap_.firstRegion();
     const auto doomed = [&](std::size_t, swar::Word word) {
         const swar::Word wanting = swar::wantFree(word);
-        return everything ? wanting : wanting & heap_.dead(word) & ~swar::held(word);
+        return everything ? wanting : wanting & heap::Heap::DeadHeads(heap_)(word) & ~swar::held(word);
     };
     region->forEach(0, doomed, [&](std::size_t g) {
         void* block = region->address(g);

@@ -231,13 +231,13 @@ inline void Marker::trace(MarkEntry entry) {
 /** The blocks are called one after the other: nothing waits for anything here. */
 void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
     constexpr std::size_t distance = 16 * swar::bytes; // granules; at half of it the memory is not there in time
-    const auto wanted = [&](std::size_t at, swar::Word word) {
+    const auto wanted = [region, which, colours = colours_](std::size_t at, auto words) {
         const Byte* next = region->address(at + distance);
-        for (std::size_t line = 0; line < swar::bytes << heap::granuleShift; line += os::cacheLine) {
+        for (std::size_t line = 0; line < sizeof(words) << heap::granuleShift; line += os::cacheLine) {
             __builtin_prefetch(next + line);
         }
-        const swar::Word found = swar::old(word) & (which.barrier ? ~swar::leaf(word) : swar::plain(word));
-        return which.markedOnly ? found & ~swar::unmarked(word, colours_) : found;
+        const auto found = swar::old(words) & (which.barrier ? ~swar::leaf(words) : swar::plain(words));
+        return which.markedOnly ? found & swar::marked(words, colours) : found;
     };
     region->forEach(chunk, wanted, [&](std::size_t g) {
         const std::size_t n = region->blockSize(g);

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -131,12 +132,22 @@ public:
         const Sweep sweep = sweep_.load(std::memory_order_relaxed);
         return (sweep == Sweep::all || (isYoung(sweep) && (h & head::old) == 0)) && !colours_.marked(h);
     }
-    /** The same for the heads in a word of a map. */
-    swar::Word dead(swar::Word word) const { return dead(word, sweep_.load(std::memory_order_relaxed)); }
-    swar::Word dead(swar::Word word, Sweep sweep) const {
-        const swar::Word unmarked = swar::unmarked(word, colours_);
-        return sweep == Sweep::all ? unmarked : isYoung(sweep) ? unmarked & ~swar::old(word) : 0;
-    }
+    /** The same for the heads in a word or a row of a map, while a sweep runs: a copy of what there is to know. */
+    class DeadHeads {
+    public:
+        explicit DeadHeads(const Heap& heap)
+            : colours_(heap.colours_),
+              spared_(isYoung(heap.sweep_.load(std::memory_order_relaxed)) ? ~swar::Word{0} : 0) {
+            assert(heap.sweep_.load(std::memory_order_relaxed) != Sweep::none);
+        }
+        auto operator()(auto words) const {
+            return swar::unmarked(words, colours_) & ~(words >> 1 & spared_); // swar::old would ask for heads again
+        }
+
+    private:
+        Colours colours_;
+        swar::Word spared_; // of the old
+    };
     /**
         Whether the collector marks old blocks while threads run. A block that it may be about to look at, old or grey and
         with a manager, must then keep its memory and its size.
@@ -301,7 +312,7 @@ private:
     void releaseDead(Region* region, std::size_t i, Swept& swept);
     bool releaseSparse(Region* region, std::size_t i);
     void releaseKept(Region* region, std::size_t i, Swept& swept);
-    std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const;
+    std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, bool& left) const;
     void retire(Region* region, std::size_t i);
     void forgetNurseries(const Region* region);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);

@@ -116,40 +116,49 @@ struct Colours {
     }
 };
 
-/** Eight (on 32-bit: four) bytes of the map, tested together. Bits of answers stand at bit 0 of each byte. */
+/**
+    Eight (on 32-bit: four) bytes of the map, tested together. Bits of answers stand at bit 0 of each byte. Questions are
+    asked of a word or of a row: words side by side, as many as the processor takes at once.
+ */
 namespace swar {
 using Word = std::uintptr_t;
+#if defined(__SSE2__) || defined(__ARM_NEON)
+using Row [[gnu::vector_size(16)]] = Word;
+#else
+using Row = Word;
+#endif
 inline constexpr Word ones = ~Word{0} / 0xFF;
 inline constexpr unsigned bytes = sizeof(Word);
+inline constexpr unsigned lanes = sizeof(Row) / sizeof(Word);
 
 constexpr Word spread(Byte b) {
     return ones * b;
 }
-constexpr Word heads(Word w) {
+constexpr auto heads(auto w) {
     return (w >> 7) & ones;
 }
-constexpr Word held(Word w) {
+constexpr auto held(auto w) {
     return (w >> 4) & ones;
 }
 /** Heads that are not marked. */
-constexpr Word unmarked(Word w, Colours c) {
+constexpr auto unmarked(auto w, Colours c) {
     if constexpr (!os::hasGenerations) {
         return (w ^ spread(c.youngParity)) & (w >> 7) & ones;
     }
-    const Word byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
+    const auto byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
     return (w ^ spread(c.youngParity) ^ byAge) & (w >> 7) & ones;
 }
-constexpr Word marked(Word w, Colours c) {
+constexpr auto marked(auto w, Colours c) {
     return heads(w) & ~unmarked(w, c);
 }
-constexpr Word old(Word w) {
+constexpr auto old(auto w) {
     return (w >> 1) & (w >> 7) & ones;
 }
-constexpr Word leaf(Word w) {
+constexpr auto leaf(auto w) {
     return ~(w >> 2) & ~(w >> 3) & (w >> 7) & ones;
 }
 /** Heads of kind plain. */
-constexpr Word plain(Word w) {
+constexpr auto plain(auto w) {
     return (w >> 2) & ~(w >> 3) & (w >> 7) & ones;
 }
 /** Heads, and the marks 7C..7F: where something begins or ends. */
@@ -158,7 +167,7 @@ constexpr Word boundaries(Word w) {
     return ((low | w) >> 7) & ones;
 }
 /** head::wantsFree of each; of what is no head 0. */
-constexpr Word wantFree(Word w) {
+constexpr auto wantFree(auto w) {
     return ((w >> 2) ^ (w >> 3)) & (w >> 7) & ones;
 }
 /** The bits of an answer side by side: those of byte i in bit i. */
@@ -177,6 +186,30 @@ inline unsigned last(Word answer) {
 /** How many bytes have their bit set. */
 constexpr unsigned count(Word answer) {
     return static_cast<unsigned>(answer * ones >> (8 * (bytes - 1)));
+}
+/** Whether any bit is set in a row. */
+constexpr bool any(auto row) {
+    if constexpr (lanes == 1) {
+        return row != 0;
+    } else {
+        Word all = 0;
+        for (unsigned lane = 0; lane < lanes; ++lane) {
+            all |= row[lane];
+        }
+        return all != 0;
+    }
+}
+/** The answers of a row in one: those of word i in bit i of each byte. */
+constexpr Word fold(auto answers) {
+    if constexpr (lanes == 1) {
+        return answers;
+    } else {
+        Word all = 0;
+        for (unsigned lane = 0; lane < lanes; ++lane) {
+            all |= answers[lane] << lane;
+        }
+        return all;
+    }
 }
 static_assert(std::endian::native == std::endian::little, "scans count bytes from the least significant");
 } // namespace swar
@@ -309,9 +342,9 @@ public:
     }
 
     /**
-        Call f(g) for the granules of [from, to) that answer(g, word) has a bit for, of whole words in any case. Some words
-        are asked before f is called for what they hold, in no particular order: how much a word holds the processor
-        cannot guess, and so it is wrong once for all of them.
+        Call f(g) for the granules of [from, to) that answer(g, words) has a bit for, of whole words in any case; `words`, from
+        g on, are a row or one. Some rows are asked before f is called for what they hold, in no particular order: how
+        much a word holds the processor cannot guess, and so it is wrong once for all of them.
      */
     template <typename Answer, typename F>
     MPR_INLINE void forEach(std::size_t from, std::size_t to, Answer&& answer, F&& f) const {
@@ -320,7 +353,7 @@ public:
             if (group == 1) {
                 found = answer(at, word(at));
             } else if (at + groupGranules <= to) [[likely]] {
-                found = ask(at, answer, std::make_index_sequence<group>());
+                found = ask(at, answer, std::make_index_sequence<group / swar::lanes>());
             } else {
                 for (std::size_t k = 0; at + k * swar::bytes < to; ++k) {
                     found |= answer(at + k * swar::bytes, word(at + k * swar::bytes)) << k;
@@ -489,8 +522,15 @@ private:
 
     template <typename Answer, std::size_t... I>
     [[gnu::always_inline]] swar::Word ask(std::size_t at, Answer& answer, std::index_sequence<I...>) const {
-        const swar::Word words[] = {word(at + I * swar::bytes)...};
-        return (words[I] | ...) == 0 ? 0 : ((answer(at + I * swar::bytes, words[I]) << I) | ...);
+        constexpr std::size_t granules = swar::lanes * swar::bytes;
+        const swar::Row rows[] = {row(at + I * granules, std::make_index_sequence<swar::lanes>())...};
+        return swar::any((rows[I] | ...))
+                   ? swar::fold(((answer(at + I * granules, rows[I]) << (I * swar::lanes)) | ...))
+                   : 0;
+    }
+    template <std::size_t... Lane>
+    [[gnu::always_inline]] swar::Row row(std::size_t g, std::index_sequence<Lane...>) const {
+        return swar::Row{word(g + Lane * swar::bytes)...};
     }
 
     static constexpr Byte large = 0x01;

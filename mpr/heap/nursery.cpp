@@ -209,7 +209,7 @@ void Heap::sample(Region* region, std::size_t i) {
     }
     const GranuleMap map = region->map();
     const std::size_t end = region->nurseries.cleared(i);
-    const auto heads = [](std::size_t, swar::Word word) { return swar::heads(word); };
+    const auto heads = [](std::size_t, auto words) { return swar::heads(words); };
     map.forEach(region->nurseries.begin(i), end, heads, [&](std::size_t g) {
         if (g < end) {
             const Byte h = map.get(g);
@@ -244,22 +244,20 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
 
 /**
     Clear the map of the dead. Without the lock: others touch blocks that live, and holes. @return granules
-    @param left Set to the granule of a dead block that is held, or reaches out of the nursery: these are left as they are.
+    @param left Set when a dead block is held, or reaches out of the nursery: these are left as they are.
  */
-std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, std::size_t& left) const {
+std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool& left) const {
     const GranuleMap map = region->map();
     const std::size_t end = region->nurseries.cleared(i);
     const std::size_t border = region->nurseries.begin(i + 1);
-    const Sweep sweep = sweep_.load(std::memory_order_relaxed);
     std::size_t freed = 0;
     std::size_t blocks = 0;
-    const auto doomed = [&](std::size_t at, swar::Word word) {
-        const swar::Word dead = this->dead(word, sweep);
-        const swar::Word held = dead & swar::held(word);
-        if (held != 0) [[unlikely]] {
-            left = at;
-        }
-        return dead & ~held;
+    swar::Row spared{};
+    const auto doomed = [&spared, dead = DeadHeads(*this)](std::size_t, auto words) {
+        const auto found = dead(words);
+        const auto held = found & swar::held(words);
+        spared |= held;
+        return found ^ held;
     };
     map.forEach(region->nurseries.begin(i), end, doomed, [&](std::size_t g) {
         if (g >= end) [[unlikely]] {
@@ -267,13 +265,14 @@ std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, std:
         }
         const std::size_t n = map.blockSize(g);
         if (g + n > border) [[unlikely]] {
-            left = g;
+            left = true;
             return;
         }
         map.clearBlock(g, n);
         freed += n;
         ++blocks;
     });
+    left = left || swar::any(spared);
     swept.blocks += blocks;
     return freed;
 }
@@ -285,7 +284,7 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     const std::size_t begin = nurseries.begin(i);
     const std::size_t end = nurseries.begin(i + 1);
     const std::size_t blocks = swept.blocks;
-    std::size_t left = 0;
+    bool left = false;
     std::size_t freed = 0;
     {
         os::Locked clearing(clearing_);
@@ -299,10 +298,10 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
         nursery.room += static_cast<std::uint32_t>(freed) - nursery.taken;
         nursery.taken = 0;
         // The ordinary sweep sees to what was left.
-        if (left == 0) {
+        if (!left) {
             region->sweepYoung.remove(begin, end);
         }
-        if (left == 0 && !nurseries.pierced.has(i) && releaseSparse(region, i)) {
+        if (!left && !nurseries.pierced.has(i) && releaseSparse(region, i)) {
             return;
         }
         Nurseries::move(i, nurseries.judged, nurseries.retiring);

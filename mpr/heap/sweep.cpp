@@ -87,8 +87,8 @@ void Heap::retainDead() {
     os::Locked locked(lock_);
     for (Region* region = regions_; region; region = region->next) {
         for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {
-            const auto dead = [&](std::size_t, swar::Word word) { return this->dead(word); };
-            region->forEach(chunk, dead, [&](std::size_t g) {
+            const auto answer = [dead = DeadHeads(*this)](std::size_t, auto words) { return dead(words); };
+            region->forEach(chunk, answer, [&](std::size_t g) {
                 const Byte h = region->map().get(g);
                 if (Region::isBlock(h) && !region->nurseries.isUncleared(g)) {
                     region->map().set(g, colours_.survivor(h));
@@ -186,7 +186,7 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
     while (g < sliceEnd) {
         const std::size_t at = g & ~std::size_t{swar::bytes - 1};
         const swar::Word word = map.word(at);
-        swar::Word dead = this->dead(word) & ~swar::held(word) & from(g - at);
+        swar::Word dead = DeadHeads(*this)(word) & ~swar::held(word) & from(g - at);
         const swar::Word other = swar::boundaries(word) & from(g - at) & ~dead;
         if (other != 0) {
             dead &= (other & (~other + 1)) - 1; // those before it
@@ -248,7 +248,7 @@ void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swe
     const GranuleMap map = region->map();
     while ((at = map.skipZeros(at, to)) < to) {
         const swar::Word word = map.word(at);
-        swar::Word dead = this->dead(word);
+        swar::Word dead = DeadHeads(*this)(word);
         const swar::Word held = dead & swar::held(word);
         if (held != 0) {
             keepHeld(region, at, held);
