@@ -32,10 +32,8 @@ void Logged::mark(const LogChunk& chunk) {
 void Logged::fetch(std::uintptr_t entry) const {
     const void* address = WriteLog::addressOf(entry);
     __builtin_prefetch(address);
-    Region* region = WriteLog::isField(entry) ? nullptr : heap_.table().candidate(address);
-    const std::size_t g = region ? region->granuleOf(address) : 0;
-    if (region && g < region->endGranule) {
-        __builtin_prefetch(region->map().at(g), 1);
+    if (!WriteLog::isField(entry)) {
+        heap_.fetchHead(address);
     }
 }
 

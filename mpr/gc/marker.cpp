@@ -82,6 +82,9 @@ void Marker::beginCheck(Check& check) {
 }
 
 void Marker::end() {
+    if constexpr (!os::cooperative) {
+        markFetched();
+    }
     activeMarker = nullptr;
 }
 
@@ -91,6 +94,18 @@ MPR_INLINE void Marker::mark(const void* pointer, bool loose) {
     if (!os::cooperative && filter_ && filter_->passesOver(pointer)) {
         return;
     }
+    if (!os::cooperative && marking_ == Marking::concurrent) {
+        heap_.fetchHead(pointer);
+        pointer = std::exchange(fetched_[fetchTurn_], pointer);
+        fetchTurn_ = (fetchTurn_ + 1) % ahead;
+        if (!pointer) {
+            return;
+        }
+    }
+    look(pointer, loose);
+}
+
+MPR_INLINE void Marker::look(const void* pointer, bool loose) {
     Region* region = heap_.table().candidate(pointer);
     if (!region) [[unlikely]] {
         return loose ? void() : report(pointer);
@@ -106,6 +121,18 @@ MPR_INLINE void Marker::mark(const void* pointer, bool loose) {
         return (h & head::inUse) || loose ? void() : report(pointer);
     }
     reach(region, g, h, pointer, loose);
+}
+
+/** @return Whether there was any. */
+bool Marker::markFetched() {
+    bool any = false;
+    for (const void*& fetched : fetched_) {
+        if (const void* block = std::exchange(fetched, nullptr)) {
+            look(block, false);
+            any = true;
+        }
+    }
+    return any;
 }
 
 /** A block that is to be reached. Its head is given. */
@@ -317,6 +344,8 @@ bool Marker::drainStack(MarkStack& stack, std::size_t budget) {
                 continue;
             }
             --waiting;
+        } else if (marking_ == Marking::concurrent && markFetched()) {
+            continue;
         } else {
             return stack.empty();
         }

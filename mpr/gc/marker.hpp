@@ -22,7 +22,8 @@
 
     Between the stack and the managers stands a short ring: a block is fetched into the cache when it enters the ring and
     used when it leaves (C.-Y. Cher, A. L. Hosking, T. N. Vijaykumar, "Software Prefetching for Mark-Sweep Garbage
-    Collection", ASPLOS 2004).
+    Collection", ASPLOS 2004). While threads run another stands between the managers and the heads: these are changed
+    atomically then, and a processor begins nothing behind such a change, so that it would wait for one after the other.
  */
 #pragma once
 
@@ -116,13 +117,15 @@ public:
     static Marker* active();
 
 private:
-    static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in the ring: a power of two
+    static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in each ring: a power of two
     static constexpr std::size_t rowPiece = 128;                   // fields marked at a time
     static constexpr std::size_t fewEntries = 8;                   // are not shared
     static constexpr std::size_t manyEntries = 8 * 1024;
 
     enum : unsigned { now, barrierWaiting, plainWaiting };
 
+    void look(const void* block, bool loose);
+    bool markFetched();
     void reach(heap::Region* region, std::size_t g, heap::Byte h, const void* block, bool loose);
     void push(heap::Byte* map, heap::Byte before, const void* block);
     void trace(MarkEntry entry);
@@ -159,6 +162,8 @@ private:
     heap::Byte compute(heap::Byte h) const;
     MarkStack stacks_[os::cooperative ? 1 : 3];
     MarkEntry ring_[ahead] = {};
+    const void* fetched_[ahead] = {}; // blocks; with Marking::concurrent only
+    std::size_t fetchTurn_ = 0;
     MarkEntry traced_{}; // whose manager runs
     Reached count_;
     os::Counter overflows_{0};

@@ -107,6 +107,14 @@ public:
     /** The same for an address that may be anywhere in a large block. */
     Region* findField(const void* address) const { return table_.findField(address); }
     const RegionTable& table() const { return table_; }
+    /** Have the head of what may be a block fetched into the cache, to be changed. */
+    void fetchHead(const void* block) const {
+        Region* region = table_.candidate(block);
+        const std::size_t g = region ? region->granuleOf(block) : 0;
+        if (region && g < region->endGranule) {
+            __builtin_prefetch(region->map().at(g), 1);
+        }
+    }
     /** The region if address is the start of a block in use, else nullptr. Not for hot paths: takes the lock. */
     Region* findBlock(const void* address);
 
