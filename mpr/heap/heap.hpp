@@ -144,17 +144,14 @@ public:
     class DeadHeads {
     public:
         explicit DeadHeads(const Heap& heap)
-            : colours_(heap.colours_),
-              spared_(isYoung(heap.sweep_.load(std::memory_order_relaxed)) ? ~swar::Word{0} : 0) {
+            : colours_(heap.colours_), youngOnly_(isYoung(heap.sweep_.load(std::memory_order_relaxed))) {
             assert(heap.sweep_.load(std::memory_order_relaxed) != Sweep::none);
         }
-        auto operator()(auto words) const {
-            return swar::unmarked(words, colours_) & ~(words >> 1 & spared_); // swar::old would ask for heads again
-        }
+        auto operator()(auto words) const { return swar::unmarked(words, colours_, youngOnly_); }
 
     private:
         Colours colours_;
-        swar::Word spared_; // of the old
+        bool youngOnly_;
     };
     /**
         Whether the collector marks old blocks while threads run. A block that it may be about to look at, old or grey and

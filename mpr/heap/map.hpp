@@ -124,8 +124,10 @@ namespace swar {
 using Word = std::uintptr_t;
 #if defined(__SSE2__) || defined(__ARM_NEON)
 using Row [[gnu::vector_size(16)]] = Word;
+using RowBytes [[gnu::vector_size(16)]] = Byte;
 #else
 using Row = Word;
+using RowBytes = Byte;
 #endif
 inline constexpr Word ones = ~Word{0} / 0xFF;
 inline constexpr unsigned bytes = sizeof(Word);
@@ -140,13 +142,23 @@ constexpr auto heads(auto w) {
 constexpr auto held(auto w) {
     return (w >> 4) & ones;
 }
-/** Heads that are not marked. */
-constexpr auto unmarked(auto w, Colours c) {
+/** Heads that are not marked; if told so, of young blocks only. */
+constexpr auto unmarked(auto w, Colours c, bool youngOnly = false) {
     if constexpr (!os::hasGenerations) {
         return (w ^ spread(c.youngParity)) & (w >> 7) & ones;
+    } else if constexpr (sizeof(w) == sizeof(Word)) {
+        const Word byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
+        const Word spared = youngOnly ? w >> 1 : 0;
+        return (w ^ spread(c.youngParity) ^ byAge) & ~spared & (w >> 7) & ones;
+    } else {
+        // Bytes compare in fewer steps than bits move.
+        constexpr Byte looked = head::inUse | head::old | head::parity;
+        const auto young = static_cast<Byte>(head::inUse | (c.youngParity ^ head::parity));
+        const auto old = static_cast<Byte>(head::inUse | head::old | (c.oldParity ^ head::parity));
+        const Byte other = youngOnly ? young : old;
+        const auto looks = std::bit_cast<RowBytes>(w) & looked;
+        return std::bit_cast<Row>((looks == young) | (looks == other)) & ones;
     }
-    const auto byAge = (w >> 1) & spread(static_cast<Byte>(c.youngParity ^ c.oldParity));
-    return (w ^ spread(c.youngParity) ^ byAge) & (w >> 7) & ones;
 }
 constexpr auto marked(auto w, Colours c) {
     return heads(w) & ~unmarked(w, c);

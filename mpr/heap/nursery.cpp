@@ -252,19 +252,13 @@ std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool
     const std::size_t border = region->nurseries.begin(i + 1);
     std::size_t freed = 0;
     std::size_t blocks = 0;
-    swar::Row spared{};
-    const auto doomed = [&spared, dead = DeadHeads(*this)](std::size_t, auto words) {
-        const auto found = dead(words);
-        const auto held = found & swar::held(words);
-        spared |= held;
-        return found ^ held;
-    };
+    const auto doomed = [dead = DeadHeads(*this)](std::size_t, auto words) { return dead(words); };
     map.forEach(region->nurseries.begin(i), end, doomed, [&](std::size_t g) {
         if (g >= end) [[unlikely]] {
             return;
         }
         const std::size_t n = map.blockSize(g);
-        if (g + n > border) [[unlikely]] {
+        if (g + n > border || (map.get(g) & head::held)) [[unlikely]] {
             left = true;
             return;
         }
@@ -272,7 +266,6 @@ std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool
         freed += n;
         ++blocks;
     });
-    left = left || swar::any(spared);
     swept.blocks += blocks;
     return freed;
 }
