@@ -56,7 +56,7 @@ MPR_EXPORT bool mprDestroy(void);
       stack=SIZE      stack of the collector's thread (256k)
       marks=SIZE      mark stacks; overflow costs time, never correctness (64k; 32m on
                       64-bit as long as there is no hard limit: what was used of it is given back)
-      markers=N       threads that mark while all others are stopped, 1 to 4 (as many as processors)
+      markers=N       threads that mark, 1 to 4 (as many as processors); beside others only where processors are free
       pausebudget=US  microseconds that a pause should last at most: major collections mark blocks without a barrier in
                       slices of three quarters of it, and the young budget shrinks when survivors take too long (400);
                       it cannot bound what one pause must do, see README, "Young and old"

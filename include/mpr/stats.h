@@ -37,6 +37,7 @@ typedef struct MprMemStats {
     uint64 managersFreed;   /* MPR_MANAGE_FREE calls by the collector */
     uint64 markOverflows;   /* Times the mark stack was full */
     uint64 marksShared;     /* Pauses in which several threads marked; option markers */
+    uint64 marksBeside;     /* The same while threads ran: stretches of some milliseconds */
     uint64 marksSliced;     /* Pauses that only went on with a major collection's plain blocks; option pausebudget */
     uint64 pausesByThreads; /* Pauses done by the thread that stopped last instead of the collector's */
     uint64 assists;         /* Portions of marking and sweeping by threads: no processor was left for it */

@@ -372,6 +372,7 @@ void CollectorStats::report(MprMemStats& s) const {
     s.collections = s.collectionsMinor + s.collectionsMajor;
     s.collectionsIdle = idle.load(std::memory_order_relaxed);
     s.marksShared = shared.load(std::memory_order_relaxed);
+    s.marksBeside = beside.load(std::memory_order_relaxed);
     s.marksSliced = slices.load(std::memory_order_relaxed);
     s.pausesByThreads = stoodIn.load(std::memory_order_relaxed);
     s.assists = assists.load(std::memory_order_relaxed);

@@ -57,7 +57,7 @@ enum class Wish : std::uint8_t {
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
-    os::Counter minors{0}, majors{0}, slices{0}, shared{0}, idle{0};
+    os::Counter minors{0}, majors{0}, slices{0}, shared{0}, beside{0}, idle{0};
     os::Counter stoodIn{0}, assists{0}; // pauses and portions done by threads
     os::Counter managersFreed{0};
     os::Counter late{0};
@@ -179,6 +179,7 @@ private:
     void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost);
     void slice(std::uint64_t until);
     void startMajor();
+    unsigned freeProcessors() const;
     bool markBeside(std::uint64_t until = os::forever);
     bool advanceMajor(std::uint32_t heard);
     bool betweenSlices(std::uint32_t heard);

@@ -143,13 +143,13 @@ void Helpers::work(MarkJob& job, Marker& marker, const Helper* self) {
     marker.drainShared(job.until);
 }
 
-unsigned Helpers::mark(MarkJob& job, Marker& own, bool alone) {
-    if (alone || crowded_ || count_ == 0) {
+unsigned Helpers::mark(MarkJob& job, Marker& own, unsigned others) {
+    if (others == 0 || crowded_ || count_ == 0) {
         work(job, own, nullptr);
         return 1;
     }
     job_ = &job;
-    work_.begin();
+    work_.begin(others);
     if (started_ == 0) {
         start();
     }
@@ -160,7 +160,7 @@ unsigned Helpers::mark(MarkJob& job, Marker& own, bool alone) {
     work(job, own, nullptr);
     own.share(nullptr);
     work_.close();
-    work_.end(own.stackNow());
+    own.inherit(work_.end());
     unsigned markers = 1;
     for (unsigned i = 0; i < count_; ++i) {
         if (std::exchange(helpers_[i].joined, false)) {

@@ -1,10 +1,11 @@
 /*
-    helpers.hpp - Threads that mark beside the collector's, while all others are stopped.
+    helpers.hpp - Threads that mark together with the collector's, while all others are stopped, or beside these.
 
-    They are started when a pause first has enough to do, as many as there are processors beside the collector's (option
-    markers), and sleep between pauses. A pause offers them its job and begins; who comes while there is work joins in,
-    who comes too late finds the job closed: nobody waits for a thread that the system has not scheduled yet. A helper that
-    was last seen on the collector's own processor is sent to others first: a scheduler may take milliseconds to do so.
+    They are started when there is first enough to do, as many as there are processors beside the collector's (option
+    markers), and sleep between jobs. A job is offered to them and begun; who comes while there is work joins in, who
+    comes too late finds it closed: nobody waits for a thread that the system has not scheduled yet. A helper that was
+    last seen on the collector's own processor is sent to others first: a scheduler may take milliseconds to do so.
+    Beside threads only as many may come as there are processors free: threads that stop wait for those who have.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ struct MarkJob {
     Marking marking = Marking::all;
     const BlockFilter* filter = nullptr;       // see Marker::begin
     bool defers = false;                       // see there
-    std::uint64_t until = os::forever;         // with Marking::slice
+    Until until;                               // with Marking::slice or concurrent
     const LogChunk* written = nullptr;         // first: full chunks of the log
     std::atomic<std::uint32_t> nextWritten{0}; // chunk to look through
     bool retraces = false;                     // then: old blocks,
@@ -54,9 +55,9 @@ public:
 
     /**
         Do a job with all who come. `own`, the calling thread's marker, ends with what is left of it: what is grey, and after a
-        slice what waits. @param alone Call nobody. @return How many markers had a part.
+        slice what waits. @param others May help, at most. @return How many markers had a part.
      */
-    unsigned mark(MarkJob& job, Marker& own, bool alone);
+    unsigned mark(MarkJob& job, Marker& own, unsigned others);
 
 private:
     struct Helper {

@@ -63,13 +63,14 @@ public:
         return true;
     }
     /** Not empty. */
+    bool isRowOnTop() const { return top_[-1].isRow(); }
     MarkEntry pop() { return *--top_; }
     std::size_t size() const { return static_cast<std::size_t>(top_ - base_); }
     /** Entries that can still be pushed. */
     std::size_t room() const { return static_cast<std::size_t>(limit_ - top_); }
     /** Move the top, be it a block or a row, to another. @return false when that is full. */
     bool moveTo(MarkStack& other) {
-        const std::ptrdiff_t entries = top_[-1].isRow() ? 3 : 1;
+        const std::ptrdiff_t entries = isRowOnTop() ? 3 : 1;
         if (other.limit_ - other.top_ < entries) {
             return false;
         }

@@ -410,7 +410,7 @@ void Marker::drain() {
     traced_ = {};
 }
 
-void Marker::drainShared(std::uint64_t until) {
+void Marker::drainShared(const Until& until) {
     if constexpr (os::cooperative) {
         return;
     }
@@ -418,16 +418,33 @@ void Marker::drainShared(std::uint64_t until) {
         takeWaiting();
     }
     do {
-        if (marking_ != Marking::slice) {
+        if (!oldOnly()) {
             drainStack(stacks_[now], noEnd);
             continue;
         }
         while (advance()) {
-            if ((shared_ && shared_->closed()) || os::now() >= until) {
+            if ((shared_ && shared_->closed()) || until.passed()) {
                 return shared_ ? shared_->quit() : void();
             }
         }
     } while (shared_ && shared_->take(stackNow()));
+}
+
+/** For what finds no room the same is done as in push; a row is marked at once. */
+void Marker::inherit(MarkStack& left, unsigned stack) {
+    while (!left.empty() && left.moveTo(stacks_[stack])) {}
+    if (stack == plainWaiting) {
+        left.clear();
+    }
+    while (!left.empty()) {
+        if (left.isRowOnTop()) {
+            traceRow(left);
+            continue;
+        }
+        const MarkEntry entry = left.pop();
+        Region* region = heap_.find(entry.block());
+        overflow(region, region->map().at(region->granuleOf(entry.block())), entry.block());
+    }
 }
 
 void Marker::absorb(Marker& other) {
@@ -435,13 +452,7 @@ void Marker::absorb(Marker& other) {
         return;
     }
     for (const unsigned i : {barrierWaiting, plainWaiting}) {
-        while (!other.stacks_[i].empty() && other.stacks_[i].moveTo(stacks_[i])) {}
-    }
-    other.stacks_[plainWaiting].clear();
-    while (!other.stacks_[barrierWaiting].empty()) {
-        const MarkEntry entry = other.stacks_[barrierWaiting].pop();
-        Region* region = heap_.find(entry.block());
-        overflow(region, region->map().at(region->granuleOf(entry.block())), entry.block());
+        inherit(other.stacks_[i], i);
     }
     const Reached counted = other.takeReached();
     count_.blocks += counted.blocks;
@@ -472,7 +483,8 @@ bool Marker::advance() {
     constexpr std::size_t blocks = 256;
     MarkStack& stack = stackNow();
     bool left = !drainStack(stack, blocks);
-    if (!left && grey_ && marking_ == Marking::concurrent) {
+    // What is grey one marker alone finds again.
+    if (!left && grey_ && marking_ == Marking::concurrent && !shared_) {
         drainGrey();
         left = !stack.empty();
     }

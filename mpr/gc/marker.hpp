@@ -49,6 +49,17 @@ enum class Marking : std::uint8_t {
     check,      // threads are stopped: change nothing, see what could be reached
 };
 
+/** When to leave off: at a time, or when a word has another value. */
+struct Until {
+    std::uint64_t time = os::forever;
+    const os::Word* word = nullptr;
+    std::uint32_t value = 0;
+
+    bool passed() const {
+        return (word && word->load(std::memory_order_acquire) != value) || (time != os::forever && os::now() >= time);
+    }
+};
+
 class Check;
 
 class Marker {
@@ -84,21 +95,16 @@ public:
     void drain();
     /** Share work with other markers from here on, or, nullptr, with none. */
     void share(SharedWork* work) { shared_ = work; }
-    /** The same as drain without a care for what was left grey, together with others; a slice until `until`. */
-    void drainShared(std::uint64_t until);
+    /** The same as drain without a care for what was left grey, together with others; if only old blocks are marked, `until`. */
+    void drainShared(const Until& until);
+    /** What others have left to be traced is this one's. */
+    void inherit(MarkStack& left) { inherit(left, indexNow()); }
     /** Another has ended a part of the same job: what it left and counted becomes this one's. */
     void absorb(Marker& other);
     /** With Marking::slice or concurrent: trace some hundred blocks. @return false when no more of them wait. */
     bool advance();
     /** The one that is drained now. */
-    MarkStack& stackNow() {
-        if constexpr (os::cooperative) {
-            return stacks_[now];
-        }
-        return stacks_[marking_ == Marking::slice        ? plainWaiting
-                       : marking_ == Marking::concurrent ? barrierWaiting
-                                                         : now];
-    }
+    MarkStack& stackNow() { return stacks_[indexNow()]; }
     /** Whether begin may be told to defer: the young that a pause reaches have room to wait. */
     bool mayDefer() const { return !grey_ && stacks_[barrierWaiting].room() >= manyEntries; }
     bool plainWaits() const { return !stacks_[plainWaiting].empty(); }
@@ -124,6 +130,13 @@ private:
 
     enum : unsigned { now, barrierWaiting, plainWaiting };
 
+    unsigned indexNow() const {
+        return os::cooperative                   ? now
+               : marking_ == Marking::slice      ? plainWaiting
+               : marking_ == Marking::concurrent ? barrierWaiting
+                                                 : now;
+    }
+    void inherit(MarkStack& left, unsigned stack);
     void look(const void* block, bool loose);
     bool markFetched();
     void reach(heap::Region* region, std::size_t g, heap::Byte h, const void* block, bool loose);

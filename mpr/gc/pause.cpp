@@ -12,6 +12,8 @@ namespace mpr::gc {
 namespace {
 /** Marking that took so long is shared the next time: nanoseconds. */
 constexpr std::uint64_t longPause = 100'000;
+/** Beside threads markers look so often how many processors are free for them: nanoseconds. */
+constexpr std::uint64_t together = 5'000'000;
 } // namespace
 
 Scope Collector::decide(Wish wish) const {
@@ -151,7 +153,7 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
     const bool isLong =
         isLong_[static_cast<unsigned>(scope)] || (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
     // Alone when bits of heads are cleared on the way that others would store back.
-    cost.markers = helpers_.mark(job, marker_, lost || (!isLong && !trial_));
+    cost.markers = helpers_.mark(job, marker_, !lost && (isLong || trial_) ? Helpers::most : 0);
     stats_.shared.fetch_add(cost.markers > 1, std::memory_order_relaxed);
     cost.always = (job.retraced - job.read) * cost.markers;
     cost.young = os::now() - job.retraced;
@@ -172,12 +174,24 @@ void Collector::startMajor() {
     heap_.setTracing(true);
 }
 
+/** Processors that neither a thread nor this one uses. */
+unsigned Collector::freeProcessors() const {
+    const unsigned busy = rendezvous_.running() + 1;
+    return trial_ ? Helpers::most : processors_ - std::min(processors_, busy);
+}
+
 /** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return Whether nothing is. */
 bool Collector::markBeside(std::uint64_t until) {
     marker_.begin(Marking::concurrent);
     bool left = true;
     do {
         left = marker_.advance();
+        if (const unsigned free = left ? freeProcessors() : 0; free > 0) {
+            MarkJob job;
+            job.marking = Marking::concurrent;
+            job.until = {std::min(until, os::now() + together), &phase_, static_cast<std::uint32_t>(Phase::idle)};
+            stats_.beside.fetch_add(helpers_.mark(job, marker_, free) > 1, std::memory_order_relaxed);
+        }
     } while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed) &&
              (until == os::forever || os::now() < until));
     marker_.end();
@@ -208,9 +222,9 @@ void Collector::slice(std::uint64_t until) {
     passed_ = 0;
     MarkJob job;
     job.marking = Marking::slice;
-    job.until = until;
+    job.until.time = until;
     marker_.begin(Marking::slice);
-    stats_.shared.fetch_add(helpers_.mark(job, marker_, false) > 1, std::memory_order_relaxed);
+    stats_.shared.fetch_add(helpers_.mark(job, marker_, Helpers::most) > 1, std::memory_order_relaxed);
     marker_.end();
 }
 

@@ -22,19 +22,22 @@ namespace mpr::gc {
 
 class SharedWork {
 public:
-    /** One marker, the first, begins; others may join. */
-    void begin() {
+    /** One marker, the first, begins; so many others may join. */
+    void begin(unsigned others) {
         os::Locked locked(lock_);
         store_.open(entries_, sizeof(entries_));
         open_ = true;
         active_ = 1;
+        places_ = others;
     }
-    /** @return false when all is done: too late. */
+    /** @return false when all is done, or done by enough: too late. */
     bool join() {
         os::Locked locked(lock_);
-        active_ += open_;
-        present_.fetch_add(open_, std::memory_order_relaxed);
-        return open_;
+        const bool joins = open_ && places_ > 0;
+        active_ += joins;
+        places_ -= joins;
+        present_.fetch_add(joins, std::memory_order_relaxed);
+        return joins;
     }
     /** Who has joined goes. */
     void leave() {
@@ -51,13 +54,13 @@ public:
         ring();
     }
     bool closed() const { return closed_.load(std::memory_order_relaxed); }
-    /** The first, when it has closed: wait until all have left. What nobody took goes onto its stack. */
-    void end(MarkStack& stack) {
+    /** The first, when it has closed: wait until all have left. @return What nobody took. */
+    MarkStack& end() {
         for (std::uint32_t present; (present = present_.load(std::memory_order_acquire)) != 0;) {
             os::wait(present_, present);
         }
-        while (!store_.empty() && store_.moveTo(stack)) {}
         closed_.store(false, std::memory_order_relaxed);
+        return store_;
     }
 
     /** Whether somebody has run dry. */
@@ -93,6 +96,7 @@ private:
     os::Lock lock_;
     MarkStack store_;
     unsigned active_ = 0; // markers that have work: only they can give
+    unsigned places_ = 0; // for others
     bool open_ = false;
     std::atomic<bool> closed_{false};
     alignas(os::cacheLine) std::atomic<std::uint32_t> hungry_{0};

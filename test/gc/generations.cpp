@@ -342,6 +342,28 @@ TEST_CASE("a heap of barrier blocks is marked while threads run, and nothing is 
     CHECK(stats().checkDefects == 0);
 }
 
+TEST_CASE("several threads mark beside others where processors are free", "[gc][generations][helpers]") {
+    Runtime runtime(GENERATE("markers=4", "markers=2,marks=16k", "markers=4,check=1"), 0, 120);
+    const size_t count = heavy(40000);
+    Root root(makeRow(count));
+    void **row = fillRow(root, count);
+    const bool several = stats().numCpu > 1;
+    for (int i = 0; i < 300 && (several ? stats().marksBeside == 0 : i < 3); i++) {
+        for (size_t j = 0; j < count; j++) {
+            auto cell = static_cast<Cell *>(row[j]);
+            mprSetRef(cell, &cell->left, makeCell(j));
+        }
+        collect(); // this thread waits: its processor is free
+    }
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        wrong += isLeftWrong(static_cast<Cell *>(row[i]), i);
+    }
+    CHECK(wrong == 0);
+    CHECK((stats().marksBeside > 0 || !several));
+    CHECK(stats().checkDefects == 0);
+}
+
 TEST_CASE("stores into blocks that the collector is marking are not forgotten", "[gc][generations]") {
     Runtime runtime("check=1,young=128k", 0, 120);
     const size_t count = 12000;

@@ -62,13 +62,13 @@ TEST_CASE("markers give one another blocks and rows, and none is lost, doubled o
                 put.push_back(at);
             }
             const size_t before = giver.own.size();
-            work->begin();
+            work->begin(3);
             work->give(giver.own);
             REQUIRE(giver.own.size() >= before / 2 - 2);
             REQUIRE(giver.own.size() < before);
             REQUIRE(work->take(taker.own));
             work->close();
-            work->end(taker.own);
+            for (MarkStack &left = work->end(); !left.empty() && left.moveTo(taker.own);) {}
             std::vector<uintptr_t> kept = giver.contents(), given = taker.contents();
             given.insert(given.end(), kept.begin(), kept.end());
             std::sort(given.begin(), given.end());
