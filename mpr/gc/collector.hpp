@@ -180,6 +180,7 @@ private:
     void slice(std::uint64_t until);
     void startMajor();
     unsigned freeProcessors() const;
+    void markTogether(std::uint64_t until);
     bool markBeside(std::uint64_t until = os::forever);
     bool advanceMajor(std::uint32_t heard);
     bool betweenSlices(std::uint32_t heard);
@@ -277,6 +278,7 @@ private:
     Generations generations_;
     bool urgent_ = false;                    // and is to have in one pause
     std::uint64_t restUntil_ = 0;            // no slice before
+    std::uint64_t togetherAt_ = 0;           // helpers may be called again
     std::uint64_t pauseBudget_ = 0;          // nanoseconds
     bool isLong_[4] = {};                    // by scope: whether its marking took long the last time
     std::uint64_t minorAt_ = 0;              // when threads went on after the last pause that was no slice

@@ -49,15 +49,13 @@ enum class Marking : std::uint8_t {
     check,      // threads are stopped: change nothing, see what could be reached
 };
 
-/** When to leave off: at a time, or when a word has another value. */
+/** When to leave off: at a time, or when somebody says so. */
 struct Until {
     std::uint64_t time = os::forever;
-    const os::Word* word = nullptr;
-    std::uint32_t value = 0;
+    bool (*over)(const void* of) = nullptr;
+    const void* of = nullptr;
 
-    bool passed() const {
-        return (word && word->load(std::memory_order_acquire) != value) || (time != os::forever && os::now() >= time);
-    }
+    bool passed() const { return (over && over(of)) || (time != os::forever && os::now() >= time); }
 };
 
 class Check;

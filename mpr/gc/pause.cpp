@@ -12,8 +12,9 @@ namespace mpr::gc {
 namespace {
 /** Marking that took so long is shared the next time: nanoseconds. */
 constexpr std::uint64_t longPause = 100'000;
-/** Beside threads markers look so often how many processors are free for them: nanoseconds. */
+/** Beside threads markers help for so long, and are called so often: nanoseconds. */
 constexpr std::uint64_t together = 5'000'000;
+constexpr std::uint64_t apart = 1'000'000;
 } // namespace
 
 Scope Collector::decide(Wish wish) const {
@@ -180,17 +181,31 @@ unsigned Collector::freeProcessors() const {
     return trial_ ? Helpers::most : processors_ - std::min(processors_, busy);
 }
 
+/** Mark with helpers, if there are processors for them, and as long as no pause is wanted. */
+void Collector::markTogether(std::uint64_t until) {
+    const auto over = [](const void* self) {
+        const auto* c = static_cast<const Collector*>(self);
+        return c->phase() != Phase::idle || c->freeProcessors() == 0;
+    };
+    const std::uint64_t now = os::now();
+    if (over(this) || (now < togetherAt_ && !trial_)) {
+        return;
+    }
+    MarkJob job;
+    job.marking = Marking::concurrent;
+    job.until = {std::min(until, now + together), over, this};
+    stats_.beside.fetch_add(helpers_.mark(job, marker_, freeProcessors()) > 1, std::memory_order_relaxed);
+    togetherAt_ = os::now() + apart;
+}
+
 /** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return Whether nothing is. */
 bool Collector::markBeside(std::uint64_t until) {
     marker_.begin(Marking::concurrent);
     bool left = true;
     do {
         left = marker_.advance();
-        if (const unsigned free = left ? freeProcessors() : 0; free > 0) {
-            MarkJob job;
-            job.marking = Marking::concurrent;
-            job.until = {std::min(until, os::now() + together), &phase_, static_cast<std::uint32_t>(Phase::idle)};
-            stats_.beside.fetch_add(helpers_.mark(job, marker_, free) > 1, std::memory_order_relaxed);
+        if (left) {
+            markTogether(until);
         }
     } while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed) &&
              (until == os::forever || os::now() < until));
