@@ -293,8 +293,13 @@ void Marker::markRow(const void* fields, std::size_t count) {
 /** The top of the stack is a row. */
 void Marker::traceRow(MarkStack& stack) {
     stack.pop();
-    const auto* fields = reinterpret_cast<const void*>(stack.pop().bits());
-    const std::size_t count = stack.pop().bits();
+    const auto* fields = reinterpret_cast<const void* const*>(stack.pop().bits());
+    std::size_t count = stack.pop().bits();
+    // Below all that it leads to, a row would be given last, and may be most of what there is to do.
+    if (shared_ && shared_->wanted() && count >= 4 * rowPiece &&
+        shared_->giveRow(fields + count / 2, count - count / 2)) {
+        count /= 2;
+    }
     markRow(fields, count);
 }
 

@@ -17,6 +17,17 @@ void SharedWork::give(MarkStack& stack) {
     ring();
 }
 
+bool SharedWork::giveRow(const void* fields, std::size_t count) {
+    {
+        os::Locked locked(lock_);
+        if (!store_.pushRow(fields, count)) {
+            return false;
+        }
+    }
+    ring();
+    return true;
+}
+
 /** The lock is held. */
 bool SharedWork::takeNow(MarkStack& stack) {
     std::size_t taken = 0;

@@ -67,6 +67,8 @@ public:
     bool wanted() const { return hungry_.load(std::memory_order_relaxed) != 0; }
     /** Lay down half of a stack, or a helping; an entry or two more where a row would be cut. */
     void give(MarkStack& stack);
+    /** The same with a row. @return false: there is no room. */
+    bool giveRow(const void* fields, std::size_t count);
     /**
         Own work has run out: get more, or wait until there is some.
         @return false when there is none left anywhere, or time is up.

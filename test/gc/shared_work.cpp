@@ -76,3 +76,24 @@ TEST_CASE("markers give one another blocks and rows, and none is lost, doubled o
         }
     }
 }
+
+TEST_CASE("a row is given whole, and what has no room is refused", "[gc][mark]") {
+    auto work = std::make_unique<SharedWork>();
+    work->begin(1);
+    std::vector<uintptr_t> put;
+    for (uintptr_t at = 8000; work->giveRow(reinterpret_cast<void *>(at), at / 8); at += 8) {
+        put.push_back(at);
+        REQUIRE(put.size() < 10000);
+    }
+    CHECK(put.size() > 100);
+    work->close();
+    std::vector<uintptr_t> given;
+    for (MarkStack &left = work->end(); !left.empty();) {
+        Stack taker;
+        while (!left.empty() && left.moveTo(taker.own)) {}
+        const std::vector<uintptr_t> some = taker.contents();
+        given.insert(given.end(), some.begin(), some.end());
+    }
+    std::sort(given.begin(), given.end());
+    CHECK(given == put);
+}
