@@ -175,9 +175,12 @@ void Collector::startMajor() {
     heap_.setTracing(true);
 }
 
-/** Processors that neither a thread nor this one uses. */
+/**
+    Processors that neither a thread nor this one uses, without one for a thread that wakes up: the system might let it wait
+    for milliseconds. If somebody waits for the collection that one, too.
+ */
 unsigned Collector::freeProcessors() const {
-    const unsigned busy = rendezvous_.running() + 1;
+    const unsigned busy = rendezvous_.running() + (isForced() ? 1 : 2);
     return trial_ ? Helpers::most : processors_ - std::min(processors_, busy);
 }
 
