@@ -19,12 +19,19 @@ void Logged::mark(const LogChunk& chunk) {
         if (i + ahead < chunk.count) {
             fetch(chunk.entries[i + ahead]);
         }
-        const void* address = WriteLog::addressOf(chunk.entries[i]);
-        Region* region = heap_.findField(address);
+        const std::uintptr_t entry = chunk.entries[i];
+        const void* address = WriteLog::addressOf(entry);
+        Region* region = WriteLog::isRun(entry) ? nullptr : heap_.findField(address);
         if (!region) {
-            continue; // freed by hand, and its region is gone
+            continue; // freed by hand, and its region is gone; or the length of a run, which has been marked
         }
-        WriteLog::isField(chunk.entries[i]) ? markField(region, address) : markBlock(region, address);
+        if (WriteLog::isField(entry)) {
+            const bool isRun = i + 1 < chunk.count && WriteLog::isRun(chunk.entries[i + 1]);
+            markFields(region, static_cast<void* const*>(address),
+                       1 + (isRun ? WriteLog::moreOf(chunk.entries[i + 1]) : 0));
+        } else {
+            markBlock(region, address);
+        }
     }
 }
 
@@ -32,15 +39,18 @@ void Logged::mark(const LogChunk& chunk) {
 void Logged::fetch(std::uintptr_t entry) const {
     const void* address = WriteLog::addressOf(entry);
     __builtin_prefetch(address);
-    if (!WriteLog::isField(entry)) {
+    if (!WriteLog::isField(entry) && !WriteLog::isRun(entry)) {
         heap_.fetchHead(address);
     }
 }
 
-void Logged::markField(Region* region, const void* field) {
-    const Byte h = ownerOf(region, region->granuleOf(field));
-    if ((h & head::old) && head::isBarrier(h) && (!markedOnly_ || heap_.colours().marked(h))) {
-        marker_.markRoot(__atomic_load_n(static_cast<void* const*>(field), __ATOMIC_RELAXED), true);
+/** A run may go on into another block. */
+void Logged::markFields(Region* region, void* const* fields, std::size_t count) {
+    for (const void* const* field = fields; field < fields + count; ++field) {
+        const Byte h = ownerOf(region, region->granuleOf(field));
+        if ((h & head::old) && head::isBarrier(h) && (!markedOnly_ || heap_.colours().marked(h))) {
+            marker_.markRoot(__atomic_load_n(field, __ATOMIC_RELAXED), true);
+        }
     }
 }
 

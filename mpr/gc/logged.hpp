@@ -31,7 +31,7 @@ private:
     };
 
     void markBlock(heap::Region* region, const void* block);
-    void markField(heap::Region* region, const void* field);
+    void markFields(heap::Region* region, void* const* fields, std::size_t count);
     heap::Byte ownerOf(heap::Region* region, std::size_t g);
     const Span& spanOf(heap::Region* region, std::size_t g);
     void fetch(std::uintptr_t entry) const;

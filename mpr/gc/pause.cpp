@@ -104,7 +104,7 @@ void Collector::markWritten(Scope scope, bool lost) {
         if (scope != Scope::full) {
             logged.mark(*chunk);
         }
-        chunk->count = 0;
+        chunk->clear();
     };
     {
         os::Locked locked(threadsLock_);

@@ -23,9 +23,27 @@ LogChunk* WriteLog::fresh() {
     return memory ? new (memory) LogChunk : nullptr;
 }
 
+/** Whether an entry names the field behind those that the last one names: then that one does now, too. */
+bool WriteLog::extends(LogChunk& chunk, std::uintptr_t entry) {
+    std::uintptr_t* end = chunk.entries + chunk.count;
+    if (chunk.count == 0 || !isField(entry)) {
+        return false;
+    }
+    if (isField(end[-1]) && entry == end[-1] + sizeof(void*)) {
+        *end = std::uintptr_t{1} << runShift | 2;
+        ++chunk.count;
+        return true;
+    }
+    if (isRun(end[-1]) && entry == end[-2] + (moreOf(end[-1]) + 1) * sizeof(void*)) {
+        end[-1] += std::uintptr_t{1} << runShift;
+        return true;
+    }
+    return false;
+}
+
 bool WriteLog::add(LogChunk*& chunk, std::uintptr_t entry) {
     bool many = false;
-    if (chunk && chunk->count == LogChunk::capacity) {
+    if (chunk && chunk->full()) {
         os::Locked locked(lock_);
         chunk->next = full_;
         full_ = chunk;
@@ -39,7 +57,10 @@ bool WriteLog::add(LogChunk*& chunk, std::uintptr_t entry) {
         lost_.store(true, std::memory_order_relaxed);
         return true;
     }
-    chunk->entries[chunk->count++] = entry;
+    ++chunk->stores;
+    if (!extends(*chunk, entry)) {
+        chunk->entries[chunk->count++] = entry;
+    }
     return many;
 }
 
@@ -58,7 +79,7 @@ void WriteLog::recycle() {
     while (LogChunk* chunk = full_) {
         full_ = chunk->next;
         if (spares_ < mostSpare) {
-            chunk->count = 0;
+            chunk->clear();
             chunk->next = spare_;
             spare_ = chunk;
             ++spares_;

@@ -268,6 +268,45 @@ TEST_CASE("stores into several large blocks by turns, some of which are freed by
     }
 }
 
+TEST_CASE("stores into one field of a large block behind the other, and into others between", "[gc][generations]") {
+    Runtime runtime("check=1,everyyield=0");
+    const size_t count = 3000, rows = 2;
+    Root all(makeRow(rows));
+    for (size_t i = 0; i < rows; i++) {
+        mprSetRef(all.as<void *>(), all.as<void *>() + i, makeRow(count));
+    }
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE); // they are old
+    auto row = [&](size_t i) { return static_cast<void **>(all.as<void *>()[i]); };
+    Random random(43);
+    std::vector<size_t> expected[rows] = {std::vector<size_t>(count), std::vector<size_t>(count)};
+    auto store = [&](size_t in, size_t at) {
+        const size_t value = random.below(1000000);
+        mprSetRef(row(in), row(in) + at, makeCell(value));
+        expected[in][at] = value + 1;
+    };
+    for (int round = 0; round < 50; round++) {
+        for (int stretch = 0; stretch < 40; stretch++) {
+            const size_t in = random.below(rows), from = random.below(count), length = 1 + random.below(60);
+            for (size_t at = from; at < std::min(from + length, count); at++) {
+                store(in, at);
+                if (random.chance(5)) {
+                    store(random.below(rows), random.chance(50) ? at : random.below(count)); // ends the run
+                }
+            }
+        }
+        collectYoung();
+        size_t wrong = 0;
+        for (size_t in = 0; in < rows; in++) {
+            for (size_t at = 0; at < count; at++) {
+                auto cell = static_cast<Cell *>(row(in)[at]);
+                wrong += cell && (!mprIsValid(cell) || cell->value + 1 != expected[in][at]);
+            }
+        }
+        REQUIRE(wrong == 0);
+    }
+    CHECK(stats().checkDefects == 0);
+}
+
 TEST_CASE("what is held survives minor collections alone, young and after its release", "[gc][generations]") {
     Runtime runtime("check=1");
     freedCells = 0;
