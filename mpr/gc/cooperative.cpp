@@ -129,9 +129,9 @@ void CooperativeCollector::mark() {
 /** Call the managers of dead blocks, or of all. */
 void CooperativeCollector::callFree(bool everything) {
     Region* region = heap_.firstRegion();
-    const auto doomed = [&](std::size_t, swar::Word word) {
+    const auto doomed = [everything, dead = heap::Heap::DeadHeads(heap_)](std::size_t, swar::Word word) {
         const swar::Word wanting = swar::wantFree(word);
-        return everything ? wanting : wanting & heap::Heap::DeadHeads(heap_)(word) & ~swar::held(word);
+        return everything ? wanting : wanting & dead(word) & ~swar::held(word);
     };
     region->forEach(0, doomed, [&](std::size_t g) {
         void* block = region->address(g);

@@ -37,9 +37,12 @@ void Logged::mark(const LogChunk& chunk) {
 
 /** Into the cache with what an entry leads to. */
 void Logged::fetch(std::uintptr_t entry) const {
+    if (WriteLog::isRun(entry)) {
+        return;
+    }
     const void* address = WriteLog::addressOf(entry);
     __builtin_prefetch(address);
-    if (!WriteLog::isField(entry) && !WriteLog::isRun(entry)) {
+    if (!WriteLog::isField(entry)) {
         heap_.fetchHead(address);
     }
 }

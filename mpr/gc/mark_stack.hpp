@@ -62,8 +62,9 @@ public:
         *top_++ = MarkEntry::row();
         return true;
     }
-    /** Not empty. */
+    /** Of a stack that is not empty. */
     bool isRowOnTop() const { return top_[-1].isRow(); }
+    /** The same. */
     MarkEntry pop() { return *--top_; }
     std::size_t size() const { return static_cast<std::size_t>(top_ - base_); }
     /** Entries that can still be pushed. */

@@ -183,10 +183,11 @@ void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
     the last one that begins in a word to its end. @return where that stops: at another boundary, or past sliceEnd.
  */
 std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const {
+    const DeadHeads deadHeads(*this);
     while (g < sliceEnd) {
         const std::size_t at = g & ~std::size_t{swar::bytes - 1};
         const swar::Word word = map.word(at);
-        swar::Word dead = DeadHeads(*this)(word) & ~swar::held(word) & from(g - at);
+        swar::Word dead = deadHeads(word) & ~swar::held(word) & from(g - at);
         const swar::Word other = swar::boundaries(word) & from(g - at) & ~dead;
         if (other != 0) {
             dead &= (other & (~other + 1)) - 1; // those before it
@@ -246,9 +247,10 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
 /** Free what is dead in [at, to), both whole words, so that what is dead in a word is met once. */
 void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) {
     const GranuleMap map = region->map();
+    const DeadHeads deadHeads(*this);
     while ((at = map.skipZeros(at, to)) < to) {
         const swar::Word word = map.word(at);
-        swar::Word dead = DeadHeads(*this)(word);
+        swar::Word dead = deadHeads(word);
         const swar::Word held = dead & swar::held(word);
         if (held != 0) {
             keepHeld(region, at, held);
