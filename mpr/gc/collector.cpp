@@ -243,9 +243,10 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
     region->forEach(chunk, doomed, [&](std::size_t g) {
         Byte* block = region->address(g);
         if (const MprManager manager = managerOf(block, region->blockSize(g))) {
-            manager(block, MPR_MANAGE_FREE);
-            stats_.managersFreed.fetch_add(1, std::memory_order_relaxed);
             freeCalls_.fetch_add(1, std::memory_order_relaxed);
+            manager(block, MPR_MANAGE_FREE);
+            freeCalls_.fetch_add(1, std::memory_order_relaxed);
+            stats_.managersFreed.fetch_add(1, std::memory_order_relaxed);
         }
     });
     if (swar::any(survivors)) {

@@ -212,9 +212,9 @@ private:
     void ring();
     void forget(Mutator* mutator);
     void waitOut(Mutator& m);
-    bool stuckFreeing(bool waited, std::uint64_t& calls, std::uint64_t& looks) const;
+    class CallWatch;
     template <typename Done>
-    bool awaitProgress(Done done, std::uint64_t limit);
+    bool awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience);
     void stall();
     void clearWanted();
 
@@ -252,7 +252,7 @@ private:
     std::atomic<std::uint32_t> majorsBegun_{0}, majorsMarked_{0}, majorsSwept_{0};
     std::atomic<std::uint32_t> forcedMajor_{0}; // the last that somebody asked for
     std::atomic<std::uint32_t> pauses_{0};
-    os::Counter freeCalls_{0};
+    os::Counter freeCalls_{0};                // MPR_MANAGE_FREE calls begun and ended: odd while one runs
     std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps
     std::atomic<std::size_t> trigger_{0};
     std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist

@@ -1,6 +1,7 @@
 /*
     threads.cpp - The collector as mutators meet it: attach, yield, wait, resume.
  */
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -15,7 +16,8 @@ constinit MPR_PER_THREAD Mutator* current = nullptr;
 namespace {
 /** Nothing waits longer for a sweep that lags behind allocation; the hard limit holds anyway. */
 constexpr std::uint64_t longestStall = 100'000'000;
-/** The same while managers free: they may be waiting for what the caller holds. */
+/** The same while managers free, and for one call of a manager when memory is short: it may be waiting for what the caller
+    holds. */
 constexpr std::uint64_t longestStallFreeing = 10'000'000;
 /** How often a waiter looks whether a manager is stuck. */
 constexpr std::uint64_t look = 20'000'000;
@@ -135,7 +137,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
                     const bool swept = static_cast<std::int32_t>(swept_.load(std::memory_order_acquire) - target) >= 0;
                     return (idle || swept) && forcedDone();
                 },
-                os::forever);
+                os::forever, deadline_);
             resume(m);
         }
         return;
@@ -166,7 +168,7 @@ void Collector::waitOut(Mutator& m) {
         // Whoever is on duty may not have closed the gate yet.
         const std::uint32_t before = pauses_.load(std::memory_order_acquire);
         awaitProgress([&] { return phase() != Phase::requested || pauses_.load(std::memory_order_acquire) != before; },
-                      os::forever);
+                      os::forever, deadline_);
         break;
     }
     case Phase::idle:
@@ -200,7 +202,7 @@ void Collector::clearWanted() {
 void Collector::stall() {
     const bool freeing = phase() == Phase::freeing;
     awaitProgress([&] { return phase() != Phase::freeing && phase() != Phase::sweeping; },
-                  freeing ? longestStallFreeing : longestStall);
+                  freeing ? longestStallFreeing : longestStall, deadline_);
     if (phase() == Phase::freeing || phase() == Phase::sweeping) {
         clearWanted();
         heap_.setTrigger(heap_.allocatedSince() + trigger());
@@ -234,26 +236,34 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
 // ---- Waiting for the collector ----------------------------------------------------------------------------------
 
 /**
-    Whether one MPR_MANAGE_FREE call has been running for longer than the deadline: counted in looks, not by the clock, for
-    the whole process may have stood still. @param waited Since the last look, to its end. Keeps its notes in the others.
+    Who waits watches whether one MPR_MANAGE_FREE call runs on: in looks, not by the clock, for the whole process may have
+    stood still. Time in which the collector's thread is between calls, or has not got a processor for the first, is none.
  */
-bool Collector::stuckFreeing(bool waited, std::uint64_t& calls, std::uint64_t& looks) const {
-    const std::uint64_t seen = freeCalls_.load(std::memory_order_relaxed) + 1; // 0: not freeing at the last look
-    if (phase() != Phase::freeing || seen != calls) {
-        calls = phase() == Phase::freeing ? seen : 0;
-        looks = 0;
-        return false;
+class Collector::CallWatch {
+public:
+    /** @param waited Since the last look, to its end. @return For how many looks in a row the same call has run. */
+    std::uint64_t seen(std::uint64_t freeCalls, bool waited) {
+        const std::uint64_t call = freeCalls % 2 == 1 ? freeCalls : none;
+        looks_ = call == call_ && call != none ? looks_ + waited : 0;
+        call_ = call;
+        return looks_;
     }
-    looks += waited;
-    return looks * look > deadline_;
-}
 
-/** Sleep until done() holds. @return false when the limit has passed, or a manager is stuck, which is logged. */
+private:
+    static constexpr std::uint64_t none = 0;
+    std::uint64_t call_ = none;
+    std::uint64_t looks_ = 0;
+};
+
+/**
+    Sleep until done() holds. @param patience With one manager's call.
+    @return false when the limit has passed, or a manager is stuck, which is logged if the patience was the deadline.
+ */
 template <typename Done>
-bool Collector::awaitProgress(Done done, std::uint64_t limit) {
+bool Collector::awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience) {
     const std::uint64_t begin = os::now();
-    std::uint64_t calls = 0;
-    std::uint64_t looks = 0;
+    const std::uint64_t nap = std::min({look, limit, patience});
+    CallWatch watch;
     for (;;) {
         const std::uint32_t seen = progress_.load(std::memory_order_acquire);
         if (done()) {
@@ -265,17 +275,20 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit) {
         if (phase() == Phase::sweeping && assists(Assist::sweeping)) {
             recall(); // threads may take their time
         }
-        const bool waited = !os::wait(progress_, seen, look < limit ? look : limit);
+        const bool waited = !os::wait(progress_, seen, nap);
         if (os::now() - begin >= limit) {
             return done();
         }
-        if (stuckFreeing(waited, calls, looks)) {
+        if (watch.seen(freeCalls_.load(std::memory_order_relaxed), waited) * nap < patience) {
+            continue;
+        }
+        if (patience == deadline_) {
             os::Message message;
             os::log(os::Level::warning, message << "a manager's MPR_MANAGE_FREE call takes longer than "
                                                 << deadline_ / 1'000'000
                                                 << " ms; a wait for the collection ends early");
-            return false;
         }
+        return false;
     }
 }
 
@@ -310,7 +323,7 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
             }
             return false;
         },
-        os::forever);
+        os::forever, deadline_);
     if (running) {
         resume(m);
         stats_.pause.record(os::now() - begin);
@@ -323,9 +336,10 @@ void Collector::emergency(Mutator& m) {
     // Nothing that a running thread may still use can be reclaimed: that is the contract. What can be had without a yield
     // is what the last rendezvous proved dead and the sweep has not reached, what was freed by hand, and empty pages.
     if (!m.isCollector) {
-        // However long the sweep takes: it waits for nobody, and no other can begin while this thread runs.
-        awaitProgress([&] { return phase() != Phase::freeing; }, longestStallFreeing);
-        awaitProgress([&] { return phase() != Phase::sweeping; }, os::forever);
+        // However long the sweep takes: it waits for nobody, and no other can begin while this thread runs. Nor do managers
+        // that return, however late the collector's thread gets a processor to call them.
+        awaitProgress([&] { return phase() != Phase::freeing && phase() != Phase::sweeping; }, os::forever,
+                      longestStallFreeing);
     }
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
