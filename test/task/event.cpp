@@ -533,9 +533,13 @@ TEST_CASE("mprServiceEvents returns when the time is up, one thing has run, or t
     CHECK(mprServiceEvents(30, 0) == 0);
     CHECK(now() - begin >= 30000);
     mprCreateTimerEvent(nullptr, "tick", 1, proc(count), nullptr, 0);
-    begin = now();
-    CHECK(mprServiceEvents(20, 0) >= 2);
-    CHECK(now() - begin >= 20000);
+    const auto several = [] { // unless the machine gave it no time for a second
+        const long start = now();
+        const int events = mprServiceEvents(20, 0);
+        CHECK(now() - start >= 20000);
+        return events >= 2;
+    };
+    CHECK(until(several, 100));
     CHECK(mprServiceEvents(-1, MPR_SERVICE_ONE_THING) >= 1);
     mprCreateEvent(nullptr, "stop", 10, proc([](void *, MprEvent *) { mprShutdown(MPR_EXIT_NORMAL, 3, -1); }), nullptr,
                    0);
