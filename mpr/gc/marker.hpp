@@ -14,8 +14,9 @@
     pause traces again.
 
     A pause does not look at what is surely marked (BlockFilter), in a minor collection not at what is surely old: all of
-    that is marked, or, while a major collection marks, will be. What the minor pause traces waits for the threads to run and is traced once more then, for the old that it
-    references: with room on the stack, one more visit while threads run is cheaper than two cache misses in a pause.
+    that is marked, or, while a major collection marks, will be. What the minor pause traces waits for the threads to run
+    and is traced once more then, for the old that it references: with room on the stack, one more visit while threads run
+    is cheaper than two cache misses in a pause.
 
     When a stack is full a block is left *grey*, a colour that nothing else has (heap::Colours), and its region remembers
     between which granules such blocks lie. When the stack has run empty those stretches of the map are searched.

@@ -44,8 +44,8 @@ T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...
     @return The object, safe until this thread yields, longer if rooted; nullptr when memory fails: then the notifier
     of mpr/limits.h has been called and no constructor.
 
-    Tracing. When T is Traceable the block is zeroed before construction and T::trace says what it references; a Member
-    and a container of Members are traced, too. Any other T references nothing, whatever pointers it holds.
+    Tracing. When T is Traceable T::trace says what it references; a Member and a container of Members are traced, too.
+    Any other T references nothing, whatever pointers it holds.
 
     Destruction. The destructor, unless trivial, runs exactly once, when the object is found dead or mprFree'd, at the
     latest with the end of the runtime. It runs on the collector's thread while the application runs, or on the thread
@@ -55,8 +55,9 @@ T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...
     Construction. A constructor that throws destroys what it had built; the block is freed at once, ~T does not run, and
     the exception goes on to the caller. A constructor may yield, by waiting for something, for example. A collection
     then keeps the object and what it references so far, calls trace on it (fields not constructed yet are zero), and
-    does not destroy it. The exception is a constructor that is noexcept: it is taken not to yield, and if it does it
-    keeps a `Root<T> self(this)` meanwhile. Destructors that run because a constructor threw must not yield.
+    does not destroy it. The exception is a constructor that is noexcept: it is taken not to yield, and its object is not
+    zeroed before. If it does, then when all fields that trace looks at have their values, and with a `Root<T> self(this)`
+    meanwhile. Destructors that run because a constructor threw must not yield.
 
     Threads: attached. Yields: never by itself. Cost: one allocation, constant time. An object that is neither traced
     nor destroyed is a leaf without any overhead, others take one word for the manager. A constructor that is not
