@@ -49,6 +49,8 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
 void Collector::close() {
     stop_.store(true, std::memory_order_release);
     ring();
+    progress_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(progress_);
     os::joinThread(thread_);
     helpers_.close();
     marks_.close();

@@ -19,7 +19,7 @@ constexpr std::uint64_t longestStall = 100'000'000;
 /** The same while managers free, and for one call of a manager when memory is short: it may be waiting for what the caller
     holds. */
 constexpr std::uint64_t longestStallFreeing = 10'000'000;
-/** How often a waiter looks whether a manager is stuck. */
+/** While managers free, who waits looks so often whether one is stuck. */
 constexpr std::uint64_t look = 20'000'000;
 } // namespace
 
@@ -262,22 +262,23 @@ private:
 template <typename Done>
 bool Collector::awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience) {
     const std::uint64_t begin = os::now();
-    const std::uint64_t nap = std::min({look, limit, patience});
-    CallWatch watch;
-    for (;;) {
+    const std::uint64_t nap = std::min(look, patience);
+    std::uint64_t left = limit;
+    for (CallWatch watch;;) {
         const std::uint32_t seen = progress_.load(std::memory_order_acquire);
         if (done()) {
             return true;
         }
-        if (stop_.load(std::memory_order_acquire)) {
+        if (left == 0 || stop_.load(std::memory_order_acquire)) {
             return false;
         }
         if (phase() == Phase::sweeping && assists(Assist::sweeping)) {
             recall(); // threads may take their time
         }
-        const bool waited = !os::wait(progress_, seen, nap);
-        if (os::now() - begin >= limit) {
-            return done();
+        // All that may be waited for comes with a change of phase, which wakes.
+        const bool waited = !os::wait(progress_, seen, phase() == Phase::freeing ? std::min(nap, left) : left);
+        if (limit != os::forever) {
+            left = limit - std::min(limit, os::now() - begin);
         }
         if (watch.seen(freeCalls_.load(std::memory_order_relaxed), waited) * nap < patience) {
             continue;

@@ -5,6 +5,8 @@
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
 
+#include <sys/resource.h>
+
 #include <functional>
 
 using namespace test;
@@ -167,6 +169,27 @@ TEST_CASE("one lateness is counted once", "[gc][late]") {
     keepWaiting("lazy-again", 0);
     CHECK(stats().late == 2);
     CHECK(runtime.log.has("lazy-again"));
+}
+
+TEST_CASE("a thread that waits for a late one is left asleep", "[gc][late]") {
+    Runtime runtime("deadline=20000,everyyield=0");
+    std::atomic<long> woken{-1};
+    Gate begin;
+    Mutator waiter("waiter", [&](Mutator &) {
+        while (!begin.isOpen()) {
+            sleepYielded(1);
+        }
+        rusage before, after;
+        getrusage(RUSAGE_THREAD, &before);
+        mprGC(MPR_GC_FORCE);
+        getrusage(RUSAGE_THREAD, &after);
+        woken = after.ru_nvcsw - before.ru_nvcsw;
+    });
+    begin.open();
+    pause(1000); // this thread is the late one
+    CHECK(woken == -1);
+    CHECK(until([&] { return woken >= 0; }));
+    CHECK(woken < 30); // by phases, of which there are some
 }
 
 TEST_CASE("only the late thread is named", "[gc][late]") {
