@@ -270,7 +270,7 @@ std::intmax_t Formatter::signedArgument(Size size) {
     case Size::l: return va_arg(args_, long);
     case Size::ll:
     case Size::L: return va_arg(args_, long long);
-    case Size::z:
+    case Size::z: // NOLINT(bugprone-branch-clone): here it may be the same type as the next
     case Size::t: return va_arg(args_, std::ptrdiff_t);
     case Size::j: return va_arg(args_, std::intmax_t);
     default: return va_arg(args_, int);
@@ -284,7 +284,7 @@ std::uintmax_t Formatter::unsignedArgument(Size size) {
     case Size::l: return va_arg(args_, unsigned long);
     case Size::ll:
     case Size::L: return va_arg(args_, unsigned long long);
-    case Size::z:
+    case Size::z: // NOLINT(bugprone-branch-clone): as above
     case Size::t: return va_arg(args_, std::size_t);
     case Size::j: return va_arg(args_, std::uintmax_t);
     default: return va_arg(args_, unsigned);

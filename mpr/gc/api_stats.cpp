@@ -1,8 +1,6 @@
 /*
     api_stats.cpp - The C API of mpr/stats.h.
  */
-#include <utility>
-
 #include "mpr/gc/runtime.hpp"
 #include "mpr/heap/granule.hpp"
 #include "mpr/os/log.hpp"
@@ -19,7 +17,7 @@ uint64 limitOrNone(std::size_t limit) {
     return limit == mpr::heap::Limits::none ? 0 : limit;
 }
 
-void line(os::Message&& message) {
+void line(os::Message& message) {
     message << "\n";
     os::write(message.text(), message.length());
 }
@@ -28,7 +26,7 @@ void timesLine(const char* name, const MprTimes& t) {
     os::Message message;
     message << "  " << name << ": " << t.count << " times, us p50 " << t.p50 / 1000 << ", p99 " << t.p99 / 1000
             << ", max " << t.max / 1000;
-    line(std::move(message));
+    line(message);
 }
 } // namespace
 
@@ -87,14 +85,13 @@ int mprVerifyHeap(void) {
 void mprPrintMem(cchar* msg, int) {
     MprMemStats s;
     mprReadMemStats(&s);
-    line(std::move(os::Message() << (msg ? msg : "Memory")));
-    line(std::move(os::Message() << "  heap " << s.heap << " (peak " << s.heapPeak << ", redline " << s.warnHeap
-                                 << ", limit " << s.maxHeap << "), resident " << std::uint64_t{mprGetMem()}));
-    line(std::move(os::Message() << "  blocks " << s.blocksAllocated - s.blocksFreed << ", bytes " << s.bytesLive
-                                 << ", free " << s.bytesFree << ", largest free " << s.largestFree << ", regions "
-                                 << s.regions));
-    line(std::move(os::Message() << "  collections " << s.collections << ", next after " << s.youngBudget << ", errors "
-                                 << s.errors << ", misuses " << s.misuses << ", late threads " << s.late));
+    line(os::Message() << (msg ? msg : "Memory"));
+    line(os::Message() << "  heap " << s.heap << " (peak " << s.heapPeak << ", redline " << s.warnHeap << ", limit "
+                       << s.maxHeap << "), resident " << std::uint64_t{mprGetMem()});
+    line(os::Message() << "  blocks " << s.blocksAllocated - s.blocksFreed << ", bytes " << s.bytesLive << ", free "
+                       << s.bytesFree << ", largest free " << s.largestFree << ", regions " << s.regions);
+    line(os::Message() << "  collections " << s.collections << ", next after " << s.youngBudget << ", errors "
+                       << s.errors << ", misuses " << s.misuses << ", late threads " << s.late);
     timesLine("pause", s.pause);
     timesLine("stall", s.stall);
     timesLine("rendezvous", s.rendezvous);

@@ -100,8 +100,8 @@ public:
     int threads(bool all = true);
     /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
     bool awaitAlone(Mutator& self, std::uint64_t deadline);
-    /** Name the attached threads other than m in the log. */
-    void nameOthers(const Mutator& m, const char* what);
+    /** Name the attached threads other than self in the log. */
+    void nameOthers(const Mutator& self, const char* what);
 
     // ---- Collections ----
     /** Ask for a collection; never waits. */

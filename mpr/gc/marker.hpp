@@ -78,7 +78,7 @@ public:
     void end();
 
     /** Reach a block, not nullptr; what is not a block is named in the log, or ignored when `loose`. */
-    void mark(const void* block, bool loose);
+    void mark(const void* pointer, bool loose);
     /** The same for other files; nullptr is fine. */
     void markRoot(const void* block, bool loose = false);
     /** Reach what a row of fields holds. */
@@ -136,9 +136,9 @@ private:
                                                  : now;
     }
     void inherit(MarkStack& left, unsigned stack);
-    void look(const void* block, bool loose);
+    void look(const void* pointer, bool loose);
     bool markFetched();
-    void reach(heap::Region* region, std::size_t g, heap::Byte h, const void* block, bool loose);
+    void reach(heap::Region* region, std::size_t g, heap::Byte h, const void* pointer, bool loose);
     void push(heap::Byte* map, heap::Byte before, const void* block);
     void trace(MarkEntry entry);
     void trace(MarkEntry entry, std::size_t n);

@@ -56,7 +56,7 @@ void attachPrepared(Mutator* mutator);
 [[gnu::cold]] void misuseForeign(const char* function);
 
 /** The slow part of allocation: contexts, limits, depletion. @param size Bytes asked for, for messages. */
-void* allocateSlow(Mutator& m, std::size_t granules, heap::Byte flags, std::size_t size);
+void* allocateSlow(Mutator& m, std::size_t n, heap::Byte flags, std::size_t size);
 /** A request that can never be met. @return nullptr */
 [[gnu::cold]] void* allocateTooBig(std::size_t size);
 

@@ -170,7 +170,7 @@ public:
         std::size_t blocks = 0;
     };
     /** Free what is dead in the next slice of an ordinary region. @return where to go on; endGranule when done. */
-    std::size_t sweepSlice(Region* region, std::size_t from, Swept& swept);
+    std::size_t sweepSlice(Region* region, std::size_t start, Swept& swept);
     /** The same in the young lines of word i of region->sweepYoung. */
     void sweepYoungLines(Region* region, std::size_t i, Swept& swept);
     /** After the last MPR_MANAGE_FREE and before the rest of the sweep: nurseries in which nothing lives become stale. */

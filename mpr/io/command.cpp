@@ -32,8 +32,6 @@
 #include "mpr/task/retain.hpp"
 #include "mpr/task/waiting.hpp"
 
-extern char** environ;
-
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 namespace task = mpr::task;
@@ -494,8 +492,8 @@ int mprWaitForCmd(MprCmd* cmd, MprTicks timeout) {
             return 0;
         }
         const std::uint64_t left = task::leftUntil(deadline);
-        const MprTicks slice = left == os::forever ? -1 : static_cast<MprTicks>((left + 999'999) / 1'000'000);
-        const int result = task::events().waitFor(*cmd->own, slice, mark, __builtin_return_address(0));
+        const MprTicks rest = left == os::forever ? -1 : static_cast<MprTicks>((left + 999'999) / 1'000'000);
+        const int result = task::events().waitFor(*cmd->own, rest, mark, __builtin_return_address(0));
         if (result != 0) {
             return mprIsCmdRunning(cmd) ? result : 0;
         }
