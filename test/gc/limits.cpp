@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <vector>
 
 using namespace test;
@@ -208,6 +209,63 @@ TEST_CASE("a program that yields with little live data is never refused", "[gc][
     CHECK(refused == 0);
     CHECK(stats().heapPeak <= 16 * mega);
     CHECK(hoard.intact());
+}
+
+TEST_CASE("at the hard limit an allocation waits for managers that free, as long as they return", "[gc][limits]") {
+    Limits limits(0, 8 * mega);
+    static std::atomic<int> freed;
+    size_t refused = 1;
+    // On a busy machine a call may take so long that it seems not to return.
+    for (int tries = 0; tries < 20 && refused > 0; tries++) {
+        collect();
+        freed = 0;
+        Hoard hoard;
+        hoard.grow(1000, 6 * mega);
+        for (int i = 0; i < 40; i++) {
+            mprAllocManaged(
+                8,
+                [](void *, int flags) {
+                    if (flags & MPR_MANAGE_FREE) {
+                        pause(2);
+                        freed++;
+                    }
+                },
+                0);
+        }
+        hoard.drop();
+        mprGC(MPR_GC_FORCE);
+        refused = 0;
+        for (int i = 0; i < 5000; i++) {
+            refused += mprAlloc(1000) == nullptr;
+        }
+    }
+    CHECK(refused == 0);
+    CHECK(freed == 40);
+}
+
+TEST_CASE("at the hard limit an allocation does not wait for a manager that may be waiting for it", "[gc][limits]") {
+    Limits limits(0, 8 * mega);
+    static std::mutex applicationLock;
+    static std::atomic<int> freed;
+    freed = 0;
+    mprAllocManaged(
+        8,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_FREE) {
+                std::lock_guard guard(applicationLock);
+                freed++;
+            }
+        },
+        0);
+    {
+        std::lock_guard guard(applicationLock);
+        mprGC(MPR_GC_FORCE);
+        while (mprAlloc(1000)) {}
+        CHECK(limits.heard.limits >= 1);
+        CHECK(freed == 0);
+    }
+    CHECK(until([] { return freed == 1; }));
+    CHECK(until([] { return mprAlloc(1000) != nullptr; }));
 }
 
 TEST_CASE("what the system refuses fails like any allocation, and can be had when it gives again", "[gc][limits]") {
