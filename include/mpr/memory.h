@@ -3,7 +3,9 @@
 
     A block belongs to the collector. It is safe without any root from the moment its thread allocates it, or reads it
     from the heap, until that thread yields (mpr/collect.h). A NULL from an allocation means that the hard limit was
-    reached or the system had no memory: the notifier of mpr/limits.h has been called before.
+    reached or the system had no memory: the notifier of mpr/limits.h has been called before. Before that the allocation
+    waits for the end of a sweep that is under way, and for managers that free, unless one takes longer than 10 ms: it may
+    be waiting for the caller.
 
     Alignment: 16 bytes on 64-bit, 8 on 32-bit. Cost: constant; no allocation and no free scans anything.
     Threads: attached threads only, unless said otherwise. None of these calls yields.
@@ -30,9 +32,10 @@ MPR_EXTERN_C_BEGIN
 
 /**
     Says what a block references, and releases what it owns outside the heap.
-    With MPR_MANAGE_MARK all threads are stopped: call mprMark on each managed reference and nothing else. It may be
-    called more than once in a collection, by the collector's threads and by threads that yield, by several at the same
-    time, for this and other blocks: whatever it writes, statistics of its own say, must be atomic.
+    With MPR_MANAGE_MARK all threads are stopped, unless the block is one with a barrier (mpr/barrier.h): call mprMark on
+    each managed reference and nothing else. It may be called more than once in a collection, by the collector's threads
+    and by threads that yield, by several at the same time, for this and other blocks: whatever it writes, statistics of
+    its own say, must be atomic.
     With MPR_MANAGE_FREE it runs on the collector's thread while the application runs. The order between blocks is
     arbitrary; the memory of every block that dies in the same collection stays readable until all managers have run.
     It may lock and allocate. It must not store ptr anywhere.
