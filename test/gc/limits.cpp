@@ -7,6 +7,7 @@
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
+#include "test/support/waiting_manager.hpp"
 
 #include <sys/resource.h>
 
@@ -245,26 +246,15 @@ TEST_CASE("at the hard limit an allocation waits for managers that free, as long
 
 TEST_CASE("at the hard limit an allocation does not wait for a manager that may be waiting for it", "[gc][limits]") {
     Limits limits(0, 8 * mega);
-    static std::mutex applicationLock;
-    static std::atomic<int> freed;
-    freed = 0;
-    mprAllocManaged(
-        8,
-        [](void *, int flags) {
-            if (flags & MPR_MANAGE_FREE) {
-                std::lock_guard guard(applicationLock);
-                freed++;
-            }
-        },
-        0);
+    makeWaitingManager();
     {
         std::lock_guard guard(applicationLock);
         mprGC(MPR_GC_FORCE);
         while (mprAlloc(1000)) {}
         CHECK(limits.heard.limits >= 1);
-        CHECK(freed == 0);
+        CHECK(waitedFrees == 0);
     }
-    CHECK(until([] { return freed == 1; }));
+    CHECK(until([] { return waitedFrees == 1; }));
     CHECK(until([] { return mprAlloc(1000) != nullptr; }));
 }
 

@@ -7,6 +7,7 @@
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
+#include "test/support/waiting_manager.hpp"
 
 #include <csignal>
 #include <cstring>
@@ -252,25 +253,14 @@ TEST_CASE("mutators run while managers free", "[gc][manager]") {
 
 TEST_CASE("a manager that locks what the waiting application holds does not deadlock", "[gc][manager]") {
     Runtime runtime("deadline=50");
-    static std::mutex applicationLock;
-    static std::atomic<int> freed;
-    freed = 0;
-    mprAllocManaged(
-        8,
-        [](void *, int flags) {
-            if (flags & MPR_MANAGE_FREE) {
-                std::lock_guard guard(applicationLock);
-                freed++;
-            }
-        },
-        0);
+    makeWaitingManager();
     {
         std::lock_guard guard(applicationLock);
         collect();
-        CHECK(freed == 0);
+        CHECK(waitedFrees == 0);
         CHECK(runtime.log.size() >= 1);
     }
-    CHECK(until([] { return freed == 1; }));
+    CHECK(until([] { return waitedFrees == 1; }));
     mprAlloc(10);
     collect();
 }
@@ -309,40 +299,18 @@ TEST_CASE("time in which the whole process stands still does not count against a
 
 TEST_CASE("waiting at mprYield(COMPLETE) for a manager that waits for the caller ends, too", "[gc][manager]") {
     Runtime runtime("deadline=50");
-    static std::mutex applicationLock;
-    static std::atomic<int> freed;
-    freed = 0;
-    mprAllocManaged(
-        8,
-        [](void *, int flags) {
-            if (flags & MPR_MANAGE_FREE) {
-                std::lock_guard guard(applicationLock);
-                freed++;
-            }
-        },
-        0);
+    makeWaitingManager();
     {
         std::lock_guard guard(applicationLock);
         mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
         mprYield(MPR_YIELD_COMPLETE);
     }
-    CHECK(until([] { return freed == 1; }));
+    CHECK(until([] { return waitedFrees == 1; }));
 }
 
 TEST_CASE("allocation and yields go on while a manager is stuck", "[gc][manager]") {
     Runtime runtime("deadline=50,young=64k");
-    static std::mutex applicationLock;
-    static std::atomic<int> freed;
-    freed = 0;
-    mprAllocManaged(
-        8,
-        [](void *, int flags) {
-            if (flags & MPR_MANAGE_FREE) {
-                std::lock_guard guard(applicationLock);
-                freed++;
-            }
-        },
-        0);
+    makeWaitingManager();
     {
         std::lock_guard guard(applicationLock);
         mprGC(MPR_GC_FORCE);
@@ -350,9 +318,9 @@ TEST_CASE("allocation and yields go on while a manager is stuck", "[gc][manager]
             REQUIRE(mprAlloc(100));
             mprYield(0);
         }
-        CHECK(freed == 0);
+        CHECK(waitedFrees == 0);
     }
-    CHECK(until([] { return freed == 1; }));
+    CHECK(until([] { return waitedFrees == 1; }));
 }
 
 TEST_CASE("a manager may allocate while it frees", "[gc][manager]") {
