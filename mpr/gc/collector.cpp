@@ -245,10 +245,9 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
     region->forEach(chunk, doomed, [&](std::size_t g) {
         Byte* block = region->address(g);
         if (const MprManager manager = managerOf(block, region->blockSize(g))) {
-            freeCalls_.fetch_add(1, std::memory_order_relaxed);
+            stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
             manager(block, MPR_MANAGE_FREE);
-            freeCalls_.fetch_add(1, std::memory_order_relaxed);
-            stats_.managersFreed.fetch_add(1, std::memory_order_relaxed);
+            stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
         }
     });
     if (swar::any(survivors)) {
@@ -380,7 +379,7 @@ void CollectorStats::report(MprMemStats& s) const {
     s.pausesByThreads = stoodIn.load(std::memory_order_relaxed);
     s.assists = assists.load(std::memory_order_relaxed);
     s.checkDefects = defects.load(std::memory_order_relaxed);
-    s.managersFreed = managersFreed.load(std::memory_order_relaxed);
+    s.managersFreed = freeCalls.load(std::memory_order_relaxed) / 2;
     s.late = late.load(std::memory_order_relaxed);
     s.pause = pause.summary();
     s.stall = stall.summary();

@@ -59,7 +59,7 @@ struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
     os::Counter minors{0}, majors{0}, slices{0}, shared{0}, beside{0}, idle{0};
     os::Counter stoodIn{0}, assists{0}; // pauses and portions done by threads
-    os::Counter managersFreed{0};
+    os::Counter freeCalls{0};           // MPR_MANAGE_FREE calls begun and ended: odd while one runs
     os::Counter late{0};
     os::Counter defects{0}; // found by checks
     os::Counter marked{0};  // bytes reached by the last collection
@@ -252,7 +252,6 @@ private:
     std::atomic<std::uint32_t> majorsBegun_{0}, majorsMarked_{0}, majorsSwept_{0};
     std::atomic<std::uint32_t> forcedMajor_{0}; // the last that somebody asked for
     std::atomic<std::uint32_t> pauses_{0};
-    os::Counter freeCalls_{0};                // MPR_MANAGE_FREE calls begun and ended: odd while one runs
     std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps
     std::atomic<std::size_t> trigger_{0};
     std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist

@@ -280,7 +280,7 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit, std::uint64_t pati
         if (limit != os::forever) {
             left = limit - std::min(limit, os::now() - begin);
         }
-        if (watch.seen(freeCalls_.load(std::memory_order_relaxed), waited) * nap < patience) {
+        if (watch.seen(stats_.freeCalls.load(std::memory_order_relaxed), waited) * nap < patience) {
             continue;
         }
         if (patience == deadline_) {
