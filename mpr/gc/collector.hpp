@@ -272,6 +272,7 @@ private:
     unsigned crowd_ = 0;                      // threads that waited for the last pause to end
     bool tracing_ = false;                    // a major collection marks old blocks while threads run
     bool traced_ = false;                     // and has nothing left to mark
+    bool rootsLeft_ = false;                  // roots were left unmarked at its start, for want of mark stack
     unsigned passed_ = 0;                     // minor collections since it last marked anything;
     static constexpr unsigned mostPassed = 4; // more have to let it go first
     Generations generations_;

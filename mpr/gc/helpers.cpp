@@ -127,6 +127,7 @@ void Helpers::retrace(MarkJob& job, Marker& marker) {
 }
 
 void Helpers::work(MarkJob& job, Marker& marker, const Helper* self) {
+    marker.setPause(job.pause);
     if (job.written) {
         readLog(job, marker);
     }

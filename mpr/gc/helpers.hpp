@@ -24,6 +24,7 @@ namespace mpr::gc {
 /** What a pause marks, and how far it has come. */
 struct MarkJob {
     Marking marking = Marking::all;
+    std::uint32_t pause = 0;                   // a number; see Marker::setPause
     const BlockFilter* filter = nullptr;       // see Marker::begin
     bool defers = false;                       // see there
     Until until;                               // with Marking::slice or concurrent

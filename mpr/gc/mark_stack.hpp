@@ -24,10 +24,7 @@ public:
     /** 0: look into the map. */
     std::size_t granules() const { return bits_ & (heap::granuleSize - 1); }
 
-    /**
-        A row of references in a block that has been reached takes three entries: its first field, how many, and on top
-        this. No block has address 0.
-     */
+    /** Above the words of a row (see Row) stands this. No block has address 0. */
     static MarkEntry row() { return MarkEntry(nullptr, 1); }
     static MarkEntry word(std::uintptr_t bits) { return MarkEntry(reinterpret_cast<const void*>(bits), 0); }
     bool isRow() const { return bits_ == 1; }
@@ -35,6 +32,21 @@ public:
 
 private:
     std::uintptr_t bits_ = 0;
+};
+
+/**
+    References side by side that a manager named by mprMarkRefs and that wait to be marked, or the rest of them. A plain block
+    may have them anywhere, and threads that run may move them: where `fields` are is known during one pause only. After
+    that the manager is asked once more, for those at these positions.
+ */
+struct Row {
+    const void* const* fields;
+    std::size_t count;
+    const void* owner;    // whose manager named them
+    std::size_t position; // of the first among all that it names in rows
+    std::size_t pause;    // in which it did
+
+    Row from(std::size_t i) const { return {fields + i, count - i, owner, position + i, pause}; }
 };
 
 class MarkStack {
@@ -53,12 +65,15 @@ public:
         *top_++ = entry;
         return true;
     }
-    bool pushRow(const void* fields, std::size_t count) {
-        if (limit_ - top_ < 3) {
+    bool pushRow(const Row& row) {
+        if (limit_ - top_ < rowEntries) {
             return false;
         }
-        *top_++ = MarkEntry::word(count);
-        *top_++ = MarkEntry::word(reinterpret_cast<std::uintptr_t>(fields));
+        const std::uintptr_t words[] = {reinterpret_cast<std::uintptr_t>(row.fields), row.count,
+                                        reinterpret_cast<std::uintptr_t>(row.owner), row.position, row.pause};
+        for (const std::uintptr_t word : words) {
+            *top_++ = MarkEntry::word(word);
+        }
         *top_++ = MarkEntry::row();
         return true;
     }
@@ -66,18 +81,26 @@ public:
     bool isRowOnTop() const { return top_[-1].isRow(); }
     /** The same. */
     MarkEntry pop() { return *--top_; }
+    /** Of a stack with a row on top. */
+    Row popRow() {
+        top_ -= rowEntries;
+        return {reinterpret_cast<const void* const*>(top_[0].bits()), top_[1].bits(),
+                reinterpret_cast<const void*>(top_[2].bits()), top_[3].bits(), top_[4].bits()};
+    }
     std::size_t size() const { return static_cast<std::size_t>(top_ - base_); }
     /** Entries that can still be pushed. */
     std::size_t room() const { return static_cast<std::size_t>(limit_ - top_); }
     /** Move the top, be it a block or a row, to another. @return false when that is full. */
     bool moveTo(MarkStack& other) {
-        const std::ptrdiff_t entries = isRowOnTop() ? 3 : 1;
+        const std::ptrdiff_t entries = isRowOnTop() ? rowEntries : 1;
         if (other.limit_ - other.top_ < entries) {
             return false;
         }
         other.top_ = std::copy_n(top_ -= entries, entries, other.top_);
         return true;
     }
+
+    static constexpr std::ptrdiff_t rowEntries = 6;
 
 private:
     MarkEntry* base_ = nullptr;

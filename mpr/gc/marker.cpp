@@ -76,6 +76,17 @@ void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
     activeMarker = this;
 }
 
+void Marker::beginRoots() {
+    begin(Marking::concurrent);
+    mayLeaveGrey_ = left_ = false;
+}
+
+bool Marker::endRoots() {
+    end();
+    mayLeaveGrey_ = true;
+    return !left_;
+}
+
 void Marker::beginCheck(Check& check) {
     check_ = &check;
     begin(Marking::check);
@@ -199,13 +210,18 @@ static void widen(Region* region, std::uint32_t g) {
 }
 
 void Marker::overflow(Region* region, Byte* map, const void* block) {
-    const Byte grey = colours_.grey(!oldOnly());
+    const Byte unmarkedOld = head::old | (colours_.oldParity ^ head::parity);
+    const Byte colour = mayLeaveGrey_ ? colours_.grey(!oldOnly()) : unmarkedOld;
     // What was freed by hand meanwhile is a leaf and stays as it is.
     GranuleMap::update(
-        map, [&](Byte h) { return head::isLeaf(h) ? Byte{0} : static_cast<Byte>((h & ~head::colourMask) | grey); });
+        map, [&](Byte h) { return head::isLeaf(h) ? Byte{0} : static_cast<Byte>((h & ~head::colourMask) | colour); });
+    overflows_.fetch_add(1, std::memory_order_relaxed);
+    if (!mayLeaveGrey_) {
+        left_ = true;
+        return;
+    }
     widen(region, static_cast<std::uint32_t>(region->granuleOf(block)));
     grey_ = true;
-    overflows_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Marker::markRoot(const void* block, bool loose) {
@@ -244,6 +260,7 @@ bool Marker::isGone(MarkEntry entry) const {
 /** @param n Its granules. */
 MPR_INLINE void Marker::trace(MarkEntry entry, std::size_t n) {
     traced_ = entry;
+    position_ = 0;
     if (const MprManager manager = __atomic_load_n(&gc::managerOf(entry.block(), n), __ATOMIC_RELAXED)) {
         manager(entry.block(), MPR_MANAGE_MARK);
     }
@@ -276,15 +293,30 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
 }
 
 void Marker::markRow(const void* fields, std::size_t count) {
-    auto* field = static_cast<const void* const*>(fields);
-    // Of a long row one piece is marked now, the rest when the stack has been emptied down to it.
-    if (os::hasThreads && count > rowPiece && marking_ != Marking::check) {
-        if (stackNow().pushRow(field + rowPiece, count - rowPiece)) {
-            count = rowPiece;
+    Row row{static_cast<const void* const*>(fields), count, traced_.block(), position_, pause_};
+    position_ += count;
+    if (os::hasThreads && resumed_) {
+        // The part of it that was asked for. What of that a thread has moved elsewhere the last pause finds.
+        const std::size_t wantedEnd = resumed_->position + resumed_->count;
+        const std::size_t begin = std::max(row.position, resumed_->position);
+        const std::size_t end = std::min(position_, wantedEnd);
+        if (begin >= end) {
+            return;
         }
+        row = row.from(begin - row.position);
+        row.count = end - begin;
+    }
+    markFields(row);
+}
+
+/** Of a long row one piece is marked now, the rest when the stack has been emptied down to it. */
+void Marker::markFields(const Row& row) {
+    std::size_t count = row.count;
+    if (os::hasThreads && count > rowPiece && marking_ != Marking::check && stackNow().pushRow(row.from(rowPiece))) {
+        count = rowPiece;
     }
     for (std::size_t i = 0; i < count; ++i) {
-        if (const void* ref = __atomic_load_n(field + i, __ATOMIC_ACQUIRE)) {
+        if (const void* ref = __atomic_load_n(row.fields + i, __ATOMIC_ACQUIRE)) {
             mark(ref, false);
         }
     }
@@ -292,15 +324,23 @@ void Marker::markRow(const void* fields, std::size_t count) {
 
 /** The top of the stack is a row. */
 void Marker::traceRow(MarkStack& stack) {
-    stack.pop();
-    const auto* fields = reinterpret_cast<const void* const*>(stack.pop().bits());
-    std::size_t count = stack.pop().bits();
-    // Below all that it leads to, a row would be given last, and may be most of what there is to do.
-    if (shared_ && shared_->wanted() && count >= 4 * rowPiece &&
-        shared_->giveRow(fields + count / 2, count - count / 2)) {
-        count /= 2;
+    Row row = stack.popRow();
+    if (marking_ == Marking::slice && row.pause != pause_) {
+        return resumeRow(row);
     }
-    markRow(fields, count);
+    // Below all that it leads to, a row would be given last, and may be most of what there is to do.
+    const std::size_t half = row.count / 2;
+    if (shared_ && shared_->wanted() && row.count >= 4 * rowPiece && shared_->giveRow(row.from(half))) {
+        row.count = half;
+    }
+    markFields(row);
+}
+
+/** A plain block's row of an earlier pause: its manager says where these references are now. */
+void Marker::resumeRow(const Row& row) {
+    resumed_ = &row;
+    trace(MarkEntry(row.owner, 0));
+    resumed_ = nullptr;
 }
 
 bool Marker::drainStack(MarkStack& stack, std::size_t budget) {

@@ -19,7 +19,9 @@
     is cheaper than two cache misses in a pause.
 
     When a stack is full a block is left *grey*, a colour that nothing else has (heap::Colours), and its region remembers
-    between which granules such blocks lie. When the stack has run empty those stretches of the map are searched.
+    between which granules such blocks lie. When the stack has run empty those stretches of the map are searched. The
+    pause in which a major collection starts may leave nothing grey: to the sweep of the young that follows it, grey blocks
+    are dead ones. There a block that finds no room stays unmarked, and a slice after the sweep marks the roots again.
 
     Between the stack and the managers stands a short ring: a block is fetched into the cache when it enters the ring and
     used when it leaves (C.-Y. Cher, A. L. Hosking, T. N. Vijaykumar, "Software Prefetching for Mark-Sweep Garbage
@@ -74,6 +76,10 @@ public:
         @param defers What is traced waits to be traced once more while threads run, for the old that were passed over.
      */
     void begin(Marking marking, const BlockFilter* filter = nullptr, bool defers = false);
+    /** As begin(Marking::concurrent), before a sweep of the young: what finds no room to wait stays unmarked. */
+    void beginRoots();
+    /** @return Whether nothing was left unmarked for want of room. */
+    bool endRoots();
     void beginCheck(Check& check);
     void end();
 
@@ -81,8 +87,10 @@ public:
     void mark(const void* pointer, bool loose);
     /** The same for other files; nullptr is fine. */
     void markRoot(const void* block, bool loose = false);
-    /** Reach what a row of fields holds. */
+    /** For the manager that runs: reach what a row of fields holds. */
     void markRow(const void* fields, std::size_t count);
+    /** Slices of different numbers are different pauses: threads ran between them. */
+    void setPause(std::size_t pause) { pause_ = pause; }
     /** Trace a block that was reached before. */
     void retrace(heap::Region* region, std::size_t g);
     /** Trace the old plain blocks in a chunk once more, or those that are marked, or barrier blocks, logged or not, too. */
@@ -124,7 +132,9 @@ public:
 private:
     static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in each ring: a power of two
     static constexpr std::size_t rowPiece = 128;                   // fields marked at a time
-    static constexpr std::size_t fewEntries = 8;                   // are not shared
+    static constexpr std::size_t fewEntries = 16;                  // are not shared
+    static_assert(fewEntries / 2 >= MarkStack::rowEntries,
+                  "whoever gives half of more keeps some, though no row is cut");
     static constexpr std::size_t manyEntries = 8 * 1024;
 
     enum : unsigned { now, barrierWaiting, plainWaiting };
@@ -144,6 +154,8 @@ private:
     void trace(MarkEntry entry, std::size_t n);
     bool isGone(MarkEntry entry) const;
     void traceRow(MarkStack& stack);
+    void markFields(const Row& row);
+    void resumeRow(const Row& row);
     std::size_t sizeOf(MarkEntry entry) const;
     [[gnu::cold]] void overflow(heap::Region* region, heap::Byte* map, const void* block);
     /** @return false when at most `budget` blocks were traced and some are left. */
@@ -163,6 +175,8 @@ private:
     SharedWork* shared_ = nullptr;
     Check* check_ = nullptr;
     bool grey_ = false;
+    bool mayLeaveGrey_ = true;
+    bool left_ = false; // something stayed unmarked because it might not be left grey
     /** By head: the head that says "reached"; 0 when it says so already, is not to be reached now, or is no head. */
     heap::Byte reached_[os::cooperative ? 1 : 256] = {};
     heap::Byte reached(heap::Byte h) const {
@@ -176,7 +190,10 @@ private:
     MarkEntry ring_[ahead] = {};
     const void* fetched_[ahead] = {}; // blocks; with Marking::concurrent only
     std::size_t fetchTurn_ = 0;
-    MarkEntry traced_{}; // whose manager runs
+    MarkEntry traced_{};           // whose manager runs
+    std::size_t position_ = 0;     // of the next reference that it names in a row
+    const Row* resumed_ = nullptr; // it has been asked for these only
+    std::size_t pause_ = 0;
     Reached count_;
     os::Counter overflows_{0};
     os::Counter misuses_{0};

@@ -2,6 +2,7 @@
     pause.cpp - What a pause marks: roots, what was written, plain blocks; and the major collection's work between pauses.
  */
 #include <algorithm>
+#include <utility>
 
 #include "mpr/gc/check.hpp"
 #include "mpr/gc/collector.hpp"
@@ -61,7 +62,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
         check(scope);
     }
     if (scope != Scope::minor) {
-        tracing_ = traced_ = false;
+        tracing_ = traced_ = rootsLeft_ = false;
         heap_.setTracing(false);
     }
     if (!tracing_) {
@@ -167,9 +168,10 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
 void Collector::startMajor() {
     majorsBegun_.fetch_add(1, std::memory_order_seq_cst);
     heap_.unmarkOld();
-    marker_.begin(Marking::concurrent);
+    // The sweep of the young is still to come.
+    marker_.beginRoots();
     markRoots();
-    marker_.end();
+    rootsLeft_ = !marker_.endRoots();
     tracing_ = true;
     passed_ = 0;
     heap_.setTracing(true);
@@ -213,7 +215,7 @@ bool Collector::markBeside(std::uint64_t until) {
     } while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed) &&
              (until == os::forever || os::now() < until));
     marker_.end();
-    traced_ = !left && !marker_.plainWaits();
+    traced_ = !left && !marker_.plainWaits() && !rootsLeft_;
     if (left || traced_) {
         passed_ = 0;
     }
@@ -234,14 +236,18 @@ bool Collector::advanceMajor(std::uint32_t heard) {
     return true;
 }
 
-/** Threads are stopped: trace old plain blocks that wait, for a while. */
+/** Threads are stopped: trace old plain blocks that wait, for a while. First, roots that had no room to wait. */
 void Collector::slice(std::uint64_t until) {
     stats_.slices.fetch_add(1, std::memory_order_relaxed);
     passed_ = 0;
     MarkJob job;
     job.marking = Marking::slice;
+    job.pause = pauses_.load(std::memory_order_relaxed);
     job.until.time = until;
     marker_.begin(Marking::slice);
+    if (std::exchange(rootsLeft_, false)) {
+        markRoots();
+    }
     stats_.shared.fetch_add(helpers_.mark(job, marker_, Helpers::most) > 1, std::memory_order_relaxed);
     marker_.end();
 }

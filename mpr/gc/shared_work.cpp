@@ -10,17 +10,17 @@ namespace mpr::gc {
 void SharedWork::give(MarkStack& stack) {
     {
         os::Locked locked(lock_);
-        // Entries are counted, not moves: a row is three.
+        // Entries are counted, not moves: a row is several.
         const std::size_t kept = stack.size() - std::min(stack.size() / 2, helping);
         while (stack.size() > kept && stack.moveTo(store_)) {}
     }
     ring();
 }
 
-bool SharedWork::giveRow(const void* fields, std::size_t count) {
+bool SharedWork::giveRow(const Row& row) {
     {
         os::Locked locked(lock_);
-        if (!store_.pushRow(fields, count)) {
+        if (!store_.pushRow(row)) {
             return false;
         }
     }

@@ -65,10 +65,10 @@ public:
 
     /** Whether somebody has run dry. */
     bool wanted() const { return hungry_.load(std::memory_order_relaxed) != 0; }
-    /** Lay down half of a stack, or a helping; an entry or two more where a row would be cut. */
+    /** Lay down half of a stack, or a helping; a row is not cut, so it may be up to five entries more. */
     void give(MarkStack& stack);
     /** The same with a row. @return false: there is no room. */
-    bool giveRow(const void* fields, std::size_t count);
+    bool giveRow(const Row& row);
     /**
         Own work has run out: get more, or wait until there is some.
         @return false when there is none left anywhere, or time is up.

@@ -73,6 +73,10 @@ constexpr bool isPlain(Byte h) {
 constexpr bool isBarrier(Byte h) {
     return (h & static_cast<Byte>(Kind::barrier)) != 0;
 }
+/** A block with a manager that was freed by hand while it may be traced: see Heap::freeTraced. Its head is given. */
+constexpr bool isGone(Byte h) {
+    return os::hasGenerations && (h & (logged | kindMask)) == 0;
+}
 /** Whether the manager wants MPR_MANAGE_FREE: kind plain or barrier, that is bit 2 differs from bit 3. */
 constexpr bool wantsFree(Byte h) {
     return ((h + static_cast<Byte>(Kind::plain)) & static_cast<Byte>(Kind::barrier)) != 0;
@@ -92,7 +96,8 @@ inline constexpr Byte hole1 = 0x7F;
     marks of the old stick from one minor collection to the next (A. Demers et al., "Combining Generational and
     Conservative Garbage Collection", POPL 1990). What is unmarked between collections is old, and being marked.
     `grey` is the colour that no block has but one that was reached and not traced yet, for want of mark stack: while
-    threads are stopped that of the newborn (nothing is born), while they run that of the young dead (all swept).
+    threads are stopped that of the newborn, since nothing is born; while they run that of the young dead, of which there are
+    none once the sweep has ended. Between the end of marking and the end of the sweep nothing is grey.
  */
 struct Colours {
     Byte youngParity = 0;

@@ -672,3 +672,45 @@ TEST_CASE("stores for which the log had no memory are found, and later ones are 
 TEST_CASE("ten million random stores by 1 to 8 threads: every mark is checked", "[.][soak]") {
     storeAtRandom("check=1,young=128k", 2500000, 1800);
 }
+
+TEST_CASE("a major collection that starts with more roots than its stack can hold loses none", "[gc][generations]") {
+    const bool limited = GENERATE(true, false);
+    Runtime runtime("marks=2k,check=1");
+    if (limited) {
+        mprSetMemLimits(0, 256 << 20, -1);
+    }
+    freedCells = 0;
+    constexpr uintptr_t many = 6000, deep = 8;
+    std::vector<Cell *> roots;
+    for (uintptr_t i = 0; i < many; i++) {
+        if (i == many / 2) {
+            collect(); // half of the roots are old when the collection below starts, half are young
+        }
+        Cell *list = nullptr;
+        for (uintptr_t k = 0; k < deep; k++) {
+            Cell *cell = makeCell(i);
+            cell->left = list;
+            list = cell;
+        }
+        mprAddRoot(list);
+        roots.push_back(list);
+    }
+    collect();
+    CHECK(stats().markOverflows > 0);
+    CHECK(freedCells == 0);
+    CHECK(stats().checkDefects == 0);
+    uintptr_t wrong = 0;
+    for (uintptr_t i = 0; i < many; i++) {
+        uintptr_t length = 0;
+        for (Cell *cell = roots[i]; length <= deep && mprIsValid(cell) && cell->value == i; cell = cell->left) {
+            length++;
+        }
+        wrong += length != deep;
+    }
+    CHECK(wrong == 0);
+    for (Cell *root : roots) {
+        mprRemoveRoot(root);
+    }
+    collect();
+    CHECK(freedCells == many * deep);
+}

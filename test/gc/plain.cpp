@@ -12,9 +12,11 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace test;
@@ -344,4 +346,73 @@ TEST_CASE("millions of random stores into plain blocks", "[.][soak]") {
     mutateUnder("check=1,young=64k", 3000, 2000000, false);
     mutateUnder("check=1,young=64k,pausebudget=20", 20000, 500000, true);
     mutateUnder("check=1,everyyield=1,markers=4,marks=2k", 1000, 50000, true);
+}
+
+namespace {
+
+/* References in pages of their own, which the manager finds through a pointer: a table of a C library, say. */
+struct OutsideTable {
+    Link **items;
+    size_t count;
+};
+
+size_t outsideBytes(size_t count) {
+    const auto page = static_cast<size_t>(mprGetPageSize());
+    return (count * sizeof(Link *) + page - 1) / page * page;
+}
+
+void manageOutsideTable(void *ptr, int flags) {
+    auto table = static_cast<OutsideTable *>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRefs(table->items, table->count);
+    }
+}
+
+/* The references move to fresh pages, and reading the old ones ends the process: as when a vector grows. */
+void moveTable(OutsideTable *table) {
+    const size_t bytes = outsideBytes(table->count);
+    auto fresh = static_cast<Link **>(mprVirtAlloc(bytes, MPR_MAP_READ | MPR_MAP_WRITE));
+    std::copy_n(table->items, table->count, fresh);
+    mprVirtFree(std::exchange(table->items, fresh), bytes);
+}
+
+} // namespace
+
+TEST_CASE("a plain block's references may move to other memory between any two yields", "[gc][plain]") {
+    const auto options = GENERATE("pausebudget=20,markers=1", "pausebudget=20,markers=4", "pausebudget=20,marks=4k");
+    reset();
+    {
+        Runtime runtime(options, 0, 200);
+        constexpr size_t count = 200'000;
+        Root root(mprAllocObj(OutsideTable, manageOutsideTable));
+        auto table = root.as<OutsideTable>();
+        table->items = static_cast<Link **>(mprVirtAlloc(outsideBytes(count), MPR_MAP_READ | MPR_MAP_WRITE));
+        for (; table->count < count; mprYield(0)) {
+            Link *link = makeLink(table->count);
+            table->items[table->count++] = link;
+        }
+        const uint64 before = stats().collectionsMajor;
+        size_t turns = 0;
+        const auto enough = [before] { return stats().marksSliced >= 20 && stats().collectionsMajor >= before + 3; };
+        for (Stretch stretch(1000); stretch.lasts(enough);) {
+            if (turns++ % 64 == 0) {
+                mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+            }
+            for (int i = 0; i < 100; i++) {
+                mprAlloc(40);
+            }
+            mprYield(0);
+            moveTable(table);
+        }
+        collect();
+        size_t wrong = 0;
+        for (size_t i = 0; i < count; i++) {
+            wrong += table->items[i]->value != i || table->items[i]->state != alive;
+        }
+        CHECK(wrong == 0);
+        CHECK(links == static_cast<long>(count));
+        CHECK(markedAfterFree == 0);
+        mprVirtFree(table->items, outsideBytes(count));
+        table->count = 0;
+    }
 }

@@ -12,6 +12,7 @@
 
 using mpr::gc::MarkEntry;
 using mpr::gc::MarkStack;
+using mpr::gc::Row;
 using mpr::gc::SharedWork;
 using test::Random;
 
@@ -19,6 +20,16 @@ namespace {
 
 constexpr size_t room = 600; /* entries, of which each stack has some below its own that belong to another */
 constexpr uintptr_t foreign = 12;
+
+Row rowOf(uintptr_t at) {
+    return {reinterpret_cast<const void *const *>(at), at / 8, reinterpret_cast<const void *>(at + 16), at + 1, at + 2};
+}
+
+bool isRowOf(uintptr_t at, const Row &row) {
+    const Row made = rowOf(at);
+    return row.fields == made.fields && row.count == made.count && row.owner == made.owner &&
+           row.position == made.position && row.pause == made.pause;
+}
 
 struct Stack {
     Stack() {
@@ -29,11 +40,12 @@ struct Stack {
     std::vector<uintptr_t> contents() {
         std::vector<uintptr_t> found;
         while (!own.empty() && own.size() <= room) {
-            const MarkEntry entry = own.pop();
-            found.push_back(entry.bits());
-            if (entry.isRow()) {
-                found.back() = own.pop().bits();
-                CHECK(own.pop().bits() == found.back() / 8); /* its length, as made below */
+            if (own.isRowOnTop()) {
+                const Row row = own.popRow();
+                found.push_back(reinterpret_cast<uintptr_t>(row.fields));
+                CHECK(isRowOf(found.back(), row));
+            } else {
+                found.push_back(own.pop().bits());
             }
         }
         CHECK(own.empty());
@@ -52,10 +64,10 @@ TEST_CASE("markers give one another blocks and rows, and none is lost, doubled o
         for (int i = 0; i < 300; i++) {
             Stack giver, taker;
             std::vector<uintptr_t> put;
-            const size_t most = 9 + random.below(200);
+            const size_t most = 17 + random.below(200);
             for (uintptr_t at = 8000; giver.own.size() < most; at += 8) {
                 if (random.chance(percentRows)) {
-                    giver.own.pushRow(reinterpret_cast<void *>(at), at / 8);
+                    giver.own.pushRow(rowOf(at));
                 } else {
                     giver.own.push(MarkEntry(reinterpret_cast<void *>(at), 0));
                 }
@@ -64,7 +76,8 @@ TEST_CASE("markers give one another blocks and rows, and none is lost, doubled o
             const size_t before = giver.own.size();
             work->begin(3);
             work->give(giver.own);
-            REQUIRE(giver.own.size() >= before / 2 - 2);
+            REQUIRE(giver.own.size() >= before / 2 - 5);
+            REQUIRE_FALSE(giver.own.empty());
             REQUIRE(giver.own.size() < before);
             REQUIRE(work->take(taker.own));
             work->close();
@@ -81,7 +94,7 @@ TEST_CASE("a row is given whole, and what has no room is refused", "[gc][mark]")
     auto work = std::make_unique<SharedWork>();
     work->begin(1);
     std::vector<uintptr_t> put;
-    for (uintptr_t at = 8000; work->giveRow(reinterpret_cast<void *>(at), at / 8); at += 8) {
+    for (uintptr_t at = 8000; work->giveRow(rowOf(at)); at += 8) {
         put.push_back(at);
         REQUIRE(put.size() < 10000);
     }
