@@ -129,7 +129,7 @@ constexpr bool hasManager(Byte h) {
 }
 
 std::size_t usable(Region* region, std::size_t g, Byte h) {
-    return (region->blockSize(g) << granuleShift) - (hasManager(h) ? sizeof(MprManager) : 0);
+    return (region->blockSize(g) << granuleShift) - (hasManager(h) || head::isGone(h) ? sizeof(MprManager) : 0);
 }
 
 /** A block that the caller says is one. Names what it is instead, and gives nullptr. */
@@ -255,7 +255,13 @@ int freedMeanwhile(void* ptr) {
     if (hasManager(h)) {
         if (const MprManager manager = managerOf(ptr, region->blockSize(g));
             manager && (h & head::kindMask) != static_cast<Byte>(Kind::barrierNoFree)) {
+            // The manager may yield, in a lock say: the block must be nobody else's to free meanwhile.
+            const Byte before = heap.changeHead(region, ptr, head::held, 0);
+            if ((before & (head::inUse | head::held)) != head::inUse) {
+                return freedMeanwhile(ptr);
+            }
             manager(ptr, MPR_MANAGE_FREE);
+            heap.changeHead(region, ptr, 0, head::held);
         }
         if (heap.freeTraced(region, g)) {
             return 0;
@@ -370,16 +376,19 @@ void* mprSetManager(void* ptr, MprManager manager) {
 }
 
 size_t mprGetBlockSize(cvoid* ptr) {
-    Region* region = ptr && running() ? runtime().heap.findBlock(ptr) : nullptr;
-    if (!region) {
-        return 0;
-    }
-    const std::size_t g = region->granuleOf(ptr);
-    return usable(region, g, region->map().get(g));
+    return ptr && running() ? runtime().heap.withBlock(ptr,
+                                                       [&](Region* region, Byte h) {
+                                                           // A manager that marks is asked about a block that another thread has just freed: it keeps its memory until then.
+                                                           const bool gone = head::isGone(h) && Marker::active();
+                                                           return Region::isBlock(h) || gone
+                                                                      ? usable(region, region->granuleOf(ptr), h)
+                                                                      : 0;
+                                                       })
+                            : 0;
 }
 
 int mprIsValid(cvoid* ptr) {
-    return running() && runtime().heap.findBlock(ptr) != nullptr;
+    return running() && runtime().heap.withBlock(ptr, [](Region*, Byte h) { return Region::isBlock(h); });
 }
 
 int mprMemcmp(cvoid* b1, size_t b1Len, cvoid* b2, size_t b2Len) {

@@ -52,6 +52,7 @@ void Heap::freeShared(Region* region, void* block) {
 }
 
 bool Heap::freeHeld(Region* region, void* block) {
+    os::Locked clearing(clearing_); // as in changeHead
     os::Locked locked(lock_);
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
@@ -92,8 +93,9 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         return m <= n && m >= n / 2;
     }
     const GranuleMap map = region->map();
-    if (mayBeTraced(map.get(g))) {
-        return m <= n && m >= n / 2; // as it is: the marker may be about to look at its head and its last word
+    if (const Byte h = map.get(g); mayBeTraced(h) || (h & head::held)) {
+        // As it is: the marker may be about to look at its head and its last word, or a sweep at the head of a held block.
+        return m <= n && m >= n / 2;
     }
     AllocationContext& c = contextFor(local, n);
     const std::size_t more = m > n ? m - n : 0;
@@ -138,6 +140,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
 }
 
 Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
+    // Nobody may be clearing a nursery: its heads are looked at twice there, first for what is dead, then for what is held.
+    os::Locked clearing(clearing_);
     os::Locked locked(lock_);
     const std::size_t g = region->granuleOf(block);
     const std::size_t noted = region->isLarge() ? 0 : g;
@@ -156,12 +160,6 @@ Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
         }
         return changed;
     });
-}
-
-Region* Heap::findBlock(const void* address) {
-    os::Locked locked(lock_);
-    Region* region = table_.find(address);
-    return region && region->isBlock(address) ? region : nullptr;
 }
 
 } // namespace mpr::heap

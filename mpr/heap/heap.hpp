@@ -115,8 +115,17 @@ public:
             __builtin_prefetch(region->map().at(g), 1);
         }
     }
-    /** The region if address is the start of a block in use, else nullptr. Not for hot paths: takes the lock. */
-    Region* findBlock(const void* address);
+    /**
+        What f(region, head) says of the block that begins at an address, in use or freed while it may be traced; without one
+        zero. Not for hot paths: takes the lock.
+     */
+    template <typename F>
+    auto withBlock(const void* address, F&& f) {
+        os::Locked locked(lock_);
+        Region* region = table_.find(address);
+        const Byte h = region ? region->headAt(address) : Byte{0};
+        return h != 0 ? f(region, h) : decltype(f(region, h)){};
+    }
 
     // ---- Collection ----
 
@@ -349,7 +358,10 @@ private:
     void noteCommitted(std::size_t bytes);
 
     os::Lock lock_;
-    /** Of what clears the dead from a nursery's map without the other lock; taken before that. For whoever walks maps. */
+    /**
+        Held while the dead are cleared from a nursery's map without the other lock; taken before that one. For whoever walks
+        maps, or changes the head of a block that only its hold keeps.
+     */
     os::Lock clearing_;
     RegionTable table_;
     FreeQueues queues_[sorts];

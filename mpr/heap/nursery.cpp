@@ -230,8 +230,9 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     totals_.blocksFreed += nursery.blocks;
     totals_.granulesFreed += end - begin;
     region->sweepYoung.remove(begin, end);
-    // Heads with managers must not stay: somebody might call these again.
-    if (nursery.owner && (region->wantsFree.get() & region->chunksTouched(begin, end)) == 0) {
+    // Heads with managers must not stay: somebody might call these again. A full sweep has emptied wantsFree.
+    const std::uint64_t managed = region->wantsFree.get() | region->scanForFree;
+    if (nursery.owner && (managed & region->chunksTouched(begin, end)) == 0) {
         Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale;
         nursery.nextStale = std::exchange(list, &nursery);
         nurseries.setCleared(i, 0);

@@ -153,7 +153,7 @@ struct Region {
     /** The lines in which a block may have been made, or stayed young: since the last rendezvous, and before it. */
     LineSet young, sweepYoung;
     Nurseries nurseries;
-    /** The collector's: the chunks where dead blocks may want MPR_MANAGE_FREE. */
+    /** The collector's: the chunks where dead blocks may want MPR_MANAGE_FREE, until the end of the sweep. */
     std::uint64_t scanForFree = 0;
     /** The marker's: granules between which it left blocks reached but not traced, for want of mark stack. */
     os::Shared<std::uint32_t> greyFrom{~0u};
@@ -192,16 +192,17 @@ struct Region {
         return GranuleMap::beginsHole(map().get(g)) ? holeSize(g) : map().blockSize(g);
     }
 
-    /** Whether the address is the start of a block in use. Any address inside the region. */
-    bool isBlock(const void* address) {
+    /** The head that stands at an address, in use or freed while it may be traced; 0 when none does. Any address inside the region. */
+    Byte headAt(const void* address) {
         const std::size_t g = granuleOf(address);
-        return reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule && g < endGranule &&
-               (!isLarge() || g == firstGranule) && isBlock(map().get(g)) && !nurseries.isUncleared(g);
+        const bool mayBegin = reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule &&
+                              g < endGranule && (!isLarge() || g == firstGranule);
+        const Byte h = mayBegin ? map().get(g) : Byte{0};
+        return (h & head::inUse) && !nurseries.isUncleared(g) ? h : Byte{0};
     }
-    /** Not a leaf that was freed while the collector might look at it. */
-    static bool isBlock(Byte h) {
-        return (h & head::inUse) && (!os::hasGenerations || (h & (head::logged | head::kindMask)));
-    }
+    /** Whether the address is the start of a block in use. Any address inside the region. */
+    bool isBlock(const void* address) { return isBlock(headAt(address)); }
+    static bool isBlock(Byte h) { return (h & head::inUse) && !head::isGone(h); }
 
     unsigned chunkCount() const {
         return !os::hasPages || isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);
@@ -215,10 +216,14 @@ struct Region {
         return !os::hasPages || isLarge() ? endGranule : std::min(end, std::size_t{endGranule});
     }
 
-    /** Call f(granule) where answer(granule, word) has a bit: see GranuleMap. */
+    /** Call f(granule) where answer(granule, word) has a bit: see GranuleMap. Not where the map has no meaning. */
     template <typename Answer, typename F>
     void forEach(unsigned chunk, Answer&& answer, F&& f) {
-        map().forEach(chunkBegin(chunk), chunkEnd(chunk), answer, f);
+        map().forEach(chunkBegin(chunk), chunkEnd(chunk), answer, [&](std::size_t g) {
+            if (!nurseries.isUncleared(g)) [[likely]] {
+                f(g);
+            }
+        });
     }
 
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }

@@ -90,7 +90,7 @@ void Heap::retainDead() {
             const auto answer = [dead = DeadHeads(*this)](std::size_t, auto words) { return dead(words); };
             region->forEach(chunk, answer, [&](std::size_t g) {
                 const Byte h = region->map().get(g);
-                if (Region::isBlock(h) && !region->nurseries.isUncleared(g)) {
+                if (Region::isBlock(h)) {
                     region->map().set(g, colours_.survivor(h));
                     region->nurseries.keep(g);
                 }

@@ -753,3 +753,76 @@ TEST_CASE("of two threads that free one block, one is refused", "[gc][free]") {
     CHECK(freed == count);
     CHECK(mprVerifyHeap() == 0);
 }
+
+TEST_CASE("a manager that mprFree calls may yield, and collections come meanwhile", "[gc][free]") {
+    Runtime runtime;
+    static std::atomic<int> frees, intact, refused;
+    frees = intact = refused = 0;
+    const auto manager = [](void *ptr, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            frees++;
+            collect();
+            for (int i = 0; i < 2000; i++) {
+                fill(mprAlloc(100), 100, 1);
+            }
+            collect();
+            intact += filled(ptr, 100, 9);
+            refused += mprFree(ptr) == MPR_ERR_BAD_ARGS;
+        }
+    };
+    for (int flags : {0, MPR_ALLOC_BARRIER}) {
+        auto block = static_cast<char *>(mprAllocManaged(100, manager, flags));
+        fill(block, 100, 9);
+        CHECK(mprFree(block) == 0);
+        CHECK_FALSE(mprIsValid(block));
+    }
+    collect();
+    CHECK(frees == 2);
+    CHECK(intact == 2);
+    CHECK(refused == 2);
+}
+
+TEST_CASE("a manager may ask for the size of its block although another thread has just freed that", "[gc][free]") {
+    Runtime runtime("pausebudget=10");
+    static std::atomic<bool> asks, marks, isFreed;
+    static std::atomic<size_t> size;
+    asks = marks = isFreed = false;
+    size = 0;
+    auto block = mprAllocManaged(
+        1000,
+        [](void *ptr, int flags) {
+            if ((flags & MPR_MANAGE_MARK) && asks.exchange(false)) {
+                marks = true;
+                untilUnyielded([] { return isFreed.load(); });
+                size = mprGetBlockSize(ptr);
+            }
+        },
+        MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE | MPR_ALLOC_ZERO);
+    mprAddRoot(block);
+    const size_t before = mprGetBlockSize(block);
+    Root others(makeTable(5000)); // enough to be marked while threads run
+    for (size_t i = 0; i < 5000; i++) {
+        others.as<Table>()->items[i] = makeNode();
+    }
+    collect();
+    Mutator yielding("yielding", [](Mutator &self) {
+        for (; self.go(); pause(1)) {
+            mprYield(0);
+        }
+    });
+    const uint64 minors = stats().collectionsMinor;
+    asks = true;
+    mprGC(MPR_GC_MAJOR | MPR_GC_NO_BLOCK);
+    REQUIRE(until([&] { return stats().collectionsMinor > minors; }));
+    // Another thread marks beside this one, which does not yield from here on.
+    CHECK(untilUnyielded([] { return marks.load(); }));
+    mprRemoveRoot(block);
+    CHECK(mprFree(block) == 0);
+    CHECK_FALSE(mprIsValid(block));
+    CHECK(mprGetBlockSize(block) == 0);
+    isFreed = true;
+    CHECK(untilUnyielded([] { return size.load() != 0; }));
+    CHECK(size == before);
+    yielding.end();
+    collect();
+}

@@ -322,3 +322,25 @@ TEST_CASE("garbage of a size that lives is found and its room used again", "[hea
     CHECK(leaves.intact());
     CHECK(mprVerifyHeap() == 0);
 }
+
+TEST_CASE("what a full collection freed is not freed again where its memory is filled once more", "[heap][nursery]") {
+    const long many = 12000 + GENERATE(range(0, 40)); // pieces of memory that die whole, the last one partly filled
+    Runtime runtime("everyyield=1");                  // full collections by turns, which give no memory back at once
+    calls.reset();
+    long made = 0;
+    const auto makeNodes = [&](long count) {
+        for (long i = 0; i < count; i++) {
+            makeNode();
+        }
+        made += count;
+    };
+    for (uint64 majors = 0; stats().collectionsMajor < 8 || stats().collectionsMajor == majors;) {
+        majors = stats().collectionsMajor;
+        makeNodes(many);
+        mprYield(0);
+        mprYield(MPR_YIELD_COMPLETE);
+    }
+    makeNodes(20); // at the start of one of them
+    runtime.end();
+    CHECK(calls.frees == made);
+}
