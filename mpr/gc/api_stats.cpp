@@ -79,7 +79,19 @@ uint64 mprGetCPU(void) {
 }
 
 int mprVerifyHeap(void) {
-    return running() ? runtime().heap.verify() : 0;
+    Mutator* m = running() ? current : nullptr;
+    if (!m || m->isCollector || m->state.load(std::memory_order_relaxed) != Mutator::State::running) {
+        misuse("mprVerifyHeap", nullptr, "the calling thread is not attached, has yielded, or is the collector's");
+        return MPR_ERR_BAD_STATE;
+    }
+    Runtime& rt = runtime();
+    int defects = 0;
+    if (!rt.collector.stopOthers([&] { defects = rt.heap.verify(); })) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprVerifyHeap: other threads do not stop");
+        return MPR_ERR_TIMEOUT;
+    }
+    return defects;
 }
 
 void mprPrintMem(cchar* msg, int) {

@@ -1,5 +1,5 @@
 /*
-    check.cpp - The second trace.
+    check.cpp - The marking verifier's trace.
  */
 #include "mpr/gc/check.hpp"
 
@@ -14,8 +14,7 @@ namespace mpr::gc {
 using heap::Byte;
 using heap::Region;
 
-Check::Check(heap::Heap& heap, std::size_t blocks, bool youngOnly)
-    : heap_(heap), youngOnly_(youngOnly), capacity_(std::bit_ceil(2 * blocks + 16)) {
+Check::Check(heap::Heap& heap, std::size_t blocks) : heap_(heap), capacity_(std::bit_ceil(2 * blocks + 16)) {
     // From the system, not from the heap that is checked. Without memory nothing is seen, and nothing is reported.
     seen_ = static_cast<const void**>(os::map(capacity_ * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
     queue_ = static_cast<const void**>(os::map(capacity_ * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
@@ -52,7 +51,7 @@ void Check::see(const void* pointer) {
         return; // what is no block is the marker's to report
     }
     const Byte h = region->map().get(region->granuleOf(pointer));
-    if (!heap_.colours().marked(h) && !(youngOnly_ && (h & heap::head::old))) {
+    if (heap_.dead(h)) {
         report(pointer);
     }
 }

@@ -1,9 +1,10 @@
 /*
-    check.hpp - The collector checked by a second trace: whatever can be reached has been marked.
+    check.hpp - The marking verifier: nothing that can be reached is given to a sweep.
 
-    While threads are still stopped after marking, everything is traced again from the roots, old and young, with marks of
-    its own. A block that is reached and not marked is one that the sweep would free: a mistake of the collector, or a store
-    into a barrier block that bypassed the barrier. The log names the block, who references it, and at which offset.
+    At the very end of a pause, when what is to be freed is decided, everything is traced again from the roots, old and
+    young, with marks of its own. A block that is reached and that the sweep takes for dead is a mistake of the collector, or
+    of a store into a barrier block that bypassed the barrier. The log names the block, who references it, and at which
+    offset. So the verifier also sees what the start of a major collection, in the same pause, makes of the blocks.
 
     For tests and for hunting a missing barrier (option check=1): each pause then takes longer than marking everything.
  */
@@ -18,15 +19,15 @@ namespace mpr::gc {
 
 class Check {
 public:
-    /** @param blocks At least as many as the heap has. @param youngOnly Old blocks may be unmarked: a major one is half done. */
-    Check(heap::Heap& heap, std::size_t blocks, bool youngOnly);
+    /** @param blocks At least as many as the heap has. */
+    Check(heap::Heap& heap, std::size_t blocks);
     ~Check();
     Check(const Check&) = delete;
     Check& operator=(const Check&) = delete;
 
     /** A reference was found: in a root, or by the manager that trace has called. */
     void see(const void* pointer);
-    /** Call the managers of all that was seen, and of what they make seen. @return blocks that should have been marked. */
+    /** Call the managers of all that was seen, and of what they make seen. @return blocks that the sweep would free. */
     std::uint64_t trace();
 
 private:
@@ -34,7 +35,6 @@ private:
     [[gnu::cold]] void report(const void* block);
 
     heap::Heap& heap_;
-    const bool youngOnly_;
     std::size_t capacity_ = 0;     // slots, a power of two
     const void** seen_ = nullptr;  // a set by open addressing
     const void** queue_ = nullptr; // in the order seen

@@ -146,6 +146,9 @@ void Collector::pause() {
     if (roots_.incomplete()) [[unlikely]] {
         heap_.retainDead();
     }
+    if (checks_) {
+        check();
+    }
     marked_.fetch_add(1, std::memory_order_release);
     if (scope_ != Scope::minor) {
         majorsMarked_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);

@@ -112,6 +112,19 @@ public:
     void budgetSpent();
     /** An allocation fails: make memory that is dead already usable, within a bounded time; the caller does not yield. */
     void emergency(Mutator& m);
+    /**
+        Do something while every other attached thread is stopped and no collection works; the caller, which runs, does not
+        yield. @return false when the others did not stop within some deadlines: it was not done.
+     */
+    template <typename Work>
+    bool stopOthers(Work&& work) {
+        const bool stopped = awaitOthers();
+        if (stopped) {
+            work();
+            letOthersGo();
+        }
+        return stopped;
+    }
     /** A large block was freed by hand: have its memory purged when enough has gathered. */
     void freedLarge();
     /** Whether a block with this head was found dead by the collection that runs. */
@@ -168,7 +181,7 @@ private:
     void nameLate(std::uint64_t waited);
     Scope decide(Wish wish) const;
     void mark(Scope scope, Pacer::Cost cost);
-    void check(Scope scope);
+    void check();
     void markRoots();
     /**
         Whether all markers read the log. Heads of old blocks are changed on the way, so not when others may be doing
@@ -207,6 +220,8 @@ private:
     void giveBack(bool forced);
     Pacer::Usage usage();
     void repaceFor(const Pacer::Usage& used);
+    bool awaitOthers();
+    void letOthersGo();
     void moveTo(Phase phase);
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();
@@ -256,6 +271,8 @@ private:
     std::atomic<std::size_t> trigger_{0};
     std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist
     std::atomic<bool> watching_{false}; // the collector's thread will look whether a collection is overdue
+
+    std::atomic<unsigned> parked_{0}; // threads that count as running, but wait for their turn in stopOthers
 
     os::Lock duty_; // see duty.cpp
     // Who has the duty only:

@@ -53,6 +53,11 @@ public:
     void budgetSpent();
     void emergency(Mutator&) { mprYieldWanted = true; }
     void freedLarge() {}
+    template <typename Work>
+    bool stopOthers(Work&& work) {
+        work();
+        return true;
+    }
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
     void logWrite(Mutator&, std::uintptr_t) {}
     bool enable(bool on);

@@ -58,9 +58,6 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
         pacer_.observe(cost);
         ++passed_;
     }
-    if (checks_) {
-        check(scope);
-    }
     if (scope != Scope::minor) {
         tracing_ = traced_ = rootsLeft_ = false;
         heap_.setTracing(false);
@@ -74,10 +71,9 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
 }
 
 /** See check.hpp. */
-void Collector::check(Scope scope) {
+void Collector::check() {
     const heap::Totals totals = heap_.totals();
-    Check check(heap_, static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed),
-                scope == Scope::minor && tracing_);
+    Check check(heap_, static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed));
     marker_.beginCheck(check);
     markRoots();
     stats_.defects.fetch_add(check.trace(), std::memory_order_relaxed);

@@ -83,7 +83,7 @@ public:
     /** Whether nobody runs. */
     bool empty() const { return (word_.load(std::memory_order_acquire) & ~closedBit) == 0; }
     /** How many threads run. */
-    unsigned running() const { return word_.load(std::memory_order_relaxed) / step; }
+    unsigned running() const { return word_.load(std::memory_order_acquire) / step; }
     /** How many threads wait to go on. */
     unsigned waiting() const { return eager_.load(std::memory_order_relaxed); }
 

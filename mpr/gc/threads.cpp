@@ -233,6 +233,51 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
     return was;
 }
 
+// ---- Stopping others without a collection -------------------------------------------------------------------------
+
+/**
+    Polls, since nobody rings for it: a thread on duty may be at anything, and one that finds no collection requested takes the
+    flag down as it stops. The caller stays counted as running, so that no collection begins. So do others that want the
+    same at the same time; they are stopped as well while they wait here.
+    @return Whether all have stopped. The duty is the caller's then.
+ */
+bool Collector::awaitOthers() {
+    constexpr std::uint64_t poll = 100'000;
+    constexpr unsigned deadlines = 8;
+    const std::uint64_t end = os::now() + deadlines * deadline_;
+    os::Word never{0};
+    parked_.fetch_add(1, std::memory_order_seq_cst);
+    while (!duty_.tryLock()) {
+        if (os::now() >= end) {
+            parked_.fetch_sub(1, std::memory_order_seq_cst);
+            return false;
+        }
+        os::wait(never, 0, poll);
+    }
+    for (;;) {
+        rendezvous_.close();
+        rendezvous_.setWanted(true);
+        if (rendezvous_.running() <= parked_.load(std::memory_order_seq_cst)) {
+            return true;
+        }
+        if (os::now() >= end) {
+            nameLate(deadlines * deadline_);
+            letOthersGo();
+            return false;
+        }
+        os::wait(never, 0, poll);
+    }
+}
+
+/** What was requested meanwhile the last thread to stop sees to, or the collector's. */
+void Collector::letOthersGo() {
+    rendezvous_.open();
+    rendezvous_.setWanted(phase() == Phase::requested || pending_.load(std::memory_order_seq_cst));
+    parked_.fetch_sub(1, std::memory_order_seq_cst);
+    duty_.unlock();
+    ring();
+}
+
 // ---- Waiting for the collector ----------------------------------------------------------------------------------
 
 /**

@@ -3,6 +3,7 @@
  */
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
+#include "test/support/pattern.hpp"
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 
@@ -205,4 +206,56 @@ TEST_CASE("mprPrintMem prints to standard error", "[gc][stats]") {
     text[length] = 0;
     CHECK(strstr(text, "the-headline"));
     CHECK(length > 100);
+}
+
+TEST_CASE("the heap may be verified at any time, by several threads at once, while others allocate", "[gc][stats]") {
+    Runtime runtime;
+    static std::atomic<int> defects, verified;
+    defects = verified = 0;
+    const auto churn = [](Mutator &self, bool verifies) {
+        Random random(verifies ? 3 : 5);
+        Root table(makeTable(64));
+        while (self.go()) {
+            for (int i = 0; i < 500; i++) {
+                const size_t size = 1 + random.below(random.chance(5) ? 20000 : 200);
+                void *block = random.chance(30) ? makeNode() : mprAlloc(size);
+                if (random.chance(20)) {
+                    mprFree(block);
+                } else {
+                    table.as<Table>()->items[random.below(64)] = block;
+                }
+                if (verifies && i == 250) {
+                    void *unrooted = mprAlloc(80);
+                    fill(unrooted, 80, 7);
+                    defects += mprVerifyHeap() != 0;
+                    defects += !filled(unrooted, 80, 7); // this thread has not yielded
+                    verified++;
+                }
+            }
+            mprYield(0);
+        }
+    };
+    {
+        Mutator a("a", [&](Mutator &self) { churn(self, true); });
+        Mutator b("b", [&](Mutator &self) { churn(self, true); });
+        Mutator c("c", [&](Mutator &self) { churn(self, false); });
+        CHECK(until([] { return verified > 60; }));
+    }
+    CHECK(defects == 0);
+    CHECK(stats().misuses == 0);
+}
+
+TEST_CASE("mprVerifyHeap says so when another thread does not stop", "[gc][stats]") {
+    Runtime runtime("deadline=5");
+    Gate done, begun;
+    Mutator busy("busy", [&](Mutator &) {
+        begun.open();
+        untilUnyielded([&] { return done.isOpen(); });
+    });
+    REQUIRE(until([&] { return begun.isOpen(); }));
+    CHECK(mprVerifyHeap() == MPR_ERR_TIMEOUT);
+    CHECK(runtime.log.has("\"busy\""));
+    done.open();
+    busy.join();
+    CHECK(mprVerifyHeap() == 0);
 }

@@ -46,7 +46,7 @@ public:
     void end() {
         if (mpr) {
             mprResetYield();
-            int defects = verified();
+            int defects = mprVerifyHeap();
             MprMemStats last;
             mprReadMemStats(&last);
             bool destroyed = mprDestroy();
@@ -64,18 +64,6 @@ public:
     uint64 expectedDefects = 0; /* Of option check=1, which the environment may add to any test's. */
 
 private:
-    /* @return Defects. Threads on their way to rest may be in the midst of an allocation: what they make of it goes away. */
-    static int verified() {
-        MprMemStats now;
-        mprReadMemStats(&now);
-        int defects = mprVerifyHeap();
-        for (int tries = 0; defects > 0 && now.threads > 1 && tries < 100; tries++) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-            defects = mprVerifyHeap();
-        }
-        return defects;
-    }
-
     Watchdog watchdog;
 };
 
