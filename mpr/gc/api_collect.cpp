@@ -52,7 +52,7 @@ void mprAddRoot(cvoid* ptr) {
 }
 
 void mprRemoveRoot(cvoid* ptr) {
-    if (!running() || !runtime().roots.remove(ptr)) {
+    if (!running() || !runtime().roots.remove(runtime().heap, ptr)) {
         misuse("mprRemoveRoot", ptr, "not a root");
     }
 }

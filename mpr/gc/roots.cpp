@@ -3,6 +3,7 @@
  */
 #include "mpr/gc/roots.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mpr::gc {
@@ -15,8 +16,7 @@ std::size_t CountedPointers::find(const void* key) const {
     return i;
 }
 
-bool CountedPointers::grow(heap::Heap& heap, heap::Shortage& shortage) {
-    const std::size_t capacity = capacity_ ? capacity_ * 2 : 16;
+bool CountedPointers::resize(heap::Heap& heap, std::size_t capacity, heap::Shortage& shortage) {
     const std::size_t bytes = capacity * sizeof(Entry);
     void* block = heap.allocateShared(heap::granulesFor(bytes), heap::head::held, true, shortage);
     if (!block) {
@@ -39,7 +39,8 @@ bool CountedPointers::grow(heap::Heap& heap, heap::Shortage& shortage) {
 }
 
 bool CountedPointers::add(heap::Heap& heap, const void* key, heap::Shortage& shortage) {
-    if ((used_ + 1) * 4 > capacity_ * 3 && !grow(heap, shortage) && used_ + 1 >= capacity_) {
+    if ((used_ + 1) * 4 > capacity_ * 3 && !resize(heap, std::max(capacity_ * 2, leastCapacity), shortage) &&
+        used_ + 1 >= capacity_) {
         return false;
     }
     Entry& entry = entries_[find(key)];
@@ -56,7 +57,7 @@ std::uint32_t CountedPointers::count(const void* key) const {
     return capacity_ ? entries_[find(key)].count : 0;
 }
 
-int CountedPointers::remove(const void* key) {
+int CountedPointers::remove(heap::Heap& heap, const void* key) {
     if (capacity_ == 0) {
         return -1;
     }
@@ -77,6 +78,11 @@ int CountedPointers::remove(const void* key) {
     }
     entries_[hole] = {};
     --used_;
+    if (capacity_ > leastCapacity && used_ * 8 < capacity_) {
+        // Each pause walks the whole table. Without memory for a smaller one it stays as it is.
+        heap::Shortage shortage = heap::Shortage::none;
+        resize(heap, capacity_ / 2, shortage);
+    }
     return 0;
 }
 
@@ -85,9 +91,9 @@ bool Roots::add(heap::Heap& heap, const void* block, heap::Shortage& shortage) {
     return table_.add(heap, block, shortage);
 }
 
-bool Roots::remove(const void* block) {
+bool Roots::remove(heap::Heap& heap, const void* block) {
     os::Locked locked(lock_);
-    return table_.remove(block) >= 0;
+    return table_.remove(heap, block) >= 0;
 }
 
 void Roots::link(MprRootRef* ref) {
@@ -114,7 +120,7 @@ bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block) {
 
 bool Roots::release(heap::Heap& heap, heap::Region* region, void* block) {
     os::Locked locked(lock_);
-    if (holds_.remove(block) >= 0) {
+    if (holds_.remove(heap, block) >= 0) {
         return true;
     }
     return (heap.changeHead(region, block, 0, heap::head::held) & heap::head::held) != 0;

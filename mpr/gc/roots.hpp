@@ -2,7 +2,7 @@
     roots.hpp - Where marking starts, and the counts behind nested roots and holds.
 
     Tables live in held blocks of the heap itself, so that they count against the limits and exist on boards without
-    pages. They are grown by the mutators that add to them, never by the collector.
+    pages. They are resized by the mutators that add to them or remove from them, never by the collector.
  */
 #pragma once
 
@@ -18,14 +18,15 @@ namespace mpr::gc {
 /**
     A set of pointers with a count each: open addressing with linear probing; deletion moves entries back, so there are
     no tombstones (D. Knuth, TAOCP vol. 3, 6.4, algorithm R).
-    Invariant: never full; more than three quarters only while memory for a larger table cannot be had. Not synchronised.
+    Invariant: never full; more than three quarters only while memory for a larger table cannot be had. Less than an eighth
+    only if it is small, or while there is no memory for the smaller table. Not synchronised.
  */
 class CountedPointers {
 public:
     /** @return false when the table is full and memory for a larger one could not be had. */
     bool add(heap::Heap& heap, const void* key, heap::Shortage& shortage);
     /** @return the count left, or -1 when key was not there. */
-    int remove(const void* key);
+    int remove(heap::Heap& heap, const void* key);
     std::uint32_t count(const void* key) const;
 
     template <typename F>
@@ -48,7 +49,8 @@ private:
     }
     /** Where key is, or where it would go. The table has a free entry. */
     std::size_t find(const void* key) const;
-    bool grow(heap::Heap& heap, heap::Shortage& shortage);
+    bool resize(heap::Heap& heap, std::size_t capacity, heap::Shortage& shortage);
+    static constexpr std::size_t leastCapacity = 16;
 
     Entry* entries_ = nullptr;
     std::size_t capacity_ = 0; // a power of two, or 0
@@ -63,7 +65,7 @@ public:
     void giveUp() { incomplete_.store(true, std::memory_order_relaxed); }
     bool incomplete() const { return incomplete_.load(std::memory_order_relaxed); }
     /** @return false when it is not a root. */
-    bool remove(const void* block);
+    bool remove(heap::Heap& heap, const void* block);
     void link(MprRootRef* ref);
     void unlink(MprRootRef* ref);
 

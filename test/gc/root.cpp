@@ -232,3 +232,29 @@ TEST_CASE("when a root cannot be remembered nothing is collected any more", "[gc
     CHECK(mprAlloc(size));
     mprSetMemNotifier(nullptr);
 }
+
+TEST_CASE("the table of roots shrinks when they are removed, so that pauses need not walk it", "[gc][root]") {
+    Runtime runtime;
+    constexpr size_t many = 100'000;
+    std::vector<Node *> nodes;
+    const uint64 before = stats().bytesLive;
+    for (size_t i = 0; i < many; i++) {
+        nodes.push_back(makeNode(nullptr, nullptr, i));
+        mprAddRoot(nodes.back());
+    }
+    collect();
+    CHECK(stats().bytesLive > before + many * sizeof(Node));
+    size_t wrong = 0;
+    for (size_t i = 0; i < many; i++) {
+        const size_t at = i % 2 ? i : many - 2 - i; // from both ends
+        wrong += nodes[at]->value != at;
+        mprRemoveRoot(nodes[at]);
+        if (i % 10000 == 0) {
+            collect();
+        }
+    }
+    CHECK(wrong == 0);
+    collect();
+    CHECK(stats().misuses == 0);
+    CHECK(stats().bytesLive < before + 64 * 1024);
+}
