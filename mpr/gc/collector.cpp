@@ -70,6 +70,9 @@ void Collector::budgetSpent() {
     if (!enabled_.load(std::memory_order_relaxed)) {
         return;
     }
+    if (isRunningOn()) {
+        return stopRunningOn();
+    }
     if (assists(Assist::marking) && phase() == Phase::idle && heap_.allocatedSince() < trigger()) {
         rendezvous_.setWanted(true); // a portion of it only
         return;
@@ -115,6 +118,7 @@ void Collector::cycle() {
 /** All threads have stopped. Ends in idle or freeing. */
 void Collector::pause() {
     moveTo(Phase::marking);
+    forgetLate();
     ++rendezvousNumber_;
     patience_ = deadline_;
     crowd_ = rendezvous_.waiting();

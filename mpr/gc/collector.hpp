@@ -162,7 +162,7 @@ private:
     bool sleep(std::uint32_t heard, std::uint64_t timeout);
     void awaitThreads(std::uint32_t heard);
     bool meet();
-    void stepOut();
+    void stepOut(Mutator& m);
     bool serve();
     void recall();
     bool collectHere();
@@ -179,6 +179,13 @@ private:
     void pause();
     void goOn();
     void nameLate(std::uint64_t waited);
+    void runOn();
+    bool markLate();
+    void forgetLate();
+    bool cameLate(Mutator& m);
+    void stopRunningOn();
+    std::size_t roomToRunOn();
+    bool isRunningOn() const { return course_.load(std::memory_order_acquire) == Course::runsOn; }
     Scope decide(Wish wish) const;
     void mark(Scope scope, Pacer::Cost cost);
     void check();
@@ -233,6 +240,8 @@ private:
     void stall();
     void clearWanted();
 
+    /** A thread that has stopped for a collection waits so long for the others before they run on: nanoseconds. */
+    static constexpr std::uint64_t grace = 5'000'000;
     /** Free memory is given back when it has not been needed for so long: nanoseconds. */
     static constexpr std::uint64_t decayTime = 1'000'000'000;
 
@@ -272,6 +281,9 @@ private:
     std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist
     std::atomic<bool> watching_{false}; // the collector's thread will look whether a collection is overdue
 
+    /** What threads do while a requested collection waits for others: see late.cpp. */
+    enum class Course : std::uint8_t { stop, runsOn, spent };
+    std::atomic<Course> course_{Course::stop};
     std::atomic<unsigned> parked_{0}; // threads that count as running, but wait for their turn in stopOthers
 
     os::Lock duty_; // see duty.cpp

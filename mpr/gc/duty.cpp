@@ -151,34 +151,12 @@ void Collector::awaitThreads(std::uint32_t heard) {
 
 /** On duty. @return Whether a collection is requested and all threads have stopped for it. */
 bool Collector::meet() {
-    if (phase() != Phase::requested) {
+    if (phase() != Phase::requested || (isRunningOn() && !rendezvous_.empty())) {
         return false;
     }
     rendezvous_.close();
     rendezvous_.setWanted(true);
     return rendezvous_.stopped();
-}
-
-void Collector::nameLate(std::uint64_t waited) {
-    os::Locked locked(threadsLock_);
-    for (Mutator* m = mutators_; m; m = m->next) {
-        if (m->state.load(std::memory_order_relaxed) != Mutator::State::running) {
-            continue;
-        }
-        if (m->lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
-            stats_.late.fetch_add(1, std::memory_order_relaxed);
-        }
-        os::Message message;
-        message << "thread \"" << std::string_view(m->name) << "\" keeps a collection waiting: no yield for "
-                << waited / 1'000'000 << " ms; last yield ";
-        if (const void* site = m->site.load(std::memory_order_relaxed)) {
-            message << "at " << site << " ";
-            message.code(site);
-        } else {
-            message << "never";
-        }
-        os::log(os::Level::warning, message);
-    }
 }
 
 /** Threads have the processor for a while between slices, if any is there to use it. @return false: look again. */
@@ -212,7 +190,8 @@ private:
 };
 
 /** The calling thread stops for long. If it was the last, the collector's thread has to do what threads would have done. */
-void Collector::stepOut() {
+void Collector::stepOut(Mutator& m) {
+    cameLate(m);
     if (rendezvous_.leave() && (phase() == Phase::requested || assists(Assist::marking | Assist::sweeping))) {
         recall();
     }

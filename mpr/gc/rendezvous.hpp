@@ -10,6 +10,7 @@
         running --leave--> out            word -= 2; the last one out sees to it that somebody collects
         out     --enter--> running        word += 2, only if bit 0 is clear, else sleep until the gate opens
         on duty: close (bit 0 := 1), word == 1? then work, open (bit 0 := 0, wake all)
+        anybody: giveUp                   bit 0 := 0 and wake all, unless word == 1
 
     A thread that is out costs the collector nothing, however long it stays.
     Memory order: leaving releases and the collector's look acquires; opening releases and entering acquires.
@@ -45,10 +46,13 @@ public:
     void want() { eager_.fetch_add(1, std::memory_order_seq_cst); }
     void wantNoMore() { eager_.fetch_sub(1, std::memory_order_seq_cst); }
 
+    enum class Entry { atOnce, waited, refused };
     /** @return Whether it had to wait. */
-    bool enter() {
+    bool enter() { return enter(os::forever) == Entry::waited; }
+    /** @return refused: the gate was closed all the time, or when somebody gave up waiting for others. */
+    Entry enter(std::uint64_t limit) {
         if constexpr (!os::hasThreads) {
-            return false;
+            return Entry::atOnce;
         }
         bool waited = false;
         for (;;) {
@@ -60,7 +64,7 @@ public:
                     if (waited) {
                         wantNoMore();
                     }
-                    return waited;
+                    return waited ? Entry::waited : Entry::atOnce;
                 }
             }
             if (!waited) {
@@ -68,8 +72,31 @@ public:
                 waited = true;
             }
             // A gate that opens between the two loads above and here has changed openings_, so this returns at once.
-            os::wait(openings_, opened);
+            if (!os::wait(openings_, opened, limit)) {
+                wantNoMore();
+                return Entry::refused;
+            }
         }
+    }
+
+    /**
+        Open a gate that was closed for threads that do not come. Nobody is at work behind it: that needs all to have
+        stopped, and then it stays closed. @return Whether it is open.
+     */
+    bool giveUp() {
+        std::uint32_t word = word_.load(std::memory_order_relaxed);
+        while ((word & closedBit) != 0) {
+            if (word == closedBit) {
+                return false;
+            }
+            if (word_.compare_exchange_weak(word, word & ~closedBit, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed)) {
+                break;
+            }
+        }
+        openings_.fetch_add(1, std::memory_order_release);
+        os::wakeAll(openings_);
+        return true;
     }
 
     // ---- On duty for the collector ----

@@ -72,7 +72,7 @@ void Collector::detach(Mutator* m) {
     // All of it under the lock: whoever finds the thread gone there may end the runtime.
     os::Locked locked(threadsLock_);
     forget(m);
-    stepOut();
+    stepOut(*m);
     departures_.fetch_add(1, std::memory_order_release);
     os::wakeAll(departures_);
 }
@@ -119,7 +119,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
     }
     if (flags & MPR_YIELD_STICKY) {
         m.state.store(Mutator::State::yielded, std::memory_order_relaxed);
-        stepOut();
+        stepOut(m);
         return;
     }
     if (flags & MPR_YIELD_COMPLETE) {
@@ -130,7 +130,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         if (phase() != Phase::idle || !forcedDone()) {
             const std::uint32_t target = swept_.load(std::memory_order_acquire) + 1;
             m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
-            stepOut();
+            stepOut(m);
             awaitProgress(
                 [&] {
                     const bool idle = phase() == Phase::idle;
@@ -142,7 +142,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         }
         return;
     }
-    if (rendezvous_.wanted()) {
+    if (rendezvous_.wanted() && !(isRunningOn() && !cameLate(m))) {
         if (everyYield_) {
             budgetSpent();
         }
@@ -167,8 +167,12 @@ void Collector::waitOut(Mutator& m) {
     case Phase::requested: {
         // Whoever is on duty may not have closed the gate yet.
         const std::uint32_t before = pauses_.load(std::memory_order_acquire);
-        awaitProgress([&] { return phase() != Phase::requested || pauses_.load(std::memory_order_acquire) != before; },
-                      os::forever, deadline_);
+        const auto over = [&] {
+            return phase() != Phase::requested || pauses_.load(std::memory_order_acquire) != before || isRunningOn();
+        };
+        while (!awaitProgress(over, grace, deadline_) && !stop_.load(std::memory_order_acquire)) {
+            runOn();
+        }
         break;
     }
     case Phase::idle:
@@ -177,7 +181,10 @@ void Collector::waitOut(Mutator& m) {
         break;
     case Phase::marking: break;
     }
-    resume(m);
+    while (rendezvous_.enter(grace) == Rendezvous::Entry::refused) {
+        runOn();
+    }
+    m.state.store(Mutator::State::running, std::memory_order_relaxed);
     rendezvous_.wantNoMore();
     stats_.pause.record(os::now() - begin - stalled);
 }
@@ -225,7 +232,7 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
     const bool was = m.state.load(std::memory_order_relaxed) == Mutator::State::exempt;
     if (exempt && !was) {
         if (m.state.exchange(Mutator::State::exempt, std::memory_order_relaxed) == Mutator::State::running) {
-            stepOut();
+            stepOut(m);
         }
     } else if (!exempt && was) {
         resume(m);
@@ -356,7 +363,7 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     request(wish);
     if (running) {
         m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
-        stepOut();
+        stepOut(m);
     }
     const bool done = awaitProgress(
         [&] {

@@ -3,11 +3,13 @@
  */
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
+#include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 
 #include <sys/resource.h>
 
 #include <functional>
+#include <utility>
 
 using namespace test;
 
@@ -238,4 +240,80 @@ TEST_CASE("nothing is logged when all yield", "[gc][late]") {
     INFO(runtime.log.text());
     CHECK(stats().late == 0);
     CHECK(runtime.log.size() == 0);
+}
+
+namespace {
+
+/* Does not yield until it is told to end. */
+class Busy {
+public:
+    Busy() {
+        REQUIRE(until([this] { return begun.isOpen(); }));
+    }
+    void end() {
+        done.open();
+        thread.join();
+    }
+
+private:
+    Gate begun, done;
+    Mutator thread{"busy", [this](Mutator &) {
+                       begun.open();
+                       untilUnyielded([this] { return done.isOpen(); }, 60000);
+                   }};
+};
+
+/* Allocate and yield until a condition holds. @return Whether it came to hold. */
+template <class Condition>
+bool workUntil(Condition condition, long turns) {
+    for (long turn = 0; turn < turns && !condition(); turn++) {
+        for (int i = 0; i < 100; i++) {
+            fill(mprAlloc(64), 64, 1);
+        }
+        mprYield(0);
+    }
+    return condition();
+}
+
+} // namespace
+
+TEST_CASE("threads run on although one does not yield, and collect when it does", "[gc][late]") {
+    Runtime runtime;
+    mprSetMemLimits(400 << 20, 0, -1);
+    const uint64 before = stats().collections;
+    Busy busy;
+    // Many young budgets: the first of them asks for a collection, which cannot begin.
+    const uint64 budget = stats().youngBudget;
+    const uint64 start = stats().bytesAllocated;
+    CHECK(workUntil([&] { return stats().bytesAllocated > start + 20 * budget; }, 1'000'000));
+    CHECK(stats().collections <= before + 1);
+    CHECK(stats().heap > 10 * budget);
+    busy.end();
+    CHECK(workUntil([&] { return stats().collections > before + 2; }, 1'000'000));
+    collect();
+    CHECK(stats().bytesLive < budget);
+}
+
+TEST_CASE("threads that run on stop at the redline", "[gc][late]") {
+    Runtime runtime;
+    constexpr uint64 redline = 48 << 20;
+    mprSetMemLimits(redline, 0, -1);
+    static std::atomic<bool> stopped;
+    stopped = false;
+    Busy busy;
+    Mutator worker("worker", [](Mutator &self) {
+        workUntil([&] { return !self.go() || stats().heap > 2 * redline; }, 10'000'000);
+    });
+    mprYield(MPR_YIELD_STICKY);
+    CHECK(untilUnyielded([&] { return stats().heap > redline / 2; }));
+    uint64 seen = 0;
+    CHECK(untilUnyielded([&] { // it has come to rest
+        pause(100);
+        return std::exchange(seen, stats().bytesAllocated) == stats().bytesAllocated;
+    }));
+    CHECK(stats().heap < redline + (8 << 20));
+    const uint64 rested = stats().bytesAllocated;
+    busy.end(); // this thread goes on then, too
+    CHECK(until([&] { return stats().bytesAllocated > rested + 2 * redline; }));
+    worker.end();
 }

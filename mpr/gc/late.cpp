@@ -1,0 +1,117 @@
+/*
+    late.cpp - Threads that do not come to a rendezvous: they are named, and the others run on without them.
+
+    A collection needs all threads to stop. One that computes for a second without a yield would keep all that have stopped
+    waiting for as long. So whoever has waited for the grace period gives up: it notes who still runs as late, opens the gate
+    again, and all run on. The collection stays requested. It is seen to when a thread that was late yields, ends or goes
+    away to wait; then all stop as before.
+
+    Memory grows meanwhile, so threads may run on up to the redline only; without one up to three quarters of the hard limit;
+    without that up to a quarter of the machine's memory. From there on they wait: the course is *spent* until the next pause.
+
+        stop --grace has passed--> runsOn --one that was late yields--> stop
+                                   runsOn --memory is used up--> spent --pause--> stop
+ */
+#include <algorithm>
+
+#include "mpr/gc/collector.hpp"
+#include "mpr/os/log.hpp"
+
+namespace mpr::gc {
+
+void Collector::nameLate(std::uint64_t waited) {
+    os::Locked locked(threadsLock_);
+    for (Mutator* m = mutators_; m; m = m->next) {
+        if (m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
+            (isRunningOn() && !m->late.load(std::memory_order_relaxed))) {
+            continue;
+        }
+        if (m->lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
+            stats_.late.fetch_add(1, std::memory_order_relaxed);
+        }
+        os::Message message;
+        message << "thread \"" << std::string_view(m->name) << "\" keeps a collection waiting: no yield for "
+                << waited / 1'000'000 << " ms; last yield ";
+        if (const void* site = m->site.load(std::memory_order_relaxed)) {
+            message << "at " << site << " ";
+            message.code(site);
+        } else {
+            message << "never";
+        }
+        os::log(os::Level::warning, message);
+    }
+}
+
+/** Bytes that may be allocated before threads wait for those who are late. */
+std::size_t Collector::roomToRunOn() {
+    const heap::Limits limits = heap_.limits();
+    const std::size_t most =
+        limits.warn() != heap::Limits::none ? limits.warn()
+        : limits.maximum() != heap::Limits::none
+            ? limits.maximum() / 4 * 3
+            : static_cast<std::size_t>(std::min<std::uint64_t>(os::ram() / 4, ~std::size_t{0} / 4));
+    const std::size_t free = heap_.freeBytes();
+    const std::size_t used = limits.committed() - std::min(limits.committed(), free);
+    return most - std::min(most, used);
+}
+
+/** Note who runs. @return Whether anybody does. */
+bool Collector::markLate() {
+    os::Locked locked(threadsLock_);
+    bool any = false;
+    for (Mutator* m = mutators_; m; m = m->next) {
+        const bool late = m->state.load(std::memory_order_relaxed) == Mutator::State::running;
+        m->late.store(late, std::memory_order_relaxed);
+        any = any || late;
+    }
+    return any;
+}
+
+/** The calling thread, which has stopped, has waited long enough. */
+void Collector::runOn() {
+    if (phase() != Phase::requested || course_.load(std::memory_order_acquire) != Course::stop) {
+        return;
+    }
+    const std::size_t room = roomToRunOn();
+    if (room <= trigger() / 8 || !markLate()) {
+        return;
+    }
+    heap_.setTrigger(heap_.allocatedSince() + room);
+    Course stop = Course::stop;
+    // Set before the gate opens: whoever comes through and yields again must not stop.
+    if (course_.compare_exchange_strong(stop, Course::runsOn, std::memory_order_seq_cst)) {
+        if (!rendezvous_.giveUp()) {
+            course_.store(Course::stop, std::memory_order_seq_cst);
+        }
+        progress_.fetch_add(1, std::memory_order_release);
+        os::wakeAll(progress_);
+    }
+}
+
+/** A thread yields while others run on. @return Whether it was late: then all stop, and so must it. */
+bool Collector::cameLate(Mutator& m) {
+    if (!m.late.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    m.late.store(false, std::memory_order_relaxed);
+    Course runsOn = Course::runsOn;
+    course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst);
+    return true;
+}
+
+void Collector::stopRunningOn() {
+    Course runsOn = Course::runsOn;
+    course_.compare_exchange_strong(runsOn, Course::spent, std::memory_order_seq_cst);
+}
+
+/** All have stopped. */
+void Collector::forgetLate() {
+    if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
+        os::Locked locked(threadsLock_);
+        for (Mutator* m = mutators_; m; m = m->next) {
+            m->late.store(false, std::memory_order_relaxed);
+        }
+    }
+}
+
+} // namespace mpr::gc
