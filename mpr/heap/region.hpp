@@ -192,13 +192,17 @@ struct Region {
         return GranuleMap::beginsHole(map().get(g)) ? holeSize(g) : map().blockSize(g);
     }
 
-    /** The head that stands at an address, in use or freed while it may be traced; 0 when none does. Any address inside the region. */
+    /**
+        The head that stands at an address, in use or freed while it may be traced; 0 when none does. Any address inside the
+        region. The map is read after isUncleared, which acquires: the other way round a thread that clears a stale nursery in
+        between would give the head of a dead block a meaning.
+     */
     Byte headAt(const void* address) {
         const std::size_t g = granuleOf(address);
         const bool mayBegin = reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule &&
-                              g < endGranule && (!isLarge() || g == firstGranule);
+                              g < endGranule && (!isLarge() || g == firstGranule) && !nurseries.isUncleared(g);
         const Byte h = mayBegin ? map().get(g) : Byte{0};
-        return (h & head::inUse) && !nurseries.isUncleared(g) ? h : Byte{0};
+        return (h & head::inUse) ? h : Byte{0};
     }
     /** Whether the address is the start of a block in use. Any address inside the region. */
     bool isBlock(const void* address) { return isBlock(headAt(address)); }
