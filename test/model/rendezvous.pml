@@ -6,6 +6,8 @@
     request is lost (no invalid end state): a thread goes on running until it sees `wanted`, and ends only when no collection
     is asked for, so a flag that stays cleared leaves the collection waiting. Two threads that ask for a collection each, at
     any moment; their requests do not wake the collector's thread, which the code's do only when it does not watch.
+    Left out: portions of marking and sweeping that threads assist with, waits that end by the clock, the end of the runtime,
+    and what processors reorder: weak.hpp and the shapes beside it are for that.
     `spin -run -safety rendezvous.pml` explores every interleaving; -DBROKEN_OPEN, -DBROKEN_ENTER, -DBROKEN_CLEAR,
     -DBROKEN_REQUEST, -DBROKEN_DUTY and -DBROKEN_LEFT plant a mistake, which the same run must find.
 */
@@ -88,6 +90,12 @@ inline pause() {
     fi
 }
 
+/* Collector::endReclaim */
+inline endReclaim() {
+    wanted = pending;
+    phase = idle
+}
+
 /* Collector::goOn; the request of a collector wakes its thread. */
 inline goOn() {
     atomic { again = pending; pending = false };
@@ -115,7 +123,7 @@ inline serve() {
              :: running == 0 ->
                 pause();
                 if
-                :: phase == frees -> phase = idle; goOn() /* a small sweep */
+                :: phase == frees -> endReclaim(); goOn() /* a small sweep */
                 :: phase == idle -> goOn()
                 :: phase == frees -> skip /* left to the collector's thread */
                 :: phase == requested -> skip /* by the other, just now */
@@ -197,7 +205,7 @@ active proctype Collector() {
     do
     :: rang = false;
        if
-       :: phase == frees -> phase = idle; goOn()
+       :: phase == frees -> endReclaim(); goOn()
        :: phase == requested ->
           closed = true;
           wanted = true;
@@ -205,7 +213,7 @@ active proctype Collector() {
           :: running == 0 ->
              pause();
              if
-             :: phase == frees -> phase = idle
+             :: phase == frees -> endReclaim()
              :: else -> skip
              fi;
              goOn()
