@@ -226,6 +226,9 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
     const std::size_t header = os::pageSize();
     constexpr std::size_t leastPage = 4096;
     static_assert(Region::mapOffset() + (leastPage >> granuleShift) + swar::bytes <= leastPage);
+    // Who looks by a stale address as the page is given up may find a head and then zeros: Nurseries::shift_ 0, say.
+    static_assert(sizeof(Region) + sizeof(std::uint32_t) * ((leastPage >> granuleShift) - Nurseries::most) <= leastPage,
+                  "isUncleared reads in the page whatever the shift");
     const std::size_t span = roundUp(header + (n << granuleShift), os::pageSize());
     if (!limits_.allows(span, privileged)) {
         shortage = Shortage::limit;
