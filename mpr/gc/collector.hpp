@@ -57,6 +57,7 @@ enum class Wish : std::uint8_t {
 /** What collections cost and did. */
 struct CollectorStats {
     Times pause, stall, rendezvous, mark, sweep;
+    // Statistics: nothing is ordered by them.
     os::Counter minors{0}, majors{0}, slices{0}, shared{0}, beside{0}, idle{0};
     os::Counter stoodIn{0}, assists{0}; // pauses and portions done by threads
     os::Counter freeCalls{0};           // MPR_MANAGE_FREE calls begun and ended: odd while one runs
@@ -261,24 +262,27 @@ private:
     bool everyYield_ = false; // collect at each yield point
     bool trial_ = false;      // collections by turns in each scope: at each yield point, or each so manieth allocation
 
+    // Sequentially consistent where one thread writes one of two and looks at the other, and a second thread the other
+    // way round: phase_ with the wanted flag, pending_, watching_. Elsewhere a new phase releases, and a look acquires.
     os::Word phase_{0};
-    os::Word progress_{0}; // changes with every phase; waiters sleep on it
-    os::Word bell_{0};     // the collector's thread sleeps on it
+    os::Word progress_{0}; // changes with every phase, behind it; waiters sleep on it
+    os::Word bell_{0};     // the collector's thread sleeps on it; rings behind what it is to see
     std::atomic<bool> pending_{false};
-    std::atomic<Wish> wish_{Wish::slice};
+    std::atomic<Wish> wish_{Wish::slice}; // before the phase or pending_
     std::atomic<bool> purge_{false};
     std::atomic<bool> stop_{false};
-    std::atomic<bool> enabled_{true};
-    os::Counter requestedAt_{0};
+    std::atomic<bool> enabled_{true}; // a wish: a collection that has begun goes on
+    os::Counter requestedAt_{0};      // for statistics and messages
+    // Each releases what a collection has done so far; who waits for it acquires. Relaxed reads are on duty.
     std::atomic<std::uint32_t> marked_{0}; // collections that have marked
     std::atomic<std::uint32_t> swept_{0};  // and have swept, too
     // The number of the last major collection that has begun, has marked, has swept.
     std::atomic<std::uint32_t> majorsBegun_{0}, majorsMarked_{0}, majorsSwept_{0};
     std::atomic<std::uint32_t> forcedMajor_{0}; // the last that somebody asked for
     std::atomic<std::uint32_t> pauses_{0};
-    std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps
-    std::atomic<std::size_t> trigger_{0};
-    std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist
+    std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps: before swept_
+    std::atomic<std::size_t> trigger_{0};     // a number for pacing
+    std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist. A hint: looked at again on duty
     std::atomic<bool> watching_{false}; // the collector's thread will look whether a collection is overdue
 
     /** What threads do while a requested collection waits for others: see late.cpp. */

@@ -58,7 +58,7 @@ private:
     os::Shared<MprMemNotifier> notifier_{nullptr};
     os::Shared<int> policy_{MPR_ALLOC_POLICY_NOTHING};
     os::Shared<bool> busy_{false};
-    os::Shared<bool> error_{false};
+    os::Shared<bool> error_{false}; // orders nothing, as the number does not
     os::Counter errors_{0};
     char** argv_ = nullptr;
 

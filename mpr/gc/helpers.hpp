@@ -21,7 +21,10 @@
 
 namespace mpr::gc {
 
-/** What a pause marks, and how far it has come. */
+/**
+    What a pause marks, and how far it has come. Helpers are given it under the lock of SharedWork; that turns are drawn
+    orders nothing.
+ */
 struct MarkJob {
     Marking marking = Marking::all;
     std::uint32_t pause = 0;                   // a number; see Marker::setPause
@@ -66,7 +69,7 @@ private:
         Marker* marker;
         os::ThreadId thread;
         bool joined;                // the last job
-        std::atomic<int> processor; // that it was last on
+        std::atomic<int> processor; // that it was last on: a hint
     };
 
     void start();
@@ -81,7 +84,7 @@ private:
     Helper helpers_[most] = {};
     SharedWork work_;
     MarkJob* job_ = nullptr;
-    os::Word round_{0};
+    os::Word round_{0}; // behind stop_, and behind the work, which has a lock
     std::atomic<bool> stop_{false};
     unsigned count_ = 0;
     unsigned started_ = 0;

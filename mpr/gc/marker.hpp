@@ -195,7 +195,7 @@ private:
     const Row* resumed_ = nullptr; // it has been asked for these only
     std::size_t pause_ = 0;
     Reached count_;
-    os::Counter overflows_{0};
+    os::Counter overflows_{0}; // statistics, as the next
     os::Counter misuses_{0};
     unsigned reports_ = 0;
 };

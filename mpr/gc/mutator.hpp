@@ -14,7 +14,7 @@ namespace mpr::gc {
 struct LogChunk;
 
 struct Mutator {
-    /** Written by the thread itself; read by the collector to name those who are late. */
+    /** Written by the thread itself; read by the collector to name those who are late: relaxed, as the site. */
     enum class State : std::uint32_t {
         running, // counted in the rendezvous
         waiting, // in a yield that ends by itself
@@ -27,8 +27,8 @@ struct Mutator {
     os::Shared<State> state{State::yielded};
     /** Where the thread last yielded: a code address. */
     os::Shared<const void*> site{nullptr};
-    os::Shared<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in
-    os::Shared<bool> late{false};         // the others run on without it
+    os::Shared<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in, by who has the duty
+    os::Shared<bool> late{false};         // the others run on without it; written under threadsLock_ or by the thread itself
     bool isCollector = false;
     bool ofService = false; // a thread of the runtime's own rooms: it ends when the runtime does
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere

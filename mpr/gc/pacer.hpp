@@ -111,7 +111,7 @@ private:
     unsigned percent_ = 10;
     std::uint64_t pauseBudget_ = 0;
     std::size_t fixed_ = 0;
-    os::Shared<std::size_t> cache_{std::size_t{1} << 20};
+    os::Shared<std::size_t> cache_{std::size_t{1} << 20}; // a number: orders nothing
     unsigned growth_ = 100;
 };
 

@@ -25,7 +25,7 @@ namespace mpr::gc {
 
 class Rendezvous {
 public:
-    /** Whether threads should yield. For polling; the public header reads the same flag, mprYieldWanted. */
+    /** Whether threads should yield: mprYieldWanted. For polling; relaxed, since the yield itself orders. */
     bool wanted() const { return mprNeedYield(); }
     void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on || always_, __ATOMIC_SEQ_CST); }
     /** @param always Threads should always yield. */
@@ -128,9 +128,9 @@ private:
     static constexpr std::uint32_t step = 2;
 
     alignas(os::cacheLine) os::Word word_{0};
-    os::Word openings_{0};
-    std::atomic<std::uint32_t> eager_{0};
-    bool always_ = false;
+    os::Word openings_{0};                // releases the open gate: who sees the new count does not see the gate closed
+    std::atomic<std::uint32_t> eager_{0}; // a count for pacing
+    bool always_ = false;                 // changes when there is one thread
 };
 
 } // namespace mpr::gc

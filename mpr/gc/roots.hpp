@@ -88,7 +88,7 @@ private:
     CountedPointers table_;
     CountedPointers holds_; // beyond the first, which is the bit in the block's head
     MprRootRef refs_{&refs_, &refs_, nullptr};
-    os::Shared<bool> incomplete_{false}; // for good
+    os::Shared<bool> incomplete_{false}; // for good; the rendezvous shows it to the next pause
 };
 
 } // namespace mpr::gc

@@ -36,7 +36,7 @@ struct Runtime {
     char** argv = nullptr;
     Life life;
     Services services;
-    os::Shared<void*> app{nullptr}; // of the room base: a block, a root
+    os::Shared<void*> app{nullptr}; // of the room base: a block, a root; released with what stands in it
 };
 
 /** Where the runtime is, or would be: a constant address, so that reaching it costs nothing. */

@@ -25,7 +25,10 @@ struct Service {
 
 class Services {
 public:
-    /** Once a runtime, however often it is called. */
+    /**
+        Once a runtime, however often it is called. Who finds it added need not find it in the list yet: no pause looks
+        there before the running thread that adds it has done so.
+     */
     void add(Service& service) {
         if (service.added.load(std::memory_order_relaxed) || service.added.exchange(true)) {
             return;

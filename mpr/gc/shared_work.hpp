@@ -100,11 +100,11 @@ private:
     unsigned active_ = 0; // markers that have work: only they can give
     unsigned places_ = 0; // for others
     bool open_ = false;
-    std::atomic<bool> closed_{false};
-    alignas(os::cacheLine) std::atomic<std::uint32_t> hungry_{0};
-    os::Word bell_{0}; // the hungry sleep on it
-    std::atomic<std::uint32_t> asleep_{0};
-    os::Word present_{0}; // who joined and has not left
+    std::atomic<bool> closed_{false};                             // a hint: open_ decides
+    alignas(os::cacheLine) std::atomic<std::uint32_t> hungry_{0}; // a hint
+    os::Word bell_{0};                     // the hungry sleep on it; what it is rung for stands under the lock
+    std::atomic<std::uint32_t> asleep_{0}; // sequentially consistent with the bell: who sleeps is seen, or hears
+    os::Word present_{0}; // who joined, under the lock, and has not left, which releases all that it has marked
     MarkEntry entries_[1024];
 };
 

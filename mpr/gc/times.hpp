@@ -2,6 +2,7 @@
     times.hpp - A distribution of times with bounded error and no lock.
 
     Buckets are logarithmic with sixteen linear steps a power of two, so a percentile is at most one sixteenth too high.
+    Statistics: relaxed, a summary is of some moment or other.
     Source: G. Tene, HdrHistogram (2012).
  */
 #pragma once

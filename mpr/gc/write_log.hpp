@@ -11,8 +11,8 @@
 
     Invariants
       - A chunk belongs to one thread, or to the list of full ones, or to the spare ones (both under the lock).
-      - Between pauses every old barrier block whose head says "logged" is in the log. Only pauses clear that bit, so a
-        store may test it without a fence.
+      - Between pauses every old barrier block whose head says "logged" is in the log, or will be before the thread that
+        has set the bit stops. Only pauses clear it, which the rendezvous orders: a store tests it relaxed.
  */
 #pragma once
 
@@ -83,7 +83,7 @@ private:
     LogChunk* spare_ = nullptr;
     std::size_t fulls_ = 0;
     std::size_t spares_ = 0;
-    std::atomic<bool> lost_{false};
+    std::atomic<bool> lost_{false}; // set by a running thread; the rendezvous shows it to the pause
 };
 
 } // namespace mpr::gc

@@ -376,9 +376,11 @@ private:
     Nursery* roomy_[lanes] = {};
     Nursery* scanty_[lanes] = {};
     [[no_unique_address]] std::conditional_t<(lanes > 1), Lifetimes, NoLifetimes> lifetimes_;
-    Colours colours_;
-    os::Shared<Sweep> sweep_{Sweep::none}; // changes while threads run: whoever frees by hand may see either
-    os::Shared<bool> tracing_{false};
+    Colours colours_; // changes under the lock, while threads are stopped
+    // Both begin while threads are stopped: the rendezvous orders that. A sweep ends while threads run: whoever frees
+    // by hand may see either, since nothing is dead any more then, and claims the head by compare-and-swap.
+    os::Shared<Sweep> sweep_{Sweep::none};
+    os::Shared<bool> tracing_{false}; // ends while they are stopped, too
     Freeable computeFreeable(Byte h) const;
     Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above
     Limits limits_;
@@ -386,8 +388,8 @@ private:
     std::size_t since_ = 0;                 // granules taken since the last rendezvous
     std::size_t trigger_ = ~std::size_t{0}; // of since_
     bool budgetSpent_ = false;
-    unsigned stepping_ = 0, step_ = 0; // see setStepping
-    os::Shared<bool> attention_{false};
+    unsigned stepping_ = 0, step_ = 0;  // see setStepping
+    os::Shared<bool> attention_{false}; // a hint: what it is about stands under the lock
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two
     std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one

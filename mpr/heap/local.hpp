@@ -13,7 +13,10 @@
 
 namespace mpr::heap {
 
-/** A count since the last rendezvous: written by its thread only, added to the heap's totals while that is stopped. */
+/**
+    A count since the last rendezvous: written by its thread only, added to the heap's totals while that is stopped,
+    which orders it. Who reads it meanwhile gets the value of some moment.
+ */
 struct Counter {
     os::Shared<std::size_t> value{0};
     void add(std::size_t by) { value.store(value.load(std::memory_order_relaxed) + by, std::memory_order_relaxed); }

@@ -25,8 +25,12 @@
       - Two holes are never neighbours.
       - In a nursery parts of the map may have no meaning: nursery.hpp says which.
 
-    Bytes are read by the collector's thread while mutators write others, so all access is atomic (relaxed: order comes
-    from the heap's lock and the rendezvous).
+    Bytes are read by the collector's thread while mutators write others, so all access is atomic, and relaxed.
+    What orders it:
+      - Whoever is given a block's address is given its head and size with it: by a lock, or by the barrier's store,
+        which releases, and the marker's load, which acquires.
+      - Heads that several threads may change at once are changed by compare-and-swap (claim, update).
+      - Everything else in a map changes under the heap's lock, while threads are stopped, or in a nursery by its owner.
  */
 #pragma once
 

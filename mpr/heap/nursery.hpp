@@ -43,7 +43,10 @@ namespace mpr::heap {
 
 struct Local;
 
-/** A set of up to 64 pieces of a region that any thread may add to. Two halves: 32-bit boards have no 64-bit atomics. */
+/**
+    A set of up to 64 pieces of a region that any thread may add to. Two halves: 32-bit boards have no 64-bit atomics.
+    Relaxed: what a thread adds is counted on from the next rendezvous, or from when the heap's lock changes hands.
+ */
 class PieceSet {
 public:
     bool has(std::size_t i) const { return (halves_[i >> 5].load(std::memory_order_relaxed) >> (i & 31) & 1) != 0; }
@@ -127,8 +130,12 @@ public:
     [[gnu::always_inline]] bool isUncleared(std::size_t g) const {
         return os::hasPages && g >= __atomic_load_n(cleared_ + (g >> shift_), __ATOMIC_ACQUIRE);
     }
+    // Relaxed: the lock is held, or a pause has taken the nursery from its thread. Only that moves it on meanwhile.
     bool isStale(std::size_t i) const { return __atomic_load_n(cleared_ + i, __ATOMIC_RELAXED) == 0; }
-    /** What stands in the map of piece i has a meaning up to granule g: 0 makes it stale, all of it when nothing is said. */
+    /**
+        What stands in the map of piece i has a meaning up to granule g: 0 makes it stale, all of it when nothing is
+        said. Releases: who learns from isUncleared that a byte has a meaning, and reads it then, finds no old one.
+     */
     void setCleared(std::size_t i, std::uint32_t g = allOfIt) { __atomic_store_n(cleared_ + i, g, __ATOMIC_RELEASE); }
     std::size_t cleared(std::size_t i) const {
         return std::min<std::size_t>(__atomic_load_n(cleared_ + i, __ATOMIC_RELAXED), begin(i + 1));

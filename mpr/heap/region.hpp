@@ -12,6 +12,8 @@
     Chunks inside a hole are committed when a block or a context first reaches them and given back by a purge.
 
     Invariant: a chunk that holds any part of a block, of a context or of the first two granules of a hole is committed.
+    Invariant: what is read of a header without the heap's lock is written before the region stands in the table; the
+    size of a large block, before its head.
  */
 #pragma once
 
@@ -48,6 +50,7 @@ void forRuns(Word word, F&& f) {
 /**
     A set of a region's lines that any thread may add to. A line is 64 granules, whose map bytes are a cache line: what a
     minor collection sweeps. The bits stand behind the map; a large region has none.
+    Relaxed: nobody looks before the set has been put aside, while threads are stopped and the lock is held.
  */
 class LineSet {
 public:
@@ -155,7 +158,10 @@ struct Region {
     Nurseries nurseries;
     /** The collector's: the chunks where dead blocks may want MPR_MANAGE_FREE, until the end of the sweep. */
     std::uint64_t scanForFree = 0;
-    /** The marker's: granules between which it left blocks reached but not traced, for want of mark stack. */
+    /**
+        The markers': granules between which they left blocks reached but not traced, for want of mark stack.
+        Relaxed: the one that looks has waited for the others.
+     */
     os::Shared<std::uint32_t> greyFrom{~0u};
     os::Shared<std::uint32_t> greyTo{0};
 

@@ -5,7 +5,8 @@
     each (32-bit: 2 GiB); a leaf, reserved when first needed and never given back before the heap closes, has an entry a
     slot, of which only the pages in use are ever backed. A heap over a buffer has one region and no table.
 
-    Any thread may look up at any time. Changes are made under the heap's lock.
+    Any thread may look up at any time. Changes are made under the heap's lock. An entry releases the region's header,
+    a root the zeros of its leaf; looking acquires. Whoever has a block's address finds its region, entered before.
  */
 #pragma once
 
