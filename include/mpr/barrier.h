@@ -38,7 +38,8 @@ static inline int mprBarrierDone(cvoid *owner) {
     Store a reference: *field = value.
     @param owner The start of the block in which the field stands; any block, not NULL. @param field Address of a pointer
     in it. @param value A block or NULL.
-    Attached threads. Never yields. The store releases: what was written to *value before can be read through the field.
+    Attached threads that run; of others the store is done, and named when it would have to be logged (then the next
+    collection looks at everything, so that nothing is lost). Never yields. The store releases: what was written to *value before can be read through the field.
  */
 static inline void mprSetRef(void *owner, void *field, cvoid *value) {
     const int done = mprBarrierDone(owner);

@@ -43,14 +43,18 @@ MPR_EXPORT void mprMark(cvoid *ptr);
 /**
     Make a block a root: it is retained, its manager is invoked. Roots nest: as many mprRemoveRoot as mprAddRoot.
     When there is no memory to remember another one, not even after the notifier and the policy, the log says so and
-    nothing is collected from then on: rather that than lose a block. mprFree still works. Attached threads. Does not yield.
+    nothing is collected from then on: rather that than lose a block. mprFree still works, but not of a root, nor of the
+    Mpr: that is refused. mprRealloc makes a root of where it moves one to. Attached threads that run. Does not yield.
  */
 MPR_EXPORT void mprAddRoot(cvoid *ptr);
 MPR_EXPORT void mprRemoveRoot(cvoid *ptr);
 
-/** Retain this block alone; what it references is not marked on its behalf. Holds nest. NULL is fine. */
+/**
+    Retain this block alone; what it references is not marked on its behalf. Holds nest. NULL is fine. Attached threads; on
+    one that has yielded, or is exempt, it waits while a pause is on. Does not yield.
+ */
 MPR_EXPORT void mprHold(cvoid *ptr);
-/** Undo one mprHold. A block that is not held is named in the log. */
+/** Undo one mprHold; the same holds. A block that is not held is named in the log. */
 MPR_EXPORT void mprRelease(cvoid *ptr);
 /** The same for several; the last argument is NULL. */
 MPR_EXPORT void mprHoldBlocks(cvoid *ptr, ...);
@@ -59,6 +63,8 @@ MPR_EXPORT void mprReleaseBlocks(cvoid *ptr, ...);
 /**
     A reference that roots what it points to: for C++ smart roots and C structures outside the heap.
     Link it once, assign ptr freely from attached threads, unlink it before its memory goes.
+    Attached threads in any state. By others a link is refused, and the unlinking of that reference does nothing; what is
+    linked they unlink, and are named. mprDestroy unlinks what is left.
  */
 typedef struct MprRootRef {
     struct MprRootRef *next, *prev; /* The runtime's */
@@ -70,7 +76,8 @@ MPR_EXPORT void mprUnlinkRootRef(MprRootRef *ref);
 /**
     A yield point. With MPR_YIELD_DEFAULT returns at once when no collection waits, else when marking has ended; it
     also waits, boundedly, when this program allocates faster than its garbage can be swept.
-    Does nothing on a thread that is not attached, and on the collector's own thread.
+    Does nothing on a thread that has yielded already, and on the collector's own thread. On a thread that is not attached,
+    in MPR_MANAGE_MARK and inside the notifier it does nothing either, and is named in the log.
  */
 MPR_EXPORT void mprYield(int flags);
 
@@ -82,7 +89,7 @@ static inline bool mprNeedYield(void) {
     return __atomic_load_n(&mprYieldWanted, __ATOMIC_RELAXED);
 }
 
-/** End a sticky yield. Waits while a collection marks. */
+/** End a sticky yield. Waits while a collection marks. Without one it does nothing. */
 MPR_EXPORT void mprResetYield(void);
 
 /**
@@ -91,7 +98,8 @@ MPR_EXPORT void mprResetYield(void);
     A wait with MPR_GC_COMPLETE ends early, with a message, when a manager's MPR_MANAGE_FREE call takes longer than the
     deadline (it may be waiting for a lock that the caller holds).
     @return Blocks freed by the collection waited for (MPR_GC_COMPLETE), else 0.
-    @remarks Works also while mprEnableGC(false) is in force. From a manager it only asks.
+    @remarks Works also while mprEnableGC(false) is in force. From a manager that frees it only asks. Attached threads in
+    any state, but not inside the notifier; with MPR_GC_NO_BLOCK any thread.
  */
 MPR_EXPORT int mprGC(int flags);
 #define mprRequestGC(flags) mprGC(flags)

@@ -5,7 +5,7 @@
     A table is a managed block: it lives while something references it. Keys are iterated in the order in which they were
     added.
 
-    Threads: attached threads only. Calls that change a table, and iteration, are serialised by a lock inside; lookups take
+    Threads: attached threads that run only; others are refused and named (mpr/runtime.h). Calls that change a table, and iteration, are serialised by a lock inside; lookups take
     no lock. A table made with MPR_HASH_STABLE has no lock: one thread uses it at a time. None of these calls yields or
     waits for a thread that may; an entry or value found is safe until its thread yields, removed or not.
 

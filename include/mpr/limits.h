@@ -3,6 +3,8 @@
 
     Memory here is what the heap has committed: blocks, free memory kept, and the collector's own tables. Without an
     operating system, where all memory is there from the start: blocks and tables.
+
+    Threads: any, once there is a runtime; before mprCreate and after mprDestroy these calls are named and do nothing.
  */
 #ifndef MPR_LIMITS_H
 #define MPR_LIMITS_H
@@ -29,15 +31,18 @@ MPR_EXTERN_C_BEGIN
     @param cause One MPR_MEM_*. @param policy The policy in force.
     @param size Bytes being asked for. @param total Bytes committed.
     It may allocate (a reserve below the hard limit is kept for it), drop references, ask for a collection with
-    MPR_GC_NO_BLOCK. It must not yield. It is not called again while it runs. MPR_MEM_WARNING comes once per crossing:
+    MPR_GC_NO_BLOCK. It must not yield: mprYield, mprGC without that flag, mprSetThreadYield and mprDetachThread are refused
+    and named; a call that has to wait, for a lock say, waits without a yield, and is named. It is not called again while it runs. MPR_MEM_WARNING comes once per crossing:
     again only after memory has fallen under the redline by one sixteenth.
  */
 typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total);
 
 /**
-    @param warnHeap The redline, bytes; 0 or less: none.
+    @param warnHeap The redline, bytes; 0 or less: none. One above the maximum would never be crossed: it is named, and set
+    to 15/16 of that.
     @param maximum The hard limit, bytes; 0 or less: none. Never exceeded. At 1/32 below it (at least 64 KiB, at most a
-    quarter) allocation ends for everyone but the notifier and the pruners.
+    quarter) allocation ends for everyone but the notifier and the pruners. A maximum below what is committed already is
+    named and accepted: nothing more is committed until enough has been given back.
     @param cache Free memory kept when the heap is idle or a collection was forced; -1 leaves it as it is (1 MiB).
  */
 MPR_EXPORT void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache);

@@ -4,7 +4,7 @@
     A list keeps items in order and grows as needed. Its items are managed blocks, which the list retains, unless it was
     made with MPR_LIST_STATIC_VALUES. A list is a managed block itself: it lives while something references it.
 
-    Threads: attached threads only. Calls that change a list are serialised by a lock inside; calls that read take no lock
+    Threads: attached threads that run only; others are refused and named (mpr/runtime.h). Calls that change a list are serialised by a lock inside; calls that read take no lock
     and see the list before or after a change, or, while items move up or down, an item twice or not at all. A list made
     with MPR_LIST_STABLE has no lock: one thread uses it at a time. None of these calls yields or waits for a thread that
     may; an item fetched is safe until its thread yields, removed or not.

@@ -5,6 +5,9 @@
 
     Which calls yield: mprLock and mprGlobalLock when they have to wait, mprWaitForCond when it has to wait. Nothing else
     here does. A thread that yields while it holds a lock makes the others wait for the collection, no longer.
+
+    Not in MPR_MANAGE_MARK, whose caller may be the one that is waited for, nor in a child of fork: there nothing is locked or
+    waited for, and the call is named in the log.
  */
 #ifndef MPR_LOCK_H
 #define MPR_LOCK_H

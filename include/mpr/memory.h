@@ -8,7 +8,8 @@
     be waiting for the caller.
 
     Alignment: 16 bytes on 64-bit, 8 on 32-bit. Cost: constant; no allocation and no free scans anything.
-    Threads: attached threads only, unless said otherwise. None of these calls yields.
+    Threads: attached threads that run (have not yielded), unless said otherwise; others are refused and named in the log, see
+    mpr/runtime.h. None of these calls yields.
  */
 #ifndef MPR_MEMORY_H
 #define MPR_MEMORY_H
@@ -80,7 +81,7 @@ MPR_EXPORT void *mprMemdupMem(cvoid *ptr, size_t size);
 /**
     Give a block back now. Its manager runs with MPR_MANAGE_FREE on this thread first; that of a barrier block may at the
     same time be marking on the collector's. NULL is fine.
-    A double free, a held block, an interior or a foreign pointer is refused: the log names it and nothing changes.
+    A double free, a held block, a root, an interior or a foreign pointer is refused: the log names it and nothing changes.
     @return 0, or MPR_ERR_BAD_ARGS.
  */
 MPR_EXPORT int mprFree(void *ptr);
@@ -100,7 +101,7 @@ MPR_EXPORT int mprMemcmp(cvoid *b1, size_t b1Len, cvoid *b2, size_t b2Len);
 /** Copy at most destMax bytes; areas may overlap. @return Bytes copied: nbytes, or 0 when they do not fit. */
 MPR_EXPORT size_t mprMemcpy(void *dest, size_t destMax, cvoid *src, size_t nbytes);
 
-/* Permanent memory: never collected, freed by hand. Any thread, attached or not. */
+/* Permanent memory: never collected, freed by hand. Any thread, attached or not, yielded or not. */
 MPR_EXPORT void *palloc(size_t size);
 MPR_EXPORT void pfree(void *ptr);
 MPR_EXPORT void *prealloc(void *ptr, size_t size);

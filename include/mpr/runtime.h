@@ -2,6 +2,21 @@
     mpr/runtime.h - The runtime's life: create, configure, log, end.
 
     One runtime exists per process at a time. The Mpr object is the ultimate root of all managed memory.
+
+    Misuse is named, not obeyed. A call by a thread in the wrong state does nothing, returns what it returns for a
+    failure, and is named in the log with the function, the thread and its state; statistics count all (misuses), the log
+    names at most 32 at once and 8 a second, and says how many it left out. The states:
+      not attached          see mprAttachThread
+      yielded, exempt       by mprYield(MPR_YIELD_STICKY), mprSetThreadYield. What such a thread may call all the same is
+                            said with the function: yields, locks, waits, holds, root references, permanent memory
+      MPR_MANAGE_MARK       a manager called so may call mprMark and the like, and ask mprIsValid and mprGetBlockSize
+      notifier, pruner      neither may yield nor wait for the collector
+      no runtime            before mprCreate, after mprDestroy
+      a child of fork       may call exec and _exit. It has one thread, no collector, and locks that nobody gives back.
+                            (A program that becomes a daemon by fork does so before mprCreate.)
+    A plain store cannot be refused: mprSetRef names a thread only when it comes to log the store. Without an operating
+    system, where there is one thread, only calls before mprCreate and from MPR_MANAGE_MARK are named, as far as they
+    allocate, free, or make roots.
  */
 #ifndef MPR_RUNTIME_H
 #define MPR_RUNTIME_H
@@ -67,7 +82,8 @@ MPR_EXPORT bool mprDestroy(void);
       everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)
       everyalloc=N    ask for a collection at every Nth allocation, so that each thread collects at its next yield; slow
                       (0, or MPR_GC_EVERY_ALLOC in the environment, unless everyyield is said)
-      deadline=MS     a thread that keeps a collection waiting so long is named in the log (500)
+      deadline=MS     a thread that keeps a collection waiting so long is named in the log, and so is a manager that does
+                      not return from MPR_MANAGE_MARK (500)
     @return 0, or MPR_ERR_BAD_ARGS: the log names the item, and nothing is changed.
  */
 MPR_EXPORT int mprConfigure(cchar *spec);

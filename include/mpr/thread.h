@@ -2,7 +2,8 @@
     mpr/thread.h - Threads that may use managed memory.
 
     Only attached threads may allocate or touch managed memory: the runtime's own (mprCreateThread), the one that
-    called mprCreate, and those that called mprAttachThread.
+    called mprCreate, and those that called mprAttachThread. And only while they run: not after mprYield(MPR_YIELD_STICKY),
+    nor while exempt. What a thread in another state may call is said with each function; see also mpr/runtime.h.
  */
 #ifndef MPR_THREAD_H
 #define MPR_THREAD_H

@@ -21,6 +21,13 @@ MprBarrier mprBarrier;
 
 namespace {
 
+/** The store has been done already, by a thread that must not: then nobody knows what the old reference. */
+[[gnu::cold]] void refuseStore(const char* function) {
+    if (!refuse(function) && running()) {
+        runtime().collector.loseWrites();
+    }
+}
+
 /** Log a store into the block at granule g, unless it is logged already. */
 void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     if (region->blockSize(g) > mpr::heap::greatestSmall) {
@@ -35,10 +42,13 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
 
 /** Log a store into a field, if the block that it stands in can be found and is not known to be young. */
 [[gnu::noinline]] void logField(void* field, const void* value) {
-    Mutator* m = current;
-    Region* region = value && m ? runtime().heap.findField(field) : nullptr;
+    Region* region = value && running() ? runtime().heap.findField(field) : nullptr;
     if (!region) {
         return;
+    }
+    Mutator* m = current;
+    if (!m) {
+        return refuseStore("mprSetRefAt");
     }
     if (region->isLarge()) {
         if ((region->map().get(region->firstGranule) & head::logged) == 0) {
@@ -81,8 +91,7 @@ void mprLogRef(void* owner, void* field) {
     }
     Mutator* m = current;
     if (!m) {
-        misuseForeign("mprSetRef");
-        return;
+        return refuseStore("mprSetRef");
     }
     Region* region = runtime().heap.find(owner);
     if (!region || !region->isBlock(owner)) {
@@ -101,6 +110,9 @@ void mprSetRefAt(void* field, cvoid* value) {
 }
 
 void mprSetRefs(void* owner, void* fields, cvoid* values, size_t count) {
+    if (os::hasThreads && !admitRunning("mprSetRefs")) {
+        return;
+    }
     auto* to = static_cast<void**>(fields);
     auto* from = static_cast<void* const*>(values);
     if (to <= from) {

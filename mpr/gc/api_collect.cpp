@@ -4,6 +4,7 @@
 #include <cstdarg>
 
 #include "mpr/collect.h"
+#include "mpr/gc/marker.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/limits.h"
 #include "mpr/os/log.hpp"
@@ -15,12 +16,8 @@ namespace os = mpr::os;
 
 namespace {
 
-/** The region of a block in use; otherwise names the wrong call and gives nullptr. */
+/** The region of a block in use; otherwise names the wrong call and gives nullptr. There is a runtime. */
 Region* regionOf(const char* function, const void* ptr) {
-    if (!current) {
-        misuseForeign(function);
-        return nullptr;
-    }
     Region* region = runtime().heap.find(ptr);
     if (!region || !region->isBlock(ptr)) {
         misuse(function, ptr, "not the start of a block in use");
@@ -39,7 +36,7 @@ Region* regionOf(const char* function, const void* ptr) {
 // ---- Roots and holds --------------------------------------------------------------------------------------------
 
 void mprAddRoot(cvoid* ptr) {
-    if (!regionOf("mprAddRoot", ptr)) {
+    if (!admitRunning("mprAddRoot") || !regionOf("mprAddRoot", ptr)) {
         return;
     }
     Runtime& rt = runtime();
@@ -52,20 +49,28 @@ void mprAddRoot(cvoid* ptr) {
 }
 
 void mprRemoveRoot(cvoid* ptr) {
-    if (!running() || !runtime().roots.remove(runtime().heap, ptr)) {
+    if (admitRunning("mprRemoveRoot") && !runtime().roots.remove(runtime().heap, ptr)) {
         misuse("mprRemoveRoot", ptr, "not a root");
     }
 }
 
 void mprHold(cvoid* ptr) {
-    Region* region = ptr ? regionOf("mprHold", ptr) : nullptr;
+    if (!ptr) {
+        return;
+    }
+    const Visit visit("mprHold");
+    Region* region = visit ? regionOf("mprHold", ptr) : nullptr;
     if (region && !runtime().roots.hold(runtime().heap, region, const_cast<void*>(ptr))) {
         misuse("mprHold", ptr, "no memory to count another hold; the block stays held for good");
     }
 }
 
 void mprRelease(cvoid* ptr) {
-    Region* region = ptr ? regionOf("mprRelease", ptr) : nullptr;
+    if (!ptr) {
+        return;
+    }
+    const Visit visit("mprRelease");
+    Region* region = visit ? regionOf("mprRelease", ptr) : nullptr;
     if (region && !runtime().roots.release(runtime().heap, region, const_cast<void*>(ptr))) {
         misuse("mprRelease", ptr, "the block is not held");
     }
@@ -89,38 +94,69 @@ void mprReleaseBlocks(cvoid* ptr, ...) {
     va_end(more);
 }
 
+/** Whether the calling thread may not link root references. */
+static bool mayNotLink() {
+    return os::hasThreads && !current && (!attached || Marker::active());
+}
+
 void mprLinkRootRef(MprRootRef* ref) {
+    if (mayNotLink()) {
+        ref->next = ref->prev = nullptr;
+        refuse("mprLinkRootRef");
+        return;
+    }
     runtime().roots.link(ref);
 }
 
 void mprUnlinkRootRef(MprRootRef* ref) {
-    runtime().roots.unlink(ref);
+    if (!ref->next) {
+        return; // it was refused
+    }
+    if (mayNotLink()) {
+        refuse("mprUnlinkRootRef"); // it must not stay in the list nevertheless: its memory may go
+    }
+    if (!os::hasThreads || running()) {
+        runtime().roots.unlink(ref);
+    }
 }
 
 // ---- Yielding and collecting ------------------------------------------------------------------------------------
 
-void mprYield(int flags) {
-    if (Mutator* m = current) {
-        const void* site = __builtin_return_address(0);
-        if (flags == MPR_YIELD_DEFAULT && !runtime().collector.wanted()) {
-            m->site.store(site, std::memory_order_relaxed);
-            return;
-        }
-        runtime().collector.yield(*m, flags, site);
+/** By a thread that does not run, or inside the notifier. */
+[[gnu::cold, gnu::noinline]] static void yieldElsewhere(int flags, const void* site) {
+    if (os::hasThreads && admitYielding("mprYield")) {
+        runtime().collector.yield(*attached, flags, site);
     }
+}
+
+void mprYield(int flags) {
+    Mutator* m = current;
+    const void* site = __builtin_return_address(0);
+    if (!m || isNotified(*m)) [[unlikely]] {
+        return yieldElsewhere(flags, site);
+    }
+    if (flags == MPR_YIELD_DEFAULT && !runtime().collector.wanted()) {
+        m->site.store(site, std::memory_order_relaxed);
+        return;
+    }
+    runtime().collector.yield(*m, flags, site);
 }
 
 // On a cache line of its own, which changes only with collections.
 alignas(os::cacheLine) bool mprYieldWanted = false;
 
 void mprResetYield(void) {
-    if (current) {
-        runtime().collector.resume(*current);
+    if (!os::hasThreads) {
+        runtime().collector.resume(*attached);
+    } else if (admitYielding("mprResetYield") &&
+               attached->state.load(std::memory_order_relaxed) == Mutator::State::yielded) {
+        runtime().collector.resume(*attached);
     }
 }
 
 int mprGC(int flags) {
-    if (!running()) {
+    const bool waits = (flags & MPR_GC_NO_BLOCK) == 0;
+    if (waits ? !admitYielding("mprGC") : !admitAnywhere("mprGC")) {
         return 0;
     }
     auto& collector = runtime().collector;
@@ -129,29 +165,32 @@ int mprGC(int flags) {
     if ((flags & asked) == 0 && !collector.halfSpent()) {
         return 0;
     }
-    if ((flags & MPR_GC_NO_BLOCK) || !current) {
+    if (!waits) {
         collector.request((flags & asked) ? wish : Wish::budget);
         return 0;
     }
-    return collector.collect(*current, wish, (flags & MPR_GC_COMPLETE) != 0, __builtin_return_address(0));
+    return collector.collect(*attached, wish, (flags & MPR_GC_COMPLETE) != 0, __builtin_return_address(0));
 }
 
 bool mprEnableGC(bool on) {
-    return running() && runtime().collector.enable(on);
+    return admitAnywhere("mprEnableGC") && runtime().collector.enable(on);
 }
 
 // ---- Threads ----------------------------------------------------------------------------------------------------
 
 bool mprSetThreadYield(MprThread* tp, bool on) {
-    if (!current || (tp && tp != current->thread)) {
+    if (!admitYielding("mprSetThreadYield")) {
+        return false;
+    }
+    if (attached->isCollector || (tp && tp != attached->thread)) {
         misuse("mprSetThreadYield", tp, "not the calling thread");
         return false;
     }
-    return !runtime().collector.setExempt(*current, !on);
+    return !runtime().collector.setExempt(*attached, !on);
 }
 
 cchar* mprGetCurrentThreadName(void) {
-    return current ? current->name : "";
+    return attached ? attached->name : "";
 }
 
 MprOsThread mprGetCurrentOsThread(void) {
@@ -160,15 +199,39 @@ MprOsThread mprGetCurrentOsThread(void) {
 
 // ---- Limits -----------------------------------------------------------------------------------------------------
 
+namespace {
+
+/** What the limits are to be, as far as they make sense together. What does not is named. */
+[[maybe_unused]] void checkLimits(size_t& warn, size_t maximum, size_t committed) {
+    using mpr::heap::Limits;
+    os::Message message;
+    if (warn != Limits::none && maximum != Limits::none && warn > maximum) {
+        message << "mprSetMemLimits: the redline, " << std::uint64_t{warn} << ", is above the limit, "
+                << std::uint64_t{maximum} << ", and would never be crossed; it is set to 15/16 of that";
+        warn = maximum - maximum / 16;
+        writeMisuse(0, message);
+    }
+    if (committed > maximum) {
+        message = {};
+        message << "mprSetMemLimits: " << std::uint64_t{committed} << " bytes are committed, more than the limit, "
+                << std::uint64_t{maximum} << "; none will be until enough has been given back";
+        os::log(os::Level::warning, message);
+    }
+}
+} // namespace
+
 void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
-    if (!running()) {
-        misuseForeign("mprSetMemLimits");
+    if (!admitAnywhere("mprSetMemLimits")) {
         return;
     }
     using mpr::heap::Limits;
     Runtime& rt = runtime();
-    rt.heap.setLimits(warnHeap > 0 ? static_cast<size_t>(warnHeap) : Limits::none,
-                      maximum > 0 ? static_cast<size_t>(maximum) : Limits::none);
+    size_t warn = warnHeap > 0 ? static_cast<size_t>(warnHeap) : Limits::none;
+    const size_t most = maximum > 0 ? static_cast<size_t>(maximum) : Limits::none;
+    if constexpr (os::hasThreads) {
+        checkLimits(warn, most, rt.heap.limits().committed());
+    }
+    rt.heap.setLimits(warn, most);
     if (cache >= 0) {
         rt.collector.pacer().setCache(static_cast<size_t>(cache));
     }
@@ -176,10 +239,15 @@ void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
 }
 
 void mprSetMemNotifier(MprMemNotifier cback) {
-    runtime().depletion.setNotifier(cback);
+    if (admitSetting("mprSetMemNotifier")) {
+        runtime().depletion.setNotifier(cback);
+    }
 }
 
 void mprSetMemPolicy(int policy) {
+    if (!admitSetting("mprSetMemPolicy")) {
+        return;
+    }
     if (policy < MPR_ALLOC_POLICY_NOTHING || policy > MPR_ALLOC_POLICY_ABORT) {
         os::Message message;
         os::log(os::Level::error, message << "mprSetMemPolicy: " << policy << " is not a policy");
@@ -189,21 +257,30 @@ void mprSetMemPolicy(int policy) {
 }
 
 int mprAddPruner(MprPruner pruner, void* data) {
+    if (!admitSetting("mprAddPruner")) {
+        return MPR_ERR_BAD_STATE;
+    }
     return runtime().depletion.addPruner(pruner, data) ? 0 : MPR_ERR_MEMORY;
 }
 
 void mprRemovePruner(MprPruner pruner, void* data) {
-    runtime().depletion.removePruner(pruner, data);
+    if (admitSetting("mprRemovePruner")) {
+        runtime().depletion.removePruner(pruner, data);
+    }
 }
 
 bool mprHasMemError(void) {
-    return runtime().depletion.error();
+    return admitSetting("mprHasMemError") && runtime().depletion.error();
 }
 
 void mprSetMemError(void) {
-    runtime().depletion.setError(true);
+    if (admitSetting("mprSetMemError")) {
+        runtime().depletion.setError(true);
+    }
 }
 
 void mprResetMemError(void) {
-    runtime().depletion.setError(false);
+    if (admitSetting("mprResetMemError")) {
+        runtime().depletion.setError(false);
+    }
 }

@@ -24,27 +24,6 @@ namespace os = mpr::os;
 
 namespace mpr::gc {
 
-void misuse(const char* function, const void* pointer, const char* what) {
-    runtime().misuses.fetch_add(1, std::memory_order_relaxed);
-    os::Message message;
-    os::log(os::Level::error, message << function << "(" << pointer << "): " << what);
-}
-
-void misuseForeign(const char* function) {
-    os::Message message;
-    if constexpr (!os::hasThreads) {
-        return os::log(os::Level::error, message << function << ": there is no runtime");
-    }
-    message << function << ": thread " << std::uint64_t{os::currentThread()};
-    if (running()) {
-        runtime().misuses.fetch_add(1, std::memory_order_relaxed);
-        message << " is not attached to the runtime; see mprAttachThread";
-    } else {
-        message << ": there is no runtime; see mprCreate";
-    }
-    os::log(os::Level::error, message);
-}
-
 namespace {
 
 /** See to what an allocation has set off. */
@@ -106,7 +85,7 @@ namespace {
 MPR_INLINE void* allocateInline(std::size_t size, Byte flags, const char* function) {
     Mutator* m = current;
     if (!m) [[unlikely]] {
-        misuseForeign(function);
+        refuse(function);
         return nullptr;
     }
     if (size > Heap::greatestRequest) [[unlikely]] {
@@ -132,15 +111,11 @@ std::size_t usable(Region* region, std::size_t g, Byte h) {
     return (region->blockSize(g) << granuleShift) - (hasManager(h) || head::isGone(h) ? sizeof(MprManager) : 0);
 }
 
-/** A block that the caller says is one. Names what it is instead, and gives nullptr. */
+/** A block that the caller says is one. Names what it is instead, and gives nullptr. There is a runtime. */
 Region* checked(const char* function, const void* ptr) {
-    Region* region = running() ? runtime().heap.find(ptr) : nullptr;
+    Region* region = runtime().heap.find(ptr);
     if (region && region->isBlock(ptr)) [[likely]] {
         return region;
-    }
-    if (!current) {
-        misuseForeign(function);
-        return nullptr;
     }
     misuse(function, ptr,
            region ? "not the start of a block in use: freed before, or a pointer into a block"
@@ -229,15 +204,11 @@ int freedMeanwhile(void* ptr) {
     if (!ptr) {
         return 0;
     }
-    Region* region = checked("mprFree", ptr);
+    Region* region = admitRunning("mprFree") ? checked("mprFree", ptr) : nullptr;
     if (!region) {
         return MPR_ERR_BAD_ARGS;
     }
     Mutator* m = current;
-    if (!m) [[unlikely]] {
-        misuseForeign("mprFree");
-        return MPR_ERR_BAD_ARGS;
-    }
     Heap& heap = runtime().heap;
     const std::size_t g = region->granuleOf(ptr);
     const Byte h = region->map().get(g);
@@ -245,7 +216,9 @@ int freedMeanwhile(void* ptr) {
         return freedMeanwhile(ptr);
     }
     if (h & head::held) [[unlikely]] {
-        misuse("mprFree", ptr, "the block is held; release it first");
+        misuse("mprFree", ptr,
+               os::hasThreads && runtime().roots.isRoot(ptr) ? "the block is a root; remove it first"
+                                                             : "the block is held; release it first");
         return MPR_ERR_BAD_ARGS;
     }
     if (runtime().collector.isDoomed(h)) [[unlikely]] {
@@ -307,11 +280,11 @@ void* mprRealloc(void* ptr, size_t size) {
     if (!ptr) {
         return mprAlloc(size);
     }
-    Region* region = checked("mprRealloc", ptr);
-    Mutator* m = current;
-    if (!region || !m) {
+    Region* region = admitRunning("mprRealloc") ? checked("mprRealloc", ptr) : nullptr;
+    if (!region) {
         return nullptr;
     }
+    Mutator* m = current;
     const std::size_t g = region->granuleOf(ptr);
     const Byte h = region->map().get(g);
     const bool managed = hasManager(h);
@@ -337,6 +310,9 @@ void* mprRealloc(void* ptr, size_t size) {
         if (managed) {
             managerOf(block, granulesFor(whole)) = manager;
         }
+        while (os::hasThreads && runtime().roots.remove(runtime().heap, ptr)) {
+            mprAddRoot(block);
+        }
         while (runtime().roots.release(runtime().heap, region, ptr)) {
             mprHold(block);
         }
@@ -361,7 +337,7 @@ void* mprMemdupMem(cvoid* ptr, size_t size) {
 }
 
 void* mprSetManager(void* ptr, MprManager manager) {
-    Region* region = checked("mprSetManager", ptr);
+    Region* region = admitRunning("mprSetManager") ? checked("mprSetManager", ptr) : nullptr;
     if (!region) {
         return nullptr;
     }
@@ -407,8 +383,7 @@ size_t mprMemcpy(void* dest, size_t destMax, cvoid* src, size_t nbytes) {
 // ---- Permanent memory -------------------------------------------------------------------------------------------
 
 void* palloc(size_t size) {
-    if (!running()) {
-        misuseForeign("palloc");
+    if (!admitAnywhere("palloc")) {
         return nullptr;
     }
     if (!os::hasThreads || current) {
@@ -427,22 +402,32 @@ void* palloc(size_t size) {
     return block;
 }
 
+namespace {
+
+/** Permanent memory is a held leaf, and no root. @return false when the block is none, or another thread was faster. */
+bool freePermanent(Region* region, void* ptr) {
+    Runtime& rt = runtime();
+    if constexpr (os::hasThreads) {
+        if (hasManager(region->map().get(region->granuleOf(ptr))) || (rt.roots.hasLeaves() && rt.roots.isRoot(ptr))) {
+            return false;
+        }
+    }
+    if (os::hasThreads && !current) {
+        return rt.heap.freeHeld(region, ptr);
+    }
+    return (rt.heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 &&
+           rt.heap.free(attached->local, region, ptr);
+}
+} // namespace
+
 void pfree(void* ptr) {
-    Region* region = ptr ? checked("pfree", ptr) : nullptr;
+    Region* region = ptr && admitAnywhere("pfree") ? checked("pfree", ptr) : nullptr;
     if (!region) {
         return;
     }
-    Heap& heap = runtime().heap;
-    // Asked before: a large region may be gone when free returns.
+    // Asked before: a large region may be gone when the block is free.
     const bool large = region->isLarge();
-    bool freed = false;
-    if (!os::hasThreads || current) {
-        freed =
-            (heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 && heap.free(current->local, region, ptr);
-    } else {
-        freed = heap.freeHeld(region, ptr);
-    }
-    if (!freed) {
+    if (!freePermanent(region, ptr)) {
         misuse("pfree", ptr, "not permanent memory");
     } else if (large) {
         runtime().collector.freedLarge();
@@ -452,6 +437,9 @@ void pfree(void* ptr) {
 void* prealloc(void* ptr, size_t size) {
     if (!ptr) {
         return palloc(size);
+    }
+    if (os::hasThreads && !admitAnywhere("prealloc")) {
+        return nullptr;
     }
     const size_t old = psize(ptr);
     if (old >= size && old / 2 <= size) {

@@ -22,6 +22,7 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +69,25 @@ struct CollectorStats {
     void report(MprMemStats& s) const;
 };
 
+/**
+    Who waits watches whether one call of a manager runs on: in looks, not by the clock, for the whole process may have
+    stood still. Time in which the collector's thread is between calls, or has not got a processor for the first, is none.
+ */
+class CallWatch {
+public:
+    static constexpr std::uint64_t none = 0;
+    /** @param waited Since the last look, to its end. @return For how many looks in a row the same call has run. */
+    std::uint64_t seen(std::uint64_t call, bool waited) {
+        looks_ = call == call_ && call != none ? looks_ + waited : 0;
+        call_ = call;
+        return looks_;
+    }
+
+private:
+    std::uint64_t call_ = none;
+    std::uint64_t looks_ = 0;
+};
+
 class Collector {
 public:
     Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap) {}
@@ -95,6 +115,9 @@ public:
     void yield(Mutator& m, int flags, const void* site);
     void resume(Mutator& m);
     bool setExempt(Mutator& m, bool exempt);
+    /** The calling thread, which is attached and does not run, is counted among those who do until endVisit. */
+    void visit();
+    void endVisit();
     /** Whether a yield would wait. */
     bool wanted() const { return rendezvous_.wanted(); }
     /** How many are attached. @param all Count those that the runtime made, too: the rooms' and mprCreateThread's. */
@@ -132,6 +155,8 @@ public:
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
     /** The write barrier found that a store into a block has to be logged: see WriteLog. */
     void logWrite(Mutator& m, std::uintptr_t entry);
+    /** A store could not be logged: the next collection looks at everything. */
+    void loseWrites() { log_.lose(); }
 
     bool enable(bool on);
     /** Limits or cache have changed. */
@@ -161,9 +186,11 @@ private:
     void run();
     void rest(std::uint32_t heard);
     bool sleep(std::uint32_t heard, std::uint64_t timeout);
+    void takeDuty();
     void awaitThreads(std::uint32_t heard);
     bool meet();
     void stepOut(Mutator& m);
+    void stepOut();
     bool serve();
     void recall();
     bool collectHere();
@@ -234,8 +261,13 @@ private:
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();
     void forget(Mutator* mutator);
+    static void stop(Mutator& m, Mutator::State state);
+    bool enter();
     void waitOut(Mutator& m);
-    class CallWatch;
+    /** Who waits for marking looks so often whether a manager returns. */
+    std::uint64_t watchNap() const { return std::max<std::uint64_t>(deadline_ / 4, 1'000'000); }
+    void watchMarking(CallWatch& watch, std::uint64_t& patience);
+    void nameMarking(std::uint64_t waited);
     template <typename Done>
     bool awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience);
     void stall();
@@ -283,6 +315,7 @@ private:
     std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps: before swept_
     std::atomic<std::size_t> trigger_{0};     // a number for pacing
     std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist. A hint: looked at again on duty
+    os::Counter markingNamed_{0};       // when a manager that does not return from MPR_MANAGE_MARK was named
     std::atomic<bool> watching_{false}; // the collector's thread will look whether a collection is overdue
 
     /** What threads do while a requested collection waits for others: see late.cpp. */

@@ -14,6 +14,7 @@ using heap::Region;
 namespace swar = heap::swar;
 
 constinit MPR_PER_THREAD Mutator* current = nullptr;
+constinit MPR_PER_THREAD Mutator* attached = nullptr;
 
 bool CooperativeCollector::open(const heap::Options& options, std::size_t fixedHeap) {
     pacer_.open(options, 0, fixedHeap);

@@ -42,6 +42,8 @@ public:
     void yield(Mutator& m, int flags, const void* site);
     void resume(Mutator& m) { m.state.store(Mutator::State::running); }
     bool setExempt(Mutator& m, bool exempt);
+    void visit() {}
+    void endVisit() {}
     bool wanted() const { return mprNeedYield(); }
     int threads(bool = true) const { return thread_ ? 1 : 0; }
     bool awaitAlone(Mutator&, std::uint64_t) { return true; }
@@ -60,6 +62,7 @@ public:
     }
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
     void logWrite(Mutator&, std::uintptr_t) {}
+    void loseWrites() {}
     bool enable(bool on);
     void repace();
     Pacer& pacer() { return pacer_; }

@@ -27,7 +27,7 @@ namespace mpr::gc {
 namespace {
 /** Whether the calling thread is one that will yield. */
 bool isRunning() {
-    return current && current->state.load(std::memory_order_relaxed) == Mutator::State::running;
+    return current && !current->isCollector;
 }
 } // namespace
 
@@ -74,13 +74,31 @@ void Collector::ring() {
 bool Collector::sleep(std::uint32_t heard, std::uint64_t timeout) {
     duty_.unlock();
     const bool rang = os::wait(bell_, heard, timeout);
-    duty_.lock();
+    takeDuty();
     return rang;
+}
+
+/** A thread that stands in gives the duty back soon, unless a manager that marks does not return: then this one says so. */
+void Collector::takeDuty() {
+    CallWatch watch;
+    std::uint64_t patience = deadline_;
+    for (;;) {
+        const std::uint32_t seen = progress_.load(std::memory_order_acquire);
+        if (duty_.tryLock()) {
+            return;
+        }
+        if (phase() != Phase::marking) {
+            return duty_.lock();
+        }
+        if (!os::wait(progress_, seen, watchNap())) {
+            watchMarking(watch, patience);
+        }
+    }
 }
 
 /** Has the duty from the start. */
 void Collector::run() {
-    current = &own_;
+    attached = current = &own_;
     helpers_.settle(os::currentThread());
     os::wakeModestly(); // not in the place of the thread that rings: another processor is free, or threads assist
     for (;;) {
@@ -103,7 +121,7 @@ void Collector::run() {
     }
     rendezvous_.open(); // a collection may have been waited for
     duty_.unlock();
-    current = nullptr;
+    attached = current = nullptr;
 }
 
 /** Nothing is to be done. */
@@ -171,30 +189,29 @@ bool Collector::betweenSlices(std::uint32_t heard) {
 
 // ---- A thread that stops -------------------------------------------------------------------------------------------
 
-/** While this exists the calling thread, who has the duty, is the collector to all that it calls. */
+/** While this exists the calling thread, who has the duty, is the collector. */
 class Collector::StandIn {
 public:
-    explicit StandIn(Collector& collector) : collector_(collector), self_(std::exchange(current, &collector.own_)) {
-        collector_.standsIn_ = true;
-    }
-    ~StandIn() {
-        collector_.standsIn_ = false;
-        current = self_;
-    }
+    explicit StandIn(Collector& collector) : collector_(collector) { collector_.standsIn_ = true; }
+    ~StandIn() { collector_.standsIn_ = false; }
     StandIn(const StandIn&) = delete;
     StandIn& operator=(const StandIn&) = delete;
 
 private:
     Collector& collector_;
-    Mutator* self_;
 };
 
 /** The calling thread stops for long. If it was the last, the collector's thread has to do what threads would have done. */
-void Collector::stepOut(Mutator& m) {
-    cameLate(m);
+void Collector::stepOut() {
     if (rendezvous_.leave() && (phase() == Phase::requested || assists(Assist::marking | Assist::sweeping))) {
         recall();
     }
+}
+
+/** The same for one that others may be running on without. */
+void Collector::stepOut(Mutator& m) {
+    cameLate(m);
+    stepOut();
 }
 
 /** The collector's thread goes on instead of threads that assist. */

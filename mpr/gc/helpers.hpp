@@ -63,6 +63,19 @@ public:
      */
     unsigned mark(MarkJob& job, Marker& own, unsigned others);
 
+    /** Any thread: of all, see Marker::traced. */
+    std::uintptr_t traced() const {
+        std::uintptr_t all = 0;
+        forEach([&all](const Marker& marker) { all = all * 31 + marker.traced(); });
+        return all;
+    }
+    template <typename F>
+    void forEach(F&& f) const {
+        for (const Marker& marker : markers_) {
+            f(marker);
+        }
+    }
+
 private:
     struct Helper {
         Helpers* all;

@@ -26,6 +26,7 @@ public:
 
     /** Above the words of a row (see Row) stands this. No block has address 0. */
     static MarkEntry row() { return MarkEntry(nullptr, 1); }
+    /** From bits(). */
     static MarkEntry word(std::uintptr_t bits) { return MarkEntry(reinterpret_cast<const void*>(bits), 0); }
     bool isRow() const { return bits_ == 1; }
     std::uintptr_t bits() const { return bits_; }

@@ -9,8 +9,8 @@
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
 #include "mpr/gc/check.hpp"
+#include "mpr/gc/guard.hpp"
 #include "mpr/gc/manager.hpp"
-#include "mpr/os/log.hpp"
 
 namespace mpr::gc {
 
@@ -66,7 +66,7 @@ Byte Marker::compute(Byte h) const {
 void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
     filter_ = filter;
     defers_ = defers;
-    traced_ = {};
+    setTraced({});
     colours_ = heap_.colours();
     marking_ = marking;
     for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
@@ -74,6 +74,7 @@ void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
     }
     reports_ = 0;
     activeMarker = this;
+    current = nullptr; // whatever a manager calls
 }
 
 void Marker::beginRoots() {
@@ -95,8 +96,11 @@ void Marker::beginCheck(Check& check) {
 void Marker::end() {
     if constexpr (!os::cooperative) {
         markFetched();
+        setTraced({});
     }
     activeMarker = nullptr;
+    // Threads that mark for the collector have stopped to do so.
+    current = os::cooperative || (attached && attached->isCollector) ? attached : nullptr;
 }
 
 // The hot path of a collection: some thirty instructions for a reference to what is reached already. What usually fails
@@ -259,7 +263,7 @@ bool Marker::isGone(MarkEntry entry) const {
 
 /** @param n Its granules. */
 MPR_INLINE void Marker::trace(MarkEntry entry, std::size_t n) {
-    traced_ = entry;
+    setTraced(entry);
     position_ = 0;
     // Relaxed: beside mprSetManager it is the one or the other, and there is nothing behind a function to be ordered.
     if (const MprManager manager = __atomic_load_n(&gc::managerOf(entry.block(), n), __ATOMIC_RELAXED)) {
@@ -294,7 +298,7 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
 }
 
 void Marker::markRow(const void* fields, std::size_t count) {
-    Row row{static_cast<const void* const*>(fields), count, traced_.block(), position_, pause_};
+    Row row{static_cast<const void* const*>(fields), count, MarkEntry::word(traced()).block(), position_, pause_};
     position_ += count;
     if (os::hasThreads && resumed_) {
         // The part of it that was asked for. What of that a thread has moved elsewhere the last pause finds.
@@ -453,7 +457,7 @@ void Marker::drain() {
         takeWaiting();
     }
     drainGrey();
-    traced_ = {};
+    setTraced({});
 }
 
 void Marker::drainShared(const Until& until) {
@@ -466,6 +470,7 @@ void Marker::drainShared(const Until& until) {
     do {
         if (!oldOnly()) {
             drainStack(stacks_[now], noEnd);
+            setTraced({}); // from here on it may wait for others
             continue;
         }
         while (advance()) {
@@ -534,7 +539,7 @@ bool Marker::advance() {
         drainGrey();
         left = !stack.empty();
     }
-    traced_ = {};
+    setTraced({});
     return left;
 }
 
@@ -548,11 +553,15 @@ void Marker::report(const void* pointer) {
     }
     os::Message message;
     message << "mprMark(" << pointer << ") is not the start of a block; ignored";
-    if (traced_) {
-        message << "; by the manager of block " << static_cast<const void*>(traced_.block()) << ", ";
-        message.code(reinterpret_cast<const void*>(gc::managerOf(traced_.block(), sizeOf(traced_))));
+    describeTraced(message);
+    writeMisuse(reinterpret_cast<std::uintptr_t>(pointer), message);
+}
+
+void Marker::describeTraced(os::Message& message) const {
+    if (const auto entry = MarkEntry::word(traced())) {
+        message << "; by the manager of block " << static_cast<const void*>(entry.block()) << ", ";
+        message.code(reinterpret_cast<const void*>(gc::managerOf(entry.block(), sizeOf(entry))));
     }
-    os::log(os::Level::error, message);
 }
 
 } // namespace mpr::gc

@@ -39,6 +39,7 @@
 #include "mpr/gc/shared_work.hpp"
 #include "mpr/heap/heap.hpp"
 #include "mpr/memory.h"
+#include "mpr/os/log.hpp"
 
 namespace mpr::gc {
 
@@ -128,6 +129,10 @@ public:
 
     /** The marker at work on this thread, or nullptr. */
     static Marker* active();
+    /** Other threads may ask: what tells the block whose manager runs now from others, or 0. */
+    std::uintptr_t traced() const { return traced_.load(std::memory_order_relaxed); }
+    /** Name that block and its manager, if there is one. */
+    void describeTraced(os::Message& message) const;
 
 private:
     static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in each ring: a power of two
@@ -166,6 +171,7 @@ private:
     /** The young are not looked at. */
     bool oldOnly() const { return marking_ == Marking::slice || marking_ == Marking::concurrent; }
     [[gnu::cold]] void report(const void* pointer);
+    void setTraced(MarkEntry entry) { traced_.store(entry.bits(), std::memory_order_relaxed); }
 
     heap::Heap& heap_;
     heap::Colours colours_;
@@ -190,7 +196,7 @@ private:
     MarkEntry ring_[ahead] = {};
     const void* fetched_[ahead] = {}; // blocks; with Marking::concurrent only
     std::size_t fetchTurn_ = 0;
-    MarkEntry traced_{};           // whose manager runs
+    os::Shared<std::uintptr_t> traced_{0}; // bits of the entry whose manager runs: who waits for its end asks
     std::size_t position_ = 0;     // of the next reference that it names in a row
     const Row* resumed_ = nullptr; // it has been asked for these only
     std::size_t pause_ = 0;

@@ -39,7 +39,9 @@ struct Mutator {
     Mutator* previous = nullptr;
 };
 
-/** The calling thread, nullptr when it is not attached. */
+/** The calling thread while it runs: nullptr when it is not attached, has yielded, or traces a block. See guard.hpp. */
 extern constinit MPR_PER_THREAD Mutator* current;
+/** The calling thread in any state, nullptr when it is not attached. */
+extern constinit MPR_PER_THREAD Mutator* attached;
 
 } // namespace mpr::gc

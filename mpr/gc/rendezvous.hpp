@@ -46,13 +46,14 @@ public:
     void want() { eager_.fetch_add(1, std::memory_order_seq_cst); }
     void wantNoMore() { eager_.fetch_sub(1, std::memory_order_seq_cst); }
 
-    enum class Entry { atOnce, waited, refused };
-    /** @return Whether it had to wait. */
-    bool enter() { return enter(os::forever) == Entry::waited; }
-    /** @return refused: the gate was closed all the time, or when somebody gave up waiting for others. */
-    Entry enter(std::uint64_t limit) {
+    /**
+        @param nap Nanoseconds; after the first one, and then after each of the others, look is called as long as it waits.
+        @return Whether it had to wait.
+     */
+    template <typename Look>
+    bool enter(std::uint64_t nap, std::uint64_t otherNaps, Look&& look) {
         if constexpr (!os::hasThreads) {
-            return Entry::atOnce;
+            return false;
         }
         bool waited = false;
         for (;;) {
@@ -64,7 +65,7 @@ public:
                     if (waited) {
                         wantNoMore();
                     }
-                    return waited ? Entry::waited : Entry::atOnce;
+                    return waited;
                 }
             }
             if (!waited) {
@@ -72,9 +73,9 @@ public:
                 waited = true;
             }
             // A gate that opens between the two loads above and here has changed openings_, so this returns at once.
-            if (!os::wait(openings_, opened, limit)) {
-                wantNoMore();
-                return Entry::refused;
+            if (!os::wait(openings_, opened, nap)) {
+                look();
+                nap = otherNaps;
             }
         }
     }

@@ -88,12 +88,36 @@ int CountedPointers::remove(heap::Heap& heap, const void* key) {
 
 bool Roots::add(heap::Heap& heap, const void* block, heap::Shortage& shortage) {
     os::Locked locked(lock_);
-    return table_.add(heap, block, shortage);
+    if (!table_.add(heap, block, shortage)) {
+        return false;
+    }
+    if (!os::hasThreads || table_.count(block) > 1) {
+        return true;
+    }
+    heap::Region* region = heap.find(block);
+    const heap::Byte before = heap.changeHead(region, const_cast<void*>(block), heap::head::held, 0);
+    if (heap::head::isLeaf(before)) {
+        leaves_.store(true, std::memory_order_relaxed);
+    }
+    if ((before & heap::head::held) != 0 && !holds_.add(heap, block, shortage)) {
+        table_.remove(block);
+        return false;
+    }
+    return true;
 }
 
 bool Roots::remove(heap::Heap& heap, const void* block) {
     os::Locked locked(lock_);
-    return table_.remove(heap, block) >= 0;
+    const int left = table_.remove(heap, block);
+    if (os::hasThreads && left == 0 && holds_.remove(heap, block) < 0) {
+        heap.changeHead(heap.find(block), const_cast<void*>(block), 0, heap::head::held);
+    }
+    return left >= 0;
+}
+
+bool Roots::isRoot(const void* block) {
+    os::Locked locked(lock_);
+    return table_.count(block) > 0;
 }
 
 void Roots::link(MprRootRef* ref) {
@@ -106,9 +130,17 @@ void Roots::link(MprRootRef* ref) {
 
 void Roots::unlink(MprRootRef* ref) {
     os::Locked locked(lock_);
-    ref->next->prev = ref->prev;
-    ref->prev->next = ref->next;
-    ref->next = ref->prev = nullptr;
+    if (!os::hasThreads || ref->next) {
+        ref->next->prev = ref->prev;
+        ref->prev->next = ref->next;
+        ref->next = ref->prev = nullptr;
+    }
+}
+
+void Roots::unlinkAll() {
+    while (refs_.next != &refs_) {
+        unlink(refs_.next);
+    }
 }
 
 bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block) {
@@ -123,7 +155,8 @@ bool Roots::release(heap::Heap& heap, heap::Region* region, void* block) {
     if (holds_.remove(heap, block) >= 0) {
         return true;
     }
-    return (heap.changeHead(region, block, 0, heap::head::held) & heap::head::held) != 0;
+    return (!os::hasThreads || table_.count(block) == 0) &&
+           (heap.changeHead(region, block, 0, heap::head::held) & heap::head::held) != 0;
 }
 
 } // namespace mpr::gc

@@ -57,6 +57,14 @@ private:
     std::size_t used_ = 0;
 };
 
+/**
+    A root is held once more than the program holds it, so that nobody frees it by hand. The bit in a block's head stands for
+    its first hold, whichever that is; `holds_` counts those beyond. (Without an operating system roots are not held: code
+    memory is short.)
+
+    Root references are linked and unlinked in any state of a thread, a destructor cannot fail: under the lock, which whoever
+    walks them takes, too. Holds change heads, which a pause stores plainly: running threads only, or visits (Visit).
+ */
 class Roots {
 public:
     /** @return false when there is no memory to remember it: try again, or give up. */
@@ -66,8 +74,14 @@ public:
     bool incomplete() const { return incomplete_.load(std::memory_order_relaxed); }
     /** @return false when it is not a root. */
     bool remove(heap::Heap& heap, const void* block);
+    bool isRoot(const void* block);
+    /** Whether a leaf may be a root: what permanent memory is else told from. */
+    bool hasLeaves() const { return leaves_.load(std::memory_order_relaxed); }
     void link(MprRootRef* ref);
+    /** Does nothing when it is not linked. */
     void unlink(MprRootRef* ref);
+    /** The runtime has ended. */
+    void unlinkAll();
 
     /** @return false when there is no memory to count it: the hold stays for good. */
     bool hold(heap::Heap& heap, heap::Region* region, void* block);
@@ -76,7 +90,8 @@ public:
 
     /** Call mark(pointer) for each root. All threads are stopped. */
     template <typename F>
-    void forEach(F&& mark) const {
+    void forEach(F&& mark) {
+        os::Locked locked(lock_);
         table_.forEach(mark);
         for (const MprRootRef* ref = refs_.next; ref != &refs_; ref = ref->next) {
             mark(ref->ptr);
@@ -89,6 +104,7 @@ private:
     CountedPointers holds_; // beyond the first, which is the bit in the block's head
     MprRootRef refs_{&refs_, &refs_, nullptr};
     os::Shared<bool> incomplete_{false}; // for good; the rendezvous shows it to the next pause
+    os::Shared<bool> leaves_{false};     // likewise
 };
 
 } // namespace mpr::gc

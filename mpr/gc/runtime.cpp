@@ -24,7 +24,7 @@ alignas(Runtime) std::byte runtimeMemory[sizeof(Runtime)];
 
 namespace {
 
-enum class Stage : int { none, starting, running };
+enum class Stage : int { none, forked, starting, running };
 constinit os::Shared<Stage> stage{Stage::none};
 
 heap::Options configured;
@@ -37,8 +37,28 @@ void manageMpr(void*, int flags) {
 
 /** The thread ends: detach it if it has not done so. */
 void threadEnds(void*) {
-    if (current && running()) {
+    if (attached && running()) {
         mprDetachThread();
+    }
+}
+
+/**
+    In a child of fork: its one thread has the parent's heap as it was, locks that nobody will give back, and no collector. The
+    child may be about to execute another program, so this only notes what it is.
+ */
+void forked() {
+    if (stage.load(std::memory_order_relaxed) != Stage::none) {
+        stage.store(Stage::forked, std::memory_order_relaxed);
+    }
+    attached = current = nullptr;
+}
+
+void watchForks() {
+    if constexpr (os::hasThreads) {
+        static constinit os::Shared<bool> watched{false};
+        if (!watched.exchange(true)) {
+            os::onFork(forked);
+        }
     }
 }
 
@@ -95,8 +115,8 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
             rt.mpr->argv = argv;
             return true;
         }
-        rt.collector.detach(current);
-        current = nullptr;
+        rt.collector.detach(attached);
+        attached = current = nullptr;
     }
     rt.collector.close();
     rt.heap.close();
@@ -107,9 +127,13 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
     Stage none = Stage::none;
     if (!stage.compare_exchange_strong(none, Stage::starting)) {
         os::Message message;
-        os::log(os::Level::error, message << "mprCreate: a runtime exists already");
+        os::log(os::Level::error,
+                message << "mprCreate: "
+                        << (os::hasThreads && isForked() ? "not in a child of fork" : "a runtime exists already"));
         return nullptr;
     }
+    watchForks();
+    forgetMisuses();
     auto* rt = new (runtimeMemory) Runtime;
     mprYieldWanted = false;
     if (!start(*rt, argc, argv, flags, buffer, size)) {
@@ -125,13 +149,18 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
 } // namespace
 
 void attachPrepared(Mutator* mutator) {
+    attached = mutator;
     runtime().collector.attach(mutator);
     current = mutator;
-    os::onThreadExit(threadEnds, current);
+    os::onThreadExit(threadEnds, mutator);
 }
 
 bool running() {
-    return stage.load(std::memory_order_acquire) != Stage::none;
+    return stage.load(std::memory_order_acquire) > Stage::forked;
+}
+
+bool isForked() {
+    return stage.load(std::memory_order_relaxed) == Stage::forked;
 }
 
 } // namespace mpr::gc
@@ -160,54 +189,69 @@ Mpr* mprCreateInBuffer(void* buffer, size_t size, int flags) {
 }
 
 int mprDetachThread(void) {
-    if (!running() || !current || current->isCollector) {
+    if (!admitYielding("mprDetachThread")) {
+        return MPR_ERR_BAD_STATE;
+    }
+    if (attached->isCollector) {
+        refuse("mprDetachThread");
         return MPR_ERR_BAD_STATE;
     }
     os::onThreadExit(threadEnds, nullptr);
-    runtime().collector.detach(current);
-    current = nullptr;
+    runtime().collector.detach(attached);
+    attached = current = nullptr;
     return 0;
 }
 
 int mprAttachThread(cchar* name) {
-    if (!running() || current) {
+    if (!admitAnywhere("mprAttachThread") || attached) {
         return MPR_ERR_BAD_STATE;
     }
     return attachCurrent(name) ? 0 : MPR_ERR_MEMORY;
 }
 
 bool mprDestroy(void) {
-    if (!running() || !current || current->isCollector || os::currentThread() != runtime().owner) {
+    if (!admitYielding("mprDestroy")) {
+        return false;
+    }
+    if (attached->isCollector || os::currentThread() != runtime().owner) {
         os::Message message;
         os::log(os::Level::error, message << "mprDestroy: no runtime was created by this thread");
         return false;
     }
     Runtime& rt = runtime();
+    Mutator& self = *attached;
     if (os::hasThreads && rt.collector.threads(false) > 1) {
-        rt.collector.nameOthers(*current, "mprDestroy refused");
+        rt.collector.nameOthers(self, "mprDestroy refused");
         return false;
+    }
+    if constexpr (os::hasThreads) {
+        rt.collector.resume(self);
     }
     rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
     rt.life.state.store(MPR_STOPPING);
     const std::uint64_t deadline =
         os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
-    if (!rt.services.stop(deadline) || !rt.collector.awaitAlone(*current, deadline)) {
-        rt.collector.nameOthers(*current, "mprDestroy refused");
+    if (!rt.services.stop(deadline) || !rt.collector.awaitAlone(self, deadline)) {
+        rt.collector.nameOthers(self, "mprDestroy refused");
         return false;
     }
     rt.life.state.store(MPR_STOPPED);
     // The collection that may be running must not wait for this thread while this thread waits for its end.
-    mprYield(MPR_YIELD_STICKY);
+    rt.collector.yield(self, MPR_YIELD_STICKY, nullptr);
     rt.collector.close();
-    mprResetYield();
+    rt.collector.resume(self);
     rt.services.close();
     rt.collector.freeEverything();
     os::onThreadExit(threadEnds, nullptr);
-    current = nullptr;
+    attached = current = nullptr;
+    if constexpr (os::hasThreads) {
+        rt.roots.unlinkAll();
+    }
     rt.heap.close();
     char** const restart = rt.life.strategy.load() & MPR_EXIT_RESTART ? rt.argv : nullptr;
     rt.~Runtime();
     stage.store(Stage::none);
+    forgetMisuses();
     if (restart) {
         os::restart(restart);
         os::Message message;
@@ -230,9 +274,9 @@ MprLogHandler mprSetLogHandler(MprLogHandler handler) {
 }
 
 void mprAddTerminator(MprTerminator terminator) {
-    if (!running() || !runtime().depletion.addTerminator(terminator)) {
+    if (admitAnywhere("mprAddTerminator") && !runtime().depletion.addTerminator(terminator)) {
         os::Message message;
-        os::log(os::Level::error, message << "mprAddTerminator: no runtime, or 16 terminators exist already");
+        os::log(os::Level::error, message << "mprAddTerminator: 16 terminators exist already");
     }
 }
 

@@ -9,6 +9,7 @@
 #include "mpr/gc/collector.hpp"
 #include "mpr/gc/cooperative.hpp"
 #include "mpr/gc/depletion.hpp"
+#include "mpr/gc/guard.hpp"
 #include "mpr/gc/roots.hpp"
 #include "mpr/gc/service.hpp"
 #include "mpr/heap/heap.hpp"
@@ -44,16 +45,11 @@ extern std::byte runtimeMemory[];
 inline Runtime& runtime() {
     return *reinterpret_cast<Runtime*>(runtimeMemory);
 }
-/** Whether there is one. */
+/** Whether there is one, and this process is no child of fork. */
 bool running();
 
 /** Attach the calling thread, which was announced by Collector::prepare. */
 void attachPrepared(Mutator* mutator);
-
-/** Name a wrong call in the log. @param pointer What it was given. */
-[[gnu::cold]] void misuse(const char* function, const void* pointer, const char* what);
-/** The same for a thread that is not attached. */
-[[gnu::cold]] void misuseForeign(const char* function);
 
 /** The slow part of allocation: contexts, limits, depletion. @param size Bytes asked for, for messages. */
 void* allocateSlow(Mutator& m, std::size_t n, heap::Byte flags, std::size_t size);

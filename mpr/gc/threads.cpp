@@ -12,6 +12,7 @@
 namespace mpr::gc {
 
 constinit MPR_PER_THREAD Mutator* current = nullptr;
+constinit MPR_PER_THREAD Mutator* attached = nullptr;
 
 namespace {
 /** Nothing waits longer for a sweep that lags behind allocation; the hard limit holds anyway. */
@@ -118,7 +119,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         return;
     }
     if (flags & MPR_YIELD_STICKY) {
-        m.state.store(Mutator::State::yielded, std::memory_order_relaxed);
+        stop(m, Mutator::State::yielded);
         stepOut(m);
         return;
     }
@@ -129,7 +130,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         };
         if (phase() != Phase::idle || !forcedDone()) {
             const std::uint32_t target = swept_.load(std::memory_order_acquire) + 1;
-            m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
+            stop(m, Mutator::State::waiting);
             stepOut(m);
             awaitProgress(
                 [&] {
@@ -150,10 +151,16 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
     }
 }
 
+/** The calling thread will run no more. From here on it is refused whatever needs it to: guard.hpp. */
+void Collector::stop(Mutator& m, Mutator::State state) {
+    m.state.store(state, std::memory_order_relaxed);
+    current = nullptr;
+}
+
 /** A collection is wanted: be out of its way until it has marked. */
 void Collector::waitOut(Mutator& m) {
     const std::uint64_t begin = os::now();
-    m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
+    stop(m, Mutator::State::waiting);
     rendezvous_.want();
     const bool met = serve();
     std::uint64_t stalled = 0;
@@ -181,10 +188,7 @@ void Collector::waitOut(Mutator& m) {
         break;
     case Phase::marking: break;
     }
-    while (rendezvous_.enter(grace) == Rendezvous::Entry::refused) {
-        runOn();
-    }
-    m.state.store(Mutator::State::running, std::memory_order_relaxed);
+    resume(m);
     rendezvous_.wantNoMore();
     stats_.pause.record(os::now() - begin - stalled);
 }
@@ -222,16 +226,37 @@ void Collector::resume(Mutator& m) {
     }
     const bool sticky = m.state.load(std::memory_order_relaxed) == Mutator::State::yielded;
     const std::uint64_t begin = sticky && rendezvous_.wanted() ? os::now() : 0;
-    if (rendezvous_.enter() && begin != 0) {
+    if (enter() && begin != 0) {
         stats_.pause.record(os::now() - begin);
     }
     m.state.store(Mutator::State::running, std::memory_order_relaxed);
+    current = &m;
+}
+
+/** Be counted among those who run. @return Whether a pause had to be waited for. */
+bool Collector::enter() {
+    CallWatch watch;
+    std::uint64_t patience = deadline_;
+    return rendezvous_.enter(grace, watchNap(), [&] {
+        runOn();
+        watchMarking(watch, patience);
+    });
+}
+
+void Collector::visit() {
+    enter();
+}
+
+void Collector::endVisit() {
+    stepOut();
 }
 
 bool Collector::setExempt(Mutator& m, bool exempt) {
     const bool was = m.state.load(std::memory_order_relaxed) == Mutator::State::exempt;
     if (exempt && !was) {
-        if (m.state.exchange(Mutator::State::exempt, std::memory_order_relaxed) == Mutator::State::running) {
+        const bool ran = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
+        stop(m, Mutator::State::exempt);
+        if (ran) {
             stepOut(m);
         }
     } else if (!exempt && was) {
@@ -287,25 +312,35 @@ void Collector::letOthersGo() {
 
 // ---- Waiting for the collector ----------------------------------------------------------------------------------
 
-/**
-    Who waits watches whether one MPR_MANAGE_FREE call runs on: in looks, not by the clock, for the whole process may have
-    stood still. Time in which the collector's thread is between calls, or has not got a processor for the first, is none.
- */
-class Collector::CallWatch {
-public:
-    /** @param waited Since the last look, to its end. @return For how many looks in a row the same call has run. */
-    std::uint64_t seen(std::uint64_t freeCalls, bool waited) {
-        const std::uint64_t call = freeCalls % 2 == 1 ? freeCalls : none;
-        looks_ = call == call_ && call != none ? looks_ + waited : 0;
-        call_ = call;
-        return looks_;
+/** After another look's time: if the same MPR_MANAGE_MARK call has run on for long, name it, and be more patient. */
+void Collector::watchMarking(CallWatch& watch, std::uint64_t& patience) {
+    const std::uint64_t nap = watchNap();
+    const std::uint64_t call = helpers_.traced() + marker_.traced();
+    if (watch.seen(call, true) * nap < patience) {
+        return;
     }
+    nameMarking(patience);
+    patience *= 2; // the message comes again, ever more rarely
+}
 
-private:
-    static constexpr std::uint64_t none = 0;
-    std::uint64_t call_ = none;
-    std::uint64_t looks_ = 0;
-};
+void Collector::nameMarking(std::uint64_t waited) {
+    // Of those who wait one says it.
+    std::uint64_t now = os::now();
+    std::uint64_t last = markingNamed_.load(std::memory_order_relaxed);
+    if (now - last < waited / 2 || !markingNamed_.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
+        return;
+    }
+    const auto name = [waited](const Marker& marker) {
+        if (marker.traced() != 0) {
+            os::Message message;
+            message << "a manager's MPR_MANAGE_MARK call has not returned for " << waited / 1'000'000 << " ms";
+            marker.describeTraced(message);
+            os::log(os::Level::warning, message << "; threads wait for it");
+        }
+    };
+    name(marker_);
+    helpers_.forEach(name);
+}
 
 /**
     Sleep until done() holds. @param patience With one manager's call.
@@ -316,6 +351,8 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit, std::uint64_t pati
     const std::uint64_t begin = os::now();
     const std::uint64_t nap = std::min(look, patience);
     std::uint64_t left = limit;
+    std::uint64_t markingPatience = deadline_;
+    CallWatch marking;
     for (CallWatch watch;;) {
         const std::uint32_t seen = progress_.load(std::memory_order_acquire);
         if (done()) {
@@ -328,11 +365,16 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit, std::uint64_t pati
             recall(); // threads may take their time
         }
         // All that may be waited for comes with a change of phase, which wakes.
-        const bool waited = !os::wait(progress_, seen, phase() == Phase::freeing ? std::min(nap, left) : left);
+        const bool freeing = phase() == Phase::freeing;
+        const bool waited = !os::wait(progress_, seen, std::min(freeing ? nap : watchNap(), left));
         if (limit != os::forever) {
             left = limit - std::min(limit, os::now() - begin);
         }
-        if (watch.seen(stats_.freeCalls.load(std::memory_order_relaxed), waited) * nap < patience) {
+        if (waited && !freeing) {
+            watchMarking(marking, markingPatience);
+        }
+        const std::uint64_t calls = stats_.freeCalls.load(std::memory_order_relaxed);
+        if (watch.seen(calls % 2 == 1 ? calls : CallWatch::none, waited) * nap < patience) {
             continue;
         }
         if (patience == deadline_) {
@@ -362,7 +404,7 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     const std::uint64_t begin = os::now();
     request(wish);
     if (running) {
-        m.state.store(Mutator::State::waiting, std::memory_order_relaxed);
+        stop(m, Mutator::State::waiting);
         stepOut(m);
     }
     const bool done = awaitProgress(

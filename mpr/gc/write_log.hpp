@@ -61,6 +61,9 @@ public:
     /** The thread ends: what it has logged stays. */
     void leave(LogChunk*& chunk);
 
+    /** Something could not be logged. Any thread. */
+    void lose() { lost_.store(true, std::memory_order_relaxed); }
+
     // ---- Threads are stopped ----
     /** The chunks that are full, or were left, one behind the other. */
     LogChunk* full() const { return full_; }

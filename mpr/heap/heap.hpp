@@ -99,7 +99,7 @@ public:
     /** Make a block m granules in place. @return false when it cannot be: nothing has changed. */
     bool resize(Local& local, Region* region, void* block, std::size_t m);
 
-    /** Set or clear bits of a head that is in use; atomic with respect to the sweep. @return the head before. */
+    /** Set or clear bits of a head that is in use; atomic with respect to the sweep. Threads that run. @return the head before. */
     Byte changeHead(Region* region, void* block, Byte set, Byte clear);
 
     // ---- Looking ----

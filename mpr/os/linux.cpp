@@ -223,6 +223,10 @@ bool onThreadExit(ThreadEntry handler, void* value) {
     return pthread_setspecific(exitKey, value) == 0;
 }
 
+bool onFork(void (*inChild)()) {
+    return pthread_atfork(nullptr, nullptr, inChild) == 0;
+}
+
 bool makeThreadKey(std::uintptr_t& key) {
     pthread_key_t made;
     if (pthread_key_create(&made, nullptr) != 0) {

@@ -82,6 +82,9 @@ void wakeModestly();
 /** Call handler(value) when the calling thread ends. One handler a process; one value per thread, nullptr takes it back. */
 bool onThreadExit(ThreadEntry handler, void* value);
 
+/** Call a handler in each child of fork, on its one thread, before fork returns there. It may do next to nothing. */
+bool onFork(void (*inChild)());
+
 /** Values per thread, made at run time. @return false when the system has no more keys. */
 bool makeThreadKey(std::uintptr_t& key);
 void dropThreadKey(std::uintptr_t key);

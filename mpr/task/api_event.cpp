@@ -115,6 +115,9 @@ void mprRescheduleEvent(MprEvent* event, MprTicks period) {
 }
 
 int mprCreateEventOutside(MprDispatcher* dispatcher, void* proc, void* data) {
+    if (!mpr::gc::admitAlways("mprCreateEventOutside")) {
+        return MPR_ERR_BAD_STATE;
+    }
     return proc ? events().post(dispatcher, reinterpret_cast<MprEventProc>(proc), data) : MPR_ERR_BAD_ARGS;
 }
 

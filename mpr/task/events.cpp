@@ -88,8 +88,7 @@ void manageEvent(void* ptr, int flags) {
 // ---- The room's life --------------------------------------------------------------------------------------------
 
 bool Events::openFirst(const char* function) {
-    if (!gc::current) {
-        gc::misuseForeign(function);
+    if (!gc::admitRunning(function)) {
         return false;
     }
     return opened_.load(std::memory_order_acquire) || openOnce();

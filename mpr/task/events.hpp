@@ -24,7 +24,7 @@ class Events {
 public:
     /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
     bool open(const char* function) { return isOpen() || openFirst(function); }
-    /** Whether it is, and the calling thread is not foreign. */
+    /** Whether it is, and the calling thread runs. */
     bool isOpen() const { return gc::current && opened_.load(std::memory_order_acquire); }
     MprDispatcher* mainDispatcher() const { return hub_->main; }
 

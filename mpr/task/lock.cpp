@@ -65,7 +65,10 @@ void give(os::Word& word) {
     }
 }
 
-void lockFrom(MprMutex& lock, const void* site) {
+void lockFrom(MprMutex& lock, const void* site, const char* function) {
+    if (!gc::admitAlways(function)) {
+        return;
+    }
     const os::ThreadId self = os::currentThread();
     if (isOwner(lock.owner, self)) {
         ++lock.depth;
@@ -97,12 +100,12 @@ MprMutex* mprInitLock(MprMutex* mutex) {
 
 void mprLock(MprMutex* lock) {
     if (lock) {
-        lockFrom(*lock, __builtin_return_address(0));
+        lockFrom(*lock, __builtin_return_address(0), "mprLock");
     }
 }
 
 bool mprTryLock(MprMutex* lock) {
-    if (!lock) {
+    if (!lock || !gc::admitAlways("mprTryLock")) {
         return false;
     }
     const os::ThreadId self = os::currentThread();
@@ -133,7 +136,7 @@ void mprUnlock(MprMutex* lock) {
 }
 
 void mprGlobalLock(void) {
-    lockFrom(globalLock, __builtin_return_address(0));
+    lockFrom(globalLock, __builtin_return_address(0), "mprGlobalLock");
 }
 
 void mprGlobalUnlock(void) {
@@ -154,7 +157,7 @@ MprSpin* mprInitSpinLock(MprSpin* lock) {
 }
 
 void mprSpinLock(MprSpin* lock) {
-    if (!lock) {
+    if (!lock || !gc::admitAlways("mprSpinLock")) {
         return;
     }
     os::Word& word = wordOf(lock->word);
@@ -169,7 +172,7 @@ void mprSpinLock(MprSpin* lock) {
 }
 
 bool mprTrySpinLock(MprSpin* lock) {
-    if (!lock || !take(wordOf(lock->word))) {
+    if (!lock || !gc::admitAlways("mprTrySpinLock") || !take(wordOf(lock->word))) {
         return false;
     }
     setOwner(lock->owner, os::currentThread());
@@ -197,6 +200,9 @@ MprCond* mprCreateCond(void) {
 int mprWaitForCond(MprCond* cond, MprTicks timeout) {
     if (!cond) {
         return MPR_ERR_BAD_ARGS;
+    }
+    if (!gc::admitAlways("mprWaitForCond")) {
+        return MPR_ERR_BAD_STATE;
     }
     if (cond->word.exchange(0, std::memory_order_acquire) != 0) {
         return 0;

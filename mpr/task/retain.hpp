@@ -12,11 +12,12 @@ namespace mpr::task {
 
 /**
     Holds a block while it exists: that block alone. What is not the start of a block is the caller's to retain: locks,
-    conditions and buffers may stand elsewhere. Nothing happens on a thread that is not attached.
+    conditions and buffers may stand elsewhere. Nothing happens on a thread that is not attached; on one that has
+    yielded before it is kept all the same.
  */
 class Hold {
 public:
-    explicit Hold(const void* pointer) : block_(gc::current && mprIsValid(pointer) ? pointer : nullptr) {
+    explicit Hold(const void* pointer) : block_(gc::attached && mprIsValid(pointer) ? pointer : nullptr) {
         mprHold(block_);
     }
     ~Hold() { mprRelease(block_); }

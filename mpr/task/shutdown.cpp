@@ -49,7 +49,7 @@ int mprStartEventsThread(void) {
 }
 
 int mprStart(void) {
-    if (mprIsStopping() || !gc::current) {
+    if (!gc::admitRunning("mprStart") || mprIsStopping()) {
         return MPR_ERR_BAD_STATE;
     }
     gc::Runtime& rt = gc::runtime();
@@ -66,8 +66,7 @@ int mprStart(void) {
 }
 
 void mprShutdown(int exitStrategy, int status, MprTicks timeout) {
-    if (!gc::running() || !gc::current) {
-        gc::misuseForeign("mprShutdown");
+    if (!gc::admitRunning("mprShutdown")) {
         return;
     }
     gc::Life& life = gc::runtime().life;

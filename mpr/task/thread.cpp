@@ -66,8 +66,7 @@ MprThread* mprCreateThread(cchar* name, void* proc, void* data, ssize stackSize)
 }
 
 int mprStartThread(MprThread* thread) {
-    if (!current) {
-        misuseForeign("mprStartThread");
+    if (!admitRunning("mprStartThread")) {
         return MPR_ERR_BAD_STATE;
     }
     if (!thread || thread->started.exchange(true)) {
@@ -106,7 +105,7 @@ void mprSleep(MprTicks msec) {
 }
 
 MprThread* mprGetCurrentThread(void) {
-    return current ? static_cast<MprThread*>(current->thread) : nullptr;
+    return attached ? static_cast<MprThread*>(attached->thread) : nullptr;
 }
 
 MprThreadLocal* mprCreateThreadLocal(void) {

@@ -2,7 +2,8 @@
     waiting.hpp - What a call does that has to wait: it lets collections pass meanwhile.
 
     A thread that is yielded already (its caller did so), exempt, or foreign stays as it is: a library call must not end a
-    sticky yield that it did not begin.
+    sticky yield that it did not begin. Inside the memory notifier nothing may yield: who waits there is named, and waits
+    with all others.
  */
 #pragma once
 
@@ -16,8 +17,11 @@ namespace mpr::task {
 class Waiting {
 public:
     explicit Waiting(const void* site) : mutator_(gc::current) {
-        using State = gc::Mutator::State;
-        if (mutator_ && (mutator_->isCollector || mutator_->state.load(std::memory_order_relaxed) != State::running)) {
+        if (mutator_ && gc::isNotified(*mutator_)) {
+            gc::refuse("a call that waits");
+            mutator_ = nullptr;
+        }
+        if (mutator_ && mutator_->isCollector) {
             mutator_ = nullptr;
         }
         if (mutator_) {

@@ -314,8 +314,7 @@ void Workers::reset() {
 // ---- The C API --------------------------------------------------------------------------------------------------
 
 int mprStartWorker(MprWorkerProc proc, void* data) {
-    if (!gc::current) {
-        gc::misuseForeign("mprStartWorker");
+    if (!gc::admitRunning("mprStartWorker")) {
         return MPR_ERR_BAD_STATE;
     }
     return proc ? workers().start(proc, data) : MPR_ERR_BAD_ARGS;

@@ -19,7 +19,7 @@ namespace mpr {
 
     The target is the start of a block, as for Member. Holds nest: several Held of one block are fine.
 
-    Threads: attached threads; one Held is used by one thread at a time. Yields: never.
+    Threads: attached threads, yielded or not; one Held is used by one thread at a time. Yields: never.
     Cost: a hold and a release, constant time; copying and assigning hold anew.
  */
 template <class T>

@@ -27,7 +27,7 @@ namespace mpr {
 
     The target is the start of a block, as for Member. T may be incomplete.
 
-    Threads: attached threads; one Root is used by one thread at a time. Yields: never.
+    Threads: attached threads, yielded or not; one Root is used by one thread at a time. Yields: never.
     Cost: construction and destruction link and unlink it, constant time; use and assignment cost as a T*.
  */
 template <class T>

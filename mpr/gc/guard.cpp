@@ -1,0 +1,183 @@
+/*
+    guard.cpp - What is said of threads that may not call, and how often.
+ */
+#include "mpr/gc/guard.hpp"
+
+#include "mpr/gc/marker.hpp"
+#include "mpr/gc/runtime.hpp"
+
+namespace mpr::gc {
+
+namespace {
+
+/**
+    Lines about misuse come in any number: a wrong call may stand in a loop. A bucket of tokens bounds them (the generic cell
+    rate algorithm, ITU-T I.371: one word says when the bucket is full again), and the same line comes once a second.
+    Any thread, signal handlers included; a race costs a line more or less.
+ */
+class Lines {
+public:
+    /** @return Whether a line may be written now. */
+    bool admit(std::uintptr_t about) {
+        const std::uint64_t now = os::now();
+        if (about == 0) {
+            return take(now);
+        }
+        about = about * multiplier ^ static_cast<std::uintptr_t>(now >> secondShift);
+        auto& last = last_[about * multiplier >> (8 * sizeof(about) - placeBits)];
+        return last.exchange(about, std::memory_order_relaxed) != about && take(now);
+    }
+    void withhold() { withheld_.fetch_add(1, std::memory_order_relaxed); }
+    os::Total takeWithheld() { return withheld_.exchange(0, std::memory_order_relaxed); }
+    void reset() {
+        full_.store(0, std::memory_order_relaxed);
+        withheld_.store(0, std::memory_order_relaxed);
+        for (auto& last : last_) {
+            last.store(0, std::memory_order_relaxed);
+        }
+    }
+
+private:
+    static constexpr std::uint64_t interval = 125'000'000; // nanoseconds for a line, in the long run
+    static constexpr std::uint64_t burst = 32;             // lines at once
+    static constexpr unsigned secondShift = 30;
+    static constexpr unsigned placeBits = 4;
+    static constexpr auto multiplier = static_cast<std::uintptr_t>(0x9E37'79B9'7F4A'7C15);
+
+    bool take(std::uint64_t now) {
+        std::uint64_t full = full_.load(std::memory_order_relaxed);
+        std::uint64_t later = 0;
+        do {
+            later = (full > now ? full : now) + interval;
+            if (later > now + burst * interval) {
+                return false;
+            }
+        } while (!full_.compare_exchange_weak(full, later, std::memory_order_relaxed));
+        return true;
+    }
+
+    os::TimeSum full_{0};
+    os::Counter withheld_{0};
+    os::Shared<std::uintptr_t> last_[std::size_t{1} << placeBits] = {};
+};
+
+constinit Lines lines;
+/** The log's handler may misuse the runtime itself. */
+constinit MPR_PER_THREAD bool isWriting = false;
+
+std::uintptr_t asNumber(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address);
+}
+
+/** Of an attached thread that may not call, or nullptr: what keeps it. */
+const char* stateOf(const Mutator& m) {
+    switch (m.state.load(std::memory_order_relaxed)) {
+    case Mutator::State::yielded: return " has yielded with MPR_YIELD_STICKY; see mprResetYield";
+    case Mutator::State::exempt: return " is exempt from yielding; see mprSetThreadYield";
+    case Mutator::State::waiting: return " is waiting for the collector";
+    default: break;
+    }
+    return isNotified(m) ? " is inside the memory notifier or a pruner" : " is the collector's";
+}
+
+/** Why the calling thread may not call. Also what tells one cause from another. */
+const char* stateHere() {
+    if (isForked()) {
+        return ": this process is a child of fork, which may call exec and _exit only";
+    }
+    if (!running()) {
+        return ": there is no runtime; see mprCreate";
+    }
+    if (Marker::active()) {
+        return " is inside a manager's MPR_MANAGE_MARK call, which may call mprMark only";
+    }
+    return attached ? stateOf(*attached) : " is not attached to the runtime; see mprAttachThread";
+}
+
+void count() {
+    if (!os::hasThreads || running()) {
+        runtime().misuses.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+} // namespace
+
+bool refuse(const char* function) {
+    os::Message message;
+    if constexpr (!os::hasThreads) {
+        os::log(os::Level::error, message << function << ": no runtime, or marking");
+        return false;
+    }
+    count();
+    const char* const state = stateHere();
+    message << function << ": thread ";
+    if (attached && attached->name[0]) {
+        message << "\"" << attached->name << "\"";
+    } else {
+        message << std::uint64_t{os::currentThread()};
+    }
+    message << state;
+    if (Marker* marker = running() ? Marker::active() : nullptr) {
+        marker->describeTraced(message);
+    }
+    writeMisuse(asNumber(function) ^ asNumber(state), message);
+    return false;
+}
+
+bool admitAttached(const char* function) {
+    return (attached && !isNotified(*attached) && !Marker::active()) || refuse(function);
+}
+
+bool admitElsewhere(const char* function) {
+    if constexpr (!os::hasThreads) {
+        return running();
+    }
+    return (running() && !Marker::active()) || refuse(function);
+}
+
+bool admitWithoutRuntime(const char* function) {
+    return (!isForked() && !Marker::active()) || refuse(function);
+}
+
+void Visit::enter(const char* function) {
+    const auto state = attached ? attached->state.load(std::memory_order_relaxed) : Mutator::State::waiting;
+    if (Marker::active() || (state != Mutator::State::yielded && state != Mutator::State::exempt)) {
+        refuse(function);
+        return;
+    }
+    runtime().collector.visit();
+    admitted_ = visits_ = true;
+}
+
+void Visit::leave() {
+    runtime().collector.endVisit();
+}
+
+void misuse(const char* function, const void* pointer, const char* what) {
+    count();
+    os::Message message;
+    message << function << "(" << pointer << "): " << what;
+    writeMisuse(0, message);
+}
+
+void writeMisuse(std::uintptr_t about, os::Message& message) {
+    if constexpr (!os::hasThreads) {
+        return os::log(os::Level::error, message); // no room for more
+    }
+    if (isWriting || !lines.admit(about != 0 ? about ^ os::currentThread() : 0)) {
+        return lines.withhold();
+    }
+    if (const os::Total withheld = lines.takeWithheld()) {
+        message << " (and " << withheld << " misuses not named before this)";
+    }
+    isWriting = true;
+    os::log(os::Level::error, message);
+    isWriting = false;
+}
+
+void forgetMisuses() {
+    if constexpr (os::hasThreads) {
+        lines.reset();
+    }
+}
+
+} // namespace mpr::gc

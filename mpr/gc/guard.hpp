@@ -1,0 +1,109 @@
+/*
+    guard.hpp - Who may call what. A call by a thread in the wrong state is named in the log, and does nothing.
+
+    Two pointers of each thread tell (mutator.hpp): `attached` is set from attaching to detaching; `current` is set while
+    the thread runs, which is to say that it is counted in the rendezvous and is not inside a manager's MPR_MANAGE_MARK
+    call. Neither is set in a child of fork. So the usual question, may this thread touch managed memory, is one load,
+    which the paths of allocation need anyway.
+
+    Without an operating system there is one thread, and little room: there `current` is set but inside MPR_MANAGE_MARK, and
+    what the few bytes of a load do not find is not looked for.
+
+    Each public function belongs to one class:
+        running    it touches managed memory: allocation, frees, stores, roots, lists, hashes
+        yielding   it yields, waits for the collector or ends a yield: by an attached thread in any state, but not inside
+                   the notifier or a pruner, whose caller relies on it that an allocation does not yield
+        anywhere   any thread, attached or not: but not in MPR_MANAGE_MARK, and not without a runtime
+        always     the same, and without a runtime, too, but not in a child of fork: locks, which it would wait for for ever
+        keeping    it keeps a block or lets go of it, which an attached thread may in any state: Visit; and root
+                   references, which are linked and unlinked under a lock
+ */
+#pragma once
+
+#include <cstdint>
+
+#include "mpr/gc/mutator.hpp"
+#include "mpr/os/log.hpp"
+
+namespace mpr::gc {
+
+/** Name in the log why the calling thread may not call a function. @return false */
+[[gnu::cold, gnu::noinline]] bool refuse(const char* function);
+
+/** For functions of class running. @return Whether the call may go on. */
+inline bool admitRunning(const char* function) {
+    return current || refuse(function);
+}
+
+/** Whether the notifier or a pruner runs on this thread. */
+inline bool isNotified(const Mutator& m) {
+    return os::hasThreads && m.local.privileged;
+}
+
+[[gnu::noinline]] bool admitAttached(const char* function);
+/** For functions of class yielding. */
+inline bool admitYielding(const char* function) {
+    return os::hasThreads ? admitAttached(function) : current != nullptr;
+}
+
+[[gnu::cold, gnu::noinline]] bool admitElsewhere(const char* function);
+/** For functions of class anywhere. */
+inline bool admitAnywhere(const char* function) {
+    return current || admitElsewhere(os::hasThreads ? function : nullptr);
+}
+/** The same for what is done once, when a program starts. */
+inline bool admitSetting(const char* function) {
+    return !os::hasThreads || admitAnywhere(function);
+}
+
+[[gnu::cold, gnu::noinline]] bool admitWithoutRuntime(const char* function);
+/** For functions of class always. */
+inline bool admitAlways(const char* function) {
+    return current || admitWithoutRuntime(function);
+}
+
+/**
+    For functions that keep a block whatever state their thread is in, as long as it is attached: while this exists a thread
+    that has yielded, or is exempt, is counted in the rendezvous. So it waits while a pause is on.
+ */
+class Visit {
+public:
+    explicit Visit(const char* function) : admitted_(!os::hasThreads || current) {
+        if (!admitted_) [[unlikely]] {
+            enter(function);
+        }
+    }
+    ~Visit() {
+        if (visits_) [[unlikely]] {
+            leave();
+        }
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+    /** Whether the call may go on. */
+    explicit operator bool() const { return admitted_; }
+
+private:
+    [[gnu::cold]] void enter(const char* function);
+    [[gnu::cold]] static void leave();
+
+    bool admitted_;
+    bool visits_ = false;
+};
+
+/** Whether this process is a child of fork, in which the runtime of its parent cannot go on. */
+bool isForked();
+
+/** Name a wrong call in the log. @param pointer What it was given. */
+[[gnu::cold]] void misuse(const char* function, const void* pointer, const char* what);
+
+/**
+    Write a line about misuse, unless there were too many just now, or the same within the last second: how many were left
+    out is said in the next. @param about What tells this misuse from others, besides the thread; 0: it is like no other.
+ */
+[[gnu::cold]] void writeMisuse(std::uintptr_t about, os::Message& message);
+/** A runtime begins or has ended: it has said nothing yet. */
+void forgetMisuses();
+
+} // namespace mpr::gc
