@@ -30,6 +30,7 @@
 #include "mpr/os/os.hpp"
 
 using mpr::base::Guard;
+using mpr::base::mayUse;
 using mpr::base::References;
 using mpr::base::referring;
 using mpr::base::Unguarded;
@@ -504,7 +505,7 @@ void remove(Table* table, Slot* slot, MprKey* entry, Guard& guard) {
 /** Whether a call has what it needs; if not, it is named. */
 bool complete(const char* function, const MprHash* table, const void* key) {
     if (table && key) {
-        return true;
+        return mpr::gc::admitRunning(function);
     }
     os::Message message;
     os::log(os::Level::error, message << function << ": no " << (table ? "key" : "table"));
@@ -577,11 +578,12 @@ MprHash* mprCreateHash(int hashSize, int flags) {
 }
 
 MprHash* mprCloneHash(MprHash* table) {
-    return table ? addAll(mprCreateHash(mprGetHashLength(table), table->flags), table, Mode::duplicate) : nullptr;
+    return mayUse(table) ? addAll(mprCreateHash(mprGetHashLength(table), table->flags), table, Mode::duplicate)
+                         : nullptr;
 }
 
 MprHash* mprBlendHash(MprHash* target, MprHash* other) {
-    return target && other ? addAll(target, other, Mode::replace) : target;
+    return mayUse(target) && other ? addAll(target, other, Mode::replace) : target;
 }
 
 MprKey* mprAddKey(MprHash* table, cvoid* key, cvoid* ptr) {
@@ -623,7 +625,7 @@ MprKey* mprAddDuplicateKey(MprHash* table, cvoid* key, cvoid* ptr) {
 }
 
 int mprRemoveKey(MprHash* table, cvoid* key) {
-    if (!table || !key) {
+    if (!mayUse(table) || !key) {
         return MPR_ERR_CANT_FIND;
     }
     const auto* text = static_cast<const char*>(key);
@@ -640,7 +642,7 @@ int mprRemoveKey(MprHash* table, cvoid* key) {
 
 MprKey* mprLookupKeyEntry(MprHash* table, cvoid* key) {
     MprKey* entry = nullptr;
-    if (table && key) {
+    if (mayUse(table) && key) {
         const auto* text = static_cast<const char*>(key);
         find(whole(table), hashOf(whole(table), text, std::strlen(text)), text, entry);
     }
@@ -653,15 +655,15 @@ void* mprLookupKey(MprHash* table, cvoid* key) {
 }
 
 int mprGetHashLength(MprHash* table) {
-    return table ? __atomic_load_n(&table->length, __ATOMIC_RELAXED) : 0;
+    return mayUse(table) ? __atomic_load_n(&table->length, __ATOMIC_RELAXED) : 0;
 }
 
 MprKey* mprGetFirstKey(MprHash* table) {
-    return mprGetNextKey(table, nullptr);
+    return mayUse(table) ? mprGetNextKey(table, nullptr) : nullptr;
 }
 
 MprKey* mprGetNextKey(MprHash* table, MprKey* last) {
-    if (!table) {
+    if (!mayUse(table)) {
         return nullptr;
     }
     const Table* t = whole(table);
@@ -678,7 +680,8 @@ char* mprHashKeysToString(MprHash* hash, cchar* join) {
     References copy;
     int count = 0;
     // The keys stay while this thread does not yield.
-    MprList* keys = hash ? mprCreateList(mprGetHashLength(hash), MPR_LIST_STABLE | MPR_LIST_STATIC_VALUES) : nullptr;
+    MprList* keys =
+        mayUse(hash) ? mprCreateList(mprGetHashLength(hash), MPR_LIST_STABLE | MPR_LIST_STATIC_VALUES) : nullptr;
     if (!keys || !copyEntries(whole(hash), copy, count)) {
         return nullptr;
     }

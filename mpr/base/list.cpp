@@ -19,6 +19,7 @@
 
 using mpr::base::Guard;
 using mpr::base::makeReferring;
+using mpr::base::mayUse;
 using mpr::base::References;
 using mpr::base::referring;
 using mpr::base::Unguarded;
@@ -250,7 +251,7 @@ int removeItems(List* list, Locate locate) {
 /** The first index whose item satisfies a condition, or an error. */
 template <class Condition>
 int search(const MprList* list, Condition condition) {
-    const int length = list ? lengthOf(list) : 0;
+    const int length = lengthOf(list);
     for (int i = 0; i < length; ++i) {
         if (condition(itemAt(list, i))) {
             return i;
@@ -260,11 +261,8 @@ int search(const MprList* list, Condition condition) {
 }
 
 template <class Condition>
-int removeFirst(MprList* list, Condition condition) {
-    if (!list) {
-        return MPR_ERR_CANT_FIND;
-    }
-    return removeItems(whole(list), [&] {
+int removeFirst(List* list, Condition condition) {
+    return removeItems(list, [&] {
         const int index = search(list, condition);
         return Range{index, index + 1};
     });
@@ -363,12 +361,12 @@ MprList* mprCreateListFromWords(cchar* str) {
 }
 
 MprList* mprCloneList(MprList* src) {
-    return src ? mprAppendList(mprCreateList(0, src->flags), src) : nullptr;
+    return mayUse(src) ? mprAppendList(mprCreateList(0, src->flags), src) : nullptr;
 }
 
 MprList* mprAppendList(MprList* list, MprList* add) {
     Copy copy;
-    if (!list || (add && !copyItems(whole(add), copy))) {
+    if (!mayUse(list) || (add && !copyItems(whole(add), copy))) {
         return nullptr;
     }
     if (!add || copy.length == 0) {
@@ -392,7 +390,7 @@ MprList* mprAppendList(MprList* list, MprList* add) {
 }
 
 int mprSetListLimits(MprList* list, int initialSize, int maxSize) {
-    if (!list) {
+    if (!mayUse(list)) {
         return MPR_ERR_BAD_ARGS;
     }
     Changing guard(whole(list));
@@ -403,15 +401,15 @@ int mprSetListLimits(MprList* list, int initialSize, int maxSize) {
 // ---- Changing ---------------------------------------------------------------------------------------------------
 
 int mprAddItem(MprList* list, cvoid* item) {
-    return list ? add(whole(list), item) : MPR_ERR_BAD_ARGS;
+    return mayUse(list) ? add(whole(list), item) : MPR_ERR_BAD_ARGS;
 }
 
 int mprPushItem(MprList* list, cvoid* item) {
-    return mprAddItem(list, item);
+    return mayUse(list) ? mprAddItem(list, item) : MPR_ERR_BAD_ARGS;
 }
 
 int mprAddNullItem(MprList* list) {
-    if (!list) {
+    if (!mayUse(list)) {
         return MPR_ERR_BAD_ARGS;
     }
     Changing guard(whole(list));
@@ -425,24 +423,24 @@ int mprAddNullItem(MprList* list) {
 }
 
 int mprInsertItemAtPos(MprList* list, int index, cvoid* item) {
-    return list ? put(whole(list), index < 0 ? 0 : index, item, true, nullptr) : MPR_ERR_BAD_ARGS;
+    return mayUse(list) ? put(whole(list), index < 0 ? 0 : index, item, true, nullptr) : MPR_ERR_BAD_ARGS;
 }
 
 void* mprSetItem(MprList* list, int index, cvoid* item) {
     void* before = nullptr;
-    return list && put(whole(list), index, item, false, &before) >= 0 ? before : nullptr;
+    return mayUse(list) && put(whole(list), index, item, false, &before) >= 0 ? before : nullptr;
 }
 
 int mprRemoveItem(MprList* list, cvoid* item) {
-    return removeFirst(list, same(item));
+    return mayUse(list) ? removeFirst(whole(list), same(item)) : MPR_ERR_CANT_FIND;
 }
 
 int mprRemoveStringItem(MprList* list, cchar* str) {
-    return removeFirst(list, sameText(str));
+    return mayUse(list) ? removeFirst(whole(list), sameText(str)) : MPR_ERR_CANT_FIND;
 }
 
 int mprRemoveItemAtPos(MprList* list, int index) {
-    if (!list) {
+    if (!mayUse(list)) {
         return MPR_ERR_CANT_FIND;
     }
     return removeItems(whole(list), [&] {
@@ -451,7 +449,7 @@ int mprRemoveItemAtPos(MprList* list, int index) {
 }
 
 int mprRemoveRangeOfItems(MprList* list, int start, int end) {
-    if (!list) {
+    if (!mayUse(list)) {
         return MPR_ERR_BAD_ARGS;
     }
     const int removed = removeItems(whole(list), [&] {
@@ -462,7 +460,7 @@ int mprRemoveRangeOfItems(MprList* list, int start, int end) {
 }
 
 int mprRemoveLastItem(MprList* list) {
-    if (!list) {
+    if (!mayUse(list)) {
         return MPR_ERR_CANT_FIND;
     }
     Changing guard(whole(list));
@@ -475,7 +473,7 @@ int mprRemoveLastItem(MprList* list) {
 }
 
 void* mprPopItem(MprList* list) {
-    if (!list) {
+    if (!mayUse(list)) {
         return nullptr;
     }
     Changing guard(whole(list));
@@ -489,7 +487,7 @@ void* mprPopItem(MprList* list) {
 }
 
 void mprClearList(MprList* list) {
-    if (list) {
+    if (mayUse(list)) {
         Changing guard(whole(list));
         shorten(whole(list), 0);
     }
@@ -498,29 +496,29 @@ void mprClearList(MprList* list) {
 // ---- Reading ----------------------------------------------------------------------------------------------------
 
 void* mprGetItem(MprList* list, int index) {
-    return list && index >= 0 && index < lengthOf(list) ? itemAt(list, index) : nullptr;
+    return mayUse(list) && index >= 0 && index < lengthOf(list) ? itemAt(list, index) : nullptr;
 }
 
 void* mprGetFirstItem(MprList* list) {
-    return mprGetItem(list, 0);
+    return mayUse(list) ? mprGetItem(list, 0) : nullptr;
 }
 
 void* mprGetLastItem(MprList* list) {
-    const int length = list ? lengthOf(list) : 0;
+    const int length = mayUse(list) ? lengthOf(list) : 0;
     return length > 0 ? itemAt(list, length - 1) : nullptr;
 }
 
 int mprGetListLength(MprList* list) {
-    return list ? lengthOf(list) : 0;
+    return mayUse(list) ? lengthOf(list) : 0;
 }
 
 int mprGetListCapacity(MprList* list) {
-    return list ? __atomic_load_n(&list->capacity, __ATOMIC_RELAXED) : 0;
+    return mayUse(list) ? __atomic_load_n(&list->capacity, __ATOMIC_RELAXED) : 0;
 }
 
 void* mprGetNextItem(MprList* list, int* lastIndex) {
     const int index = lastIndex ? *lastIndex : -1;
-    if (!list || index < 0 || index >= lengthOf(list)) {
+    if (!mayUse(list) || index < 0 || index >= lengthOf(list)) {
         return nullptr;
     }
     *lastIndex = index + 1;
@@ -528,7 +526,7 @@ void* mprGetNextItem(MprList* list, int* lastIndex) {
 }
 
 void* mprGetPrevItem(MprList* list, int* lastIndex) {
-    if (!list || !lastIndex) {
+    if (!mayUse(list) || !lastIndex) {
         return nullptr;
     }
     const int length = lengthOf(list);
@@ -541,16 +539,16 @@ void* mprGetPrevItem(MprList* list, int* lastIndex) {
 }
 
 int mprLookupItem(MprList* list, cvoid* item) {
-    return search(list, same(item));
+    return mayUse(list) ? search(list, same(item)) : MPR_ERR_CANT_FIND;
 }
 
 int mprLookupStringItem(MprList* list, cchar* str) {
-    return search(list, sameText(str));
+    return mayUse(list) ? search(list, sameText(str)) : MPR_ERR_CANT_FIND;
 }
 
 char* mprListToString(MprList* list, cchar* join) {
     Copy copy;
-    if (!list || !copyItems(whole(list), copy)) {
+    if (!mayUse(list) || !copyItems(whole(list), copy)) {
         return nullptr;
     }
     const std::size_t gap = std::strlen(join = join ? join : ",");
@@ -581,8 +579,11 @@ char* mprListToString(MprList* list, cchar* join) {
 // ---- Sorting ----------------------------------------------------------------------------------------------------
 
 MprList* mprSortList(MprList* list, MprSortProc compare, void* ctx) {
+    if (!mayUse(list)) {
+        return list;
+    }
     Copy copy{};
-    while (list) {
+    for (;;) {
         mprFree(copy.array.items);
         if (!copyItems(whole(list), copy)) {
             return nullptr;

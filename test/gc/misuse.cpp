@@ -1,0 +1,472 @@
+/*
+    test/gc/misuse.cpp - Calls by threads in the wrong state are named, and do nothing.
+ */
+#include "test/support/wrong_state.hpp"
+
+#include <cstring>
+
+using namespace test;
+
+namespace {
+
+void nothing(void *, int) {}
+void notifier(int, int, size_t, size_t) {}
+void pruner(void *, int) {}
+void terminator(int, int, int) {}
+
+const Call table[] = {
+    // mpr/memory.h
+    {"mprAlloc", running, [] { mprAlloc(10); }},
+    {"mprAllocZeroed", running, [] { mprAllocZeroed(10); }},
+    {"mprAllocMem", running, [] { mprAllocMem(10, MPR_ALLOC_MANAGER); }},
+    {"mprAllocMem", running, [] { mprAllocManaged(10, nothing, 0); }},
+    {"mprAllocMem", running, [] { mprAllocManaged(10, nothing, MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE); }},
+    {"mprRealloc", running, [] { mprRealloc(things.loose, 4000); }, true},
+    {"mprAlloc", running, [] { mprMemdup("abc", 3); }},
+    {"mprFree", running, [] { mprFree(things.loose); }, true},
+    {"mprSetManager", running, [] { mprSetManager(things.node, nothing); }, true},
+    {"palloc", anywhere, [] { pfree(palloc(100)); }},
+    {"pfree", anywhere, [] { pfree(things.permanent); }, true},
+    {"prealloc", anywhere, [] { prealloc(things.permanent, 4000); }, true},
+    // mpr/collect.h
+    {"mprAddRoot", running, [] { mprAddRoot(things.loose); }, true},
+    {"mprRemoveRoot", running, [] { mprRemoveRoot(things.owner); }, true},
+    {"mprHold", keeping, [] { mprHold(things.loose); }},
+    {"mprRelease", keeping, [] { mprRelease(things.permanent); }, true},
+    {"mprHold", keeping, [] { mprHoldBlocks(things.loose, nullptr); }},
+    {"mprLinkRootRef", keeping, [] { mprLinkRootRef(&things.refused); }},
+    {"mprYield", yielding, [] { mprYield(MPR_YIELD_DEFAULT); }},
+    {"mprYield", yielding, [] { mprYield(MPR_YIELD_COMPLETE); }},
+    {"mprYield", yielding, [] { mprYield(MPR_YIELD_STICKY); }},
+    {"mprResetYield", yielding, [] { mprResetYield(); }},
+    {"mprGC", yielding, [] { mprGC(MPR_GC_FORCE); }},
+    {"mprGC", yielding, [] { mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE); }},
+    {"mprGC", anywhere, [] { mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK); }},
+    {"mprEnableGC", anywhere, [] { mprEnableGC(true); }},
+    // mpr/barrier.h
+    {"mprSetRefs", running,
+     [] {
+         void *values[] = {things.node};
+         mprSetRefs(things.owner, &things.owner->field, values, 1);
+     },
+     true},
+    // mpr/limits.h
+    {"mprSetMemLimits", anywhere, [] { mprSetMemLimits(0, 0, -1); }},
+    {"mprSetMemNotifier", anywhere, [] { mprSetMemNotifier(notifier); }},
+    {"mprSetMemPolicy", anywhere, [] { mprSetMemPolicy(MPR_ALLOC_POLICY_PRUNE); }},
+    {"mprAddPruner", anywhere, [] { mprAddPruner(pruner, nullptr); }},
+    {"mprRemovePruner", anywhere, [] { mprRemovePruner(pruner, nullptr); }},
+    {"mprHasMemError", anywhere, [] { mprHasMemError(); }},
+    {"mprSetMemError", anywhere, [] { mprSetMemError(); }},
+    {"mprResetMemError", anywhere, [] { mprResetMemError(); }},
+    // mpr/runtime.h, mpr/thread.h
+    {"mprAddTerminator", anywhere, [] { mprAddTerminator(terminator); }},
+    {"mprDestroy", yielding, [] { mprDestroy(); }, true},
+    {"mprCreate", forked, [] { mprCreate(0, nullptr, 0); }, true},
+    {"mprAttachThread", anywhere, [] { mprAttachThread("again"); }, true},
+    {"mprDetachThread", yielding, [] { mprDetachThread(); }, true},
+    {"mprSetThreadYield", yielding, [] { mprSetThreadYield(nullptr, true); }},
+    {"mprSetThreadYield", yielding, [] { mprSetThreadYield(nullptr, false); }},
+    // mpr/list.h
+    {"mprAllocMem", running, [] { mprCreateList(0, 0); }},
+    {"mprCloneList", running, [] { mprCloneList(things.list); }},
+    {"mprAppendList", running, [] { mprAppendList(things.list, things.list); }},
+    {"mprSetListLimits", running, [] { mprSetListLimits(things.list, 100, 100); }},
+    {"mprAddItem", running, [] { mprAddItem(things.list, things.node); }},
+    {"mprPushItem", running, [] { mprPushItem(things.list, things.node); }},
+    {"mprAddNullItem", running, [] { mprAddNullItem(things.list); }},
+    {"mprInsertItemAtPos", running, [] { mprInsertItemAtPos(things.list, 0, things.node); }},
+    {"mprSetItem", running, [] { mprSetItem(things.list, 0, nullptr); }},
+    {"mprRemoveItem", running, [] { mprRemoveItem(things.list, things.node); }},
+    {"mprRemoveStringItem", running, [] { mprRemoveStringItem(things.list, "none"); }},
+    {"mprRemoveItemAtPos", running, [] { mprRemoveItemAtPos(things.list, 0); }},
+    {"mprRemoveRangeOfItems", running, [] { mprRemoveRangeOfItems(things.list, 0, -1); }},
+    {"mprRemoveLastItem", running, [] { mprRemoveLastItem(things.list); }},
+    {"mprPopItem", running, [] { mprPopItem(things.list); }},
+    {"mprClearList", running, [] { mprClearList(things.list); }},
+    {"mprGetItem", running, [] { mprGetItem(things.list, 0); }},
+    {"mprGetFirstItem", running, [] { mprGetFirstItem(things.list); }},
+    {"mprGetLastItem", running, [] { mprGetLastItem(things.list); }},
+    {"mprGetListLength", running, [] { mprGetListLength(things.list); }},
+    {"mprGetListCapacity", running, [] { mprGetListCapacity(things.list); }},
+    {"mprGetNextItem", running,
+     [] {
+         int next = 0;
+         mprGetNextItem(things.list, &next);
+     }},
+    {"mprGetPrevItem", running,
+     [] {
+         int last = -1;
+         mprGetPrevItem(things.list, &last);
+     }},
+    {"mprLookupItem", running, [] { mprLookupItem(things.list, things.node); }},
+    {"mprLookupStringItem", running, [] { mprLookupStringItem(things.list, "none"); }, true},
+    {"mprListToString", running, [] { mprListToString(things.list, ","); }, true},
+    {"mprSortList", running, [] { mprSortList(things.list, nullptr, nullptr); }, true},
+    {"mprAllocMem", running, [] { mprCreateKeyPair("a", "b", 0); }},
+    // mpr/hash.h
+    {"mprAllocMem", running, [] { mprCreateHash(0, 0); }},
+    {"mprCloneHash", running, [] { mprCloneHash(things.hash); }},
+    {"mprBlendHash", running, [] { mprBlendHash(things.hash, things.hash); }},
+    {"mprAddKey", running, [] { mprAddKey(things.hash, "other", things.node); }},
+    {"mprAddKey", running, [] { mprAddKeyWithType(things.hash, "other", things.node, 1); }},
+    {"mprAddKeyFmt", running, [] { mprAddKeyFmt(things.hash, "other", "%d", 1); }},
+    {"mprAddDuplicateKey", running, [] { mprAddDuplicateKey(things.hash, "key", things.node); }},
+    {"mprRemoveKey", running, [] { mprRemoveKey(things.hash, "key"); }},
+    {"mprLookupKeyEntry", running, [] { mprLookupKey(things.hash, "key"); }},
+    {"mprGetHashLength", running, [] { mprGetHashLength(things.hash); }},
+    {"mprGetFirstKey", running, [] { mprGetFirstKey(things.hash); }},
+    {"mprGetNextKey", running, [] { mprGetNextKey(things.hash, nullptr); }},
+    {"mprHashKeysToString", running, [] { mprHashKeysToString(things.hash, ","); }},
+};
+} // namespace
+
+TEST_CASE("a call by a thread in the wrong state is named and does nothing", "[gc][misuse]") {
+    const State state = GENERATE(from_range(std::begin(states), std::end(states)));
+    for (const Call &call : table) {
+        tryCall(call, state);
+    }
+}
+
+TEST_CASE("questions about a block have an answer in every state", "[gc][misuse]") {
+    const State state = GENERATE(unattached, sticky, exempt, marking, notified);
+    Runtime runtime;
+    things.make();
+    static bool answered;
+    callIn(state, [] {
+        answered = mprIsValid(things.loose) && mprGetBlockSize(things.loose) >= 40 && psize(things.permanent) >= 40 &&
+                   mprVerifyHeap() >= 0;
+    });
+    CHECK(answered);
+    CHECK(runtime.log.size() == 0);
+    CHECK(mprGetMemStats()->misuses == 0);
+    CHECK(things.untouched());
+}
+
+TEST_CASE("a store by a thread that does not run is named when it would have to be logged, and loses nothing",
+          "[gc][misuse]") {
+    const State state = GENERATE(unattached, sticky, exempt);
+    Runtime runtime;
+    things.make();
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE); // now the owner is old
+    static void *young;
+    young = mprAlloc(50);
+    mprHold(young);
+    callIn(state, [] { mprSetRef(things.owner, &things.owner->field, young); });
+    INFO(Log::text());
+    CHECK(isNamed("mprSetRef"));
+    mprRelease(young);
+    mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
+    CHECK(mprIsValid(young));
+}
+
+TEST_CASE("a root reference that was linked is unlinked by whatever thread", "[gc][misuse]") {
+    const State state = GENERATE(unattached, sticky, exempt, marking, notified);
+    Runtime runtime;
+    things.make();
+    things.linked.ptr = things.node;
+    callIn(state, [] { mprUnlinkRootRef(&things.linked); });
+    INFO(Log::text());
+    CHECK(isNamed("mprUnlinkRootRef") == (state == unattached || state == marking));
+    CHECK(things.linked.next == nullptr);
+    memset(&things.linked, 0x55, sizeof(things.linked)); // whoever walked here would crash
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    things.linked = {};
+}
+
+TEST_CASE("a root reference that was refused is not unlinked", "[gc][misuse]") {
+    Runtime runtime;
+    things.make();
+    std::thread([] {
+        MprRootRef ref{&ref, &ref, things.node};
+        mprLinkRootRef(&ref);
+        mprUnlinkRootRef(&ref);
+    }).join();
+    CHECK(Log::count("mprLinkRootRef") == 1);
+    CHECK(Log::count("mprUnlinkRootRef") == 0);
+    CHECK(things.untouched());
+}
+
+TEST_CASE("permanent memory is had and given back by a thread that has yielded, while collections run",
+          "[gc][misuse]") {
+    Runtime runtime;
+    std::atomic<bool> intact{true};
+    {
+        Mutator other("yielded", [&](Mutator &self) {
+            mprYield(MPR_YIELD_STICKY);
+            constexpr long count = 64;
+            long *kept[count] = {};
+            for (long i = 0; self.go(); i = (i + 1) % count) {
+                if (kept[i] && (kept[i][0] != i || kept[i][3] != ~i)) {
+                    intact = false;
+                }
+                pfree(kept[i]);
+                kept[i] = static_cast<long *>(palloc(64));
+                kept[i][0] = i;
+                kept[i][3] = ~i;
+            }
+            for (long *block : kept) {
+                pfree(block);
+            }
+            mprResetYield();
+        });
+        for (int i = 0; i < 3000; i++) {
+            for (int k = 0; k < 50; k++) {
+                memset(mprAlloc(64), 0xEE, 64);
+            }
+            mprGC(MPR_GC_MINOR);
+        }
+    }
+    INFO(Log::text());
+    CHECK(intact);
+    CHECK(mprGetMemStats()->misuses == 0);
+}
+
+TEST_CASE("holds by threads that have yielded are not lost to the marker", "[gc][misuse]") {
+    // The marker reads a head and stores it back: with many heads and many threads some hold comes in between soon.
+    Runtime runtime;
+    constexpr size_t count = 512;
+    Table *held = makeTable(count);
+    mprAddRoot(held);
+    for (size_t i = 0; i < count; i++) {
+        held->items[i] = mprAlloc(16);
+    }
+    const auto holds = [held](Mutator &self) {
+        mprYield(MPR_YIELD_STICKY);
+        while (self.go()) {
+            for (size_t i = 0; i < count; i++) {
+                mprHold(held->items[i]);
+                mprRelease(held->items[i]);
+            }
+        }
+        mprResetYield();
+    };
+    {
+        Mutator one("one", holds), two("two", holds);
+        for (const Stretch stretch(2000); stretch.lasts([] { return true; });) {
+            mprGC(MPR_GC_FORCE);
+        }
+    }
+    INFO(Log::text());
+    CHECK(mprGetMemStats()->misuses == 0);
+}
+
+// ---- A manager that does not return -------------------------------------------------------------------------------
+
+namespace {
+
+/* Does not return from MPR_MANAGE_MARK until it has been named; a watchdog ends what never is. */
+void stayInMark(void *, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        while (!Log::has("MPR_MANAGE_MARK call has not returned")) {
+            pause(1);
+        }
+    }
+}
+} // namespace
+
+TEST_CASE("a manager that does not return from MPR_MANAGE_MARK is named after the deadline, by whoever waits for it",
+          "[gc][misuse]") {
+    Runtime runtime("deadline=40");
+    void *block = mprAllocManaged(16, stayInMark, 0);
+    mprAddRoot(block);
+    SECTION("the thread that collects") {
+        mprGC(MPR_GC_FORCE);
+    }
+    SECTION("a thread that waits for the end of the sweep") {
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    }
+    SECTION("the collector's thread, when the only other one stands in for it") {
+        while (!Log::has("MPR_MANAGE_MARK call has not returned")) {
+            mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+            mprYield(0);
+        }
+    }
+    SECTION("a thread that ends a sticky yield") {
+        Mutator other("other", [](Mutator &self) {
+            while (self.go()) {
+                mprYield(MPR_YIELD_STICKY);
+                mprResetYield();
+            }
+        });
+        mprYield(MPR_YIELD_STICKY);
+        mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+        CHECK(until([] { return Log::has("MPR_MANAGE_MARK call has not returned"); }, 20000, pause));
+        mprResetYield();
+    }
+    INFO(Log::text());
+    CHECK(Log::has("MPR_MANAGE_MARK call has not returned"));
+    CHECK(Log::names(block) >= 1);
+    CHECK(Log::count("has not returned") <= 3);
+    mprRemoveRoot(block);
+}
+
+TEST_CASE("a manager that takes long to mark, but returns, is not named", "[gc][misuse]") {
+    Runtime runtime("deadline=2000");
+    void *block = mprAllocManaged(
+        16,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                pause(20);
+            }
+        },
+        0);
+    mprAddRoot(block);
+    for (int i = 0; i < 5; i++) {
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    }
+    CHECK(runtime.log.size() == 0);
+    mprRemoveRoot(block);
+}
+
+// ---- How much is said -----------------------------------------------------------------------------------------------
+
+TEST_CASE("what is misused in a loop is named now and then, and how often it was not", "[gc][misuse]") {
+    Runtime runtime;
+    constexpr int times = 100000;
+    std::thread([] {
+        for (int i = 0; i < times; i++) {
+            mprAlloc(10);
+        }
+    }).join();
+    CHECK(mprGetMemStats()->misuses == times);
+    const int lines = Log::count("mprAlloc: ");
+    CHECK(lines >= 1);
+    CHECK(lines < 100);
+    mprYield(MPR_YIELD_STICKY);
+    mprAlloc(10); // another thread in another state
+    mprResetYield();
+    CHECK(Log::count("mprAlloc: thread \"main\" has yielded") == 1);
+    CHECK(Log::count("misuses not named before this") >= 1);
+}
+
+TEST_CASE("a wrong mark in every collection is named now and then", "[gc][misuse]") {
+    Runtime runtime;
+    static int notManaged;
+    void *block = mprAllocManaged(
+        16,
+        [](void *, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                mprMark(&notManaged);
+            }
+        },
+        0);
+    mprAddRoot(block);
+    for (int i = 0; i < 1000; i++) {
+        mprGC(MPR_GC_FORCE);
+    }
+    CHECK(mprGetMemStats()->misuses >= 1000);
+    CHECK(Log::names(&notManaged) >= 1);
+    CHECK(Log::names(&notManaged) < 500);
+    mprRemoveRoot(block);
+}
+
+TEST_CASE("a log handler that misuses the runtime is not called for it in turn", "[gc][misuse]") {
+    Runtime runtime;
+    static std::atomic<int> depth, deepest;
+    depth = deepest = 0;
+    const MprLogHandler before = mprSetLogHandler([](cchar *, int, cchar *) {
+        deepest = std::max(deepest.load(), ++depth);
+        mprAlloc(10);
+        depth--;
+    });
+    std::thread([] { mprAlloc(10); }).join();
+    mprSetLogHandler(before);
+    CHECK(deepest == 1);
+    CHECK(mprGetMemStats()->misuses == 2);
+}
+
+// ---- Roots ----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("a root cannot be freed by hand", "[gc][misuse]") {
+    Runtime runtime;
+    void *leaf = mprAlloc(40);
+    Node *node = makeNode();
+    for (void *block : {leaf, static_cast<void *>(node), static_cast<void *>(runtime.mpr)}) {
+        if (block != runtime.mpr) {
+            mprAddRoot(block);
+        }
+        CHECK(mprFree(block) == MPR_ERR_BAD_ARGS);
+        CHECK(Log::has("is a root"));
+        Log::clear();
+        pfree(block);
+        CHECK(Log::has("not permanent memory"));
+        mprRelease(block);
+        CHECK(Log::has("the block is not held"));
+        CHECK(mprIsValid(block));
+        Log::clear();
+    }
+    mprRemoveRoot(leaf);
+    mprRemoveRoot(node);
+    CHECK(mprFree(leaf) == 0);
+    CHECK(mprFree(node) == 0);
+}
+
+TEST_CASE("roots and holds of one block are counted apart", "[gc][misuse]") {
+    Runtime runtime;
+    void *leaf = mprAlloc(40);
+    const bool heldFirst = GENERATE(true, false);
+    const bool releasedFirst = GENERATE(true, false);
+    if (heldFirst) {
+        mprHold(leaf);
+    }
+    mprAddRoot(leaf);
+    mprAddRoot(leaf);
+    if (!heldFirst) {
+        mprHold(leaf);
+    }
+    if (releasedFirst) {
+        mprRelease(leaf);
+        CHECK(mprFree(leaf) != 0);
+    }
+    mprRemoveRoot(leaf);
+    CHECK(mprFree(leaf) != 0);
+    mprRemoveRoot(leaf);
+    if (!releasedFirst) {
+        CHECK(mprFree(leaf) != 0);
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+        CHECK(mprIsValid(leaf));
+        mprRelease(leaf);
+    }
+    Log::clear();
+    mprRelease(leaf);
+    mprRemoveRoot(leaf);
+    CHECK(Log::size() == 2);
+    CHECK(mprFree(leaf) == 0);
+}
+
+TEST_CASE("a root that moves when it is resized is a root where it goes", "[gc][misuse]") {
+    Runtime runtime;
+    void *leaf = mprAlloc(40);
+    mprAddRoot(leaf);
+    mprAddRoot(leaf);
+    mprHold(leaf);
+    void *moved = mprRealloc(leaf, 20 << 20);
+    REQUIRE(moved != leaf);
+    mprRelease(moved);
+    mprRemoveRoot(moved);
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    CHECK(mprIsValid(moved));
+    mprRemoveRoot(moved);
+    CHECK(mprFree(moved) == 0);
+    CHECK(runtime.log.size() == 0);
+}
+
+// ---- Limits -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("a redline above the limit is named, and lowered", "[gc][misuse]") {
+    Runtime runtime;
+    mprSetMemLimits(64 << 20, 32 << 20, -1);
+    CHECK(Log::has("redline"));
+    CHECK(mprGetMemStats()->maxHeap == 32 << 20);
+    CHECK(mprGetMemStats()->warnHeap == (32 << 20) / 16 * 15);
+}
+
+TEST_CASE("a limit below what is committed is named", "[gc][misuse]") {
+    Runtime runtime;
+    mprSetMemLimits(0, 1, -1);
+    CHECK(Log::has("more than the limit"));
+    CHECK(mprGetMemStats()->maxHeap == 1);
+    mprSetMemLimits(0, 0, -1);
+    CHECK(Log::size() == 1);
+}

@@ -1,0 +1,214 @@
+/*
+    test/support/wrong_state.hpp - Threads in states in which they may not call everything, and what becomes of a call then.
+
+    A table of calls, each with its class, is tried in every state: where the class does not admit it, the log must name
+    the function, and nothing must have happened; elsewhere nothing must be said.
+ */
+#pragma once
+
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/runtime.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace test {
+
+enum State : unsigned {
+    unattached = 1,
+    sticky = 2,
+    exempt = 4,
+    marking = 8,
+    notified = 16,
+    forked = 32,
+    ended = 64,
+};
+inline constexpr State states[] = {unattached, sticky, exempt, marking, notified, forked, ended};
+
+inline const char *nameOf(State state) {
+    switch (state) {
+    case unattached: return "unattached";
+    case sticky: return "yielded";
+    case exempt: return "exempt";
+    case marking: return "inside MPR_MANAGE_MARK";
+    case notified: return "inside the notifier";
+    case forked: return "in a child of fork";
+    default: return "after mprDestroy";
+    }
+}
+
+/* The classes of mpr/gc/guard.hpp: the states in which a function is refused. */
+inline constexpr unsigned everywhere = unattached | sticky | exempt | marking | notified | forked | ended;
+inline constexpr unsigned running = everywhere & ~notified;
+inline constexpr unsigned yielding = everywhere & ~(sticky | exempt);
+inline constexpr unsigned keeping = unattached | marking | forked | ended;
+inline constexpr unsigned anywhere = marking | forked | ended;
+inline constexpr unsigned locking = marking | forked;
+
+/* What calls are given. Made anew for each; everything but `loose` is reachable. */
+struct Things {
+    struct Owner {
+        void *field;
+        Node *node;
+        void *loose;
+        MprList *list;
+        MprHash *hash;
+    };
+
+    void make() {
+        owner = static_cast<Owner *>(mprAllocManaged(sizeof(Owner), manage, MPR_ALLOC_BARRIER | MPR_ALLOC_ZERO));
+        mprAddRoot(owner);
+        mprSetRef(owner, &owner->node, makeNode());
+        mprSetRef(owner, &owner->loose, mprAlloc(40));
+        mprSetRef(owner, &owner->list, mprCreateList(0, 0));
+        mprSetRef(owner, &owner->hash, mprCreateHash(0, 0));
+        mprAddItem(owner->list, owner->node);
+        mprAddKey(owner->hash, "key", owner->node);
+        node = owner->node, loose = owner->loose, list = owner->list, hash = owner->hash;
+        permanent = palloc(40);
+        linked = refused = {};
+        mprLinkRootRef(&linked);
+    }
+    /* Whether all is as it was made, and can be undone. */
+    bool untouched() {
+        mprUnlinkRootRef(&linked);
+        const bool same = mprGetListLength(list) == 1 && mprGetHashLength(hash) == 1 && mprIsValid(loose) &&
+                          mprGetBlockSize(loose) >= 40 && mprIsValid(node) && !owner->field && mprIsValid(permanent);
+        pfree(permanent);
+        return mprFree(loose) == 0 && same; // neither held nor a root
+    }
+
+    Owner *owner;
+    Node *node;
+    void *loose, *permanent;
+    MprList *list;
+    MprHash *hash;
+    MprRootRef linked, refused;
+
+private:
+    static void manage(void *ptr, int flags) {
+        if (flags & MPR_MANAGE_MARK) {
+            auto owner = static_cast<Owner *>(ptr);
+            for (void *field : {&owner->field, reinterpret_cast<void **>(&owner->node), &owner->loose,
+                                reinterpret_cast<void **>(&owner->list), reinterpret_cast<void **>(&owner->hash)}) {
+                mprMarkRef(field);
+            }
+        }
+    }
+};
+inline Things things;
+
+struct Call {
+    const char *name;
+    unsigned refusedIn;
+    void (*call)();
+    bool changes = false; /* Where it is admitted it does what the next test does not expect: not tried. */
+};
+
+namespace detail {
+inline std::atomic<void (*)()> inManager{nullptr}, inNotifier{nullptr};
+
+inline void callInMark(void *, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        if (auto call = inManager.exchange(nullptr)) {
+            call();
+        }
+    }
+}
+inline void callInNotifier(int, int, size_t, size_t) {
+    if (auto call = inNotifier.exchange(nullptr)) {
+        call();
+    }
+}
+} // namespace detail
+
+/* Call in a state, with a runtime and its things. */
+inline void callIn(State state, void (*call)()) {
+    switch (state) {
+    case unattached: std::thread(call).join(); break;
+    case sticky:
+        mprYield(MPR_YIELD_STICKY);
+        call();
+        break;
+    case exempt:
+        mprSetThreadYield(nullptr, false);
+        call();
+        break;
+    case marking: {
+        void *caller = mprAllocManaged(16, detail::callInMark, 0);
+        mprAddRoot(caller);
+        detail::inManager = call;
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+        mprRemoveRoot(caller);
+        break;
+    }
+    case notified:
+        mprSetMemNotifier(detail::callInNotifier);
+        detail::inNotifier = call;
+        mprAlloc(SIZE_MAX / 2);
+        break;
+    default: call(); break;
+    }
+    mprSetThreadYield(nullptr, true);
+    mprResetYield();
+}
+
+inline bool isNamed(const char *function) {
+    return Log::has(std::string(function) + ":") || Log::has(std::string(function) + "(");
+}
+
+/* A child calls, and tells by its status what the log says. */
+inline bool isNamedInChild(const Call &call) {
+    const pid_t child = fork();
+    if (child == 0) {
+        Log::clear();
+        alarm(20);
+        call.call();
+        _exit(isNamed(call.name) && Log::has("child of fork") ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+inline void tryCall(const Call &call, State state) {
+    const bool refused = (call.refusedIn & state) != 0;
+    if (!refused && (call.changes || state == forked || state == ended)) {
+        return;
+    }
+    INFO(call.name << " " << nameOf(state));
+    Runtime runtime;
+    things.make();
+    if (state == ended) {
+        mprUnlinkRootRef(&things.linked);
+        runtime.end();
+        Log::clear();
+        call.call();
+        INFO(Log::text());
+        CHECK(isNamed(call.name));
+        return;
+    }
+    if (state == forked) {
+        CHECK(isNamedInChild(call));
+        CHECK(things.untouched());
+        return;
+    }
+    const uint64 misuses = mprGetMemStats()->misuses;
+    Log::clear();
+    callIn(state, call.call);
+    INFO(Log::text());
+    CHECK(isNamed(call.name) == refused);
+    CHECK((mprGetMemStats()->misuses > misuses) == refused);
+    if (refused) {
+        CHECK(things.untouched());
+    }
+    mprUnlinkRootRef(&things.linked);
+    mprUnlinkRootRef(&things.refused);
+}
+
+} // namespace test

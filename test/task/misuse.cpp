@@ -1,0 +1,86 @@
+/*
+    test/task/misuse.cpp - What threads in the wrong state call of locks, threads, workers and events is named, and does
+    nothing.
+ */
+#include "test/support/wrong_state.hpp"
+
+#include <cstring>
+
+using namespace test;
+
+namespace {
+
+MprMutex mutex;
+MprSpin spin;
+void event(void *, MprEvent *) {}
+void work(void *, MprWorker *) {}
+void thread(void *, MprThread *) {}
+
+const Call table[] = {
+    // mpr/lock.h
+    {"mprAlloc", running, [] { mprCreateLock(); }},
+    {"mprAlloc", running, [] { mprCreateSpinLock(); }},
+    {"mprAllocZeroed", running, [] { mprCreateCond(); }},
+    {"mprLock", locking, [] { mprLock(&mutex); }, true},
+    {"mprTryLock", locking, [] { mprTryLock(&mutex); }, true},
+    {"mprGlobalLock", locking, [] { mprGlobalLock(); }, true},
+    {"mprSpinLock", locking, [] { mprSpinLock(&spin); }, true},
+    {"mprTrySpinLock", locking, [] { mprTrySpinLock(&spin); }, true},
+    // mpr/thread.h, mpr/worker.h, mpr/shutdown.h
+    {"mprAllocMem", running, [] { mprCreateThread("thread", MPR_PROC(thread), nullptr, 0); }},
+    {"mprStartThread", running, [] { mprStartThread(nullptr); }, true},
+    {"mprStartWorker", running, [] { mprStartWorker(work, nullptr); }, true},
+    {"mprStart", running, [] { mprStart(); }, true},
+    {"mprShutdown", running, [] { mprShutdown(0, 0, 0); }, true},
+    // mpr/event.h
+    {"mprCreateEvent", running, [] { mprCreateEvent(nullptr, "event", 0, MPR_PROC(event), nullptr, 0); }, true},
+    {"mprCreateTimerEvent", running, [] { mprCreateTimerEvent(nullptr, "event", 1000, MPR_PROC(event), nullptr, 0); },
+     true},
+    {"mprCreateDispatcher", running, [] { mprCreateDispatcher("dispatcher", 0); }, true},
+    {"mprServiceEvents", running, [] { mprServiceEvents(0, MPR_SERVICE_NO_BLOCK); }, true},
+    {"mprCreateEventOutside", locking, [] { mprCreateEventOutside(nullptr, MPR_PROC(event), nullptr); }},
+    // Waits by threads that run: they would yield.
+    {"a call that waits", notified, [] { mprSleep(1); }},
+};
+} // namespace
+
+TEST_CASE("a call of locks or events by a thread in the wrong state is named and does nothing", "[task][misuse]") {
+    const State state = GENERATE(from_range(std::begin(states), std::end(states)));
+    for (const Call &call : table) {
+        tryCall(call, state);
+        CHECK(mutex.word == 0);
+        CHECK(spin.word == 0);
+    }
+}
+
+TEST_CASE("events from outside are posted by threads that have yielded, while collections run", "[task][misuse]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    static std::atomic<long> posted, done;
+    posted = done = 0;
+    {
+        const auto posts = [](Mutator &self) {
+            mprYield(MPR_YIELD_STICKY);
+            while (self.go()) {
+                const auto count = [](void *, MprEvent *) { done++; };
+                if (mprCreateEventOutside(nullptr, MPR_PROC(+count), nullptr) == 0) {
+                    posted++;
+                }
+                while (posted - done > 100000 && self.go()) {
+                    pause(1);
+                }
+            }
+            mprResetYield();
+        };
+        Mutator one("one", posts), two("two", posts);
+        for (int i = 0; i < 1000; i++) {
+            for (int k = 0; k < 50; k++) {
+                memset(mprAlloc(64), 0xEE, 64);
+            }
+            mprGC(MPR_GC_MINOR);
+        }
+    }
+    CHECK(until([] { return done == posted; }));
+    INFO(Log::text());
+    CHECK(mprGetMemStats()->misuses == 0);
+}
