@@ -99,6 +99,24 @@ void count() {
         runtime().misuses.fetch_add(1, std::memory_order_relaxed);
     }
 }
+
+/** Asked before a line is built: what is refused in a loop costs little more than the look at the clock. */
+bool mayWrite(std::uintptr_t about) {
+    if (!isWriting && lines.admit(about != 0 ? about ^ os::currentThread() : 0)) {
+        return true;
+    }
+    lines.withhold();
+    return false;
+}
+
+void write(os::Message& message) {
+    if (const os::Total withheld = lines.takeWithheld()) {
+        message << " (and " << withheld << " misuses not named before this)";
+    }
+    isWriting = true;
+    os::log(os::Level::error, message);
+    isWriting = false;
+}
 } // namespace
 
 bool refuse(const char* function) {
@@ -109,6 +127,9 @@ bool refuse(const char* function) {
     }
     count();
     const char* const state = stateHere();
+    if (!mayWrite(asNumber(function) ^ asNumber(state))) {
+        return false;
+    }
     message << function << ": thread ";
     if (attached && attached->name[0]) {
         message << "\"" << attached->name << "\"";
@@ -119,7 +140,7 @@ bool refuse(const char* function) {
     if (Marker* marker = running() ? Marker::active() : nullptr) {
         marker->describeTraced(message);
     }
-    writeMisuse(asNumber(function) ^ asNumber(state), message);
+    write(message);
     return false;
 }
 
@@ -163,15 +184,9 @@ void writeMisuse(std::uintptr_t about, os::Message& message) {
     if constexpr (!os::hasThreads) {
         return os::log(os::Level::error, message); // no room for more
     }
-    if (isWriting || !lines.admit(about != 0 ? about ^ os::currentThread() : 0)) {
-        return lines.withhold();
+    if (mayWrite(about)) {
+        write(message);
     }
-    if (const os::Total withheld = lines.takeWithheld()) {
-        message << " (and " << withheld << " misuses not named before this)";
-    }
-    isWriting = true;
-    os::log(os::Level::error, message);
-    isWriting = false;
 }
 
 void forgetMisuses() {
