@@ -1,6 +1,7 @@
 /*
     api_stats.cpp - The C API of mpr/stats.h.
  */
+#include "mpr/gc/guard.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/heap/granule.hpp"
 #include "mpr/os/log.hpp"
@@ -79,9 +80,11 @@ uint64 mprGetCPU(void) {
 }
 
 int mprVerifyHeap(void) {
-    Mutator* m = running() ? current : nullptr;
-    if (!m || m->isCollector || m->state.load(std::memory_order_relaxed) != Mutator::State::running) {
-        misuse("mprVerifyHeap", nullptr, "the calling thread is not attached, has yielded, or is the collector's");
+    if (!admitRunning("mprVerifyHeap")) {
+        return MPR_ERR_BAD_STATE;
+    }
+    if (current->isCollector) {
+        misuse("mprVerifyHeap", nullptr, "called by a manager: the collector cannot stop the threads then");
         return MPR_ERR_BAD_STATE;
     }
     Runtime& rt = runtime();

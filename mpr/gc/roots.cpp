@@ -100,7 +100,7 @@ bool Roots::add(heap::Heap& heap, const void* block, heap::Shortage& shortage) {
         leaves_.store(true, std::memory_order_relaxed);
     }
     if ((before & heap::head::held) != 0 && !holds_.add(heap, block, shortage)) {
-        table_.remove(block);
+        table_.remove(heap, block);
         return false;
     }
     return true;
