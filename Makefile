@@ -41,14 +41,16 @@ test:
 	$(Q)$(call BUILD,release)
 	$(Q)ctest --preset release
 
-## soak       random threads for a minute: every mark checked, every block looked at; SEED=N for other ones
+## soak       random threads for a minute, then random programs for SECONDS=60; SEED=N for other ones
 SEED ?= 100
+SECONDS ?= 60
 soak:
 	$(Q)$(DEPS) build test demo
 	$(Q)$(call CONFIGURE,release)
-	$(Q)$(call BUILD,release,test_gc test_stress)
+	$(Q)$(call BUILD,release,test_gc test_stress test_oracle)
 	$(Q)build/release/test/test_gc '[soak]'
 	$(Q)MPR_SEED=$(SEED) build/release/test/test_stress '[soak]'
+	$(Q)build/release/test/oracle --seconds $(SECONDS) $(if $(filter-out file,$(origin SEED)),--seed $(SEED))
 
 ## check      format; the tests by a second compiler and under three sanitizers; static analysis
 check: check-format check-clang check-asan check-ubsan check-tsan check-tidy

@@ -1,0 +1,245 @@
+/*
+    test/stress/oracle/blocks.cpp - Allocation and references of each kind of block.
+ */
+#include "test/stress/oracle/blocks.hpp"
+
+#include "test/stress/oracle/fault.hpp"
+#include "test/stress/oracle/objects.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace oracle {
+
+namespace {
+
+template <class T>
+T *as(const Record &record) {
+    return static_cast<T *>(record.ptr);
+}
+
+int flagsOf(Kind kind) {
+    return kind == Kind::barrier ? MPR_ALLOC_BARRIER : kind == Kind::noFree ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0;
+}
+
+void *allocateBytes(Kind kind, size_t size, bool hold, Random &random) {
+    const bool zero = random.chance(25);
+    const int flags = flagsOf(kind) | (zero ? MPR_ALLOC_ZERO : 0) | (hold ? MPR_ALLOC_HOLD : 0);
+    void *ptr;
+    if (kind != Kind::leaf && random.chance(80)) {
+        ptr = mprAllocManaged(size, managerOf(kind, random), flags);
+    } else if (kind != Kind::leaf) {
+        ptr = mprAllocMem(size, flags | MPR_ALLOC_MANAGER);
+        if (ptr && mprSetManager(ptr, managerOf(kind, random)) != ptr) {
+            fault("mprSetManager refuses a block with room for a manager");
+        }
+    } else {
+        ptr = flags == 0 && random.chance(50) ? mprAlloc(size) : mprAllocMem(size, flags);
+    }
+    if (ptr && zero && !test::zeros(ptr, size)) {
+        fault("a zeroed %s of %zu bytes is not zero", nameOf(kind), size);
+    }
+    return ptr;
+}
+
+void allocateTable(Record &record, const Shape &shape, Random &random) {
+    record.size = sizeof(Table);
+    record.ptr = allocateBytes(Kind::table, record.size, shape.hold, random);
+    if (record.ptr) {
+        setHead(record.ptr, record, 0);
+        as<Table>(record)->row = static_cast<void **>(calloc(shape.count + 1, sizeof(void *)));
+        as<Table>(record)->count = shape.count;
+    }
+}
+
+template <class T>
+void allocateObject(Record &record, size_t count) {
+    record.size = sizeof(T);
+    auto object = mpr::make<T>(record);
+    record.ptr = object;
+    if (object) {
+        try {
+            object->row.resize(count);
+        } catch (const std::bad_alloc &) {
+            record.refs.resize(object->row.size());
+        }
+    }
+}
+
+void allocateElements(Record &record, size_t count) {
+    auto made = mpr::makeArray<Element>(count + 1);
+    record.size = made.size_bytes();
+    record.ptr = made.data();
+    if (record.ptr) {
+        made[0].record = &record;
+        made[0].serial = record.serial;
+    }
+}
+
+void allocateBlock(Record &record, const Shape &shape, Random &random) {
+    const size_t least = shape.kind == Kind::leaf ? 0 : sizeof(Head) + shape.count * sizeof(void *);
+    record.size = shape.size < least ? least : shape.size;
+    record.ptr = allocateBytes(shape.kind, record.size, shape.hold, random);
+    if (record.ptr) {
+        if (shape.kind != Kind::leaf) {
+            setHead(record.ptr, record, shape.count);
+            memset(static_cast<void *>(as<Head>(record)->fields()), 0, shape.count * sizeof(void *));
+        }
+        fillPattern(record);
+    }
+}
+
+template <class T>
+bool resizeVector(Record &record, size_t count) {
+    auto &row = as<T>(record)->row;
+    try {
+        std::remove_reference_t<decltype(row)> other;
+        other.reserve(count + 1);
+        other.assign(row.begin(), row.begin() + static_cast<ptrdiff_t>(std::min(count, row.size())));
+        other.resize(count);
+        row.swap(other);
+        memset(static_cast<void *>(other.data()), 0x11, other.size() * sizeof(Field));
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
+    return true;
+}
+
+bool resizeTable(Record &record, size_t count) {
+    auto table = as<Table>(record);
+    auto row = static_cast<void **>(calloc(count + 1, sizeof(void *)));
+    memcpy(row, table->row, std::min(count, table->count) * sizeof(void *));
+    void **const old = table->row;
+    const size_t oldCount = table->count;
+    table->row = row;
+    table->count = count;
+    memset(static_cast<void *>(old), 0x11, oldCount * sizeof(void *));
+    free(old);
+    return true;
+}
+
+void storeBarrier(Record &record, void **field, void *value, Random &random) {
+    switch (random.below(4)) {
+    case 0: mprSetRefAt(field, value); break;
+    case 1: mprSetRefs(record.ptr, field, &value, 1); break;
+    default: mprSetRef(record.ptr, field, value); break;
+    }
+}
+
+bool storeInMap(Record &record, uint64_t key, Any *value) {
+    auto map = as<Map>(record);
+    if (value) {
+        return map->set(key, value);
+    }
+    map->remove(key);
+    return true;
+}
+
+} // namespace
+
+bool allocate(Record &record, const Shape &shape, Random &random) {
+    record.kind = shape.kind;
+    record.refs.assign(shape.kind == Kind::leaf ? 0 : shape.count, nullptr);
+    switch (shape.kind) {
+    case Kind::table: allocateTable(record, shape, random); break;
+    case Kind::vector: allocateObject<VectorObject>(record, shape.count); break;
+    case Kind::pmrVector: allocateObject<PmrObject>(record, shape.count); break;
+    case Kind::elements: allocateElements(record, shape.count); break;
+    case Kind::row:
+        record.ptr = mpr::makeArray<Field>(shape.count).data();
+        record.size = shape.count * sizeof(Field);
+        break;
+    case Kind::map:
+        record.ptr = mpr::make<Map>();
+        record.size = sizeof(Map);
+        break;
+    default: allocateBlock(record, shape, random); break;
+    }
+    if (!record.ptr) {
+        return false;
+    }
+    if (reinterpret_cast<uintptr_t>(record.ptr) % (2 * sizeof(void *)) != 0 || !mprIsValid(record.ptr) ||
+        mprGetBlockSize(record.ptr) < record.size) {
+        fault("a new %s of %zu bytes at %p is misaligned, too short or no block", nameOf(record.kind), record.size,
+              record.ptr);
+    }
+    record.held = shape.hold && (inOneBlock(shape.kind) || shape.kind == Kind::leaf || shape.kind == Kind::table);
+    return true;
+}
+
+void *loadField(const Record &record, size_t at) {
+    switch (record.kind) {
+    case Kind::table: return as<Table>(record)->row[at];
+    case Kind::vector: return as<VectorObject>(record)->row[at].get();
+    case Kind::pmrVector: return as<PmrObject>(record)->row[at].get();
+    case Kind::row: return as<Field>(record)[at].get();
+    case Kind::elements: return as<Element>(record)[at].field.get();
+    case Kind::map: return as<Map>(record)->find(at);
+    default: return __atomic_load_n(as<Head>(record)->fields() + at, __ATOMIC_RELAXED);
+    }
+}
+
+bool storeField(Record &record, size_t at, void *value, Random &random, bool fresh) {
+    auto any = static_cast<Any *>(value);
+    switch (record.kind) {
+    case Kind::table: __atomic_store_n(as<Table>(record)->row + at, value, __ATOMIC_RELAXED); break;
+    case Kind::vector: as<VectorObject>(record)->row[at] = any; break;
+    case Kind::pmrVector: as<PmrObject>(record)->row[at] = any; break;
+    case Kind::row: as<Field>(record)[at] = any; break;
+    case Kind::elements: as<Element>(record)[at].field = any; break;
+    case Kind::map: return storeInMap(record, at, any);
+    default: {
+        void **const field = as<Head>(record)->fields() + at;
+        if (fresh || record.kind == Kind::plain) {
+            __atomic_store_n(field, value, __ATOMIC_RELAXED); // slices may read it while other threads run
+        } else {
+            storeBarrier(record, field, value, random);
+        }
+        break;
+    }
+    }
+    return true;
+}
+
+bool resizeRow(Record &record, size_t count) {
+    switch (record.kind) {
+    case Kind::table: return resizeTable(record, count);
+    case Kind::vector: return resizeVector<VectorObject>(record, count);
+    case Kind::pmrVector: return resizeVector<PmrObject>(record, count);
+    default: return false;
+    }
+}
+
+void changeManager(const Record &record, Random &random) {
+    if (mprSetManager(record.ptr, managerOf(record.kind, random)) != record.ptr) {
+        fault("mprSetManager refuses a %s", nameOf(record.kind));
+    }
+}
+
+void lookAt(const Record &record, bool fields) {
+    const char *kind = nameOf(record.kind);
+    if (record.freed > 0) {
+        fault("MPR_MANAGE_FREE has been called for a %s that is alive", kind);
+    }
+    if (!mprIsValid(record.ptr)) {
+        fault("a %s that is alive is no block any more", kind);
+    }
+    if (mprGetBlockSize(record.ptr) < record.size) {
+        fault("a %s of %zu bytes that is alive has shrunk to %zu", kind, record.size, mprGetBlockSize(record.ptr));
+    }
+    if (withHead(record.kind) && !headIntact(record.ptr, record)) {
+        fault("the head of a %s that is alive is overwritten", kind);
+    }
+    if (withPattern(record.kind) && !patternIntact(record, record.size)) {
+        fault("the contents of a %s that is alive are overwritten", kind);
+    }
+    for (size_t at = 0; fields && at < record.refs.size(); at++) {
+        const Record *target = record.refs[at];
+        if (loadField(record, at) != (target ? target->ptr : nullptr)) {
+            fault("reference %zu of %zu of a %s that is alive is not what was stored", at, record.refs.size(), kind);
+        }
+    }
+}
+
+} // namespace oracle

@@ -1,0 +1,41 @@
+/*
+    test/stress/oracle/driver.hpp - Runs programs in child processes until time is over, and shortens those that fail.
+ */
+#pragma once
+
+#include "test/stress/oracle/plan.hpp"
+
+#include <string>
+
+namespace oracle {
+
+/* How one child ended. */
+struct Outcome {
+    bool failed = false;
+    std::string what;   /* Exit status, signal, or that it hangs */
+    std::string output; /* Its last words */
+    uint64_t operations = 0, collections = 0, checks = 0, nulls = 0;
+};
+
+/* Run one program in a child process. */
+Outcome runInChild(const Wishes &wishes, int secondsAtMost);
+
+/* Run one program in this process; ends it on a fault. Prints counts. */
+void runHere(const Wishes &wishes, bool verbose);
+
+/*
+    The smallest program found that still fails: fewer threads, operations and kinds of these.
+    @param outcome What is known of the failure, overwritten by that of the smallest.
+ */
+Wishes shorten(Wishes wishes, Outcome &outcome, double seconds);
+
+/* The command line that repeats a program. */
+std::string commandLine(const Wishes &wishes);
+
+/* Programs with faults made on purpose. @return How many of them were not noticed, or called something else. */
+int detect();
+
+/* Programs for so many seconds. @return Faults. */
+int drive(Wishes first, double seconds, bool keepGoing);
+
+} // namespace oracle

@@ -1,0 +1,93 @@
+/*
+    test/stress/oracle/fault.cpp - Faults are printed with what is needed to see them again.
+ */
+#include "test/stress/oracle/fault.hpp"
+
+#include "mpr.h"
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <unistd.h>
+#include <vector>
+
+namespace oracle {
+
+namespace {
+
+constexpr size_t mostMessages = 40;
+
+struct State {
+    std::mutex mutex;
+    std::string headline;
+    std::vector<std::string> messages;
+};
+
+/* Never destroyed: threads may still run while the process ends. */
+State &state() {
+    static State &one = *new State;
+    return one;
+}
+
+void keep(cchar *tags, int, cchar *msg) {
+    std::lock_guard guard(state().mutex);
+    auto &messages = state().messages;
+    if (messages.size() >= mostMessages && !strstr(msg, "no memory")) { // which programs ask for
+        return;
+    }
+    std::string message = std::string(tags) + ": " + msg;
+    if (messages.empty() || messages.back() != message) {
+        messages.push_back(std::move(message));
+    }
+}
+
+} // namespace
+
+void fault(const char *format, ...) {
+    static std::atomic<bool> begun;
+    if (begun.exchange(true)) {
+        for (;;) {
+            pause(); // another thread reports and ends the process
+        }
+    }
+    std::lock_guard guard(state().mutex);
+    fprintf(stderr, "FAULT ");
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\n%s\n", state().headline.c_str());
+    for (auto &message : state().messages) {
+        fprintf(stderr, "    said: %s\n", message.c_str());
+    }
+    fflush(stderr);
+    _exit(1);
+}
+
+void setHeadline(const std::string &headline) {
+    std::lock_guard guard(state().mutex);
+    state().headline = headline;
+}
+
+void captureMessages() {
+    mprSetLogHandler(keep);
+}
+
+bool said(const char *part) {
+    std::lock_guard guard(state().mutex);
+    for (auto &message : state().messages) {
+        if (message.find(part) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void forgetMessages() {
+    std::lock_guard guard(state().mutex);
+    state().messages.clear();
+}
+
+} // namespace oracle

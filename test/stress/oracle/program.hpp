@@ -1,0 +1,128 @@
+/*
+    test/stress/oracle/program.hpp - A program: runtimes one after the other, threads that run operations, and moments at
+    which all rest and the main thread compares heap and reference.
+ */
+#pragma once
+
+#include "test/stress/oracle/graph.hpp"
+#include "test/stress/oracle/ops.hpp"
+#include "test/stress/oracle/plan.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace oracle {
+
+class Program;
+
+/* Permanent memory of one thread, which sees to it that nobody else writes there. */
+class Permanents {
+public:
+    void step(Random &random); /* Allocate, resize or free one */
+    void clear();
+
+private:
+    struct Item {
+        unsigned char *ptr = nullptr;
+        size_t size = 0;
+        uint64_t seed = 0;
+    };
+    void look(const Item &item) const;
+
+    Item items[64];
+};
+
+/* The main thread decides when all rest, workers rest then, visitors come and go between. */
+enum class Role { main, worker, visitor };
+
+/* One thread that runs operations. */
+class Worker {
+public:
+    Worker(Program &whole, Graph &mine, uint64_t seed, Role what)
+        : program(whole), random(seed), graph(&mine), role(what), own(mine) {}
+
+    /* @return false when the life is over. */
+    bool step();
+    /* Room for more blocks; else a slot is cleared instead. */
+    bool roomy() const { return graph->blocks() < 150000; }
+
+    Program &program;
+    Random random;
+    Graph *graph; /* Its own, or the shared one during an operation */
+    Permanents permanents;
+    const Role role;
+
+private:
+    size_t draw();
+
+    Graph &own;
+};
+
+class Program {
+public:
+    explicit Program(const Plan &drawn);
+    ~Program();
+
+    /* Run all lives. Ends the process on a fault. */
+    void run();
+
+    const Plan plan;
+    const std::vector<int> cumulated; /* Weights */
+    std::vector<std::atomic<uint64_t>> counts;
+    std::atomic<uint64_t> total{0}, posted{0}, done{0}, collections{0}, checks{0}, nulls{0};
+
+    /* A graph that belongs to no thread; a new one when there is none. */
+    Graph *adopt(Random &random);
+    void orphan(Graph *graph);
+
+    bool wantsRest() const { return stopWanted.load(std::memory_order_relaxed); }
+    /* Wait at rest if the main thread wants to compare. */
+    void parkIfWanted() {
+        if (wantsRest()) {
+            park();
+        }
+    }
+    bool over() const { return ended.load(std::memory_order_relaxed); }
+    bool late() const { return std::chrono::steady_clock::now() >= deadline; }
+
+    Graph *shared = nullptr, *pins = nullptr;
+    std::mutex sharedLock;
+    /* Events that have been posted. */
+    void post();
+
+private:
+    void live(int life);
+    void begin(Random &random);
+    void end(Random &random);
+    void work(int number, uint64_t seed);
+    void haunt(uint64_t seed, bool attached);
+    void rest(Random &random);
+    void compare();
+    void compareCounts(const MprMemStats &stats);
+    bool scarce() const;
+    void settle();
+    void park();
+    void leave();
+    void hurry(Random &random);
+
+    std::vector<std::unique_ptr<Graph>> graphs;
+    std::vector<Graph *> orphans;
+    std::mutex graphsLock;
+
+    std::mutex parking;
+    std::condition_variable changed;
+    int present = 0, parked = 0; /* Threads beside the main one */
+    uint64_t round = 0;
+    std::atomic<bool> stopWanted{false}, ended{false};
+    std::chrono::steady_clock::time_point deadline;
+};
+
+/* Sleep without a runtime's help. */
+void nap(unsigned microseconds);
+
+} // namespace oracle
