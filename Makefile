@@ -55,6 +55,8 @@ soak:
 ## check      format; the tests by a second compiler and under three sanitizers; static analysis
 check: check-format check-clang check-asan check-ubsan check-tsan check-tidy
 
+## check-delays  the tests with threads delayed at random at each atomic operation; MPR_SEED=N, MPR_DELAYS=N
+
 # The thread sanitizer of GCC 12 does not start under kernels that randomise more address bits than it knows of.
 check-%:
 	$(Q)$(DEPS) build test demo check

@@ -3,6 +3,8 @@
  */
 #include "mpr/os/os.hpp"
 
+#include "mpr/os/delay.hpp"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -108,6 +110,7 @@ constexpr long futexCall = SYS_futex_time64;
 #endif
 
 long futex(Word& word, int operation, std::uint32_t value, const timespec* timeout) {
+    perhapsDelay();
     return syscall(futexCall, &word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
 }
 } // namespace
