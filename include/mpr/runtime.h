@@ -79,6 +79,10 @@ MPR_EXPORT bool mprDestroy(void);
                       90; the young budget grows for it (10, or MPR_GC_CPU_PERCENT in the environment)
       check=0|1       trace everything again after each marking and name what was missed, such as a store into a block of
                       MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
+      check=fields    the same, and name fields of living blocks that hold the address of a block about to be freed: a
+                      manager forgets them, a trace function is missing or misspelt, or one is a plain T*. A suspicion:
+                      memory never written may hold old addresses. Blocks without a manager (objects of make without
+                      trace and destructor among them) and memory outside the heap, a vector's, are not read
       everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)
       everyalloc=N    ask for a collection at every Nth allocation, so that each thread collects at its next yield; slow
                       (0, or MPR_GC_EVERY_ALLOC in the environment, unless everyyield is said)

@@ -23,7 +23,10 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     generations_.open(fixedHeap == 0, pacer_.young(), options.growth, options.pauseBudget);
     pauseBudget_ = options.pauseBudget;
     deadline_ = options.deadline;
-    checks_ = options.check;
+    checks_ = options.check != heap::Options::Check::none;
+    if (options.check == heap::Options::Check::fields) {
+        fields_.open();
+    }
     everyYield_ = options.everyYield == heap::Options::on;
     trial_ = everyYield_ || options.everyAlloc > 0;
     heap_.setStepping(options.everyAlloc);
@@ -55,6 +58,7 @@ void Collector::close() {
     helpers_.close();
     marks_.close();
     oldLines_.close();
+    fields_.close();
     markedBlocks_.close();
     rendezvous_.setAlways(false); // without a runtime nobody need yield
 }
@@ -153,6 +157,7 @@ void Collector::pause() {
     if (checks_) {
         check();
     }
+    fields_.check();
     marked_.fetch_add(1, std::memory_order_release);
     if (scope_ != Scope::minor) {
         majorsMarked_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);

@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/fields.hpp"
 #include "mpr/gc/generations.hpp"
 #include "mpr/gc/helpers.hpp"
 #include "mpr/gc/block_filter.hpp"
@@ -90,7 +91,7 @@ private:
 
 class Collector {
 public:
-    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap) {}
+    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap), fields_(heap) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
@@ -283,6 +284,7 @@ private:
     Marker marker_;
     Helpers helpers_;
     WriteLog log_;
+    Fields fields_;
     Rendezvous rendezvous_;
     Pacer pacer_;
     CollectorStats stats_;

@@ -4,6 +4,7 @@
 #include "mpr/heap/options.hpp"
 
 #include <bit>
+#include <iterator>
 #include <string_view>
 
 #include "mpr/os/log.hpp"
@@ -36,8 +37,23 @@ bool parseSize(std::string_view text, std::size_t& out) {
     return !text.empty() && (out >> shift) == value;
 }
 
+/** 0, 1 or fields. */
+std::string_view applyCheck(Options& options, std::string_view value) {
+    constexpr std::string_view names[] = {"0", "1", "fields"};
+    for (unsigned i = 0; i < std::size(names); ++i) {
+        if (value == names[i]) {
+            options.check = static_cast<Options::Check>(i);
+            return {};
+        }
+    }
+    return "must be 0, 1 or fields";
+}
+
 /** One item into options. @return what is wrong, empty when fine. */
 std::string_view apply(Options& options, std::string_view name, std::string_view value) {
+    if (name == "check") {
+        return applyCheck(options, value);
+    }
     std::size_t number = 0;
     if (!parseSize(value, number)) {
         return "is not a number with an optional k, m or g";
@@ -92,15 +108,11 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             return "must be from 0 to 1000000";
         }
         options.everyAlloc = static_cast<unsigned>(number);
-    } else if (name == "check" || name == "everyyield") {
+    } else if (name == "everyyield") {
         if (number > 1) {
             return "must be 0 or 1";
         }
-        if (name == "check") {
-            options.check = number == 1;
-        } else {
-            options.everyYield = number == 1 ? Options::on : Options::off;
-        }
+        options.everyYield = number == 1 ? Options::on : Options::off;
     } else {
         return "is not an option";
     }

@@ -18,7 +18,8 @@ struct Options {
     std::size_t stack = 256 * 1024;            // of the collector's thread
     std::size_t marks = 0;                     // mark stack; 0: large, as far as address space is cheap
     unsigned markers = 0;                      // threads that mark in a pause; 0: as many as processors, up to four
-    bool check = false;                        // trace again after each marking, and compare
+    /** After each marking: trace again, and compare; and look for fields that hold what dies. */
+    enum class Check : Byte { none, marking, fields } check = Check::none;
     enum { off, on, asEnvironment } everyYield = asEnvironment; // collect at each yield point
     unsigned everyAlloc = 0;                                    // ask for a collection at every so manieth allocation
     unsigned cpuPercent = 10;                                   // of the time that collections should take

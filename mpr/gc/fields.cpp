@@ -1,0 +1,124 @@
+/*
+    fields.cpp - Reading living blocks for the addresses of dying ones.
+ */
+#include "mpr/gc/fields.hpp"
+
+#include "mpr/gc/manager.hpp"
+#include "mpr/os/os.hpp"
+
+namespace mpr::gc {
+
+using heap::Byte;
+using heap::Region;
+namespace head = heap::head;
+namespace swar = heap::swar;
+
+namespace {
+
+/** Threads that are yielded for a call outside may be writing to what is no reference. */
+[[gnu::no_sanitize("thread")]] const void* wordAt(const void* block, std::size_t offset) {
+    return *reinterpret_cast<const void* const volatile*>(static_cast<const Byte*>(block) + offset);
+}
+
+/** The text that a leaf begins with, if it seems to be one. @return Its length. */
+std::size_t textOf(const char* bytes, std::size_t size) {
+    constexpr std::size_t least = 3, most = 24;
+    std::size_t length = 0;
+    while (length < size && length < most && bytes[length] >= ' ' && bytes[length] <= '~') {
+        ++length;
+    }
+    return length >= least ? length : 0;
+}
+} // namespace
+
+void Fields::open() {
+    named_ = static_cast<Place*>(os::map(greatest * sizeof(Place), MPR_MAP_READ | MPR_MAP_WRITE));
+}
+
+void Fields::close() {
+    if (named_) {
+        os::release(named_, greatest * sizeof(Place));
+    }
+    named_ = nullptr;
+    places_ = 0;
+}
+
+void Fields::checkAll() {
+    reports_ = 0;
+    const auto wanted = [](std::size_t, auto words) { return swar::heads(words) & ~swar::leaf(words); };
+    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
+        for (unsigned chunk = 0; chunk < region->chunkCount() && reports_ < mostInCollection; ++chunk) {
+            region->forEach(chunk, wanted, [&](std::size_t g) {
+                if (!region->nurseries.isUncleared(g) && !heap_.dead(region->map().get(g))) {
+                    checkBlock(region, g);
+                }
+            });
+        }
+    }
+}
+
+void Fields::checkBlock(Region* region, std::size_t g) {
+    const std::size_t n = region->blockSize(g);
+    const std::size_t size = (n << heap::granuleShift) - sizeof(MprManager);
+    Byte* const owner = region->address(g);
+    for (std::size_t offset = 0; offset + sizeof(void*) <= size; offset += sizeof(void*)) {
+        const void* const word = wordAt(owner, offset);
+        Region* const dying = heap_.find(word);
+        if (!dying || !dying->isBlock(word)) {
+            continue;
+        }
+        const Byte h = dying->map().get(dying->granuleOf(word));
+        const Place place{managerOf(owner, n), offset};
+        if (heap_.dead(h) && (h & head::held) == 0 && reports_ < mostInCollection && isNew(place)) {
+            ++reports_;
+            report(region, g, place, dying, word);
+        }
+    }
+}
+
+/** @return Whether a place is to be named; it is noted. */
+bool Fields::isNew(Place place) {
+    unsigned offsets = 0;
+    for (std::size_t i = 0; i < places_; ++i) {
+        if (named_[i].manager == place.manager && (named_[i].offset == place.offset || ++offsets == mostOffsets)) {
+            return false;
+        }
+    }
+    if (places_ == greatest) {
+        return false;
+    }
+    named_[places_++] = place;
+    return true;
+}
+
+/** A block's size, and its manager or what it says. */
+void Fields::describe(os::Message& message, Region* region, std::size_t g) {
+    const std::size_t n = region->blockSize(g);
+    const std::size_t size = n << heap::granuleShift;
+    void* const block = region->address(g);
+    message << block << " (" << size << " bytes, ";
+    if (!head::isLeaf(region->map().get(g))) {
+        const MprManager manager = managerOf(block, n);
+        message << (manager ? "manager " : "its manager was never set");
+        if (manager) {
+            message.code(reinterpret_cast<const void*>(manager));
+        }
+    } else if (const std::size_t length = textOf(static_cast<const char*>(block), size)) {
+        message << "text \"" << std::string_view(static_cast<const char*>(block), length) << "\"";
+    } else {
+        message << "no manager";
+    }
+    message << ")";
+}
+
+void Fields::report(Region* region, std::size_t g, Place place, Region* dying, const void* block) const {
+    os::Message message;
+    message << "check: unmarked field? Block ";
+    describe(message, region, g);
+    message << " has at offset " << place.offset << " the address of a block about to be freed, ";
+    describe(message, dying, dying->granuleOf(block));
+    message << "; does its manager or trace function mark that field?";
+    os::log(os::Level::warning, message);
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,183 @@
+/*
+    fields.cpp - Option check=fields: a field that nobody marks is named, a program without mistakes is not.
+ */
+#include "test/support/node.hpp"
+#include "test/support/runtime.hpp"
+
+#include "mpr.hpp"
+
+#include <cstddef>
+#include <string>
+
+using namespace test;
+
+namespace {
+
+constexpr cchar *suspicion = "unmarked field";
+
+std::string at(size_t offset) {
+    return "has at offset " + std::to_string(offset) + " the address";
+}
+
+/* Whether the only suspicion is this: in owner, at offset, of what is about to die. */
+void checkNamed(const void *owner, size_t offset, const void *dying) {
+    INFO(Log::text());
+    CHECK(Log::count(suspicion) == 1);
+    CHECK(Log::count(at(offset)) == 1);
+    CHECK(Log::names(owner) == 1);
+    CHECK(Log::names(dying) == 1);
+}
+
+struct Pair {
+    void *marked;
+    void *forgotten;
+};
+
+/* Forgets one of two. */
+void managePair(void *ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(static_cast<Pair *>(ptr)->marked);
+    }
+}
+
+void managePairByRef(void *ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&static_cast<Pair *>(ptr)->marked);
+    }
+}
+
+Pair *makePair(int flags) {
+    return static_cast<Pair *>(mprAllocManaged(sizeof(Pair), flags & MPR_ALLOC_BARRIER ? managePairByRef : managePair,
+                                               MPR_ALLOC_ZERO | flags));
+}
+
+void store(Pair *pair, void **field, void *value, int flags) {
+    if (flags & MPR_ALLOC_BARRIER) {
+        mprSetRef(pair, field, value);
+    } else {
+        *field = value;
+    }
+}
+
+constexpr int kinds[] = {0, MPR_ALLOC_BARRIER, MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE};
+
+} // namespace
+
+TEST_CASE("check=fields names a field that a manager forgets, in plain and in barrier blocks", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    const int flags = kinds[GENERATE(0, 1, 2)];
+    const bool old = GENERATE(false, true);
+    const int collection = GENERATE(MPR_GC_MINOR, MPR_GC_FORCE) | MPR_GC_COMPLETE;
+    Root root(makePair(flags));
+    auto pair = root.as<Pair>();
+    if (old) {
+        collect();
+    }
+    store(pair, &pair->marked, mprAlloc(32), flags);
+    void *forgotten = mprAllocZeroed(40);
+    store(pair, &pair->forgotten, forgotten, flags);
+    mprGC(collection);
+    CHECK(mprIsValid(pair->marked));
+    CHECK_FALSE(mprIsValid(forgotten));
+    checkNamed(pair, offsetof(Pair, forgotten), forgotten);
+}
+
+TEST_CASE("check=fields names a forgotten field of old blocks whose target dies old", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    const int flags = kinds[GENERATE(0, 1)];
+    Root root(makePair(flags));
+    Root other(mprAllocZeroed(40));
+    auto pair = root.as<Pair>();
+    store(pair, &pair->forgotten, other.as<void>(), flags);
+    collect();
+    collect();
+    CHECK(Log::count(suspicion) == 0); // the target lives by itself
+    void *const forgotten = other.as<void>();
+    other.set(nullptr);
+    mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
+    CHECK(mprIsValid(forgotten)); // no minor collection frees the old
+    CHECK(Log::count(suspicion) == 0);
+    collect();
+    CHECK_FALSE(mprIsValid(forgotten));
+    checkNamed(pair, offsetof(Pair, forgotten), forgotten);
+}
+
+TEST_CASE("check=fields names what dies by its manager or its text, and a field of a large block", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    Root root(makeTable(1000000));
+    auto table = root.as<Table>();
+    table->count = 0; // as if the manager stopped too early
+    table->items[999999] = sclone("forgotten words");
+    collect();
+    CHECK(Log::count(suspicion) == 1);
+    CHECK(Log::has("text \"forgotten words\""));
+    CHECK(Log::has(at(offsetof(Table, items) + 999999 * sizeof(void *))));
+    Log::clear();
+    table->items[5] = mprAllocObj(Pair, managePair);
+    collect();
+    INFO(Log::text());
+    CHECK(Log::count(suspicion) == 1);
+    CHECK(Log::count("manager ") >= 1);
+    CHECK_FALSE(Log::has("no manager"));
+}
+
+TEST_CASE("check=fields names each field of a manager once, and a table's not without end", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    Root root(makePair(0));
+    for (int i = 0; i < 5; i++) {
+        root.as<Pair>()->forgotten = mprAlloc(40);
+        collect();
+    }
+    CHECK(Log::count(suspicion) == 1);
+    Log::clear();
+    Root many(makeTable(1000));
+    auto table = many.as<Table>();
+    table->count = 0;
+    for (int i = 0; i < 100; i++) {
+        for (int k = 0; k < 1000; k++) {
+            table->items[k] = mprAlloc(16);
+        }
+        collect();
+    }
+    CHECK(Log::count(suspicion) >= 2);
+    CHECK(Log::count(suspicion) <= 16);
+}
+
+TEST_CASE("check=fields is silent about what is not about to die, and about what dies with its owner", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    Root root(makePair(0));
+    auto pair = root.as<Pair>();
+    pair->marked = makePair(0);
+    pair->forgotten = pair->marked; // somebody else marks it
+    collect();
+    auto held = mprAllocMem(32, MPR_ALLOC_HOLD);
+    pair->forgotten = held;
+    collect();
+    mprRelease(held);
+    pair->forgotten = reinterpret_cast<char *>(mprAlloc(64)) + 16; // no start of a block
+    collect();
+    pair->forgotten = nullptr;
+    auto owner = makePair(0);
+    owner->forgotten = mprAlloc(48);
+    collect();
+    INFO(Log::text());
+    CHECK(Log::count(suspicion) == 0);
+}
+
+TEST_CASE("other modes do not look for unmarked fields", "[gc][fields]") {
+    Runtime runtime(GENERATE("check=0", "check=1"));
+    Root root(makePair(0));
+    root.as<Pair>()->forgotten = mprAlloc(40);
+    collect();
+    CHECK(Log::count(suspicion) == 0);
+}
+
+TEST_CASE("check takes 0, 1 and fields", "[gc][fields]") {
+    Log log;
+    CHECK(mprConfigure("check=fields") == 0);
+    CHECK(mprConfigure("check=0") == 0);
+    CHECK(mprConfigure("check=1") == 0);
+    CHECK(mprConfigure(GENERATE("check=2", "check=field", "check=", "check=fieldsx", "check=01")) == MPR_ERR_BAD_ARGS);
+    CHECK(log.has("must be 0, 1 or fields"));
+    mprConfigure(nullptr);
+}
