@@ -64,5 +64,11 @@ MPR_EXPORT void mprMarkRef(cvoid *field);
 /** The same for count fields in a row. */
 MPR_EXPORT void mprMarkRefs(cvoid *fields, size_t count);
 
+/**
+    The runtime's, for managers of C++ objects that seem to have no references: whether one of their words is the address of
+    another block. If so it is named in the log. @param type What to call them.
+ */
+MPR_EXPORT bool mprNameUntraced(cvoid *objects, size_t size, cchar *type);
+
 MPR_EXTERN_C_END
 #endif /* MPR_BARRIER_H */

@@ -55,6 +55,10 @@ struct ArrayOf {
                     }
                 }
             }
+        } else if constexpr (suspect<T>) {
+            if (flags & MPR_MANAGE_MARK) {
+                watch<T>(ptr, mprGetBlockSize(ptr));
+            }
         }
     }
 

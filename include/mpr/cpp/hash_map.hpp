@@ -32,7 +32,10 @@ namespace mpr {
  */
 template <class K, class T, class Hash = std::hash<K>>
 class HashMap {
-    static_assert(std::is_trivially_copyable_v<K>);
+    static_assert(
+        std::is_trivially_copyable_v<K>,
+        "mpr::HashMap<K, T>: keys are copied as bytes and never destroyed, so K must be trivially copyable: a "
+        "number, an enumeration or a struct of such, not a std::string");
 
 public:
     void trace(Marker& marker) { marker(keys_, values_); }

@@ -45,7 +45,10 @@ T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...
     of mpr/limits.h has been called and no constructor.
 
     Tracing. When T is Traceable T::trace says what it references; a Member and a container of Members are traced, too.
-    Any other T references nothing, whatever pointers it holds.
+    Any other T references nothing, whatever pointers it holds. A T that has Members and no trace function, or one that is
+    private, misspelt or has another parameter, does not compile as far as the compiler can tell. Where it cannot, in classes with
+    constructors, a collection that finds a reference in such an object names the type; option check=fields (mpr/runtime.h)
+    sees what even that does not.
 
     Destruction. The destructor, unless trivial, runs exactly once, when the object is found dead or mprFree'd, at the
     latest with the end of the runtime. It runs on the collector's thread while the application runs, or on the thread

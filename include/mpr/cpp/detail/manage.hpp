@@ -11,6 +11,7 @@
 
 #include "mpr/collect.h"
 #include "mpr/memory.h"
+#include "mpr/cpp/detail/untraced.hpp"
 #include "mpr/cpp/marker.hpp"
 
 #include <atomic>
@@ -18,9 +19,6 @@
 #include <type_traits>
 
 namespace mpr::detail {
-
-template <class T>
-inline constexpr bool destroyed = !std::is_trivially_destructible_v<T>;
 
 /** Everything but trace functions that lie: all references stand in the object itself. */
 template <class T>
@@ -33,6 +31,13 @@ constexpr void checkManageable() {
     static_assert(alignof(T) <= 2 * sizeof(void*), "blocks are aligned to two pointers; this type wants more");
     static_assert(std::is_nothrow_destructible_v<T>, "the collector destroys: the destructor must be public, noexcept");
     static_assert(!hidesTrace<T>(), "the collector traces: the trace function must be public");
+    if constexpr (!isTraced<T>()) {
+        static_assert(!tracesWrongly<T>(), "mpr::make<T>: T's trace function must be trace(mpr::Marker&)");
+        static_assert(!misspellsTrace<T>(), "mpr::make<T>: T has a function that takes an mpr::Marker, but no "
+                                            "trace(mpr::Marker&)");
+        static_assert(hasMembers<T>() != HasMembers::yes, "mpr::make<T>: T has members of type mpr::Member but no "
+                                                          "trace(mpr::Marker&)");
+    }
 }
 
 /** Access to Marker's constructor. */
@@ -58,6 +63,10 @@ void manageBuilding([[maybe_unused]] void* ptr, [[maybe_unused]] int flags) noex
         if (flags & MPR_MANAGE_MARK) {
             Tracing<T>::trace(*static_cast<T*>(ptr));
         }
+    } else if constexpr (suspect<T>) {
+        if (flags & MPR_MANAGE_MARK) {
+            watch<T>(ptr, sizeof(T));
+        }
     }
 }
 
@@ -78,6 +87,10 @@ void* allocate(std::size_t size, [[maybe_unused]] MprManager manager) noexcept {
         return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | (guarded ? MPR_ALLOC_ZERO : 0) | kind);
     } else if constexpr (destroyed<T>) {
         return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER);
+    } else if constexpr (suspect<T>) {
+        // Zeroed: what stood there before might look like a reference.
+        return mprAllocManaged(size, manager,
+                               MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
     } else {
         return mprAlloc(size);
     }

@@ -1,0 +1,42 @@
+/*
+    api_untraced.cpp - References in C++ objects that have no trace function. A file of its own: programs in C leave it out.
+ */
+#include "mpr/barrier.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "mpr/gc/runtime.hpp"
+#include "mpr/os/log.hpp"
+
+namespace os = mpr::os;
+
+namespace {
+
+/** "constexpr const char* mpr::detail::nameOf() [with T = Type]", or however a compiler writes it: Type. */
+std::string_view typeIn(const char* function) {
+    const char* equals = std::strstr(function, "T = ");
+    const char* begin = equals ? equals + 4 : function;
+    const std::size_t length = std::strlen(begin);
+    return {begin, equals && length > 0 ? length - 1 : length};
+}
+} // namespace
+
+bool mprNameUntraced(cvoid* objects, size_t size, cchar* type) {
+    mpr::heap::Heap& heap = mpr::gc::runtime().heap;
+    const auto* words = static_cast<void* const*>(objects);
+    for (std::size_t i = 0; i < size / sizeof(void*); ++i) {
+        const void* word = __atomic_load_n(words + i, __ATOMIC_RELAXED);
+        mpr::heap::Region* region = word && word != objects ? heap.find(word) : nullptr;
+        if (region && region->isBlock(word)) {
+            os::Message message;
+            message
+                << "mpr::make<" << typeIn(type) << ">: object " << objects << " has at offset " << i * sizeof(void*)
+                << " the address of block " << word
+                << ", but its type has no trace(mpr::Marker&) to keep that alive; an empty one says that it need not";
+            os::log(os::Level::warning, message);
+            return true;
+        }
+    }
+    return false;
+}
