@@ -16,7 +16,7 @@ namespace swar = heap::swar;
 namespace {
 
 /** Threads that are yielded for a call outside may be writing to what is no reference. */
-[[gnu::no_sanitize("thread")]] const void* wordAt(const void* block, std::size_t offset) {
+__attribute__((no_sanitize("thread"))) const void* wordAt(const void* block, std::size_t offset) {
     return *reinterpret_cast<const void* const volatile*>(static_cast<const Byte*>(block) + offset);
 }
 

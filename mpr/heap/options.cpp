@@ -4,7 +4,6 @@
 #include "mpr/heap/options.hpp"
 
 #include <bit>
-#include <iterator>
 #include <string_view>
 
 #include "mpr/os/log.hpp"
@@ -37,25 +36,11 @@ bool parseSize(std::string_view text, std::size_t& out) {
     return !text.empty() && (out >> shift) == value;
 }
 
-/** 0, 1 or fields. */
-std::string_view applyCheck(Options& options, std::string_view value) {
-    constexpr std::string_view names[] = {"0", "1", "fields"};
-    for (unsigned i = 0; i < std::size(names); ++i) {
-        if (value == names[i]) {
-            options.check = static_cast<Options::Check>(i);
-            return {};
-        }
-    }
-    return "must be 0, 1 or fields";
-}
-
 /** One item into options. @return what is wrong, empty when fine. */
 std::string_view apply(Options& options, std::string_view name, std::string_view value) {
-    if (name == "check") {
-        return applyCheck(options, value);
-    }
     std::size_t number = 0;
-    if (!parseSize(value, number)) {
+    const bool fields = os::hasThreads && value == "fields" && name == "check";
+    if (!fields && !parseSize(value, number)) {
         return "is not a number with an optional k, m or g";
     }
     if (name == "region") {
@@ -108,11 +93,15 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             return "must be from 0 to 1000000";
         }
         options.everyAlloc = static_cast<unsigned>(number);
-    } else if (name == "everyyield") {
+    } else if (name == "check" || name == "everyyield") {
         if (number > 1) {
-            return "must be 0 or 1";
+            return "must be 0 or 1, or for check fields";
         }
-        options.everyYield = number == 1 ? Options::on : Options::off;
+        if (name == "check") {
+            options.check = fields ? Options::Check::fields : static_cast<Options::Check>(number);
+        } else {
+            options.everyYield = number == 1 ? Options::on : Options::off;
+        }
     } else {
         return "is not an option";
     }

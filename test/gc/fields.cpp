@@ -173,11 +173,11 @@ TEST_CASE("other modes do not look for unmarked fields", "[gc][fields]") {
 }
 
 TEST_CASE("check takes 0, 1 and fields", "[gc][fields]") {
-    Log log;
+    const Log log;
     CHECK(mprConfigure("check=fields") == 0);
     CHECK(mprConfigure("check=0") == 0);
     CHECK(mprConfigure("check=1") == 0);
-    CHECK(mprConfigure(GENERATE("check=2", "check=field", "check=", "check=fieldsx", "check=01")) == MPR_ERR_BAD_ARGS);
-    CHECK(log.has("must be 0, 1 or fields"));
+    CHECK(mprConfigure(GENERATE("check=2", "check=field", "check=", "check=fieldsx")) == MPR_ERR_BAD_ARGS);
+    CHECK(Log::has("option \"check="));
     mprConfigure(nullptr);
 }
