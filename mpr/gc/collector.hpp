@@ -91,7 +91,8 @@ private:
 
 class Collector {
 public:
-    Collector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap), fields_(heap) {}
+    Collector(heap::Heap& heap, Roots& roots)
+        : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap), fields_(heap) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);

@@ -49,7 +49,7 @@ TEST_CASE("threads are delayed at atomic operations, at locks, in the granule ma
     CHECK(isDelayedIn([] { os::perhapsDelay(); }));
     // What no other thread may see is no place for delays.
     const unsigned long before = os::delaysSoFar();
-    static volatile int plain;
+    [[maybe_unused]] static volatile int plain;
     for (int i = 0; i < 1'000'000; ++i) {
         plain = i;
     }
