@@ -44,7 +44,7 @@ typedef struct MprMemStats {
     uint64 purged;          /* Given back to the system */
     uint64 redlines;        /* Crossings of the redline */
     uint64 errors;          /* Allocations that returned NULL */
-    uint64 misuses;         /* Wrong calls named in the log */
+    uint64 misuses;         /* Wrong calls, and writes to what was freed, named in the log */
     uint64 late;            /* Threads named for keeping a collection waiting */
     uint64 ram;             /* Of the machine */
     int threads;            /* Attached */

@@ -60,7 +60,7 @@ void mprReadMemStats(MprMemStats* s) {
     s->purged = totals.purgedBytes;
     s->redlines = limits.crossings();
     s->errors = rt.depletion.errors();
-    s->misuses = rt.misuses.load(std::memory_order_relaxed) + rt.collector.marker().misuses();
+    s->misuses = rt.misuses.load(std::memory_order_relaxed) + rt.collector.marker().misuses() + rt.heap.damages();
     s->threads = rt.collector.threads();
     rt.collector.stats().report(*s);
 }

@@ -2,6 +2,7 @@
     allocate.cpp - Allocation that takes the lock: contexts, larger blocks, large regions.
 */
 #include <algorithm>
+#include <utility>
 
 #include "mpr/heap/context.hpp"
 
@@ -12,7 +13,19 @@ namespace {
 constexpr std::size_t leastContext[] = {64, 256};
 } // namespace
 
+/** Of a small heap they would take too much: there a thread has none. */
+void Heap::openQuickLists(Local& local) {
+    if constexpr (QuickLists::greatest > 0) {
+        constexpr std::size_t n = granulesFor(QuickLists::bytes);
+        Shortage shortage = Shortage::none;
+        const bool roomy = !fixed() || greatestInRegion_ >= 64 * n;
+        local.quickMemory = roomy ? allocateShared(n, head::held, true, shortage) : nullptr;
+        local.quick.open(local.quickMemory);
+    }
+}
+
 void Heap::attach(Local& local) {
+    openQuickLists(local);
     os::Locked locked(lock_);
     local.newborn = colours_.newborn();
     if constexpr (!os::hasThreads) {
@@ -39,6 +52,10 @@ void Heap::detach(Local& local) {
         return;
     }
     flushQuickLists(local);
+    local.quick.open(nullptr);
+    if (void* memory = std::exchange(local.quickMemory, nullptr)) {
+        freeShared(table_.find(memory), memory);
+    }
     os::Locked locked(lock_);
     closeContexts(local);
     takeCounts(local);
@@ -109,9 +126,9 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
 MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c,
                                     std::size_t n, std::size_t want, Byte h) {
     Hole* hole = queues.front(queue);
-    Region* region = regionOf(hole, queue);
+    Region* region = regionOf(hole);
     const std::size_t g = region->granuleOf(hole);
-    const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
+    const std::size_t size = region->holeSize(g);
     std::size_t take = share(region, g, size, n, want);
     if (take > n && !FreeQueues::isWarm(queue) && size < 2 * want) {
         take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
@@ -172,13 +189,14 @@ void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h
 /** From a hole that is just large enough, where searches by range do not look; among the first few. */
 void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h) {
     Hole* hole = n > 1 ? queues.frontFor(n) : nullptr;
-    for (unsigned i = 0; hole && i < 8; ++i, hole = hole->next) {
-        Region* region = table_.find(hole);
+    for (unsigned i = 0; hole && i < 8; ++i) {
+        Region* region = regionOf(hole);
         const std::size_t g = region->granuleOf(hole);
         const std::size_t size = region->holeSize(g);
         if (size >= n && carve(region, g, size, n, local.privileged, FreeQueues::none)) {
             return settle(local, contextFor(local, n), region, g, n, n, h, n);
         }
+        hole = queues.next(hole, IsHole{*this, region});
     }
     return nullptr;
 }

@@ -124,6 +124,9 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     }
     const Byte h = newbornHead(local, flags);
     AllocationContext& c = contextFor(local, n);
+    if (n <= QuickLists::greatest && local.quick.front(n)) [[unlikely]] {
+        setDamagedAside(local, n);
+    }
     if (n <= c.rest()) {
         return resumeContext(local, c, n, h);
     }
@@ -163,10 +166,10 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
             return allocateOtherwise(local, c, n, want, h, queue, shortage);
         }
     }
-    const auto* hole = static_cast<WideHole*>(queues.front(queue));
-    const std::size_t size = hole->size;
-    const std::size_t g = hole->placement;
-    auto* region = reinterpret_cast<Region*>(reinterpret_cast<std::uintptr_t>(hole) - (g << granuleShift));
+    const Hole* hole = queues.front(queue);
+    Region* region = regionOf(hole);
+    const std::size_t g = region->granuleOf(hole);
+    const std::size_t size = region->map().wideHoleSize(g);
     const std::size_t take = share(region, g, size, n, want);
     carveWarm(region, g, size, take, queue);
     void* block = settle(local, c, region, g, take, n, h, take);

@@ -77,10 +77,13 @@ void Heap::flushQuickLists(Local& local) {
         return;
     }
     for (std::size_t n = 1; n <= QuickLists::greatest; ++n) {
-        while (QuickLists::Entry* entry = local.quick.pop(n)) {
-            os::Locked locked(lock_);
-            Region* region = table_.find(entry);
-            freeBlock(region, region->granuleOf(entry), n); // counted when it was listed
+        while (void* block = local.quick.front(n)) {
+            if (!setDamagedAside(local, n)) {
+                local.quick.pop(n);
+                os::Locked locked(lock_);
+                Region* region = table_.find(block);
+                freeBlock(region, region->granuleOf(block), n); // counted when it was listed
+            }
         }
     }
 }

@@ -235,6 +235,8 @@ public:
     Limits limits();
     bool fixed() const { return !os::hasPages || buffer_; }
 
+    /** How often free memory was found overwritten, or the map damaged; each is named in the log. */
+    std::uint64_t damages() const { return damages_.load(std::memory_order_relaxed); }
     /** Totals, the attached threads' shares included. */
     Totals totals();
     /** Size in bytes of the largest warm hole's range. */
@@ -243,7 +245,7 @@ public:
     std::uint64_t granulesInUse();
 
     // ---- Checking ----
-    /** Walk everything. @return defects, each named in the log. No attached thread may run. */
+    /** Walk everything, and mend links that were overwritten. @return defects, each named in the log. No attached thread may run. */
     int verify();
 
 private:
@@ -273,22 +275,31 @@ private:
     void decommitRetiredLocked();
 
     // holes.hpp, under the lock
-    /** Whether a hole has chunks that are not committed: WideHole::coldBit or 0. */
-    using Cold = std::uint32_t;
-    static Cold coldOf(const Region* region, std::size_t g, std::size_t n) {
-        return region->allCommitted(g, g + n) ? 0 : WideHole::coldBit;
-    }
+    struct IsHole;
+    /** Whether a hole is warm: has no chunks that are not committed. */
+    static bool isBacked(const Region* region, std::size_t g, std::size_t n) { return region->allCommitted(g, g + n); }
     static void setSort(Region* region, Sort sort, FreeQueues* queues) {
         region->sort = sort;
         region->queues = queues + static_cast<unsigned>(sort);
     }
     FreeQueues& queuesOf(Region* region) { return os::hasPages ? *region->queues : queues_[0]; }
-    void link(Region* region, std::size_t g, std::size_t n, Cold cold);
-    Cold unlink(Region* region, std::size_t g, std::size_t n);
-    void giveBack(Region* region, std::size_t g, std::size_t n, Cold cold = 0);
+    void dequeue(Region* region, Hole* hole);
+    void dequeueFront(Region* region, unsigned queue);
+    void link(Region* region, std::size_t g, std::size_t n, bool warm);
+    void unlink(Region* region, std::size_t g, std::size_t n);
+    bool endsThere(Region* region, std::size_t g, std::size_t n);
+    bool beginsThere(Region* region, std::size_t g, std::size_t n);
+    void giveBack(Region* region, std::size_t g, std::size_t n);
     void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue);
     bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue);
-    Region* regionOf(Hole* hole, unsigned queue);
+    Region* regionOf(const Hole* hole) const;
+
+    // damage.cpp
+    bool isHoleElsewhere(const void* address) const;
+    void requeue(const Hole* without);
+    void nameDamage(const Hole* hole);
+    void nameMapDamage(const void* where);
+    bool setDamagedAside(Local& local, std::size_t n);
 
     // holes.cpp, under the lock
     unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage);
@@ -339,6 +350,7 @@ private:
     void close(const Remainder& remainder);
     void closeContexts(Local& local);
     void takeCounts(Local& local);
+    void openQuickLists(Local& local);
     void took(std::size_t granules);
 
     void freeClaimed(Region* region, std::size_t g, std::size_t n);
@@ -364,6 +376,9 @@ private:
      */
     os::Lock clearing_;
     RegionTable table_;
+    Link secret_ = 0; // of links, and of what is written into listed blocks
+    std::uintptr_t regionOrigin_ = 0, regionMask_ = 0;
+    os::Counter damages_{0};
     FreeQueues queues_[sorts];
     Region* regions_ = nullptr; // newest first
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
@@ -484,15 +499,18 @@ inline Byte newbornHead(const Local& local, Byte flags) {
 
 MPR_INLINE void* Heap::allocateSmall(Local& local, std::size_t n, Byte flags) {
     const Byte h = newbornHead(local, flags);
-    if (QuickLists::Entry* entry = n <= QuickLists::greatest ? local.quick.pop(n) : nullptr) {
-        std::atomic_ref<Byte>(*entry->map).store(h, std::memory_order_relaxed);
+    if (void* block = n <= QuickLists::greatest ? local.quick.front(n) : nullptr) {
+        if (!QuickLists::isIntact(block, secret_)) [[unlikely]] {
+            return nullptr; // see allocateInContext
+        }
+        std::atomic_ref<Byte>(*local.quick.pop(n)).store(h, std::memory_order_relaxed);
         local.takenGranules.add(n);
         if (head::wantsFree(h)) {
-            Region* region = find(entry);
-            region->noteWantsFree(region->granuleOf(entry));
+            Region* region = find(block);
+            region->noteWantsFree(region->granuleOf(block));
         }
         local.blocks.add(1);
-        return entry;
+        return block;
     }
     return bump(contextFor(local, n), n, h);
 }
@@ -508,7 +526,7 @@ MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
 }
 
 MPR_INLINE int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n) {
-    if (local.quick.push(block, map, n)) [[likely]] {
+    if (local.quick.push(block, map, n, secret_)) [[likely]] {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);
         region->young.add(region->granuleOf(block)); // where it may be born again

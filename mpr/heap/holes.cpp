@@ -50,9 +50,9 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
         return nullptr;
     }
     Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
-    Region* region = regionOf(hole, queue);
+    Region* region = regionOf(hole);
     const std::size_t g = region->granuleOf(hole);
-    const std::size_t size = FreeQueues::isOfSingles(queue) ? 1 : static_cast<WideHole*>(hole)->size;
+    const std::size_t size = region->holeSize(g);
     if (!carve(region, g, size, n, privileged, queue)) {
         shortage = Shortage::limit;
         return nullptr;

@@ -10,6 +10,34 @@
 
 namespace mpr::heap {
 
+/** Whether a hole begins at an address, any address; likely in this region, of which the answer takes a few instructions. */
+struct Heap::IsHole {
+    const Heap& heap;
+    Region* likely;
+    [[gnu::always_inline]] bool operator()(const void* address) const {
+        const std::size_t g = likely->indexOf(address);
+        if (g < likely->endGranule) [[likely]] {
+            return GranuleMap::beginsHole(likely->map().get(g));
+        }
+        return heap.isHoleElsewhere(address);
+    }
+};
+
+/** Out of its queue. */
+MPR_INLINE void Heap::dequeue(Region* region, Hole* hole) {
+    if (!queuesOf(region).remove(hole, IsHole{*this, region})) [[unlikely]] {
+        requeue(hole);
+    }
+}
+
+/** The same for the front hole of a queue. */
+MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
+    FreeQueues& queues = queuesOf(region);
+    if (!queues.removeFront(queue, IsHole{*this, region})) [[unlikely]] {
+        requeue(queues.front(queue));
+    }
+}
+
 MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privileged) {
     fresh &= ~region->committed;
     if (fresh != 0) {
@@ -24,69 +52,81 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
 }
 
 /** [g, g + n) is all zero in the map but for marks of a hole that begins at g, or ends where it ends: make it a hole. */
-[[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, Cold cold) {
-    auto* hole = reinterpret_cast<WideHole*>(region->address(g));
+[[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, bool warm) {
     if (n == 1) {
         region->map().setHole1(g);
     } else {
         region->map().setWideHole(g, n);
-        hole->size = static_cast<std::uint32_t>(n);
-        hole->placement = static_cast<std::uint32_t>(g) | cold;
     }
-    queuesOf(region).push(hole, n, cold == 0);
+    queuesOf(region).push(reinterpret_cast<Hole*>(region->address(g)), n, warm);
 }
 
-/** Take a hole out of its queue and off the map. @return whether it was cold. */
-MPR_INLINE Heap::Cold Heap::unlink(Region* region, std::size_t g, std::size_t n) {
-    auto* hole = reinterpret_cast<WideHole*>(region->address(g));
-    queuesOf(region).remove(hole);
+/** Take a hole out of its queue and off the map. */
+MPR_INLINE void Heap::unlink(Region* region, std::size_t g, std::size_t n) {
+    dequeue(region, reinterpret_cast<Hole*>(region->address(g)));
     region->map().clearHole(g, n);
-    return os::hasPages && n > 1 ? hole->placement & WideHole::coldBit : 0;
 }
 
-/**
-    [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side.
-    @param cold Whether it has chunks that are not committed.
- */
-MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n, Cold cold) {
+/** Whether a hole of n granules, two or more, that begins at g ends where it says. */
+MPR_INLINE bool Heap::endsThere(Region* region, std::size_t g, std::size_t n) {
     const GranuleMap map = region->map();
-    FreeQueues& queues = queuesOf(region);
+    const std::size_t last = g + n - 1;
+    if (!FreeQueues::checksLinks ||
+        (last < region->endGranule && map.get(last) == mark::holeEnd && map.wideHoleSizeBefore(last) == n)) [[likely]] {
+        return true;
+    }
+    nameMapDamage(region->address(g));
+    return false;
+}
+
+/** The same for one that ends before granule g. */
+MPR_INLINE bool Heap::beginsThere(Region* region, std::size_t g, std::size_t n) {
+    const GranuleMap map = region->map();
+    if (!FreeQueues::checksLinks || (n < g && map.get(g - n) == mark::hole && map.wideHoleSize(g - n) == n))
+        [[likely]] {
+        return true;
+    }
+    nameMapDamage(region->address(g));
+    return false;
+}
+
+/** [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side. */
+MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
+    const GranuleMap map = region->map();
     // The marks at the far ends of its neighbours stay: those of the whole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
-        auto* right = reinterpret_cast<WideHole*>(region->address(g + n));
-        queues.remove(right);
-        map.set(g + n, 0);
+        auto* right = reinterpret_cast<Hole*>(region->address(g + n));
         if (b == mark::hole1) {
+            dequeue(region, right);
+            map.set(g + n, 0);
             ++n;
-        } else {
-            map.set(g + n + 1, 0);
-            cold |= os::hasPages ? right->placement : 0;
-            n += right->size;
+        } else if (const std::size_t m = map.wideHoleSize(g + n); endsThere(region, g + n, m)) {
+            dequeue(region, right);
+            map.clearBlock(g + n, m);
+            n += m;
         }
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
         if (b == mark::hole1) {
+            dequeue(region, reinterpret_cast<Hole*>(region->address(g - 1)));
             --g;
             ++n;
-            queues.remove(reinterpret_cast<Hole*>(region->address(g)));
-        } else {
-            const std::size_t m = map.takeWideHoleEnd(g - 1);
+        } else if (const std::size_t m = map.wideHoleSizeBefore(g - 1); beginsThere(region, g, m)) {
+            dequeue(region, reinterpret_cast<Hole*>(region->address(g - m)));
+            map.clearWideHoleEnd(g - 1, m);
             g -= m;
             n += m;
-            auto* left = reinterpret_cast<WideHole*>(region->address(g));
-            cold |= os::hasPages ? left->placement : 0;
-            queues.remove(left);
         }
     }
-    link(region, g, n, os::hasPages ? cold & WideHole::coldBit : 0);
+    link(region, g, n, isBacked(region, g, n));
 }
 
 /** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */
 MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) {
-    queuesOf(region).removeFront(queue);
+    dequeueFront(region, queue);
     region->map().narrowHole(g, size, n);
     if (size > n) {
-        link(region, g + n, size - n, 0);
+        link(region, g + n, size - n, true);
     }
 }
 
@@ -97,7 +137,7 @@ MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size,
 MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged,
                             unsigned queue) {
     const std::size_t rest = size - n;
-    Cold cold = 0;
+    bool warm = true;
     if (os::hasPages && (queue == FreeQueues::none || !FreeQueues::isWarm(queue))) {
         // The first granules of the rest will be a hole's.
         const std::uint64_t missing = region->chunksTouched(g, g + size) & ~region->committed;
@@ -105,30 +145,30 @@ MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std
         if (!commit(region, fresh, privileged)) {
             return false;
         }
-        cold = missing != fresh ? WideHole::coldBit : 0;
+        warm = missing == fresh;
     }
     if (queue != FreeQueues::none) {
-        queuesOf(region).removeFront(queue);
+        dequeueFront(region, queue);
     } else {
-        queuesOf(region).remove(reinterpret_cast<Hole*>(region->address(g)));
+        dequeue(region, reinterpret_cast<Hole*>(region->address(g)));
     }
     region->map().set(g, 0);
     if (size > 1) {
         region->map().narrowHole(g, size, n);
     }
     if (rest > 0) {
-        link(region, g + n, rest, cold);
+        link(region, g + n, rest, warm);
     }
     return true;
 }
 
-/** Where the front hole of a queue is. */
-MPR_INLINE Region* Heap::regionOf(Hole* hole, unsigned queue) {
-    if (!os::hasPages || FreeQueues::isOfSingles(queue)) [[unlikely]] {
+/** Where a hole is: no large region has any, and others are aligned to their size. */
+MPR_INLINE Region* Heap::regionOf(const Hole* hole) const {
+    if constexpr (!os::hasPages) {
         return table_.candidate(hole);
     }
-    return reinterpret_cast<Region*>(reinterpret_cast<Byte*>(hole) -
-                                     (static_cast<WideHole*>(hole)->place() << granuleShift));
+    const std::uintptr_t offset = (reinterpret_cast<std::uintptr_t>(hole) - regionOrigin_) & regionMask_;
+    return reinterpret_cast<Region*>(regionOrigin_ + offset);
 }
 
 } // namespace mpr::heap

@@ -73,67 +73,91 @@ struct Remainder {
     Blocks that this thread freed and may take again, by exact size. Bounded in number and bytes, because what stands
     here cannot coalesce: a longer list buys little speed for much fragmentation.
     A listed block's first map byte is mark::opaque; its size stays behind it.
+
+    The lists stand outside of the blocks, so that a write after free leads nobody anywhere. The first word of a listed
+    block holds a secret, by which the commonest of such writes are seen.
  */
 class QuickLists {
 public:
     static constexpr std::size_t greatest = os::quickSizes; // granules
-    static constexpr unsigned depth = 16;
     static constexpr std::size_t budget = (sizeof(void*) == 8 ? 32 : 2) * 1024 >> granuleShift;
 
-    struct Entry {
-        Entry* next;
+    struct Slot {
+        void* block; // nullptr: the end of a list
         Byte* map;
     };
-    static_assert(sizeof(Entry) <= granuleSize);
 
-    MPR_INLINE bool push(void* block, Byte* map, std::size_t n) {
+    /** A list is so many slots, aligned to their size: its end, and its blocks. */
+    static constexpr std::size_t slots = greatest == 0 ? 1 : sizeof(void*) == 8 ? 16 : 8;
+    static constexpr std::size_t listBytes = slots * sizeof(Slot);
+    static constexpr std::size_t bytes = (greatest + 1) * listBytes;
+
+    /** @param memory So many bytes, or nullptr: nothing can be listed. */
+    void open(void* memory) {
+        if constexpr (greatest > 0) {
+            auto* list = reinterpret_cast<Slot*>(roundUp(reinterpret_cast<std::uintptr_t>(memory), listBytes));
+            for (Slot*& top : tops_) {
+                top = memory ? list : nowhere + slots - 1;
+                *top = {};
+                list += slots;
+            }
+        }
+    }
+
+    MPR_INLINE bool push(void* block, Byte* map, std::size_t n, const std::uintptr_t& secret) {
         if constexpr (greatest == 0) {
             return false;
         }
-        if (n > greatest || counts_[n - 1] >= depth || granules_ + n > budget) {
+        if (n > greatest) {
             return false;
         }
-        auto* entry = static_cast<Entry*>(block);
-        *entry = {fronts_[n - 1], map};
-        fronts_[n - 1] = entry;
-        ++counts_[n - 1];
+        Slot* slot = tops_[n - 1] + 1;
+        if (reinterpret_cast<std::uintptr_t>(slot) % listBytes == 0 || granules_ + n > budget) {
+            return false;
+        }
+        *slot = {block, map};
+        tops_[n - 1] = slot;
         granules_ += n;
+        *static_cast<std::uintptr_t*>(block) = secret;
         return true;
     }
 
-    /** n <= greatest. */
-    Entry* pop(std::size_t n) {
-        if constexpr (greatest == 0) {
-            return nullptr;
-        }
-        Entry* entry = fronts_[n - 1];
-        if (entry) {
-            fronts_[n - 1] = entry->next;
-            --counts_[n - 1];
-            granules_ -= n;
-        }
-        return entry;
+    /** The next block of n granules, n <= greatest; nullptr: there is none. */
+    void* front(std::size_t n) const { return greatest > 0 ? tops_[n - 1]->block : nullptr; }
+    static bool isIntact(const void* block, std::uintptr_t secret) {
+        return *static_cast<const std::uintptr_t*>(block) == secret;
+    }
+    /** Take it. @return Its byte in the map. */
+    Byte* pop(std::size_t n) {
+        Slot* slot = tops_[n - 1];
+        tops_[n - 1] = slot - 1;
+        granules_ -= n;
+        return slot->map;
     }
 
+    /** Call f(slot) for each block. */
     template <typename F>
     void forEach(F&& f) const {
         for (std::size_t n = 1; granules_ > 0 && n <= greatest; ++n) {
-            for (Entry* entry = fronts_[n - 1]; entry; entry = entry->next) {
-                f(entry);
+            for (const Slot* slot = tops_[n - 1]; slot->block; --slot) {
+                f(*slot);
             }
         }
     }
 
 private:
     static constexpr std::size_t sizes = greatest > 0 ? greatest : 1;
-    Entry* fronts_[sizes] = {};
-    Byte counts_[sizes] = {};
+    /** A list that is both empty and full. */
+    alignas(listBytes) static inline constinit Slot nowhere[slots] = {};
+
+    Slot* tops_[sizes] = {};
     std::size_t granules_ = 0;
 };
 
 struct Local {
     AllocationContext contexts[lanes];
     QuickLists quick;
+    void* quickMemory = nullptr;
     Remainder remainders[os::hasThreads ? 4 : 1]; // the first remainderCount of them
     unsigned remainderCount = 0;
     Byte newborn = 0;        // colour of new blocks; changes only while all threads are stopped

@@ -12,9 +12,9 @@
 
     Sizes, in granules (a large region's block has its size in the region's header). The byte after a head (or 7D) holds the size when it is 2..7B. It is 01 when the size is larger:
     then eight bytes with four bits each follow, from the next multiple of four on. Anything else (another head, a mark of
-    7C up, 00) belongs to the neighbour, and the block has one granule. A hole has its size in its memory (queues.hpp) and,
-    mirrored, before its last byte, so that either neighbour finds its other end in constant time; the byte after the first
-    is 01 when the size is larger than 7B.
+    7C up, 00) belongs to the neighbour, and the block has one granule. A hole of three granules or more has its size in the
+    same way behind its first byte and, mirrored, before its last, so that either neighbour finds its other end in constant
+    time. A program that writes to memory it has freed cannot change any of this.
 
     Invariants (checked by Heap::verify)
       - Bit 7 is set in heads only, and no byte that is not a first or last granule is 7C or more. So a scan for heads, or
@@ -422,7 +422,7 @@ public:
         }
     }
 
-    /** Zero the head and the size of a block, not its interior, which is zero. */
+    /** Zero the head and the size of a block, not its interior, which is zero; the same of a hole's begin. */
     void clearBlock(std::size_t g, std::size_t n) const {
         set(g, 0);
         if (n > 1) {
@@ -446,16 +446,24 @@ public:
     /** Mark [g, g + n) as a hole: all zero, or with such marks where these will be. */
     void setHole1(std::size_t g) const { set(g, mark::hole1); }
     [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) const {
-        Byte* last = bytes_ + g + n - 1;
-        set(g, mark::hole);
-        store(last, mark::holeEnd);
+        Byte* first = bytes_ + g;
+        Byte* last = first + n - 1;
+        Byte size = static_cast<Byte>(n);
         if (n > greatestInByte) {
-            set(g + 1, large);
-            store(last - 1, large);
+            size = large;
+            setDigits(digitsBehind(first), n);
             setDigits(digitsBefore(last), n);
-        } else if (n > 2) {
-            store(last - 1, static_cast<Byte>(n));
         }
+        // Of a hole of two granules these two are replaced by the next two.
+        store(first + 1, size);
+        store(last - 1, size);
+        store(first, mark::hole);
+        store(last, mark::holeEnd);
+    }
+    /** Size of the hole of two granules or more that begins at g. */
+    MPR_INLINE std::size_t wideHoleSize(std::size_t g) const {
+        const Byte size = get(g + 1);
+        return size == large ? digits(digitsBehind(bytes_ + g)) : size == mark::holeEnd ? 2 : size;
     }
 
     /**
@@ -470,23 +478,22 @@ public:
             store(last - 1, 0);
             store(last, 0);
         }
-        if (rest <= greatestInByte && size > greatestInByte) {
-            setDigits(digitsBefore(last), 0);
+        if (size > greatestInByte) {
+            setDigits(digitsBehind(bytes_ + g), 0);
+            if (rest <= greatestInByte) {
+                setDigits(digitsBefore(last), 0);
+            }
         }
     }
 
-    /** Zero what marks the end of a hole of two granules or more, at g. @return its size. */
-    [[gnu::always_inline]] std::size_t takeWideHoleEnd(std::size_t g) const {
+    /** Zero what marks the end of a hole of two granules or more, at g. */
+    [[gnu::always_inline]] void clearWideHoleEnd(std::size_t g, std::size_t n) const {
         Byte* last = bytes_ + g;
-        const Byte size = load(last - 1);
         store(last, 0);
         store(last - 1, 0);
-        if (size == large) {
-            const std::size_t n = digits(digitsBefore(last));
+        if (n > greatestInByte) {
             setDigits(digitsBefore(last), 0);
-            return n;
         }
-        return size == mark::hole ? 2 : size;
     }
 
     MPR_INLINE void clearHole(std::size_t g, std::size_t n) const {
@@ -499,6 +506,7 @@ public:
         store(last - 1, 0);
         store(last, 0);
         if (n > greatestInByte) {
+            setDigits(digitsBehind(bytes_ + g), 0);
             setDigits(digitsBefore(last), 0);
         }
     }
@@ -511,9 +519,9 @@ public:
 
     /** Size of the hole whose last granule is g. */
     MPR_INLINE std::size_t holeSizeBefore(std::size_t g) const {
-        if (get(g) == mark::hole1) {
-            return 1;
-        }
+        return get(g) == mark::hole1 ? 1 : wideHoleSizeBefore(g);
+    }
+    MPR_INLINE std::size_t wideHoleSizeBefore(std::size_t g) const {
         const Byte size = get(g - 1);
         return size == large ? digits(digitsBefore(bytes_ + g)) : size == mark::hole ? 2 : size;
     }

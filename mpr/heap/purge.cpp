@@ -97,7 +97,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
                         continue;
                     }
                     n = region->holeSize(g);
-                    // The first two granules hold its links and its size.
+                    // The first two granules stay: see Region.
                     chunks = region->chunksInside(g + 2, g + n) & region->committed;
                     next = (g + n) & ~std::size_t{swar::bytes - 1};
                     if (next <= at) {
@@ -128,7 +128,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
         map.clearBlock(g, n);
         region->committed &= ~chunks;
         limits_.uncommit(bytes);
-        giveBack(region, g, n, WideHole::coldBit);
+        giveBack(region, g, n);
     }
 }
 

@@ -9,11 +9,16 @@
     there are pages. Sixteen of them are a word:
     a bit of the first level. A hole that is not the only one of its queue leaves it without anybody asking which that is.
 
+    The links of a hole stand in its memory, which a program that writes to what it has freed may overwrite. So they are
+    sealed with a secret, and whoever follows one looks first where it leads: to a hole of the map that leads back. Without
+    threads, where memory for code is scarce, links are plain and believed.
+
     Invariant: a bit is set exactly when its queue is not empty, at both levels.
     Not synchronised: the heap's lock is held.
  */
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstdint>
@@ -23,23 +28,15 @@
 
 namespace mpr::heap {
 
+/** A sealed pointer. */
+using Link = std::uintptr_t;
+
 /** The first granule of a hole while it stands in a queue. */
 struct Hole {
-    Hole* next;
-    Hole** back; // what points here: the front of a queue or the `next` of another hole
+    Link next;
+    Link back; // what points here: the front of a queue or the `next` of another hole
 };
 static_assert(sizeof(Hole) == granuleSize);
-
-/** The first two granules of a hole that has as many. */
-struct WideHole : Hole {
-    static constexpr std::uint32_t coldBit = 0x8000'0000;
-
-    std::uint32_t size;      // granules
-    std::uint32_t placement; // of the first granule in its region, and whether it stands in a cold queue: coldBit
-
-    std::size_t place() const { return placement & ~coldBit; }
-};
-static_assert(sizeof(WideHole) <= 2 * granuleSize);
 
 class FreeQueues {
     static constexpr unsigned secondBits = os::rangeBits;
@@ -50,6 +47,16 @@ class FreeQueues {
 public:
     static constexpr unsigned ranges = firsts * seconds;
     static constexpr unsigned none = ~0u;
+    /** Whether links are sealed and looked at. */
+    static constexpr bool checksLinks = os::hasThreads;
+
+    /** All queues are empty; links are sealed with this secret. */
+    void open(Link secret) {
+        first_ = 0;
+        std::fill_n(second_, count / seconds, Bits{0});
+        secret_ = secret;
+        std::fill_n(fronts_, count, sealed(nullptr));
+    }
 
     /** Words of queues: a set of them restricts a search. */
     using Words = std::conditional_t<os::hasPages, std::uint64_t, std::uint32_t>;
@@ -64,18 +71,24 @@ public:
     static bool isWarm(unsigned queue) { return !os::hasPages || queue < ranges; }
     /** Whether its holes have one granule: these are warm, as the chunk with the links is committed. */
     static bool isOfSingles(unsigned queue) { return queue == 1; }
-    Hole* front(unsigned queue) const { return fronts_[queue]; }
+    Hole* front(unsigned queue) const { return unsealed<Hole>(fronts_[queue]); }
     /** The warm queue where a hole of n granules would stand: some there have as many, some fewer. */
-    Hole* frontFor(std::size_t n) const { return fronts_[rangeOf(n)]; }
+    Hole* frontFor(std::size_t n) const { return front(rangeOf(n)); }
+    /** The hole behind one in its queue, or nullptr. */
+    template <typename IsHole>
+    Hole* next(const Hole* hole, IsHole&& isHole) const {
+        Hole* next = unsealed<Hole>(load(&hole->next));
+        return next && leadsBack(hole, next, isHole) ? next : nullptr;
+    }
 
     [[gnu::always_inline]] void push(Hole* hole, std::size_t granules, bool warm) {
         const unsigned queue = rangeOf(granules) + (warm ? 0 : ranges);
-        Hole* next = fronts_[queue];
-        hole->next = next;
-        hole->back = &fronts_[queue];
-        fronts_[queue] = hole;
-        if (next) {
-            next->back = &hole->next;
+        const Link next = fronts_[queue];
+        store(&hole->next, next);
+        store(&hole->back, sealed(&fronts_[queue]));
+        fronts_[queue] = sealed(hole);
+        if (next != sealed(nullptr)) {
+            store(&unsealed<Hole>(next)->back, sealed(&hole->next));
         } else {
             const unsigned word = queue / seconds;
             second_[word] |= static_cast<Bits>(1u << queue % seconds);
@@ -83,26 +96,53 @@ public:
         }
     }
 
-    [[gnu::always_inline]] void remove(Hole* hole) {
-        Hole* next = hole->next;
-        Hole** back = hole->back;
-        *back = next;
-        if (next) {
-            next->back = back;
-        } else if (const auto queue = static_cast<std::size_t>(back - fronts_); queue < count) {
+    /**
+        @param isHole Whether a hole begins at an address, any address.
+        @return false: its links, or those of a neighbour in its queue, were overwritten. Nothing has changed.
+     */
+    template <typename IsHole>
+    [[gnu::always_inline]] bool remove(Hole* hole, IsHole&& isHole) {
+        const Link next = load(&hole->next);
+        const Link back = load(&hole->back);
+        Link* before = unsealed<Link>(back);
+        Hole* after = unsealed<Hole>(next);
+        if (checksLinks && (!isLink(before, isHole) || load(before) != sealed(hole) ||
+                            (after && !leadsBack(hole, after, isHole)))) [[unlikely]] {
+            return false;
+        }
+        store(before, next);
+        if (after) {
+            store(&after->back, back);
+        } else if (const auto queue = static_cast<std::size_t>(before - fronts_); queue < count) {
             emptied(static_cast<unsigned>(queue));
         }
+        return true;
     }
 
     /** The same for the front hole of a queue. */
-    [[gnu::always_inline]] void removeFront(unsigned queue) {
-        Hole* next = fronts_[queue]->next;
+    template <typename IsHole>
+    [[gnu::always_inline]] bool removeFront(unsigned queue, IsHole&& isHole) {
+        const Hole* hole = front(queue);
+        const Link next = load(&hole->next);
+        Hole* after = unsealed<Hole>(next);
+        if (checksLinks && (load(&hole->back) != sealed(&fronts_[queue]) || (after && !leadsBack(hole, after, isHole))))
+            [[unlikely]] {
+            return false;
+        }
         fronts_[queue] = next;
-        if (next) {
-            next->back = &fronts_[queue];
+        if (after) {
+            store(&after->back, sealed(&fronts_[queue]));
         } else {
             emptied(queue);
         }
+        return true;
+    }
+
+    /** Whether both links of a hole lead somewhere: to a front or a hole. The memory of those that do not was overwritten. */
+    template <typename IsHole>
+    bool linksLead(const Hole* hole, IsHole&& isHole) const {
+        Hole* next = unsealed<Hole>(load(&hole->next));
+        return (!next || isHole(next)) && isLink(unsealed<Link>(load(&hole->back)), isHole);
     }
 
     /** The first queue of these words that is not empty, or none. */
@@ -145,34 +185,30 @@ public:
             return nullptr;
         }
         const auto word = static_cast<unsigned>(std::bit_width(words)) - 1;
-        return fronts_[word * seconds + static_cast<unsigned>(std::bit_width(second_[word])) - 1];
+        return front(word * seconds + static_cast<unsigned>(std::bit_width(second_[word])) - 1);
     }
 
-    /** Call f(hole, queue) for each hole. For the verifier. */
-    template <typename F>
-    void forEach(F&& f) const {
+    /** Call f(hole, queue) for each hole as far as links lead. For the verifier. @return Whether they lead everywhere. */
+    template <typename F, typename IsHole>
+    bool forEach(F&& f, IsHole&& isHole) const {
+        bool agree = true;
         for (unsigned queue = 0; queue < count; ++queue) {
-            for (Hole* hole = fronts_[queue]; hole; hole = hole->next) {
-                f(hole, queue);
-            }
-        }
-    }
-
-    bool linksAgree() const {
-        for (unsigned queue = 0; queue < count; ++queue) {
-            Hole* const* back = &fronts_[queue];
-            for (; *back; back = &(*back)->next) {
-                if ((*back)->back != back) {
-                    return false;
+            const Link* back = &fronts_[queue];
+            while (Hole* hole = unsealed<Hole>(load(back))) {
+                if (!isHole(hole) || load(&hole->back) != sealed(back)) {
+                    agree = false;
+                    break;
                 }
+                f(hole, queue);
+                back = &hole->next;
             }
         }
-        return true;
+        return agree;
     }
 
     bool bitsAgree() const {
         for (unsigned queue = 0; queue < count; ++queue) {
-            if ((fronts_[queue] != nullptr) != ((second_[queue / seconds] >> queue % seconds & 1u) != 0)) {
+            if ((front(queue) != nullptr) != ((second_[queue / seconds] >> queue % seconds & 1u) != 0)) {
                 return false;
             }
         }
@@ -187,6 +223,28 @@ public:
     static bool inRange(std::size_t granules, unsigned queue) { return queue % ranges == rangeOf(granules); }
 
 private:
+    Link sealed(const void* address) const { return reinterpret_cast<Link>(address) ^ secret(); }
+    template <typename T>
+    T* unsealed(Link link) const {
+        return reinterpret_cast<T*>(link ^ secret());
+    }
+    Link secret() const { return checksLinks ? secret_ : 0; }
+
+    static Link load(const Link* link) { return *link; }
+    static void store(Link* link, Link value) { *link = value; }
+
+    /** Whether this may be a link: the front of a queue, or in a hole. */
+    template <typename IsHole>
+    [[gnu::always_inline]] bool isLink(const Link* link, IsHole& isHole) const {
+        return reinterpret_cast<std::uintptr_t>(link) - reinterpret_cast<std::uintptr_t>(fronts_) < sizeof(fronts_) ||
+               isHole(reinterpret_cast<const Hole*>(link));
+    }
+    /** Whether there is a hole where `next` of another leads, and that leads back. */
+    template <typename IsHole>
+    [[gnu::always_inline]] bool leadsBack(const Hole* hole, const Hole* next, IsHole& isHole) const {
+        return !checksLinks || (isHole(next) && load(&next->back) == sealed(&hole->next));
+    }
+
     /** The lowest bit that is set; there is one, which std::countr_zero would ask again. */
     static unsigned lowest(std::uint32_t bits) { return static_cast<unsigned>(__builtin_ctz(bits)); }
     /** By how much sizes of the power of two that holds n are shifted to count their sixteenths. */
@@ -217,7 +275,8 @@ private:
 
     Words first_ = 0;
     Bits second_[count / seconds] = {};
-    Hole* fronts_[count] = {};
+    Link fronts_[count] = {};
+    Link secret_ = 0;
 };
 
 } // namespace mpr::heap

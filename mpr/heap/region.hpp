@@ -189,9 +189,7 @@ struct Region {
 
     std::size_t blockSize(std::size_t g) { return isLarge() ? largeGranules : map().blockSize(g); }
 
-    std::size_t holeSize(std::size_t g) {
-        return map().get(g) == mark::hole1 ? 1 : reinterpret_cast<WideHole*>(address(g))->size;
-    }
+    std::size_t holeSize(std::size_t g) { return map().get(g) == mark::hole1 ? 1 : map().wideHoleSize(g); }
 
     /** Granules from g, where a block, a hole or a 7D begins, to what comes behind. */
     std::size_t extentAt(std::size_t g) {

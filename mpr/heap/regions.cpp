@@ -14,6 +14,13 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     reserve_ = options.reserve;
     os::Locked locked(lock_);
     table_.open(regionShift_);
+    regionMask_ = ~std::uintptr_t{0} << regionShift_;
+    if constexpr (FreeQueues::checksLinks) {
+        os::seed(&secret_, sizeof(secret_));
+    }
+    for (FreeQueues& queues : queues_) {
+        queues.open(secret_);
+    }
     if constexpr (!os::cooperative) {
         refreshFreeable();
     }
@@ -24,6 +31,8 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         const std::size_t lost = begin - reinterpret_cast<std::uintptr_t>(buffer);
         size = std::min((size - lost) & ~(granuleSize - 1), greatestGranules << granuleShift);
         auto* region = new (reinterpret_cast<void*>(begin)) Region;
+        regionOrigin_ = begin;
+        regionMask_ = 0;
         setSort(region, Sort::small, queues_);
         prepare(region, size, Origin::buffer);
         greatestInRegion_ = region->endGranule - region->firstGranule;
@@ -143,7 +152,7 @@ void Heap::linkWhole(Region* region) {
     if constexpr (!os::hasPages) {
         return giveBack(region, region->firstGranule, n); // has no neighbours, and is compiled already
     }
-    link(region, region->firstGranule, n, coldOf(region, region->firstGranule, n));
+    link(region, region->firstGranule, n, isBacked(region, region->firstGranule, n));
 }
 
 /** Make an empty region of another sort one of this sort. */

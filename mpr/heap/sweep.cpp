@@ -40,10 +40,10 @@ void Heap::beginMarking() {
     }
     // What stands in a quick list will be born again where it lies.
     for (Local* local = locals_; local; local = local->next) {
-        local->quick.forEach([this](QuickLists::Entry* entry) {
-            Region* region = table_.find(entry);
-            region->young.add(region->granuleOf(entry));
-            region->nurseries.keep(region->granuleOf(entry));
+        local->quick.forEach([this](const QuickLists::Slot& slot) {
+            Region* region = table_.find(slot.block);
+            region->young.add(region->granuleOf(slot.block));
+            region->nurseries.keep(region->granuleOf(slot.block));
         });
         leaveOver(*local);
     }
@@ -227,20 +227,19 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     const GranuleMap map = region->map();
     std::size_t end = g;
     std::size_t holes = 0;
-    Cold cold = 0;
     for (bool more = true; more;) {
         end = clearDead(map, end, sliceEnd, swept);
         more = false;
         if (GranuleMap::beginsHole(map.get(end))) {
             const std::size_t size = region->holeSize(end);
-            cold |= unlink(region, end, size);
+            unlink(region, end, size);
             holes += size;
             end += size;
             more = end < sliceEnd;
         }
     }
     gave(end - g - holes);
-    giveBack(region, g, end - g, cold);
+    giveBack(region, g, end - g);
     return end;
 }
 
