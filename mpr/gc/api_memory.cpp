@@ -151,6 +151,10 @@ static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::plain));
 [[gnu::noinline]] void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
+    const std::uintptr_t number = numberOf(manager);
+    if (os::hasThreads && manager && number == Managers::none) {
+        return nullptr;
+    }
     std::size_t whole = size;
     if (room) {
         bits |= kindOf(flags);
@@ -165,7 +169,7 @@ static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::plain));
             std::memset(block, 0, whole);
         }
         if (room) {
-            managerOf(block, granulesFor(whole)) = manager;
+            setManager(block, granulesFor(whole), number);
         }
     }
     return block;
@@ -178,8 +182,10 @@ void* mprAllocManaged(size_t size, MprManager manager, int flags) {
     Mutator* m = os::hasThreads ? current : nullptr;
     if (m && manager && size <= most && (flags & (MPR_ALLOC_HOLD | MPR_ALLOC_ZERO)) == 0) {
         const std::size_t n = granulesFor(size + sizeof(MprManager));
-        if (void* block = runtime().heap.allocateSmall(m->local, n, kindOf(flags))) [[likely]] {
-            managerOf(block, n) = manager;
+        const std::uintptr_t number = numberOf(manager);
+        void* block = number != Managers::none ? runtime().heap.allocateSmall(m->local, n, kindOf(flags)) : nullptr;
+        if (block) [[likely]] {
+            setManager(block, n, number);
             return block;
         }
     }
@@ -269,7 +275,7 @@ int mprFree(void* ptr) {
     const std::size_t n = mpr::heap::GranuleMap::sizeBehind(map);
     const Heap::Freeable freeable = heap.freeable(h);
     if (freeable == Heap::Freeable::no || region->nurseries.isUncleared(g) ||
-        (freeable == Heap::Freeable::withoutManager && managerOf(ptr, n)) || !mpr::heap::GranuleMap::claim(map, h))
+        (freeable == Heap::Freeable::withoutManager && isManaged(ptr, n)) || !mpr::heap::GranuleMap::claim(map, h))
         [[unlikely]] {
         return freeUnusual(ptr);
     }
@@ -297,7 +303,7 @@ void* mprRealloc(void* ptr, size_t size) {
     const MprManager manager = managed ? managerOf(ptr, n) : nullptr;
     if (runtime().heap.resize(m->local, region, ptr, wanted)) {
         if (managed) {
-            managerOf(ptr, region->blockSize(g)) = manager;
+            setManager(ptr, region->blockSize(g), numberOf(manager));
         }
         if (runtime().heap.needsAttention()) {
             attend(*m, size);
@@ -308,7 +314,7 @@ void* mprRealloc(void* ptr, size_t size) {
     if (block) {
         std::memcpy(block, ptr, std::min(size, usable(region, g, h)));
         if (managed) {
-            managerOf(block, granulesFor(whole)) = manager;
+            setManager(block, granulesFor(whole), numberOf(manager));
         }
         while (os::hasThreads && runtime().roots.remove(runtime().heap, ptr)) {
             mprAddRoot(block);
@@ -346,8 +352,11 @@ void* mprSetManager(void* ptr, MprManager manager) {
         misuse("mprSetManager", ptr, "allocated without room for a manager; see MPR_ALLOC_MANAGER");
         return nullptr;
     }
-    // The collector may be about to look.
-    __atomic_store_n(&managerOf(ptr, region->blockSize(g)), manager, __ATOMIC_RELEASE);
+    const std::uintptr_t number = numberOf(manager);
+    if (os::hasThreads && manager && number == Managers::none) {
+        return nullptr;
+    }
+    setManager(ptr, region->blockSize(g), number); // the collector may be about to look
     return ptr;
 }
 

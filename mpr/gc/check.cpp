@@ -97,7 +97,7 @@ void Check::report(const void* block) {
         message << ", which promised the barrier";
     }
     message << ", manager ";
-    message.code(reinterpret_cast<const void*>(fields[words - 1]));
+    message.code(reinterpret_cast<const void*>(managerOf(region->address(g), region->blockSize(g))));
     os::log(os::Level::error, message);
 }
 

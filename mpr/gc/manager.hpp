@@ -1,18 +1,108 @@
 /*
-    manager.hpp - Where a block keeps its manager: in its last word.
+    manager.hpp - Where a block keeps its manager: in its last word, which an overflow of the block, or of the one before
+    it, reaches first.
+
+    So no address of code stands there. Managers have numbers, places in a table that lies in no block; the word holds a
+    number, sealed with a secret and with the block's address. What anybody writes over it is no number of a manager but
+    by a chance of one in some millions (on 64-bit, of one in 2^53), and is told from one that is by a comparison. A block
+    whose word was overwritten is named, and gets a manager that calls nobody (manageOverwritten).
+
+    On a board without threads, where memory for code is scarce, the word holds the manager's address.
  */
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "mpr/heap/region.hpp"
 #include "mpr/memory.h"
 
 namespace mpr::gc {
 
-/** Of a block of n granules that was allocated with room for one. Others may be setting it while threads run. */
-inline MprManager& managerOf(void* block, std::size_t n) {
-    return reinterpret_cast<MprManager*>(static_cast<heap::Byte*>(block) + (n << heap::granuleShift))[-1];
+/** The managers of the process and their numbers. A manager never loses its number. */
+class Managers {
+public:
+    using Word = std::uintptr_t;
+    static constexpr Word none = 0;        // the number of no manager
+    static constexpr Word most = 1u << 11; // numbers are below
+
+    /** Choose the secret. No block has a manager yet. */
+    void open();
+
+    /** @return Its number, the same at every call; `none` when there are too many, which the log says. */
+    Word numberOf(MprManager manager) {
+        const Word home = homeOf(manager);
+        return places_[home].load(std::memory_order_relaxed) == manager ? home : findPlace(manager);
+    }
+
+    /** What the last word of a block holds that has this number. */
+    Word seal(const void* block, Word number) const {
+        return number ^ secret_ ^ std::rotl(reinterpret_cast<Word>(block), 4 * sizeof(Word));
+    }
+    /** The manager in a word of that block. @return false: the word was overwritten. */
+    bool unseal(const void* block, Word word, MprManager& manager) const {
+        const Word number = seal(block, word);
+        if (number >= most) [[unlikely]] {
+            return false;
+        }
+        // No order needed: the number leads to the place, and was stored after it.
+        manager = places_[number].load(std::memory_order_relaxed);
+        return manager || number == none;
+    }
+
+private:
+    /** Odd, so that no manager's home is `none` and there is room beside each. */
+    static Word homeOf(MprManager manager) {
+        constexpr Word golden = sizeof(Word) == 8 ? static_cast<Word>(0x9E37'79B9'7F4A'7C15) : Word{0x9E37'79B9};
+        return (reinterpret_cast<Word>(manager) * golden >> (8 * sizeof(Word) - std::countr_zero(most))) | 1;
+    }
+    Word findPlace(MprManager manager);
+
+    os::Shared<MprManager> places_[most] = {};
+    Word secret_ = 0;
+};
+
+extern constinit Managers managers;
+
+/** The last word of a block of n granules that was allocated with room for a manager. */
+inline std::uintptr_t* managerWord(void* block, std::size_t n) {
+    return reinterpret_cast<std::uintptr_t*>(static_cast<heap::Byte*>(block) + (n << heap::granuleShift)) - 1;
+}
+
+/** Name the block, and give it manageOverwritten. @return that */
+MprManager replaceOverwritten(void* block, std::size_t n);
+
+/** The manager of a block, or nullptr. Others may be setting it while threads run. */
+inline MprManager managerOf(void* block, std::size_t n) {
+    const std::uintptr_t word = __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED);
+    if constexpr (!os::hasThreads) {
+        return reinterpret_cast<MprManager>(word);
+    }
+    MprManager manager = nullptr;
+    if (!managers.unseal(block, word, manager)) [[unlikely]] {
+        manager = replaceOverwritten(block, n);
+    }
+    return manager;
+}
+
+/** Whether a block has a manager, or something else in its last word. */
+inline bool isManaged(void* block, std::size_t n) {
+    return *managerWord(block, n) != (os::hasThreads ? managers.seal(block, Managers::none) : 0);
+}
+
+/** Where blocks have words for managers: the number of one, or where there are no numbers the manager itself. */
+inline std::uintptr_t numberOf(MprManager manager) {
+    if constexpr (!os::hasThreads) {
+        return reinterpret_cast<std::uintptr_t>(manager);
+    }
+    return manager ? managers.numberOf(manager) : Managers::none;
+}
+
+/** Write a manager, by its number, into a block. Others may be asking for it. */
+inline void setManager(void* block, std::size_t n, std::uintptr_t number) {
+    const std::uintptr_t word = os::hasThreads ? managers.seal(block, number) : number;
+    __atomic_store_n(managerWord(block, n), word, __ATOMIC_RELEASE);
 }
 
 } // namespace mpr::gc

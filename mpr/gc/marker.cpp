@@ -265,8 +265,7 @@ bool Marker::isGone(MarkEntry entry) const {
 MPR_INLINE void Marker::trace(MarkEntry entry, std::size_t n) {
     setTraced(entry);
     position_ = 0;
-    // Relaxed: beside mprSetManager it is the one or the other, and there is nothing behind a function to be ordered.
-    if (const MprManager manager = __atomic_load_n(&gc::managerOf(entry.block(), n), __ATOMIC_RELAXED)) {
+    if (const MprManager manager = gc::managerOf(entry.block(), n)) {
         manager(entry.block(), MPR_MANAGE_MARK);
     }
 }

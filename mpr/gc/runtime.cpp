@@ -7,6 +7,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
+#include "mpr/gc/manager.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/shutdown.h"
@@ -96,6 +97,9 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     }
     if (!rt.heap.open(options, buffer, size)) {
         return false;
+    }
+    if constexpr (os::hasThreads) {
+        managers.open();
     }
     mprBarrier = {rt.heap.heads().inside, rt.heap.heads().bias};
     if (!rt.collector.open(options, buffer ? size : 0)) {

@@ -169,7 +169,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     const Hole* hole = queues.front(queue);
     Region* region = regionOf(hole);
     const std::size_t g = region->granuleOf(hole);
-    const std::size_t size = region->map().wideHoleSize(g);
+    const std::size_t size = region->wideHoleSize(g);
     const std::size_t take = share(region, g, size, n, want);
     carveWarm(region, g, size, take, queue);
     void* block = settle(local, c, region, g, take, n, h, take);

@@ -56,7 +56,7 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
     if (n == 1) {
         region->map().setHole1(g);
     } else {
-        region->map().setWideHole(g, n);
+        region->setWideHole(g, n);
     }
     queuesOf(region).push(reinterpret_cast<Hole*>(region->address(g)), n, warm);
 }
@@ -100,9 +100,9 @@ MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
             dequeue(region, right);
             map.set(g + n, 0);
             ++n;
-        } else if (const std::size_t m = map.wideHoleSize(g + n); endsThere(region, g + n, m)) {
+        } else if (const std::size_t m = region->wideHoleSize(g + n); endsThere(region, g + n, m)) {
             dequeue(region, right);
-            map.clearBlock(g + n, m);
+            map.clearWideHoleBegin(g + n, m);
             n += m;
         }
     }

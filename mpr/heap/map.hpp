@@ -14,7 +14,8 @@
     then eight bytes with four bits each follow, from the next multiple of four on. Anything else (another head, a mark of
     7C up, 00) belongs to the neighbour, and the block has one granule. A hole of three granules or more has its size in the
     same way behind its first byte and, mirrored, before its last, so that either neighbour finds its other end in constant
-    time. A program that writes to memory it has freed cannot change any of this.
+    time. A program that writes to memory it has freed cannot change any of this. Where code is scarce (sizesInMap) the first
+    of the two stands in the hole.
 
     Invariants (checked by Heap::verify)
       - Bit 7 is set in heads only, and no byte that is not a first or last granule is 7C or more. So a scan for heads, or
@@ -238,6 +239,9 @@ static_assert(std::endian::native == std::endian::little, "scans count bytes fro
 /** A view of map bytes by granule index. Costs nothing; copy freely. */
 class GranuleMap {
 public:
+    /** Whether holes have their sizes at both ends in the map. */
+    static constexpr bool sizesInMap = os::hasThreads;
+
     explicit GranuleMap(Byte* bytes) : bytes_(bytes) {}
 
     [[gnu::always_inline]] Byte* at(std::size_t g) const { return bytes_ + g; }
@@ -422,7 +426,7 @@ public:
         }
     }
 
-    /** Zero the head and the size of a block, not its interior, which is zero; the same of a hole's begin. */
+    /** Zero the head and the size of a block, not its interior, which is zero. */
     void clearBlock(std::size_t g, std::size_t n) const {
         set(g, 0);
         if (n > 1) {
@@ -451,7 +455,9 @@ public:
         Byte size = static_cast<Byte>(n);
         if (n > greatestInByte) {
             size = large;
-            setDigits(digitsBehind(first), n);
+            if constexpr (sizesInMap) {
+                setDigits(digitsBehind(first), n);
+            }
             setDigits(digitsBefore(last), n);
         }
         // Of a hole of two granules these two are replaced by the next two.
@@ -460,7 +466,15 @@ public:
         store(first, mark::hole);
         store(last, mark::holeEnd);
     }
-    /** Size of the hole of two granules or more that begins at g. */
+    /** Zero what marks the begin of a hole of two granules or more. */
+    [[gnu::always_inline]] void clearWideHoleBegin(std::size_t g, std::size_t n) const {
+        set(g, 0);
+        set(g + 1, 0);
+        if (sizesInMap && n > greatestInByte) {
+            setDigits(digitsBehind(bytes_ + g), 0);
+        }
+    }
+    /** Size of the hole of two granules or more that begins at g, by the map. */
     MPR_INLINE std::size_t wideHoleSize(std::size_t g) const {
         const Byte size = get(g + 1);
         return size == large ? digits(digitsBehind(bytes_ + g)) : size == mark::holeEnd ? 2 : size;
@@ -478,11 +492,11 @@ public:
             store(last - 1, 0);
             store(last, 0);
         }
-        if (size > greatestInByte) {
+        if (sizesInMap && size > greatestInByte) {
             setDigits(digitsBehind(bytes_ + g), 0);
-            if (rest <= greatestInByte) {
-                setDigits(digitsBefore(last), 0);
-            }
+        }
+        if (rest <= greatestInByte && size > greatestInByte) {
+            setDigits(digitsBefore(last), 0);
         }
     }
 
@@ -506,7 +520,9 @@ public:
         store(last - 1, 0);
         store(last, 0);
         if (n > greatestInByte) {
-            setDigits(digitsBehind(bytes_ + g), 0);
+            if constexpr (sizesInMap) {
+                setDigits(digitsBehind(bytes_ + g), 0);
+            }
             setDigits(digitsBefore(last), 0);
         }
     }

@@ -38,6 +38,12 @@ struct Hole {
 };
 static_assert(sizeof(Hole) == granuleSize);
 
+/** The first two granules of a hole that has as many, where its size does not stand in the map. */
+struct WideHole : Hole {
+    std::size_t size; // granules
+};
+static_assert(sizeof(WideHole) <= 2 * granuleSize);
+
 class FreeQueues {
     static constexpr unsigned secondBits = os::rangeBits;
     static constexpr unsigned seconds = 1u << secondBits;

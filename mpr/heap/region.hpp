@@ -189,7 +189,16 @@ struct Region {
 
     std::size_t blockSize(std::size_t g) { return isLarge() ? largeGranules : map().blockSize(g); }
 
-    std::size_t holeSize(std::size_t g) { return map().get(g) == mark::hole1 ? 1 : map().wideHoleSize(g); }
+    std::size_t holeSize(std::size_t g) { return map().get(g) == mark::hole1 ? 1 : wideHoleSize(g); }
+    MPR_INLINE std::size_t wideHoleSize(std::size_t g) {
+        return GranuleMap::sizesInMap ? map().wideHoleSize(g) : reinterpret_cast<WideHole*>(address(g))->size;
+    }
+    [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) {
+        map().setWideHole(g, n);
+        if constexpr (!GranuleMap::sizesInMap) {
+            reinterpret_cast<WideHole*>(address(g))->size = n;
+        }
+    }
 
     /** Granules from g, where a block, a hole or a 7D begins, to what comes behind. */
     std::size_t extentAt(std::size_t g) {

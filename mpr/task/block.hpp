@@ -26,7 +26,7 @@ template <typename T, MprManager manager>
             return nullptr;
         }
     }
-    gc::managerOf(block, n) = manager;
+    gc::setManager(block, n, gc::numberOf(manager));
     return static_cast<T*>(block);
 }
 

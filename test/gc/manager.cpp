@@ -586,3 +586,138 @@ TEST_CASE("managers that allocate at the hard limit get NULL and do not deadlock
     CHECK(stats().heapPeak <= 4 << 20);
     CHECK(runtime.log.count("deadline") == 0);
 }
+
+namespace {
+
+/* A manager that nobody has given to a block. */
+std::atomic<int> baitCalls;
+void manageBait(void *, int) {
+    baitCalls++;
+}
+
+/* The word behind the usable bytes of a block: an overflow of eight bytes reaches it. */
+void overflow(void *block, uintptr_t value) {
+    memcpy(static_cast<char *>(block) + mprGetBlockSize(block), &value, sizeof(value));
+}
+} // namespace
+
+TEST_CASE("a manager that was overwritten is named and not called, and what the block references stays",
+          "[gc][manager]") {
+    for (int flags : {0, MPR_ALLOC_BARRIER}) {
+        Runtime runtime;
+        calls.reset();
+        baitCalls = 0;
+        auto leaf = static_cast<char *>(mprAlloc(48));
+        strcpy(leaf, "still here");
+        auto block = static_cast<void **>(mprAllocManaged(40, manageNode, flags | MPR_ALLOC_ZERO));
+        mprAddRoot(block);
+        block[1] = leaf;
+        overflow(block, reinterpret_cast<uintptr_t>(manageBait));
+        for (int i = 0; i < 3; i++) {
+            collect();
+        }
+        CHECK(Log::count("the manager word of block") == 1);
+        CHECK(Log::names(block) == 1);
+        CHECK(mprIsValid(leaf));
+        CHECK(strcmp(leaf, "still here") == 0);
+        mprRemoveRoot(block);
+        collect();
+        collect();
+        CHECK_FALSE(mprIsValid(block));
+        CHECK_FALSE(mprIsValid(leaf));
+        CHECK(baitCalls == 0);
+        CHECK(calls.frees == 0);
+        CHECK(stats().misuses == 1);
+    }
+}
+
+TEST_CASE("an overwritten manager is named by the collection that frees the block, and by mprFree", "[gc][manager]") {
+    Runtime runtime;
+    calls.reset();
+    baitCalls = 0;
+    void *dead = mprAllocManaged(40, manageNode, 0);
+    overflow(dead, reinterpret_cast<uintptr_t>(manageBait));
+    collect();
+    CHECK(Log::count("the manager word of block") == 1);
+    CHECK_FALSE(mprIsValid(dead));
+    void *freed = mprAllocManaged(40, manageNode, 0);
+    overflow(freed, reinterpret_cast<uintptr_t>(manageBait));
+    CHECK(mprFree(freed) == 0);
+    CHECK(Log::count("the manager word of block") == 2);
+    CHECK(calls.frees == 0);
+    CHECK(baitCalls == 0);
+}
+
+TEST_CASE("the manager word of another block is no manager here", "[gc][manager]") {
+    Runtime runtime;
+    calls.reset();
+    std::vector<void *> blocks;
+    for (int i = 0; i < 200; i++) {
+        blocks.push_back(mprAllocManaged(40, manageNode, MPR_ALLOC_ZERO));
+        mprAddRoot(blocks.back());
+    }
+    for (size_t i = 1; i < blocks.size(); i++) {
+        memcpy(static_cast<char *>(blocks[i]) + mprGetBlockSize(blocks[i]),
+               static_cast<char *>(blocks[0]) + mprGetBlockSize(blocks[0]), sizeof(void *));
+    }
+    collect();
+    CHECK(Log::count("the manager word of block") == 199);
+}
+
+TEST_CASE("ten thousand managers overwritten: each is named, no foreign code is called", "[gc][manager]") {
+    Runtime runtime;
+    baitCalls = 0;
+    const size_t count = heavy(10000);
+    Random random(18);
+    size_t written = 0;
+    while (written < count) {
+        std::vector<void *> blocks;
+        for (int i = 0; i < 500; i++) {
+            void *block = mprAllocManaged(
+                random.below(600), [](void *, int) {}, i % 2 ? MPR_ALLOC_BARRIER : 0);
+            mprAddRoot(block);
+            uintptr_t value = 0;
+            switch (random.below(5)) {
+            case 0: value = reinterpret_cast<uintptr_t>(manageBait); break;
+            case 1: value = reinterpret_cast<uintptr_t>(block); break;
+            case 2: value = random.below(4096); break;
+            case 3: value = ~uintptr_t(0); break;
+            default: value = static_cast<uintptr_t>(random.next()); break;
+            }
+            overflow(block, value);
+            blocks.push_back(block);
+        }
+        written += blocks.size();
+        collect();
+        for (void *block : blocks) {
+            mprRemoveRoot(block);
+        }
+        collect();
+    }
+    CHECK(Log::count("the manager word of block") == static_cast<int>(written));
+    CHECK(baitCalls == 0);
+}
+
+TEST_CASE("more managers than there are numbers for are refused with a message", "[gc][manager]") {
+    Ended child = runChild("too many managers (child)");
+    INFO(child.output);
+    CHECK(child.exited(0));
+    CHECK(child.wrote("more than 2047 managers"));
+}
+
+TEST_CASE("too many managers (child)", "[.child]") {
+    if (getenv("MPR_TEST_CHILD")) {
+        mprCreate(0, nullptr, 0);
+        int made = 0;
+        uintptr_t address = reinterpret_cast<uintptr_t>(manageBait);
+        /* Never called: each block is freed while it has another. */
+        for (int i = 1; i <= 3000; i++) {
+            void *block = mprAllocMem(40, MPR_ALLOC_MANAGER);
+            made += mprSetManager(block, reinterpret_cast<MprManager>(address + static_cast<uintptr_t>(i))) != nullptr;
+            mprSetManager(block, manageNode);
+        }
+        printf("made %d\n", made);
+        mprDestroy();
+        exit(made > 2000 && made < 2048 ? 0 : 1);
+    }
+}

@@ -1,0 +1,78 @@
+/*
+    manager.cpp - The table of managers, and what becomes of a block whose manager was overwritten.
+ */
+#include "mpr/gc/manager.hpp"
+
+#include "mpr/collect.h"
+#include "mpr/gc/runtime.hpp"
+#include "mpr/os/log.hpp"
+
+namespace mpr::gc {
+
+constinit Managers managers;
+
+void Managers::open() {
+    os::seed(&secret_, sizeof(secret_));
+}
+
+/** Beside its home, where it is or will be. */
+Managers::Word Managers::findPlace(MprManager manager) {
+    for (Word i = 0; i < most; ++i) {
+        const Word number = (homeOf(manager) + i) % most;
+        MprManager there = nullptr;
+        if (number != none && (places_[number].compare_exchange_strong(there, manager) || there == manager)) {
+            return number;
+        }
+    }
+    os::Message message;
+    os::log(os::Level::error, message << "there are more than " << std::uint64_t{most - 1}
+                                      << " managers: no number for " << reinterpret_cast<const void*>(manager));
+    return none;
+}
+
+namespace {
+
+/**
+    The manager of a block whose own was overwritten. What the block references nobody can say any more, so it keeps
+    whatever one of its words is the address of.
+ */
+void manageOverwritten(void* block, int flags) {
+    if ((flags & MPR_MANAGE_MARK) == 0) {
+        return;
+    }
+    heap::Heap& heap = runtime().heap;
+    heap::Region* region = heap.find(block);
+    auto* fields = static_cast<void* const*>(block);
+    const auto* end = reinterpret_cast<void* const*>(managerWord(block, region->blockSize(region->granuleOf(block))));
+    for (; fields != end; ++fields) {
+        const void* ref = __atomic_load_n(fields, __ATOMIC_ACQUIRE);
+        heap::Region* target = heap.find(ref);
+        if (target && target->isBlock(ref)) {
+            mprMark(ref);
+        }
+    }
+}
+
+void nameOverwritten(const void* block, std::size_t n) {
+    runtime().misuses.fetch_add(1, std::memory_order_relaxed);
+    heap::Region* region = runtime().heap.find(block);
+    const std::size_t g = region->granuleOf(block);
+    os::Message message;
+    message << "the manager word of block " << block << " of " << std::uint64_t{n << heap::granuleShift}
+            << " bytes was overwritten: this block";
+    const std::size_t before = region->map().headBefore(g - 1, region->firstGranule);
+    if (!region->isLarge() && before < g && region->isBlock(region->address(before))) {
+        message << ", or the block before it, " << static_cast<const void*>(region->address(before)) << " of "
+                << std::uint64_t{region->blockSize(before) << heap::granuleShift} << " bytes,";
+    }
+    os::log(os::Level::error, message << " has overflowed; its manager is not called any more");
+}
+} // namespace
+
+[[gnu::cold, gnu::noinline]] MprManager replaceOverwritten(void* block, std::size_t n) {
+    nameOverwritten(block, n);
+    setManager(block, n, numberOf(manageOverwritten));
+    return manageOverwritten;
+}
+
+} // namespace mpr::gc
