@@ -83,6 +83,9 @@ MPR_EXPORT bool mprDestroy(void);
                       manager forgets them, a trace function is missing or misspelt, or one is a plain T*. A suspicion:
                       memory never written may hold old addresses. Blocks without a manager (objects of make without
                       trace and destructor among them) and memory outside the heap, a vector's, are not read
+      poison=0|1      fill what is freed or found dead with 0xDB, let small freed blocks rest, and name writes to free memory
+                      when it is used again; a build with the address sanitizer reports every use at once; slow (0, or 1
+                      in builds with MPR_CHECKED)
       everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)
       everyalloc=N    ask for a collection at every Nth allocation, so that each thread collects at its next yield; slow
                       (0, or MPR_GC_EVERY_ALLOC in the environment, unless everyyield is said)

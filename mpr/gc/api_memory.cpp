@@ -64,6 +64,9 @@ void* allocateSlow(Mutator& m, std::size_t n, Byte flags, std::size_t size) {
     if (!block) [[unlikely]] {
         block = allocateShort(m, n, flags, size, shortage);
     }
+    if (rt.heap.poisons()) [[unlikely]] {
+        rt.heap.unearth(block, n);
+    }
     if (rt.heap.needsAttention()) [[unlikely]] {
         attend(m, size);
     }

@@ -18,7 +18,7 @@ void Heap::openQuickLists(Local& local) {
     if constexpr (QuickLists::greatest > 0) {
         constexpr std::size_t n = granulesFor(QuickLists::bytes);
         Shortage shortage = Shortage::none;
-        const bool roomy = !fixed() || greatestInRegion_ >= 64 * n;
+        const bool roomy = !poisons() && (!fixed() || greatestInRegion_ >= 64 * n);
         local.quickMemory = roomy ? allocateShared(n, head::held, true, shortage) : nullptr;
         local.quick.open(local.quickMemory);
     }
@@ -211,6 +211,7 @@ void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage&
     void* block = nullptr;
     if (n <= greatestInRegion_) {
         block = carveBlock(n, h, privileged, shortage);
+        unearth(block, n);
     } else if (fixed()) {
         shortage = Shortage::tooBig;
     } else {

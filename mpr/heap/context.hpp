@@ -61,7 +61,7 @@ MPR_INLINE void Heap::leaveContext(Local& local, AllocationContext& c) {
 
 /** Whether the next allocation in a context has something to do first: see AllocationContext. */
 MPR_INLINE void Heap::holdUp(const Local& local, AllocationContext& c) const {
-    c.limit = local.remainderCount > 0 || steps() ? c.bump : c.cleared;
+    c.limit = local.remainderCount > 0 || steps() || poisons() ? c.bump : c.cleared;
 }
 
 /**

@@ -11,6 +11,9 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
         retire(region);
         return;
     }
+    if (poisons()) [[unlikely]] {
+        return bury(region, g, n);
+    }
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
     giveBack(region, g, n);
@@ -125,6 +128,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
             return false;
         }
         took(more);
+        unearth(region->address(g + n), more);
     }
     if (m == n) {
         return true;
@@ -137,6 +141,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     if (m < n) {
         gave(n - m);
         region->nurseries.pierce(g);
+        fillFree(region, g + m, n - m);
         giveBack(region, g + m, n - m);
     }
     return true;

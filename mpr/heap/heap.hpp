@@ -27,6 +27,7 @@
 #include "mpr/heap/local.hpp"
 #include "mpr/heap/map.hpp"
 #include "mpr/heap/options.hpp"
+#include "mpr/heap/poison.hpp"
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
 #include "mpr/heap/region_table.hpp"
@@ -95,6 +96,13 @@ public:
     bool freeTraced(Region* region, std::size_t g);
     /** The same for any thread, attached or not. */
     void freeShared(Region* region, void* block);
+
+    /** Whether free memory is filled: see poison.hpp. */
+    bool poisons() const { return os::hasThreads && poison_; }
+    /** A block of n granules, or nullptr, that has just been made and nobody has written to: it may be used from here on. */
+    void unearth(void* block, std::size_t n);
+    /** What was freed by hand and rests becomes holes: memory is short, or goes back to the system. */
+    void endQuarantine();
 
     /** Make a block m granules in place. @return false when it cannot be: nothing has changed. */
     bool resize(Local& local, Region* region, void* block, std::size_t m);
@@ -294,6 +302,13 @@ private:
     bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue);
     Region* regionOf(const Hole* hole) const;
 
+    // poison.cpp, under the lock
+    void fillFree(Region* region, std::size_t g, std::size_t n);
+    void fillChunks(Region* region, std::uint64_t chunks);
+    void look(const void* memory, std::size_t n);
+    void bury(Region* region, std::size_t g, std::size_t n);
+    void endQuarantine(void* block);
+
     // damage.cpp
     bool isHoleElsewhere(const void* address) const;
     void requeue(const Hole* without);
@@ -337,7 +352,7 @@ private:
     void releaseDead(Region* region, std::size_t i, Swept& swept);
     bool releaseSparse(Region* region, std::size_t i);
     void releaseKept(Region* region, std::size_t i, Swept& swept);
-    std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, bool& left) const;
+    std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, bool& left);
     void retire(Region* region, std::size_t i);
     void forgetNurseries(const Region* region);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
@@ -379,6 +394,8 @@ private:
     Link secret_ = 0; // of links, and of what is written into listed blocks
     std::uintptr_t regionOrigin_ = 0, regionMask_ = 0;
     os::Counter damages_{0};
+    [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine> quarantine_;
+    bool poison_ = false;
     FreeQueues queues_[sorts];
     Region* regions_ = nullptr; // newest first
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */

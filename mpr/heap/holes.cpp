@@ -71,6 +71,10 @@ int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     os::Locked locked(lock_);
     ++totals_.blocksFreed;
     gave(n);
+    if (poisons()) [[unlikely]] {
+        bury(region, g, n);
+        return 0;
+    }
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
     giveBack(region, g, n);

@@ -28,13 +28,20 @@ MPR_INLINE void Heap::dequeue(Region* region, Hole* hole) {
     if (!queuesOf(region).remove(hole, IsHole{*this, region})) [[unlikely]] {
         requeue(hole);
     }
+    if (poisons()) [[unlikely]] {
+        poison::fill(hole, granuleSize);
+    }
 }
 
 /** The same for the front hole of a queue. */
 MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
     FreeQueues& queues = queuesOf(region);
+    Hole* hole = queues.front(queue);
     if (!queues.removeFront(queue, IsHole{*this, region})) [[unlikely]] {
-        requeue(queues.front(queue));
+        requeue(hole);
+    }
+    if (poisons()) [[unlikely]] {
+        poison::fill(hole, granuleSize);
     }
 }
 
@@ -47,6 +54,9 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
         }
         noteCommitted(bytes);
         region->committed |= fresh;
+        if (poisons()) [[unlikely]] {
+            fillChunks(region, fresh);
+        }
     }
     return true;
 }
@@ -95,25 +105,23 @@ MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
     const GranuleMap map = region->map();
     // The marks at the far ends of its neighbours stay: those of the whole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
-        auto* right = reinterpret_cast<Hole*>(region->address(g + n));
-        if (b == mark::hole1) {
-            dequeue(region, right);
+        const std::size_t m = b == mark::hole1 ? 1 : region->wideHoleSize(g + n);
+        if (b == mark::hole1 || endsThere(region, g + n, m)) {
+            dequeue(region, reinterpret_cast<Hole*>(region->address(g + n)));
             map.set(g + n, 0);
-            ++n;
-        } else if (const std::size_t m = region->wideHoleSize(g + n); endsThere(region, g + n, m)) {
-            dequeue(region, right);
-            map.clearWideHoleBegin(g + n, m);
+            if (b != mark::hole1) {
+                map.clearSizeOfHole(g + n, m);
+            }
             n += m;
         }
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
-        if (b == mark::hole1) {
-            dequeue(region, reinterpret_cast<Hole*>(region->address(g - 1)));
-            --g;
-            ++n;
-        } else if (const std::size_t m = map.wideHoleSizeBefore(g - 1); beginsThere(region, g, m)) {
+        const std::size_t m = b == mark::hole1 ? 1 : map.wideHoleSizeBefore(g - 1);
+        if (b == mark::hole1 || beginsThere(region, g, m)) {
             dequeue(region, reinterpret_cast<Hole*>(region->address(g - m)));
-            map.clearWideHoleEnd(g - 1, m);
+            if (b != mark::hole1) {
+                map.clearWideHoleEnd(g - 1, m);
+            }
             g -= m;
             n += m;
         }

@@ -452,23 +452,24 @@ public:
     [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) const {
         Byte* first = bytes_ + g;
         Byte* last = first + n - 1;
-        Byte size = static_cast<Byte>(n);
+        store(first, mark::hole);
+        store(last, mark::holeEnd);
         if (n > greatestInByte) {
-            size = large;
+            store(first + 1, large);
+            store(last - 1, large);
+            setDigits(digitsBefore(last), n);
             if constexpr (sizesInMap) {
                 setDigits(digitsBehind(first), n);
             }
-            setDigits(digitsBefore(last), n);
+        } else if (n > 2) {
+            store(last - 1, static_cast<Byte>(n));
+            if constexpr (sizesInMap) {
+                store(first + 1, static_cast<Byte>(n));
+            }
         }
-        // Of a hole of two granules these two are replaced by the next two.
-        store(first + 1, size);
-        store(last - 1, size);
-        store(first, mark::hole);
-        store(last, mark::holeEnd);
     }
-    /** Zero what marks the begin of a hole of two granules or more. */
-    [[gnu::always_inline]] void clearWideHoleBegin(std::size_t g, std::size_t n) const {
-        set(g, 0);
+    /** Zero what stands behind the first byte of a hole of two granules or more. */
+    [[gnu::always_inline]] void clearSizeOfHole(std::size_t g, std::size_t n) const {
         set(g + 1, 0);
         if (sizesInMap && n > greatestInByte) {
             setDigits(digitsBehind(bytes_ + g), 0);

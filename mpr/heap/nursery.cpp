@@ -230,6 +230,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     totals_.blocksFreed += nursery.blocks;
     totals_.granulesFreed += end - begin;
     region->sweepYoung.remove(begin, end);
+    fillFree(region, begin, end - begin);
     // Heads with managers must not stay: somebody might call these again. A full sweep has emptied wantsFree.
     const std::uint64_t managed = region->wantsFree.get() | region->scanForFree;
     if (nursery.owner && (managed & region->chunksTouched(begin, end)) == 0) {
@@ -247,7 +248,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     Clear the map of the dead. Without the lock: others touch blocks that live, and holes. @return granules
     @param left Set when a dead block is held, or reaches out of the nursery: these are left as they are.
  */
-std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool& left) const {
+std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool& left) {
     const GranuleMap map = region->map();
     const std::size_t end = region->nurseries.cleared(i);
     const std::size_t border = region->nurseries.begin(i + 1);
@@ -264,6 +265,7 @@ std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool
             return;
         }
         map.clearBlock(g, n);
+        fillFree(region, g, n);
         freed += n;
         ++blocks;
     });
@@ -382,6 +384,7 @@ void Heap::retireNurseries() {
     if constexpr (!os::hasPages) {
         return;
     }
+    endQuarantine();
     while (reclaimNursery(true)) {}
     for (;;) {
         Region* region = nullptr;

@@ -93,12 +93,14 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             return "must be from 0 to 1000000";
         }
         options.everyAlloc = static_cast<unsigned>(number);
-    } else if (name == "check" || name == "everyyield") {
+    } else if (name == "check" || name == "everyyield" || (name == "poison" && os::hasThreads)) {
         if (number > 1) {
             return "must be 0 or 1, or for check fields";
         }
         if (name == "check") {
             options.check = fields ? Options::Check::fields : static_cast<Options::Check>(number);
+        } else if (name == "poison") {
+            options.poison = number == 1;
         } else {
             options.everyYield = number == 1 ? Options::on : Options::off;
         }

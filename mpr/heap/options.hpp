@@ -20,6 +20,11 @@ struct Options {
     unsigned markers = 0;                      // threads that mark in a pause; 0: as many as processors, up to four
     /** After each marking: trace again, and compare; and look for fields that hold what dies. */
     enum class Check : Byte { none, marking, fields } check = Check::none;
+#ifdef MPR_CHECKED
+    bool poison = true; // fill free memory, and look whether it changes
+#else
+    bool poison = false;
+#endif
     enum { off, on, asEnvironment } everyYield = asEnvironment; // collect at each yield point
     unsigned everyAlloc = 0;                                    // ask for a collection at every so manieth allocation
     unsigned cpuPercent = 10;                                   // of the time that collections should take

@@ -27,6 +27,7 @@ void Heap::purge(std::size_t keep) {
     if constexpr (!os::hasPages) {
         return;
     }
+    endQuarantine();
     while (reclaimNursery(true)) {}
     for (const bool wholeRegions : {true, false}) {
         Region* next = nullptr;
@@ -70,6 +71,7 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
         table_.remove(region);
         delist(region);
     }
+    poison::allow(region, region->span);
     // Of a large region the map, in its first page; of others all, so that no address of it is another's meanwhile.
     gone_.add(region, large ? os::pageSize() : region->span, region->span);
     return true;

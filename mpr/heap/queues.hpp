@@ -24,6 +24,7 @@
 #include <cstdint>
 
 #include "mpr/heap/granule.hpp"
+#include "mpr/heap/poison.hpp"
 #include "mpr/os/target.hpp"
 
 namespace mpr::heap {
@@ -236,8 +237,8 @@ private:
     }
     Link secret() const { return checksLinks ? secret_ : 0; }
 
-    static Link load(const Link* link) { return *link; }
-    static void store(Link* link, Link value) { *link = value; }
+    MPR_USES_FREE_MEMORY static Link load(const Link* link) { return *link; }
+    MPR_USES_FREE_MEMORY static void store(Link* link, Link value) { *link = value; }
 
     /** Whether this may be a link: the front of a queue, or in a hole. */
     template <typename IsHole>

@@ -12,14 +12,15 @@ namespace mpr::heap {
 bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     regionShift_ = options.regionShift;
     reserve_ = options.reserve;
+    poison_ = os::hasThreads && options.poison;
     os::Locked locked(lock_);
     table_.open(regionShift_);
-    regionMask_ = ~std::uintptr_t{0} << regionShift_;
     if constexpr (FreeQueues::checksLinks) {
+        regionMask_ = ~std::uintptr_t{0} << regionShift_;
         os::seed(&secret_, sizeof(secret_));
-    }
-    for (FreeQueues& queues : queues_) {
-        queues.open(secret_);
+        for (FreeQueues& queues : queues_) {
+            queues.open(secret_);
+        }
     }
     if constexpr (!os::cooperative) {
         refreshFreeable();
@@ -31,8 +32,10 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         const std::size_t lost = begin - reinterpret_cast<std::uintptr_t>(buffer);
         size = std::min((size - lost) & ~(granuleSize - 1), greatestGranules << granuleShift);
         auto* region = new (reinterpret_cast<void*>(begin)) Region;
-        regionOrigin_ = begin;
-        regionMask_ = 0;
+        if constexpr (os::hasPages) {
+            regionOrigin_ = begin;
+            regionMask_ = 0;
+        }
         setSort(region, Sort::small, queues_);
         prepare(region, size, Origin::buffer);
         greatestInRegion_ = region->endGranule - region->firstGranule;
@@ -89,6 +92,7 @@ Heap::Heads Heap::heads() {
 void Heap::close() {
     while (Region* region = regions_) {
         regions_ = region->next;
+        poison::allow(region, region->span);
         if (region->origin != Origin::buffer) {
             os::release(region, region->span);
         }
@@ -286,6 +290,7 @@ void Heap::delist(Region* region) {
 void Heap::retire(Region* region) {
     region->map().set(region->firstGranule, 0);
     retiredBytes_ += region->span;
+    fillFree(region, region->firstGranule, (region->span >> granuleShift) - region->firstGranule);
     for (Region*& slot : retired_) {
         if (!slot) {
             slot = region;
@@ -302,6 +307,7 @@ Region* Heap::reuseRetired(std::size_t n) {
             slot = nullptr;
             retiredBytes_ -= region->span;
             region->largeGranules = n;
+            unearth(region->address(region->firstGranule), n);
             return region;
         }
     }
@@ -318,6 +324,7 @@ bool Heap::releaseGoneBlocks() {
         }
         forgetCommitted(region);
         table_.remove(region);
+        poison::allow(region, region->span);
         os::release(reinterpret_cast<Byte*>(region) + header, region->span - header);
         totals_.purgedBytes += region->span - header;
         region->span = header;

@@ -228,7 +228,9 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     std::size_t end = g;
     std::size_t holes = 0;
     for (bool more = true; more;) {
+        const std::size_t dead = end;
         end = clearDead(map, end, sliceEnd, swept);
+        fillFree(region, dead, end - dead);
         more = false;
         if (GranuleMap::beginsHole(map.get(end))) {
             const std::size_t size = region->holeSize(end);

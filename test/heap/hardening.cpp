@@ -105,7 +105,7 @@ uint64 churn(Random &random, size_t rounds, size_t least, size_t most, size_t wo
 
 TEST_CASE("a write to a small block that was freed leads no allocation astray", "[heap][hardening]") {
     for (size_t word = 0; word < 8; word++) {
-        Runtime runtime("region=1m", MPR_DISABLE_GC);
+        Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
         mprAlloc(64);
         void *block = mprAlloc(64);
         mprFree(mprAlloc(64));
@@ -125,7 +125,7 @@ TEST_CASE("a write to a small block that was freed leads no allocation astray", 
 }
 
 TEST_CASE("a small block that was written to after it was freed is not used again", "[heap][hardening]") {
-    Runtime runtime("region=1m", MPR_DISABLE_GC);
+    Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
     void *block = mprAlloc(64);
     mprFree(block);
     overwrite(block, 0, 1);
@@ -139,7 +139,7 @@ TEST_CASE("a small block that was written to after it was freed is not used agai
 
 TEST_CASE("a write to a larger block that was freed is named, and the queues are made anew", "[heap][hardening]") {
     for (size_t word = 0; word < 2; word++) {
-        Runtime runtime("region=1m", MPR_DISABLE_GC);
+        Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
         void *block = mprAlloc(5000);
         void *other = mprAlloc(5000);
         mprFree(block);
@@ -158,7 +158,7 @@ TEST_CASE("a write to a larger block that was freed is named, and the queues are
 }
 
 TEST_CASE("verifying the heap names a link that was overwritten, and mends it", "[heap][hardening]") {
-    Runtime runtime("region=1m", MPR_DISABLE_GC);
+    Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
     void *block = mprAlloc(5000);
     mprAlloc(5000);
     mprFree(block);
@@ -172,7 +172,7 @@ TEST_CASE("ten thousand writes to what was freed: named or harmless", "[heap][ha
     uint64 named = 0;
     const size_t ranges[][2] = {{16, 256}, {16, 4096}, {1100, 4000}, {4000, 40000}};
     for (const auto &range : ranges) {
-        Runtime runtime("region=1m", MPR_DISABLE_GC);
+        Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
         Random random(range[1]);
         named += churn(random, heavy(2500), range[0], range[1], 1);
         INFO(Log::text());

@@ -1,0 +1,112 @@
+/*
+    poison.cpp - Filling free memory, looking whether it has changed, and the quarantine.
+ */
+#include "mpr/heap/poison.hpp"
+
+#include "mpr/heap/holes.hpp"
+#include "mpr/os/log.hpp"
+
+#ifdef MPR_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace mpr::heap {
+
+namespace poison {
+
+namespace {
+using Word = std::uintptr_t;
+constexpr Word patternWord = swar::spread(pattern);
+} // namespace
+
+MPR_USES_FREE_MEMORY void fill(void* memory, std::size_t bytes) {
+    // Volatile: as a call of memset the sanitizer would look at it after all.
+    auto* word = static_cast<volatile Word*>(memory);
+    for (volatile Word* end = word + bytes / sizeof(Word); word != end; ++word) {
+        *word = patternWord;
+    }
+#ifdef MPR_ADDRESS_SANITIZER
+    __asan_poison_memory_region(memory, bytes);
+#endif
+}
+
+MPR_USES_FREE_MEMORY const void* firstChanged(const void* memory, std::size_t bytes) {
+    auto* word = static_cast<const Word*>(memory);
+    for (const Word* end = word + bytes / sizeof(Word); word != end; ++word) {
+        if (*word != patternWord) {
+            return word;
+        }
+    }
+    return nullptr;
+}
+
+void allow([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
+#ifdef MPR_ADDRESS_SANITIZER
+    __asan_unpoison_memory_region(memory, bytes);
+#endif
+}
+
+} // namespace poison
+
+void Heap::fillFree(Region* region, std::size_t g, std::size_t n) {
+    if (poisons()) {
+        poison::fill(region->address(g), n << granuleShift);
+    }
+}
+
+/** Chunks that have just been committed: what is not the region's header is free. */
+void Heap::fillChunks(Region* region, std::uint64_t chunks) {
+    forRuns(chunks, [&](unsigned first, unsigned count) {
+        const std::size_t from = region->chunkBegin(first);
+        fillFree(region, from, region->chunkEnd(first + count - 1) - from);
+    });
+}
+
+/** Free memory that was a block of n granules, or is going to be one: name it when it is not as it was filled. */
+void Heap::look(const void* memory, std::size_t n) {
+    if (const void* changed = poison::firstChanged(memory, n << granuleShift)) {
+        damages_.fetch_add(1, std::memory_order_relaxed);
+        os::Message message;
+        os::log(os::Level::error, message << "write after free: " << changed << ", in a block " << memory << " of "
+                                          << std::uint64_t{n << granuleShift} << " bytes that is free, was written to");
+    }
+}
+
+void Heap::unearth(void* block, std::size_t n) {
+    if (poisons() && block) {
+        poison::allow(block, n << granuleShift);
+        look(block, n);
+    }
+}
+
+/** A claimed block was freed by hand, and has been accounted for: others that have rested for long enough become holes. */
+void Heap::bury(Region* region, std::size_t g, std::size_t n) {
+    fillFree(region, g, n);
+    region->nurseries.pierce(g);
+    if (n > greatestSmall) {
+        region->map().clearBlock(g, n);
+        giveBack(region, g, n);
+    } else if (void* oldest = quarantine_.add(region->address(g))) {
+        endQuarantine(oldest);
+    }
+}
+
+void Heap::endQuarantine(void* block) {
+    Region* region = table_.find(block);
+    const std::size_t g = region->granuleOf(block);
+    const std::size_t n = region->blockSize(g);
+    look(block, n);
+    fillFree(region, g, n);
+    region->map().clearBlock(g, n);
+    region->nurseries.pierce(g);
+    giveBack(region, g, n);
+}
+
+void Heap::endQuarantine() {
+    os::Locked locked(lock_);
+    while (void* block = quarantine_.take()) {
+        endQuarantine(block);
+    }
+}
+
+} // namespace mpr::heap
