@@ -75,7 +75,10 @@ void Heap::look(const void* memory, std::size_t n) {
 void Heap::unearth(void* block, std::size_t n) {
     if (poisons() && block) {
         poison::allow(block, n << granuleShift);
-        look(block, n);
+        // What is fresh from the system is not filled; see reuseRetired.
+        if (n <= greatestInRegion_) {
+            look(block, n);
+        }
     }
 }
 

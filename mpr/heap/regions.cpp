@@ -307,7 +307,9 @@ Region* Heap::reuseRetired(std::size_t n) {
             slot = nullptr;
             retiredBytes_ -= region->span;
             region->largeGranules = n;
-            unearth(region->address(region->firstGranule), n);
+            if (poisons()) {
+                look(region->address(region->firstGranule), n);
+            }
             return region;
         }
     }

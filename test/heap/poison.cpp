@@ -103,7 +103,8 @@ TEST_CASE("with poison=1 nothing is named where nothing was written", "[heap][po
                 mprFree(block);
             }
         }
-        const size_t size = random.below(random.below(50) == 0 ? 200000 : 3000);
+        const size_t kind = random.below(1000);
+        const size_t size = random.below(kind == 0 ? 3000000 : kind < 20 ? 200000 : 3000);
         block = mprAlloc(size);
         memset(block, 0x11, size);
         mprHold(block);
