@@ -103,35 +103,62 @@ namespace {
 // ARMv5 the kernel itself helps to change it in one piece.
 static_assert(sizeof(Word) == 4);
 
+/** What the calls for 32-bit times take, and all calls of a system of 64 bits. */
+struct LongSpan {
+    long seconds, nanoseconds;
+};
+/** What the calls for 64-bit times take on a system of 32 bits. */
+struct WideSpan {
+    std::int64_t seconds, nanoseconds;
+};
+
+constexpr std::uint64_t second = 1'000'000'000;
+
+/** Whether the C library's times have 64 bits and the system's words 32: the old call may not be there for long. */
+constexpr bool prefersWide = sizeof(time_t) > sizeof(long);
+
 #ifdef SYS_futex
-constexpr long futexCall = SYS_futex;
+constexpr long plainCall = SYS_futex;
 #else
-constexpr long futexCall = SYS_futex_time64;
+constexpr long plainCall = -1; // a system younger than the call for 64-bit times has that one only
+#endif
+#ifdef SYS_futex_time64
+constexpr long wideCall = SYS_futex_time64;
+#else
+constexpr long wideCall = -1;
 #endif
 
-long futex(Word& word, int operation, std::uint32_t value, const timespec* timeout) {
+long futexCall(long call, Word& word, int operation, std::uint32_t value, const void* span) {
     perhapsDelay();
-    return syscall(futexCall, &word, operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
+    return syscall(call, &word, operation | FUTEX_PRIVATE_FLAG, value, span, nullptr, 0);
+}
+
+/** The layout of a time belongs to the number of the call, whatever timespec is in the C library that is compiled for. */
+long futex(Word& word, int operation, std::uint32_t value, std::uint64_t timeout = forever) {
+    if constexpr (wideCall >= 0 && (prefersWide || plainCall < 0)) {
+        const WideSpan span{static_cast<std::int64_t>(timeout / second), static_cast<std::int64_t>(timeout % second)};
+        const long result = futexCall(wideCall, word, operation, value, timeout == forever ? nullptr : &span);
+        if (result >= 0 || errno != ENOSYS || plainCall < 0) {
+            return result;
+        } // else a kernel before 5.1, or an emulator
+    }
+    const std::uint64_t seconds = timeout / second;
+    const LongSpan span{static_cast<long>(seconds < LONG_MAX ? seconds : LONG_MAX),
+                        static_cast<long>(timeout % second)};
+    return futexCall(plainCall, word, operation, value, timeout == forever ? nullptr : &span);
 }
 } // namespace
 
 bool wait(Word& word, std::uint32_t expected, std::uint64_t timeout) {
-    timespec span;
-    const timespec* limit = nullptr;
-    if (timeout != forever) {
-        span.tv_sec = static_cast<time_t>(timeout / 1'000'000'000u);
-        span.tv_nsec = static_cast<long>(timeout % 1'000'000'000u);
-        limit = &span;
-    }
-    return futex(word, FUTEX_WAIT, expected, limit) == 0 || errno != ETIMEDOUT;
+    return futex(word, FUTEX_WAIT, expected, timeout) == 0 || errno != ETIMEDOUT;
 }
 
 void wakeOne(Word& word) {
-    futex(word, FUTEX_WAKE, 1, nullptr);
+    futex(word, FUTEX_WAKE, 1);
 }
 
 void wakeAll(Word& word) {
-    futex(word, FUTEX_WAKE, INT_MAX, nullptr);
+    futex(word, FUTEX_WAKE, INT_MAX);
 }
 
 // ---- Threads ----------------------------------------------------------------------------------------------------
