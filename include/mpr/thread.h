@@ -26,13 +26,19 @@ typedef void (*MprThreadProc)(void *data, MprThread *tp);
     @return NULL when memory is short. Retain it as any block; a started thread is retained until it ends.
  */
 MPR_EXPORT MprThread *mprCreateThread(cchar *name, void *proc, void *data, ssize stackSize);
-/** @return 0; MPR_ERR_BAD_STATE when it was started before; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE. */
+/**
+    Start it, with the signal mask of the calling thread. The runtime's own threads - the collector's, markers, workers, the
+    thread of mprStartEventsThread - block the program's signals, so that its own threads get them; a thread that one of
+    them starts has the mask that this one was started under. Other processes that workers start by themselves, not by
+    mpr/command.h, are to unblock what they want.
+    @return 0; MPR_ERR_BAD_STATE when it was started before; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE.
+ */
 MPR_EXPORT int mprStartThread(MprThread *thread);
 
 /**
     Attach the calling thread, made elsewhere. Waits while a collection marks.
     @param name Copied; for messages. @return 0; MPR_ERR_BAD_STATE when attached already or there is no runtime;
-    MPR_ERR_MEMORY. A thread that ends is detached by itself.
+    MPR_ERR_MEMORY; MPR_ERR_CANT_INITIALIZE when the system has no pthread key left. A thread that ends is detached by itself.
  */
 MPR_EXPORT int mprAttachThread(cchar *name);
 /** Detach the calling thread: a yield for good. @return 0 or MPR_ERR_BAD_STATE. */

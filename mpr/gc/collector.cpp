@@ -45,8 +45,9 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
+    const os::ThreadTraits traits{.stackSize = options.stack, .joinable = true, .ofRuntime = true};
     return os::startThread(
-        thread_, "mpr-collector", [](void* self) { static_cast<Collector*>(self)->run(); }, this, options.stack, true);
+        thread_, "mpr-collector", [](void* self) { static_cast<Collector*>(self)->run(); }, this, traits);
 }
 
 void Collector::close() {

@@ -67,7 +67,8 @@ void Helpers::start() {
             auto* self = static_cast<Helper*>(helper);
             self->all->run(*self);
         };
-        if (!os::startThread(helpers_[i].thread, "mpr-marker", entry, &helpers_[i], stack_, true)) {
+        const os::ThreadTraits traits{.stackSize = stack_, .joinable = true, .ofRuntime = true};
+        if (!os::startThread(helpers_[i].thread, "mpr-marker", entry, &helpers_[i], traits)) {
             count_ = i;
         }
     }

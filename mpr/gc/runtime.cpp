@@ -63,12 +63,18 @@ void watchForks() {
     }
 }
 
-bool attachCurrent(const char* name) {
+/** @return 0 or MPR_ERR_. */
+int attachCurrent(const char* name) {
     Mutator* mutator = runtime().collector.prepare(name, false, nullptr);
-    if (mutator) {
-        attachPrepared(mutator);
+    if (!mutator) {
+        return MPR_ERR_MEMORY;
     }
-    return mutator != nullptr;
+    if (!detachAtEnd(mutator)) {
+        runtime().collector.abandon(mutator);
+        return MPR_ERR_CANT_INITIALIZE;
+    }
+    attachPrepared(mutator);
+    return 0;
 }
 
 /** An option whose value stands in a variable of the environment. */
@@ -111,7 +117,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     rt.argv = argv;
     rt.flags = flags;
     rt.owner = os::currentThread();
-    if (attachCurrent("main")) {
+    if (attachCurrent("main") == 0) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
         heap::Shortage shortage = heap::Shortage::none;
         if (rt.mpr && rt.roots.add(rt.heap, rt.mpr, shortage)) {
@@ -119,6 +125,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
             rt.mpr->argv = argv;
             return true;
         }
+        os::onThreadExit(threadEnds, nullptr);
         rt.collector.detach(attached);
         attached = current = nullptr;
     }
@@ -152,11 +159,24 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
 }
 } // namespace
 
+bool detachAtEnd(const Mutator* mutator) {
+    if constexpr (!os::hasThreads) {
+        return true; // it does not end
+    }
+    if (os::onThreadExit(threadEnds, const_cast<Mutator*>(mutator))) {
+        return true;
+    }
+    os::Message message;
+    os::log(os::Level::error, message << "thread \"" << std::string_view(mutator->name)
+                                      << "\" cannot be attached: the system has no key or no memory left to tell when "
+                                         "a thread ends (pthread_key_create)");
+    return false;
+}
+
 void attachPrepared(Mutator* mutator) {
     attached = mutator;
     runtime().collector.attach(mutator);
     current = mutator;
-    os::onThreadExit(threadEnds, mutator);
 }
 
 bool running() {
@@ -210,7 +230,7 @@ int mprAttachThread(cchar* name) {
     if (!admitAnywhere("mprAttachThread") || attached) {
         return MPR_ERR_BAD_STATE;
     }
-    return attachCurrent(name) ? 0 : MPR_ERR_MEMORY;
+    return attachCurrent(name);
 }
 
 bool mprDestroy(void) {

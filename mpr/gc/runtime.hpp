@@ -48,7 +48,9 @@ inline Runtime& runtime() {
 /** Whether there is one, and this process is no child of fork. */
 bool running();
 
-/** Attach the calling thread, which was announced by Collector::prepare. */
+/** Have the calling thread detached when it ends without having done so. @return false when the system cannot; logged. */
+bool detachAtEnd(const Mutator* mutator);
+/** Attach the calling thread, which was announced by Collector::prepare and will be detached at its end. */
 void attachPrepared(Mutator* mutator);
 
 /** The slow part of allocation: contexts, limits, depletion. @param size Bytes asked for, for messages. */

@@ -46,7 +46,7 @@ ThreadId currentThread() {
     return 1;
 }
 
-bool startThread(ThreadId&, const char*, ThreadEntry, void*, std::size_t, bool) {
+bool startThread(ThreadId&, const char*, ThreadEntry, void*, const ThreadTraits&) {
     return false;
 }
 void joinThread(ThreadId) {}
@@ -59,7 +59,9 @@ bool makeThreadKey(std::uintptr_t&) {
     return false;
 }
 void dropThreadKey(std::uintptr_t) {}
-void setThreadValue(std::uintptr_t, void*) {}
+bool setThreadValue(std::uintptr_t, void*) {
+    return false;
+}
 void* threadValue(std::uintptr_t) {
     return nullptr;
 }

@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -165,11 +166,84 @@ void wakeAll(Word& word) {
 
 namespace {
 
+// ---- Signals of threads
+
+/** What a thread of the runtime's own leaves to the program's threads. Signals from 1, bit by bit. */
+using SignalBits = std::uint64_t;
+
+constexpr int signalsInBits = 64;
+
+SignalBits bitsOf(const sigset_t& set) {
+    SignalBits bits = 0;
+    for (int signal = 1; signal <= signalsInBits; ++signal) {
+        bits |= SignalBits{sigismember(&set, signal) == 1} << (signal - 1);
+    }
+    return bits;
+}
+
+sigset_t setOf(SignalBits bits) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int signal = 1; signal <= signalsInBits; ++signal) {
+        if ((bits >> (signal - 1) & 1) != 0) {
+            sigaddset(&set, signal);
+        }
+    }
+    return set;
+}
+
+/** All but what a thread causes itself by what it does, and the profiler's, who wants to know what all threads do. */
+sigset_t programSignals() {
+    sigset_t set;
+    sigfillset(&set);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) {
+        sigdelset(&set, signal);
+    }
+    return set;
+}
+
+/** In a thread of the runtime's own: the mask that it would have if it were the program's. */
+constinit MPR_PER_THREAD SignalBits programMask = 0;
+constinit MPR_PER_THREAD bool isRuntimes = false;
+
+/**
+    The mask that a thread is to begin with, in the calling thread while this exists: a new thread has its parent's from the
+    first instruction on, and nothing that it would set itself is as early.
+ */
+class MaskOfNew {
+public:
+    explicit MaskOfNew(bool forRuntime) {
+        sigset_t mask = forRuntime ? programSignals() : setOf(programMask);
+        if (forRuntime) {
+            pthread_sigmask(SIG_BLOCK, &mask, &before_);
+        } else if (isRuntimes) {
+            pthread_sigmask(SIG_SETMASK, &mask, &before_);
+        } else {
+            pthread_sigmask(SIG_BLOCK, nullptr, &before_);
+        }
+    }
+    ~MaskOfNew() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    MaskOfNew(const MaskOfNew&) = delete;
+    MaskOfNew& operator=(const MaskOfNew&) = delete;
+
+    /** What a thread of the program's would have. */
+    SignalBits ofProgram() const { return isRuntimes ? programMask : bitsOf(before_); }
+
+private:
+    sigset_t before_;
+};
+
+// ---- The begin of a thread
+
 struct Start {
     ThreadEntry entry;
     void* argument;
-    char name[16];
-    Word taken{0};
+    const ThreadTraits& traits;
+    SignalBits programMask = 0;
+    char name[16] = {};
+    Word outcome{unknown};
+
+    enum : std::uint32_t { unknown, begun, refused };
 };
 
 void* enter(void* raw) {
@@ -177,19 +251,54 @@ void* enter(void* raw) {
     const ThreadEntry entry = start->entry;
     void* argument = start->argument;
     pthread_setname_np(pthread_self(), start->name);
+    isRuntimes = start->traits.ofRuntime;
+    programMask = start->programMask;
+    const bool begins = !start->traits.first || start->traits.first(argument);
     // The parent's frame holds *start: it may go as soon as this is seen.
-    start->taken.store(1, std::memory_order_release);
-    wakeOne(start->taken);
-    entry(argument);
+    start->outcome.store(begins ? Start::begun : Start::refused, std::memory_order_release);
+    wakeOne(start->outcome);
+    if (begins) {
+        entry(argument);
+    }
     return nullptr;
 }
 
-pthread_key_t exitKey;
-std::atomic<ThreadEntry> exitHandler{nullptr};
-pthread_once_t exitOnce = PTHREAD_ONCE_INIT;
+/** @return Whether there is a thread, who may be refusing yet. */
+bool make(pthread_t& thread, Start& start) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    const std::size_t stackSize = start.traits.stackSize;
+    if (stackSize > 0) {
+        const auto least = static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN));
+        std::size_t rounded = stackSize < least ? least : stackSize;
+        rounded = (rounded + pageSize() - 1) & ~(pageSize() - 1);
+        pthread_attr_setstacksize(&attributes, rounded);
+    }
+    pthread_attr_setdetachstate(&attributes, start.traits.joinable ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
+    const MaskOfNew mask(start.traits.ofRuntime);
+    start.programMask = mask.ofProgram();
+    const bool made = pthread_create(&thread, &attributes, enter, &start) == 0;
+    pthread_attr_destroy(&attributes);
+    return made;
+}
 
-void makeExitKey() {
-    pthread_key_create(&exitKey, [](void* value) { exitHandler.load(std::memory_order_acquire)(value); });
+// ---- The end of a thread
+
+constinit std::atomic<ThreadEntry> exitHandler{nullptr};
+/** The key's number and 1; 0 while there is none. */
+constinit std::atomic<std::uintptr_t> exitKey{0};
+
+/** @return false when the program has used up all keys. It may give one back: whoever asks next tries again. */
+bool makeExitKey() {
+    pthread_key_t made{};
+    if (pthread_key_create(&made, [](void* value) { exitHandler.load(std::memory_order_acquire)(value); }) != 0) {
+        return false;
+    }
+    std::uintptr_t none = 0;
+    if (!exitKey.compare_exchange_strong(none, std::uintptr_t{made} + 1, std::memory_order_acq_rel)) {
+        pthread_key_delete(made); // another thread was faster
+    }
+    return true;
 }
 } // namespace
 
@@ -197,29 +306,25 @@ ThreadId currentThread() {
     return static_cast<ThreadId>(pthread_self());
 }
 
-bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argument, std::size_t stackSize,
-                 bool joinable) {
-    Start start{entry, argument, {}, {}};
+bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argument, const ThreadTraits& traits) {
+    Start start{entry, argument, traits};
     std::strncpy(start.name, name, sizeof(start.name) - 1);
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    if (stackSize > 0) {
-        const auto least = static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN));
-        std::size_t rounded = stackSize < least ? least : stackSize;
-        rounded = (rounded + pageSize() - 1) & ~(pageSize() - 1);
-        pthread_attr_setstacksize(&attributes, rounded);
-    }
-    pthread_attr_setdetachstate(&attributes, joinable ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
     pthread_t thread{};
-    const bool made = pthread_create(&thread, &attributes, enter, &start) == 0;
-    pthread_attr_destroy(&attributes);
-    if (made) {
-        while (start.taken.load(std::memory_order_acquire) == 0) {
-            wait(start.taken, 0);
-        }
-        id = static_cast<ThreadId>(thread);
+    if (!make(thread, start)) {
+        return false;
     }
-    return made;
+    std::uint32_t outcome = Start::unknown;
+    while ((outcome = start.outcome.load(std::memory_order_acquire)) == Start::unknown) {
+        wait(start.outcome, Start::unknown);
+    }
+    if (outcome == Start::refused) {
+        if (traits.joinable) {
+            pthread_join(thread, nullptr);
+        }
+        return false;
+    }
+    id = static_cast<ThreadId>(thread);
+    return true;
 }
 
 void joinThread(ThreadId id) {
@@ -249,8 +354,11 @@ bool keepOff(ThreadId id, ThreadId other, int processor) {
 
 bool onThreadExit(ThreadEntry handler, void* value) {
     exitHandler.store(handler, std::memory_order_release); // the same for all threads
-    pthread_once(&exitOnce, makeExitKey);
-    return pthread_setspecific(exitKey, value) == 0;
+    if (exitKey.load(std::memory_order_acquire) == 0 && (!value || !makeExitKey())) {
+        return !value;
+    }
+    const auto key = static_cast<pthread_key_t>(exitKey.load(std::memory_order_acquire) - 1);
+    return pthread_setspecific(key, value) == 0;
 }
 
 bool onFork(void (*inChild)()) {
@@ -270,8 +378,8 @@ void dropThreadKey(std::uintptr_t key) {
     pthread_key_delete(static_cast<pthread_key_t>(key));
 }
 
-void setThreadValue(std::uintptr_t key, void* value) {
-    pthread_setspecific(static_cast<pthread_key_t>(key), value);
+bool setThreadValue(std::uintptr_t key, void* value) {
+    return pthread_setspecific(static_cast<pthread_key_t>(key), value) == 0;
 }
 
 void* threadValue(std::uintptr_t key) {

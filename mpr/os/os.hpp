@@ -63,12 +63,21 @@ using ThreadEntry = void (*)(void* argument);
 /** The calling thread, as the system's thread library names it. */
 ThreadId currentThread();
 
-/**
-    Start a thread. @param stackSize Bytes, 0: the system's default; rounded up to what the system demands.
-    @param joinable Whether join() will be called. @return false when the system refuses.
- */
-bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argument, std::size_t stackSize,
-                 bool joinable);
+struct ThreadTraits {
+    std::size_t stackSize = 0; // bytes, rounded up to what the system demands; 0: the system's default
+    bool joinable = false;     // whether joinThread will be called
+    /**
+        Whether it belongs to the runtime: it takes none of the program's signals, whose handlers and sigwait expect the
+        program's own threads. A thread of the program's has the mask of the thread that starts it; of one that belongs to
+        the runtime not that one's, but the mask that this one was started under.
+     */
+    bool ofRuntime = false;
+    /** The new thread calls this before startThread returns; when it returns false there is no thread. */
+    bool (*first)(void* argument) = nullptr;
+};
+
+/** Start a thread. @return false when the system, or traits.first, refuses. */
+bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argument, const ThreadTraits& traits);
 void joinThread(ThreadId id);
 
 /** Number of the processor that the calling thread runs on; -1 when unknown. */
@@ -79,7 +88,10 @@ bool keepOff(ThreadId id, ThreadId other, int processor);
 /** Of the calling thread: when it wakes up it takes the processor from none that runs, if the system can be told so. */
 void wakeModestly();
 
-/** Call handler(value) when the calling thread ends. One handler a process; one value per thread, nullptr takes it back. */
+/**
+    Call handler(value) when the calling thread ends. One handler a process; one value per thread, nullptr takes it back.
+    @return false when the system has no more keys, or no memory; to take it back always succeeds.
+ */
 bool onThreadExit(ThreadEntry handler, void* value);
 
 /** Call a handler in each child of fork, on its one thread, before fork returns there. It may do next to nothing. */
@@ -88,7 +100,8 @@ bool onFork(void (*inChild)());
 /** Values per thread, made at run time. @return false when the system has no more keys. */
 bool makeThreadKey(std::uintptr_t& key);
 void dropThreadKey(std::uintptr_t key);
-void setThreadValue(std::uintptr_t key, void* value);
+/** @return false when the system has no memory for it. */
+bool setThreadValue(std::uintptr_t key, void* value);
 void* threadValue(std::uintptr_t key);
 
 /** Tell the processor that this is a spin loop. */

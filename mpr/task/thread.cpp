@@ -80,7 +80,12 @@ int mprStartThread(MprThread* thread) {
     }
     thread->mutator = mutator;
     os::ThreadId id = 0;
-    if (!os::startThread(id, thread->name, runThread, thread, thread->stackSize, false)) {
+    const os::ThreadTraits traits{
+        .stackSize = thread->stackSize,
+        .ofRuntime = thread->ofService,
+        .first = [](void* tp) { return detachAtEnd(static_cast<MprThread*>(tp)->mutator); },
+    };
+    if (!os::startThread(id, thread->name, runThread, thread, traits)) {
         collector.abandon(mutator);
         thread->started.store(false);
         return MPR_ERR_CANT_CREATE;
@@ -120,8 +125,7 @@ int mprSetThreadData(MprThreadLocal* tls, void* value) {
     if (!tls || !tls->made) {
         return MPR_ERR_MEMORY;
     }
-    os::setThreadValue(tls->key, value);
-    return 0;
+    return os::setThreadValue(tls->key, value) ? 0 : MPR_ERR_MEMORY;
 }
 
 void* mprGetThreadData(MprThreadLocal* tls) {

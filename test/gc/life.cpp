@@ -7,6 +7,8 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <pthread.h>
+
 #include <cstring>
 #include <string>
 
@@ -255,4 +257,51 @@ TEST_CASE("without a runtime, questions are answered and calls refused", "[gc][l
     CHECK(mprAttachThread("early") == MPR_ERR_BAD_STATE);
     CHECK_FALSE(mprNeedYield());
     mprYield(0);
+}
+
+namespace {
+pthread_key_t keys[5000];
+
+/* Take all keys that the system has, each with a value. @return How many. */
+int takeAllKeys() {
+    int taken = 0;
+    while (taken < 5000 && pthread_key_create(&keys[taken], nullptr) == 0) {
+        pthread_setspecific(keys[taken], &keys[taken]);
+        taken++;
+    }
+    return taken;
+}
+
+bool keepTheirValues(int taken) {
+    for (int i = 0; i < taken; i++) {
+        if (pthread_getspecific(keys[i]) != &keys[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+} // namespace
+
+TEST_CASE("no key left: child", "[.][child]") {
+    int taken = takeAllKeys();
+    mark(mprCreate(0, nullptr, 0) ? "made" : "refused");
+    mark(keepTheirValues(taken) ? "values kept" : "values overwritten");
+    pthread_key_delete(keys[--taken]);
+    mark(mprCreate(0, nullptr, 0) ? "made later" : "refused later");
+    mark(keepTheirValues(taken) ? "values kept again" : "values overwritten later");
+    mark(mprDestroy() ? "ended" : "not ended");
+    _exit(0);
+}
+
+TEST_CASE("without a key to tell when threads end there is no runtime, and the program's keys are its own",
+          "[gc][life]") {
+    const Ended ended = runChild("no key left: child");
+    INFO(ended.output);
+    CHECK(ended.exited(0));
+    CHECK(ended.wrote("thread \"main\" cannot be attached"));
+    CHECK(ended.wrote("refused\n"));
+    CHECK(ended.wrote("values kept\n"));
+    CHECK(ended.wrote("made later\n"));
+    CHECK(ended.wrote("values kept again\n"));
+    CHECK(ended.wrote("ended\n"));
 }

@@ -8,8 +8,10 @@
 #include "test/support/sanitizer.hpp"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -52,7 +54,15 @@ void look(void *data, MprThread *tp) {
     seen->done++;
 }
 
+/* Whether the system has no memory for a thread's value. */
+std::atomic<bool> noValues;
+
 } // namespace
+
+extern "C" int __real_pthread_setspecific(pthread_key_t key, const void *value);
+extern "C" int __wrap_pthread_setspecific(pthread_key_t key, const void *value) {
+    return noValues && value ? ENOMEM : __real_pthread_setspecific(key, value);
+}
 
 TEST_CASE("a started thread runs its procedure with its data, name and object", "[task][thread]") {
     Runtime runtime;
@@ -287,6 +297,36 @@ TEST_CASE("a thread that the system refuses is reported", "[task][thread]") {
     }
 }
 
+TEST_CASE("a thread whose end could not be told is not attached, nor started", "[task][thread]") {
+    Runtime runtime;
+    Seen record;
+    seen = &record;
+    MprThread *thread = mprCreateThread("unlucky", reinterpret_cast<void *>(look), nullptr, 0);
+    MprThreadLocal *local = mprCreateThreadLocal();
+    int result = 0;
+    noValues = true;
+    std::thread([&result] { result = mprAttachThread("stranger"); }).join();
+    CHECK(result == MPR_ERR_CANT_INITIALIZE);
+    CHECK(mprStartThread(thread) == MPR_ERR_CANT_CREATE);
+    CHECK(mprSetThreadData(local, &record) == MPR_ERR_MEMORY);
+    noValues = false;
+    CHECK(runtime.log.has("thread \"stranger\" cannot be attached"));
+    CHECK(runtime.log.has("thread \"unlucky\" cannot be attached"));
+    CHECK(record.done == 0);
+    CHECK(stats().threads == 1);
+    collect();
+    // Nothing of it is left: the same calls do what they should.
+    std::thread([&result] {
+        result = mprAttachThread("stranger");
+        mprDetachThread();
+    }).join();
+    CHECK(result == 0);
+    CHECK(mprSetThreadData(local, &record) == 0);
+    CHECK(mprStartThread(mprCreateThread("lucky", reinterpret_cast<void *>(look), nullptr, 0)) == 0);
+    CHECK(until([&record] { return record.done == 1 && stats().threads == 1; }));
+    collect();
+}
+
 TEST_CASE("thread locals that are dropped leave nothing behind", "[task][thread]") {
     Runtime runtime;
     int value = 0;
@@ -361,6 +401,36 @@ TEST_CASE("mprAttachThread waits while a collection marks", "[task][thread]") {
     guest.join();
     mprResetYield();
     CHECK(early == 0);
+}
+
+TEST_CASE("workers block the program's signals, threads that they start do not", "[task][thread]") {
+    static std::atomic<int> worker, thread;
+    worker = thread = -1;
+    static const auto blocked = [](int signo) {
+        sigset_t set;
+        pthread_sigmask(SIG_BLOCK, nullptr, &set);
+        return sigismember(&set, signo);
+    };
+    sigset_t usr2, before;
+    sigemptyset(&usr2);
+    sigaddset(&usr2, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &usr2, &before);
+    {
+        Runtime runtime;
+        const auto look = [](void *, MprThread *) { thread = blocked(SIGUSR1) * 2 + blocked(SIGUSR2); };
+        static void *const lookProc = reinterpret_cast<void *>(+look);
+        REQUIRE(mprStartWorker(
+                    [](void *, MprWorker *) {
+                        worker = blocked(SIGUSR1) * 2 + blocked(SIGUSR2);
+                        mprStartThread(mprCreateThread("from a worker", lookProc, nullptr, 0));
+                    },
+                    nullptr) == 0);
+        CHECK(until([] { return thread >= 0; }));
+        CHECK(worker == 3);
+        CHECK(thread == 1);
+        CHECK(until([] { return stats().threads <= 2; }));
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 TEST_CASE("thread data is one value per thread", "[task][thread]") {
