@@ -41,13 +41,19 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     helpers_.open(fixedHeap == 0 ? options.markers : 1, options.stack);
     processors_ = static_cast<unsigned>(std::max(os::processors(), 1));
     patience_ = deadline_;
-    duty_.lock(); // for the thread
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
     const os::ThreadTraits traits{.stackSize = options.stack, .joinable = true, .ofRuntime = true};
-    return os::startThread(
-        thread_, "mpr-collector", [](void* self) { static_cast<Collector*>(self)->run(); }, this, traits);
+    const auto entry = [](void* self) { static_cast<Collector*>(self)->run(); };
+    if (!os::startThread(thread_, "mpr-collector", entry, this, traits)) {
+        return false;
+    }
+    // No thread may stand in for one that has not begun yet.
+    while (progress_.load(std::memory_order_acquire) == 0) {
+        os::wait(progress_, 0);
+    }
+    return true;
 }
 
 void Collector::close() {

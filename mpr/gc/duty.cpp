@@ -96,9 +96,12 @@ void Collector::takeDuty() {
     }
 }
 
-/** Has the duty from the start. */
+/** Has the duty from the start: open() waits until it does. */
 void Collector::run() {
     attached = current = &own_;
+    duty_.lock();
+    progress_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(progress_);
     helpers_.settle(os::currentThread());
     os::wakeModestly(); // not in the place of the thread that rings: another processor is free, or threads assist
     for (;;) {

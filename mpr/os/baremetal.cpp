@@ -40,6 +40,14 @@ bool wait(Word&, std::uint32_t, std::uint64_t) {
 void wakeOne(Word&) {}
 void wakeAll(Word&) {}
 
+bool waitsInherit() {
+    return false;
+}
+bool lockInheriting(Word&) {
+    return false;
+}
+void unlockInheriting(Word&) {}
+
 // ---- The one thread ---------------------------------------------------------------------------------------------
 
 ThreadId currentThread() {

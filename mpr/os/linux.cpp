@@ -113,7 +113,7 @@ struct WideSpan {
     std::int64_t seconds, nanoseconds;
 };
 
-constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t perSecond = 1'000'000'000;
 
 /** Whether the C library's times have 64 bits and the system's words 32: the old call may not be there for long. */
 constexpr bool prefersWide = sizeof(time_t) > sizeof(long);
@@ -137,15 +137,16 @@ long futexCall(long call, Word& word, int operation, std::uint32_t value, const 
 /** The layout of a time belongs to the number of the call, whatever timespec is in the C library that is compiled for. */
 long futex(Word& word, int operation, std::uint32_t value, std::uint64_t timeout = forever) {
     if constexpr (wideCall >= 0 && (prefersWide || plainCall < 0)) {
-        const WideSpan span{static_cast<std::int64_t>(timeout / second), static_cast<std::int64_t>(timeout % second)};
+        const WideSpan span{static_cast<std::int64_t>(timeout / perSecond),
+                            static_cast<std::int64_t>(timeout % perSecond)};
         const long result = futexCall(wideCall, word, operation, value, timeout == forever ? nullptr : &span);
         if (result >= 0 || errno != ENOSYS || plainCall < 0) {
             return result;
         } // else a kernel before 5.1, or an emulator
     }
-    const std::uint64_t seconds = timeout / second;
+    const std::uint64_t seconds = timeout / perSecond;
     const LongSpan span{static_cast<long>(seconds < LONG_MAX ? seconds : LONG_MAX),
-                        static_cast<long>(timeout % second)};
+                        static_cast<long>(timeout % perSecond)};
     return futexCall(plainCall, word, operation, value, timeout == forever ? nullptr : &span);
 }
 } // namespace
@@ -160,6 +161,58 @@ void wakeOne(Word& word) {
 
 void wakeAll(Word& word) {
     futex(word, FUTEX_WAKE, INT_MAX);
+}
+
+// ---- Locks whose waits inherit priority ---------------------------------------------------------------------------
+
+constinit MPR_PER_THREAD std::uint32_t knownNumber = 0;
+
+namespace {
+pthread_once_t forkOnce = PTHREAD_ONCE_INIT;
+/** Whether a child that is forked finds its number anew. Else numbers are not the kernel's there. */
+constinit std::atomic<bool> numbersHold{false};
+
+void watchForks() {
+    numbersHold.store(pthread_atfork(nullptr, nullptr, [] { knownNumber = 0; }) == 0, std::memory_order_relaxed);
+}
+
+/** Emulators and kernels without an atomic exchange of their own do without these calls. */
+bool isOffered() {
+    enum : int { unknown, offered, missing };
+    static constinit std::atomic<int> known{unknown};
+    if (known.load(std::memory_order_relaxed) == unknown) {
+        Word trial{0};
+        const bool works = futex(trial, FUTEX_LOCK_PI, 0) == 0 && trial.load() == threadNumber() &&
+                           futex(trial, FUTEX_UNLOCK_PI, 0) == 0 && trial.load() == 0;
+        known.store(works && numbersHold.load(std::memory_order_relaxed) ? offered : missing,
+                    std::memory_order_relaxed);
+    }
+    return known.load(std::memory_order_relaxed) == offered;
+}
+} // namespace
+
+std::uint32_t findThreadNumber() {
+    pthread_once(&forkOnce, watchForks);
+    knownNumber = static_cast<std::uint32_t>(syscall(SYS_gettid));
+    return knownNumber;
+}
+
+bool waitsInherit() {
+    constexpr long deadlinePolicy = 6; // SCHED_DEADLINE, which headers may not have
+    const long policy = syscall(SYS_sched_getscheduler, 0) & ~long{SCHED_RESET_ON_FORK};
+    return (policy == SCHED_FIFO || policy == SCHED_RR || policy == deadlinePolicy) && isOffered();
+}
+
+bool lockInheriting(Word& word) {
+    long result = 0;
+    do {
+        result = futex(word, FUTEX_LOCK_PI, 0);
+    } while (result != 0 && (errno == EAGAIN || errno == EINTR));
+    return result == 0;
+}
+
+void unlockInheriting(Word& word) {
+    while (futex(word, FUTEX_UNLOCK_PI, 0) != 0 && (errno == EAGAIN || errno == EINTR)) {}
 }
 
 // ---- Threads ----------------------------------------------------------------------------------------------------

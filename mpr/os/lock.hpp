@@ -1,86 +1,134 @@
 /*
-    lock.hpp - A mutual exclusion lock of one word.
+    lock.hpp - A mutual exclusion lock that knows its owner.
 
-    States: 0 free, 1 taken, 2 taken and somebody may sleep. Source: U. Drepper, "Futexes Are Tricky" (2011), mutex 2.
-    A short spin comes first, because what these locks guard is short. Without threads there is nothing to lock.
+    Its word is 0 while it is free, else the owner's thread number. A short spin comes first, because what these locks guard
+    is short. Then a thread sleeps, in one of two ways:
+
+    - A thread of real-time priority waits in the kernel on the word itself, which runs the owner at the waiter's
+      priority meanwhile and hands the lock over (priority inheritance, futex(2)). The word then has inheritBit, too.
+    - Any other sleeps on a word beside it, `turn_`. Nothing is handed over: a thread that unlocks wakes one and may take
+      the lock again before that one runs. To hand over costs two switches of threads each time, and threads that meet
+      at a lock once would go on meeting there.
+
+    Who goes to sleep counts itself as asleep and then looks at the word once more; who unlocks clears the word and then
+    looks at the count, all sequentially consistent: one of the two sees the other. Only who unlocks takes off that count,
+    one for each wake. It may be too great, when somebody counted itself and did not sleep, which costs a wake too many; it
+    is never too small.
+
+    Without threads there is nothing to lock. In checked builds a lock of either kind asserts that nobody locks what he holds
+    nor unlocks what he does not.
  */
 #pragma once
 
+#include "mpr/os/capability.hpp"
+#include "mpr/os/check.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::os {
 
-class WordLock {
+class MPR_CAPABILITY("lock") WordLock {
 public:
-    void lock() {
+    void lock() MPR_ACQUIRES() {
         if (!tryLock()) {
             lockSlow();
         }
     }
 
-    bool tryLock() {
+    bool tryLock() MPR_TRIES(true) {
+        const std::uint32_t self = threadNumber();
+        MPR_ASSERT(!isHeld());
         std::uint32_t expected = 0;
-        return word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed);
+        return word_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed);
     }
 
-    void unlock() {
-        if (word_.exchange(0, std::memory_order_release) == 2) {
-            wakeOne(word_);
+    void unlock() MPR_RELEASES() {
+        MPR_ASSERT(isHeld());
+        std::uint32_t expected = threadNumber();
+        const bool gave =
+            word_.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed);
+        if (!gave || waiting_.load(std::memory_order_seq_cst) >= asleep) [[unlikely]] {
+            unlockSlow(gave);
         }
     }
 
     /** For whoever will lock again at once: a thread that waits gets the lock first, if it is awake. */
-    void unlockFairly() {
+    void unlockFairly() MPR_RELEASES() {
         unlock();
-        for (int pauses = 0; waiting_.load(std::memory_order_relaxed) != 0 && pauses < 100 &&
+        for (int pauses = 0; waiting_.load(std::memory_order_relaxed) % asleep != 0 && pauses < 100 &&
                              word_.load(std::memory_order_relaxed) == 0;
              ++pauses) {
             relax();
         }
     }
 
-private:
-    void lockSlow() {
-        std::uint32_t taken = 1; // 2 when this thread has slept, since others may still do so
-        waiting_.fetch_add(1, std::memory_order_relaxed);
-        while (!take(taken)) {
-            wait(word_, 2);
-            taken = 2;
-        }
-        waiting_.fetch_sub(1, std::memory_order_relaxed);
-    }
+    /** Whether the calling thread holds it. */
+    bool isHeld() const { return (word_.load(std::memory_order_relaxed) & ~inheritBit) == threadNumber(); }
 
-    /** Spin, then mark the lock as one that somebody sleeps for. @return whether it was got. */
-    bool take(std::uint32_t taken) {
-        for (int spins = 0; spins < 200; ++spins) {
-            std::uint32_t expected = 0;
-            if (word_.load(std::memory_order_relaxed) == 0 &&
-                word_.compare_exchange_strong(expected, taken, std::memory_order_acquire, std::memory_order_relaxed)) {
-                return true;
-            }
-            relax();
-        }
-        return word_.exchange(2, std::memory_order_acquire) == 0;
-    }
+private:
+    /** Of waiting_: the lower half counts threads in lockSlow, the upper half those who sleep without inheritance. */
+    static constexpr std::uint32_t present = 1;
+    static constexpr std::uint32_t asleep = 1U << 16;
+
+    // lock.cpp
+    void lockSlow();
+    void unlockSlow(bool gave);
+    bool takeSpinning();
+    bool takeInheriting();
+    void sleep();
 
     Word word_{0};
-    Word waiting_{0}; // threads in lockSlow
+    Word waiting_{0};
+    Word turn_{0};
 };
 
 /** Where there is one thread. */
-struct NoLock {
-    void lock() {}
-    bool tryLock() { return true; }
-    void unlock() {}
-    void unlockFairly() {}
+class MPR_CAPABILITY("lock") NoLock {
+public:
+    void lock() MPR_ACQUIRES() {
+        MPR_ASSERT(!isHeld());
+        held_.set(true);
+    }
+    bool tryLock() MPR_TRIES(true) {
+        lock();
+        return true;
+    }
+    void unlock() MPR_RELEASES() {
+        MPR_ASSERT(isHeld());
+        held_.set(false);
+    }
+    void unlockFairly() MPR_RELEASES() { unlock(); }
+    bool isHeld() const { return held_.get(); }
+
+private:
+    class Flag {
+    public:
+        bool get() const { return is_; }
+        void set(bool is) { is_ = is; }
+
+    private:
+        bool is_ = false;
+    };
+    struct Unknown {
+        static bool get() { return true; }
+        static void set(bool) {}
+    };
+    [[no_unique_address]] std::conditional_t<checked, Flag, Unknown> held_;
 };
 
 using Lock = std::conditional_t<hasThreads, WordLock, NoLock>;
 
-class Locked {
+/** The calling thread holds the lock. */
+inline void assertHeld([[maybe_unused]] const Lock& lock, [[maybe_unused]] const char* file = __builtin_FILE(),
+                       [[maybe_unused]] int line = __builtin_LINE()) MPR_ASSERTS(lock) {
+    if constexpr (checked) {
+        check(lock.isHeld(), "the lock is held by this thread", file, line);
+    }
+}
+
+class MPR_SCOPED_CAPABILITY Locked {
 public:
-    explicit Locked(Lock& lock) : lock_(lock) { lock_.lock(); }
-    ~Locked() { lock_.unlock(); }
+    explicit Locked(Lock& lock) MPR_ACQUIRES(lock) : lock_(lock) { lock_.lock(); }
+    ~Locked() MPR_RELEASES() { lock_.unlock(); }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
 
@@ -89,10 +137,10 @@ private:
 };
 
 /** The same for one of many short holds in a row. */
-class LockedFairly {
+class MPR_SCOPED_CAPABILITY LockedFairly {
 public:
-    explicit LockedFairly(Lock& lock) : lock_(lock) { lock_.lock(); }
-    ~LockedFairly() { lock_.unlockFairly(); }
+    explicit LockedFairly(Lock& lock) MPR_ACQUIRES(lock) : lock_(lock) { lock_.lock(); }
+    ~LockedFairly() MPR_RELEASES() { lock_.unlockFairly(); }
     LockedFairly(const LockedFairly&) = delete;
     LockedFairly& operator=(const LockedFairly&) = delete;
 

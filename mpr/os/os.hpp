@@ -55,6 +55,17 @@ bool wait(Word& word, std::uint32_t expected, std::uint64_t timeout = forever);
 void wakeOne(Word& word);
 void wakeAll(Word& word);
 
+// ---- A lock's word, as the kernel knows it: 0 or the owner's thread number ---------------------------------------
+
+/** The kernel has set it: somebody waits whose priority is inherited. */
+inline constexpr std::uint32_t inheritBit = 0x8000'0000;
+/** Whether the owner of what the calling thread waits for is to run at its priority: it is of real time. */
+bool waitsInherit();
+/** Wait until the word is the calling thread's. @return false when the system cannot do that. */
+bool lockInheriting(Word& word);
+/** The word has inheritBit and is the calling thread's: hand it to whoever waits with the greatest priority, or clear it. */
+void unlockInheriting(Word& word);
+
 // ---- Threads ----------------------------------------------------------------------------------------------------
 
 using ThreadId = std::uintptr_t;
@@ -62,6 +73,9 @@ using ThreadEntry = void (*)(void* argument);
 
 /** The calling thread, as the system's thread library names it. */
 ThreadId currentThread();
+
+/** The calling thread, as the kernel numbers it: greater than 0, less than 2^30. */
+inline std::uint32_t threadNumber();
 
 struct ThreadTraits {
     std::size_t stackSize = 0; // bytes, rounded up to what the system demands; 0: the system's default
@@ -103,6 +117,18 @@ void dropThreadKey(std::uintptr_t key);
 /** @return false when the system has no memory for it. */
 bool setThreadValue(std::uintptr_t key, void* value);
 void* threadValue(std::uintptr_t key);
+
+/** The number if it is known, else 0. */
+extern constinit MPR_PER_THREAD std::uint32_t knownNumber;
+std::uint32_t findThreadNumber();
+
+inline std::uint32_t threadNumber() {
+    if constexpr (!hasThreads) {
+        return 1;
+    }
+    const std::uint32_t known = knownNumber;
+    return known != 0 ? known : findThreadNumber();
+}
 
 /** Tell the processor that this is a spin loop. */
 inline void relax() {

@@ -321,7 +321,7 @@ TEST_CASE("a thread whose end could not be told is not attached, nor started", "
         mprDetachThread();
     }).join();
     CHECK(result == 0);
-    CHECK(mprSetThreadData(local, &record) == 0);
+    CHECK(mprSetThreadData(mprCreateThreadLocal(), &record) == 0);
     CHECK(mprStartThread(mprCreateThread("lucky", reinterpret_cast<void *>(look), nullptr, 0)) == 0);
     CHECK(until([&record] { return record.done == 1 && stats().threads == 1; }));
     collect();
