@@ -37,6 +37,7 @@ public:
 
     // ---- The thread ----
     Mutator* prepare(const char* name, bool service, void* thread);
+    void abandon(Mutator*) {} // its only thread always comes
     void attach(Mutator* mutator);
     void detach(Mutator* mutator);
     void yield(Mutator& m, int flags, const void* site);
