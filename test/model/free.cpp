@@ -8,45 +8,61 @@
 using namespace model;
 
 namespace {
-constexpr Order relaxed = Order::relaxed, acquire = Order::acquire, release = Order::release;
+constexpr Order relaxed = Order::relaxed, acquire = Order::acquire, release = Order::release, seqCst = Order::seqCst;
 
-/** os::WordLock. 0: free, 1: taken, 2: taken, and somebody may sleep. */
+/**
+    os::WordLock, as threads without real-time priority meet at it: which number takes it does not matter, and nobody waits
+    in the kernel on the word itself.
+ */
 class Lock {
 public:
     struct Orders {
-        Order take = acquire, giveUp = release;
+        Order take = acquire, giveUp = seqCst;
+        Order countsItself = seqCst, looksAgain = seqCst;
         bool wakes = true;
-        bool forgetsOthers = false; // who has slept takes it as if nobody else did
+        bool looks = true; // at the word, once it has counted itself
     };
-    Lock(World& w, const Orders& orders) : o_(orders), word_(w.place("lock")) {}
+    Lock(World& w, const Orders& orders)
+        : o_(orders), word_(w.place("lock")), asleep_(w.place("asleep")), turn_(w.place("turn")) {}
 
     Task<> lock(Thread& t) {
         const std::uint64_t here = t.here();
         Value before = co_await t.swap(word_, 0, 1, o_.take);
-        for (Value taken = 1; before != 0;) {
-            t.forget(here, taken);
+        while (before != 0) {
+            t.forget(here, 1);
             // The spin is one look.
-            before = co_await t.swap(word_, 0, taken, o_.take);
+            before = co_await t.swap(word_, 0, 1, o_.take);
             if (before != 0) {
-                before = co_await t.exchange(word_, o_.forgetsOthers ? 1 : 2, o_.take);
-            }
-            if (before != 0) {
-                co_await t.sleep(word_, o_.forgetsOthers ? 1 : 2);
-                taken = o_.forgetsOthers ? 1 : 2;
+                const Value turn = co_await t.load(turn_, acquire);
+                co_await t.add(asleep_, 1, o_.countsItself);
+                Value seen = 1;
+                if (o_.looks) {
+                    seen = co_await t.load(word_, o_.looksAgain);
+                }
+                if (seen != 0) {
+                    co_await t.sleep(turn_, turn);
+                }
             }
         }
         t.forget(here, 0);
     }
     Task<> unlock(Thread& t) {
-        const Value before = co_await t.exchange(word_, 0, o_.giveUp);
-        if (before == 2 && o_.wakes) {
-            co_await t.wakeOne(word_);
+        co_await t.swap(word_, 1, 0, o_.giveUp);
+        Value asleep = co_await t.load(asleep_, seqCst);
+        while (asleep > 0 && o_.wakes) {
+            const Value seen = co_await t.swap(asleep_, asleep, asleep - 1, relaxed);
+            if (seen == asleep) {
+                co_await t.add(turn_, 1, release);
+                co_await t.wakeOne(turn_);
+                co_return;
+            }
+            asleep = seen;
         }
     }
 
 private:
     Orders o_;
-    Place word_;
+    Place word_, asleep_, turn_;
 };
 
 /** Three threads add to plain data under the lock. */
@@ -236,15 +252,23 @@ struct HoldingReached {
 
 TEST_CASE("model: the lock orders those who have it, and nobody sleeps for ever") {
     checkMirrors("mpr/os/lock.hpp",
-                 {"word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)",
-                  "if (word_.exchange(0, std::memory_order_release) == 2) { wakeOne(word_);",
-                  "while (!take(taken)) { wait(word_, 2); taken = 2; }",
-                  "return word_.exchange(2, std::memory_order_acquire) == 0;"});
+                 {"word_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed)",
+                  "word_.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed)",
+                  "if (!gave || waiting_.load(std::memory_order_seq_cst) >= asleep)"});
+    checkMirrors("mpr/os/lock.cpp", {"while (!takeSpinning() && !takeInheriting()) { sleep(); }",
+                                     "const std::uint32_t turn = turn_.load(std::memory_order_acquire); "
+                                     "waiting_.fetch_add(asleep, std::memory_order_seq_cst); "
+                                     "if (word_.load(std::memory_order_seq_cst) != 0) { wait(turn_, turn); }",
+                                     "turn_.fetch_add(1, std::memory_order_release); wakeOne(turn_); return;"});
     checkShape<Locking>({
         {"taking it does not acquire", "data race", [](Lock::Orders& o) { o.take = relaxed; }},
-        {"giving it up does not release", "data race", [](Lock::Orders& o) { o.giveUp = relaxed; }},
+        {"giving it up orders nothing", "nobody goes on", [](Lock::Orders& o) { o.giveUp = relaxed; }},
+        {"giving it up is not ordered before the look at who sleeps", "nobody goes on",
+         [](Lock::Orders& o) { o.giveUp = release; }},
         {"giving it up wakes nobody", "nobody goes on", [](Lock::Orders& o) { o.wakes = false; }},
-        {"who waits does not say so", "nobody goes on", [](Lock::Orders& o) { o.forgetsOthers = true; }},
+        {"who goes to sleep does not look again", "nobody goes on", [](Lock::Orders& o) { o.looks = false; }},
+        {"who goes to sleep may look before it has counted itself", "nobody goes on",
+         [](Lock::Orders& o) { o.countsItself = Order::relaxed, o.looksAgain = Order::relaxed; }},
     });
 }
 
