@@ -3,6 +3,7 @@
  */
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mpr/collect.h"
 #include "mpr/gc/manager.hpp"
@@ -208,6 +209,27 @@ int freedMeanwhile(void* ptr) {
     return MPR_ERR_BAD_ARGS;
 }
 
+/**
+    Call the manager of a block that is freed by hand. It may yield, in a lock say: the block must be nobody else's to free
+    meanwhile. @return false when it is already.
+ */
+bool freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
+    if constexpr (!os::hasThreads) {
+        const bool was = std::exchange(m.isCollector, true); // so that a yield does not collect
+        manager(ptr, MPR_MANAGE_FREE);
+        m.isCollector = was;
+        return true;
+    }
+    Heap& heap = runtime().heap;
+    const Byte before = heap.changeHead(region, ptr, head::held, 0);
+    if ((before & (head::inUse | head::held)) != head::inUse) {
+        return false;
+    }
+    manager(ptr, MPR_MANAGE_FREE);
+    heap.changeHead(region, ptr, 0, head::held);
+    return true;
+}
+
 /** What mprFree does not do at once: it calls managers, names misuse, sees to large regions. */
 [[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
@@ -237,13 +259,9 @@ int freedMeanwhile(void* ptr) {
     if (hasManager(h)) {
         if (const MprManager manager = managerOf(ptr, region->blockSize(g));
             manager && (h & head::kindMask) != static_cast<Byte>(Kind::barrierNoFree)) {
-            // The manager may yield, in a lock say: the block must be nobody else's to free meanwhile.
-            const Byte before = heap.changeHead(region, ptr, head::held, 0);
-            if ((before & (head::inUse | head::held)) != head::inUse) {
+            if (!freeByManager(*m, region, ptr, manager)) {
                 return freedMeanwhile(ptr);
             }
-            manager(ptr, MPR_MANAGE_FREE);
-            heap.changeHead(region, ptr, 0, head::held);
         }
         if (heap.freeTraced(region, g)) {
             return 0;

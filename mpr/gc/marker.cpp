@@ -215,12 +215,12 @@ static void widen(Region* region, std::uint32_t g) {
 
 void Marker::overflow(Region* region, Byte* map, const void* block) {
     const Byte unmarkedOld = head::old | (colours_.oldParity ^ head::parity);
-    const Byte colour = mayLeaveGrey_ ? colours_.grey(!oldOnly()) : unmarkedOld;
+    const Byte colour = !os::hasGenerations || mayLeaveGrey_ ? colours_.grey(!oldOnly()) : unmarkedOld;
     // What was freed by hand meanwhile is a leaf and stays as it is.
     GranuleMap::update(
         map, [&](Byte h) { return head::isLeaf(h) ? Byte{0} : static_cast<Byte>((h & ~head::colourMask) | colour); });
     overflows_.fetch_add(1, std::memory_order_relaxed);
-    if (!mayLeaveGrey_) {
+    if (os::hasGenerations && !mayLeaveGrey_) {
         left_ = true;
         return;
     }
@@ -264,7 +264,9 @@ bool Marker::isGone(MarkEntry entry) const {
 /** @param n Its granules. */
 MPR_INLINE void Marker::trace(MarkEntry entry, std::size_t n) {
     setTraced(entry);
-    position_ = 0;
+    if constexpr (os::hasThreads) {
+        position_ = 0;
+    }
     if (const MprManager manager = gc::managerOf(entry.block(), n)) {
         manager(entry.block(), MPR_MANAGE_MARK);
     }
@@ -297,9 +299,12 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
 }
 
 void Marker::markRow(const void* fields, std::size_t count) {
+    if constexpr (!os::hasThreads) {
+        return markFields({static_cast<const void* const*>(fields), count, nullptr, 0, 0});
+    }
     Row row{static_cast<const void* const*>(fields), count, MarkEntry::word(traced()).block(), position_, pause_};
     position_ += count;
-    if (os::hasThreads && resumed_) {
+    if (resumed_) {
         // The part of it that was asked for. What of that a thread has moved elsewhere the last pause finds.
         const std::size_t wantedEnd = resumed_->position + resumed_->count;
         const std::size_t begin = std::max(row.position, resumed_->position);

@@ -78,7 +78,7 @@ int CountedPointers::remove(heap::Heap& heap, const void* key) {
     }
     entries_[hole] = {};
     --used_;
-    if (capacity_ > leastCapacity && used_ * 8 < capacity_) {
+    if (os::hasThreads && capacity_ > leastCapacity && used_ * 8 < capacity_) {
         // Each pause walks the whole table. Without memory for a smaller one it stays as it is.
         heap::Shortage shortage = heap::Shortage::none;
         resize(heap, capacity_ / 2, shortage);
