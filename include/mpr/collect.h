@@ -5,9 +5,10 @@
     that computes for long calls mprYield now and then, a thread that blocks yields stickily around the call.
     At a yield, everything the thread still needs must be reachable from a root or held.
 
-    A thread that does not yield delays collections and is named in the log. The others wait for it for 5 milliseconds, then run
-    on: up to the redline, or three quarters of the hard limit, or else a quarter of the machine's memory. From there on
-    they wait at their yields until it comes.
+    A thread that does not yield delays collections and is named in the log. The others wait for it for 5 milliseconds, and
+    longer each time that it happens again before the next collection. Then they run on: up to the redline, or three
+    quarters of the hard limit, or else a quarter of the machine's memory. From there on they wait at their yields until
+    it comes.
 
     The thread that yields last marks itself, while the others wait, and where no processor is left for the collector's
     thread, threads that yield do a portion of its other work, too, a quarter of the pause budget long. So a thread that

@@ -210,6 +210,7 @@ private:
     void goOn();
     void nameLate(std::uint64_t waited);
     void runOn();
+    void giveUpOnLate();
     bool markLate();
     void forgetLate();
     bool cameLate(Mutator& m);
@@ -275,8 +276,13 @@ private:
     void stall();
     void clearWanted();
 
-    /** A thread that has stopped for a collection waits so long for the others before they run on: nanoseconds. */
-    static constexpr std::uint64_t grace = 5'000'000;
+    /**
+        Nanoseconds that a thread which has stopped for a collection waits for the others before they run on. Twice as long
+        after each time, else two threads that yield at intervals longer than that might never meet.
+     */
+    std::uint64_t grace() const {
+        return std::uint64_t{5'000'000} << std::min(givenUp_.load(std::memory_order_relaxed), 10u);
+    }
     /** Free memory is given back when it has not been needed for so long: nanoseconds. */
     static constexpr std::uint64_t decayTime = 1'000'000'000;
 
@@ -324,7 +330,8 @@ private:
     /** What threads do while a requested collection waits for others: see late.cpp. */
     enum class Course : std::uint8_t { stop, runsOn, spent };
     std::atomic<Course> course_{Course::stop};
-    std::atomic<unsigned> parked_{0}; // threads that count as running, but wait for their turn in stopOthers
+    std::atomic<unsigned> givenUp_{0}; // times that threads have run on, since the last pause; written on duty
+    std::atomic<unsigned> parked_{0};  // threads that count as running, but wait for their turn in stopOthers
 
     os::Lock duty_; // see duty.cpp
     // Who has the duty only:

@@ -2,8 +2,8 @@
     late.cpp - Threads that do not come to a rendezvous: they are named, and the others run on without them.
 
     A collection needs all threads to stop. One that computes for a second without a yield would keep all that have stopped
-    waiting for as long. So whoever has waited for the grace period gives up: it notes who still runs as late, opens the gate
-    again, and all run on. The collection stays requested. It is seen to when a thread that was late yields, ends or goes
+    waiting for as long. So whoever has waited for the grace period, 5 ms the first time, gives up: it notes who still runs
+    as late, opens the gate again, and all run on. The collection stays requested. It is seen to when a thread that was late yields, ends or goes
     away to wait; then all stop as before.
 
     Memory grows meanwhile, so threads may run on up to the redline only; without one up to three quarters of the hard limit;
@@ -67,9 +67,20 @@ bool Collector::markLate() {
     return any;
 }
 
-/** The calling thread, which has stopped, has waited long enough. */
+/**
+    The calling thread, which has stopped, has waited long enough. While somebody is on duty the gate is closed for other
+    reasons, too: then it goes on waiting.
+ */
 void Collector::runOn() {
-    if (phase() != Phase::requested || course_.load(std::memory_order_acquire) != Course::stop) {
+    if (phase() == Phase::requested && course_.load(std::memory_order_acquire) == Course::stop && duty_.tryLock()) {
+        giveUpOnLate();
+        duty_.unlock();
+    }
+}
+
+/** On duty. */
+void Collector::giveUpOnLate() {
+    if (phase() != Phase::requested) {
         return;
     }
     const std::size_t room = roomToRunOn();
@@ -83,6 +94,7 @@ void Collector::runOn() {
         if (!rendezvous_.giveUp()) {
             course_.store(Course::stop, std::memory_order_seq_cst);
         }
+        givenUp_.fetch_add(1, std::memory_order_relaxed);
         progress_.fetch_add(1, std::memory_order_release);
         os::wakeAll(progress_);
     }
@@ -106,6 +118,7 @@ void Collector::stopRunningOn() {
 
 /** All have stopped. */
 void Collector::forgetLate() {
+    givenUp_.store(0, std::memory_order_relaxed);
     if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
         os::Locked locked(threadsLock_);
         for (Mutator* m = mutators_; m; m = m->next) {

@@ -10,7 +10,7 @@
         running --leave--> out            word -= 2; the last one out sees to it that somebody collects
         out     --enter--> running        word += 2, only if bit 0 is clear, else sleep until the gate opens
         on duty: close (bit 0 := 1), word == 1? then work, open (bit 0 := 0, wake all)
-        anybody: giveUp                   bit 0 := 0 and wake all, unless word == 1
+        on duty: giveUp                   bit 0 := 0 and wake all, unless word == 1
 
     A thread that is out costs the collector nothing, however long it stays.
     Memory order: leaving releases and the collector's look acquires; opening releases and entering acquires.

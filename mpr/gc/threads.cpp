@@ -177,7 +177,7 @@ void Collector::waitOut(Mutator& m) {
         const auto over = [&] {
             return phase() != Phase::requested || pauses_.load(std::memory_order_acquire) != before || isRunningOn();
         };
-        while (!awaitProgress(over, grace, deadline_) && !stop_.load(std::memory_order_acquire)) {
+        while (!awaitProgress(over, grace(), deadline_) && !stop_.load(std::memory_order_acquire)) {
             runOn();
         }
         break;
@@ -237,7 +237,7 @@ void Collector::resume(Mutator& m) {
 bool Collector::enter() {
     CallWatch watch;
     std::uint64_t patience = deadline_;
-    return rendezvous_.enter(grace, watchNap(), [&] {
+    return rendezvous_.enter(grace(), watchNap(), [&] {
         runOn();
         watchMarking(watch, patience);
     });

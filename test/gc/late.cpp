@@ -317,3 +317,26 @@ TEST_CASE("threads that run on stop at the redline", "[gc][late]") {
     CHECK(until([&] { return stats().bytesAllocated > rested + 2 * redline; }));
     worker.end();
 }
+
+TEST_CASE("threads that yield at long intervals, each at times of its own, meet for a collection", "[gc][late]") {
+    Runtime runtime;
+    mprSetMemLimits(400 << 20, 0, -1); // where they would wait for each other in any case
+    const auto works = [](Mutator &self) {
+        while (self.go()) {
+            for (int i = 0; i < 2000; i++) {
+                fill(mprAlloc(64), 64, 1);
+            }
+            pause(15); // computes
+            mprYield(0);
+        }
+    };
+    const uint64 before = stats().collections;
+    Mutator one("one", works);
+    sleepYielded(8);
+    Mutator two("two", works);
+    mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+    mprYield(MPR_YIELD_STICKY);
+    CHECK(untilUnyielded([&] { return stats().collections > before + 1; }));
+    CHECK(stats().redlines == 0);
+    mprResetYield();
+}
