@@ -78,11 +78,11 @@ void Collector::moveTo(Phase phase) {
 }
 
 void Collector::budgetSpent() {
-    if (!enabled_.load(std::memory_order_relaxed)) {
-        return;
-    }
     if (isRunningOn()) {
         return stopRunningOn();
+    }
+    if (!enabled_.load(std::memory_order_relaxed)) {
+        return;
     }
     if (assists(Assist::marking) && phase() == Phase::idle && heap_.allocatedSince() < trigger()) {
         rendezvous_.setWanted(true); // a portion of it only

@@ -211,6 +211,8 @@ private:
     void nameLate(std::uint64_t waited);
     void runOn();
     void giveUpOnLate();
+    void endRunningOnWithoutLate();
+    void afterLeaving(bool last);
     bool markLate();
     void forgetLate();
     bool cameLate(Mutator& m);

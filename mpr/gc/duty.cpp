@@ -161,6 +161,7 @@ void Collector::awaitThreads(std::uint32_t heard) {
         cycle();
         return;
     }
+    endRunningOnWithoutLate();
     const std::uint64_t now = os::now();
     const std::uint64_t waited = now - std::min(now, requestedAt_.load(std::memory_order_relaxed));
     if (waited >= patience_) {
@@ -206,15 +207,21 @@ private:
 
 /** The calling thread stops for long. If it was the last, the collector's thread has to do what threads would have done. */
 void Collector::stepOut() {
-    if (rendezvous_.leave() && (phase() == Phase::requested || assists(Assist::marking | Assist::sweeping))) {
+    afterLeaving(rendezvous_.leave());
+}
+
+void Collector::afterLeaving(bool last) {
+    if (last && (phase() == Phase::requested || assists(Assist::marking | Assist::sweeping))) {
         recall();
     }
 }
 
 /** The same for one that others may be running on without. */
 void Collector::stepOut(Mutator& m) {
+    // Counted out first: whoever notes who is late meanwhile either does not see it run, or is seen here to have done so.
+    const bool last = rendezvous_.leave();
     cameLate(m);
-    stepOut();
+    afterLeaving(last);
 }
 
 /** The collector's thread goes on instead of threads that assist. */

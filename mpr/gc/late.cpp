@@ -80,7 +80,7 @@ void Collector::runOn() {
 
 /** On duty. */
 void Collector::giveUpOnLate() {
-    if (phase() != Phase::requested) {
+    if (phase() != Phase::requested || course_.load(std::memory_order_acquire) != Course::stop) {
         return;
     }
     const std::size_t room = roomToRunOn();
@@ -109,6 +109,28 @@ bool Collector::cameLate(Mutator& m) {
     Course runsOn = Course::runsOn;
     course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst);
     return true;
+}
+
+/**
+    On duty. A thread may have been noted as late in the moment in which it stopped, or was only visiting: where none of
+    those who run is late, nobody would ever end it.
+ */
+void Collector::endRunningOnWithoutLate() {
+    if (!isRunningOn()) {
+        return;
+    }
+    bool any = false;
+    {
+        os::Locked locked(threadsLock_);
+        for (const Mutator* m = mutators_; m && !any; m = m->next) {
+            any = m->late.load(std::memory_order_relaxed) &&
+                  m->state.load(std::memory_order_relaxed) == Mutator::State::running;
+        }
+    }
+    Course runsOn = Course::runsOn;
+    if (!any && course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst)) {
+        meet();
+    }
 }
 
 void Collector::stopRunningOn() {

@@ -72,8 +72,9 @@ void Collector::detach(Mutator* m) {
     heap_.detach(m->local);
     // All of it under the lock: whoever finds the thread gone there may end the runtime.
     os::Locked locked(threadsLock_);
+    cameLate(*m); // while it is there
     forget(m);
-    stepOut(*m);
+    stepOut();
     departures_.fetch_add(1, std::memory_order_release);
     os::wakeAll(departures_);
 }
@@ -287,6 +288,9 @@ bool Collector::awaitOthers() {
         os::wait(never, 0, poll);
     }
     for (;;) {
+        // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
+        Course runsOn = Course::runsOn;
+        course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst);
         rendezvous_.close();
         rendezvous_.setWanted(true);
         if (rendezvous_.running() <= parked_.load(std::memory_order_seq_cst)) {

@@ -340,3 +340,46 @@ TEST_CASE("threads that yield at long intervals, each at times of its own, meet 
     CHECK(stats().redlines == 0);
     mprResetYield();
 }
+
+TEST_CASE("a late thread may verify the heap while the others run on without it", "[gc][late]") {
+    Runtime runtime;
+    mprSetMemLimits(400 << 20, 0, -1);
+    Mutator worker("worker", [](Mutator &self) { workUntil([&] { return !self.go(); }, 100'000'000); });
+    const uint64 budget = stats().youngBudget;
+    const uint64 start = stats().bytesAllocated;
+    CHECK(untilUnyielded([&] { return stats().bytesAllocated > start + 4 * budget; }));
+    CHECK(mprVerifyHeap() == 0);
+    worker.end();
+}
+
+TEST_CASE("threads that come and go touch nothing that another has been given", "[gc][late]") {
+    Runtime runtime;
+    static std::atomic<long> changed;
+    changed = 0;
+    const auto attaches = [](Mutator &) {
+        for (size_t i = 0; i < heavy(200); i++) {
+            std::thread([] {
+                mprAttachThread("guest");
+                mprDetachThread();
+            }).join();
+        }
+    };
+    const auto fills = [](Mutator &self) {
+        while (self.go()) {
+            for (size_t size : {1100u, 1150u, 1168u, 1200u}) {
+                void *block = mprAlloc(size);
+                fill(block, size, 255);
+                changed += !filled(block, size, 255);
+                mprFree(block);
+            }
+            mprYield(0);
+        }
+    };
+    {
+        Mutator filling("filling", fills);
+        Mutator one("one", attaches), two("two", attaches);
+        one.join();
+        two.join();
+    }
+    CHECK(changed == 0);
+}

@@ -29,7 +29,7 @@ uintptr_t wild(Random &random, const void *block) {
     case 2: return random.below(256);
     case 3: return 0;
     case 4: return ~uintptr_t(0);
-    default: return static_cast<uintptr_t>(random.below(uint64_t(1) << 62) * 5);
+    default: return static_cast<uintptr_t>(random.below(SIZE_MAX / 8) * 5);
     }
 }
 
