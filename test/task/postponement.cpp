@@ -98,7 +98,7 @@ TEST_CASE("while another thread runs no yield is put off", "[task][event][postpo
         }
     });
     runBurst();
-    CHECK(burst.undisturbed == 1);
+    CHECK(burst.undisturbed <= 1); // 0 if the other has waited for this thread and gone on without it before
 }
 
 TEST_CASE("a yield is put off for a spent budget only", "[task][postpone]") {
