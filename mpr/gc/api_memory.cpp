@@ -382,15 +382,14 @@ void* mprSetManager(void* ptr, MprManager manager) {
 }
 
 size_t mprGetBlockSize(cvoid* ptr) {
-    return ptr && running() ? runtime().heap.withBlock(ptr,
-                                                       [&](Region* region, Byte h) {
-                                                           // A manager that marks is asked about a block that another thread has just freed: it keeps its memory until then.
-                                                           const bool gone = head::isGone(h) && Marker::active();
-                                                           return Region::isBlock(h) || gone
-                                                                      ? usable(region, region->granuleOf(ptr), h)
-                                                                      : 0;
-                                                       })
-                            : 0;
+    if (!ptr || !running()) {
+        return 0;
+    }
+    return runtime().heap.withBlock(ptr, [ptr](Region* region, Byte h) {
+        // A manager may mark a block that another thread has just freed: the block keeps its memory until then.
+        const bool known = Region::isBlock(h) || (head::isGone(h) && Marker::active());
+        return known ? usable(region, region->granuleOf(ptr), h) : 0;
+    });
 }
 
 int mprIsValid(cvoid* ptr) {

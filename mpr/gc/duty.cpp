@@ -216,9 +216,9 @@ void Collector::afterLeaving(bool last) {
     }
 }
 
-/** The same for one that others may be running on without. */
+/** Step out as a thread that the others may be running on without. */
 void Collector::stepOut(Mutator& m) {
-    // Counted out first: whoever notes who is late meanwhile either does not see it run, or is seen here to have done so.
+    // The count comes first. A thread that notes the late ones meanwhile either finds this one gone or is noticed here.
     const bool last = rendezvous_.leave();
     cameLate(m);
     afterLeaving(last);

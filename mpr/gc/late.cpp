@@ -3,8 +3,8 @@
 
     A collection needs all threads to stop. One that computes for a second without a yield would keep all that have stopped
     waiting for as long. So whoever has waited for the grace period, 5 ms the first time, gives up: it notes who still runs
-    as late, opens the gate again, and all run on. The collection stays requested. It is seen to when a thread that was late yields, ends or goes
-    away to wait; then all stop as before.
+    as late, opens the gate again, and all run on. The collection stays requested. When a thread that was late yields, ends
+    or goes away to wait, all stop as before.
 
     Memory grows meanwhile, so threads may run on up to the redline only; without one up to three quarters of the hard limit;
     without that up to a quarter of the machine's memory. From there on they wait: the course is *spent* until the next pause.
