@@ -24,12 +24,12 @@ public:
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
-    void take() {
+    void take() MPR_UNANALYSED {
         if (lock_) {
             lock_->lock();
         }
     }
-    void leave() {
+    void leave() MPR_UNANALYSED {
         if (lock_) {
             lock_->unlock();
         }

@@ -40,7 +40,6 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     }
     helpers_.open(fixedHeap == 0 ? options.markers : 1, options.stack);
     processors_ = static_cast<unsigned>(std::max(os::processors(), 1));
-    patience_ = deadline_;
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
@@ -118,6 +117,7 @@ bool Collector::enable(bool on) {
 // ---- A collection -----------------------------------------------------------------------------------------------
 
 void Collector::cycle() {
+    assertOnDuty();
     pause();
     if (phase() == Phase::freeing) {
         assists_.fetch_and(~unsigned{Assist::sweeping}, std::memory_order_relaxed);
@@ -128,6 +128,8 @@ void Collector::cycle() {
 
 /** All threads have stopped. Ends in idle or freeing. */
 void Collector::pause() {
+    assertOnDuty();
+    MPR_ASSERT(phase() == Phase::requested && rendezvous_.stopped());
     moveTo(Phase::marking);
     forgetLate();
     ++rendezvousNumber_;
@@ -175,6 +177,7 @@ void Collector::pause() {
 
 /** A collection has ended: begin the next if one is wanted already. */
 void Collector::goOn() {
+    assertOnDuty();
     if (pending_.exchange(false, std::memory_order_seq_cst) || (mustBegin() && !tracing_)) {
         request(urgent_ ? Wish::urgent : Wish::slice);
     }
@@ -182,6 +185,7 @@ void Collector::goOn() {
 
 /** Marking has ended, or is to be interrupted: threads may go on. */
 void Collector::reopen(Phase phase, std::uint64_t stopped) {
+    assertStopped();
     // A request that comes while this collection frees and sweeps will set it again.
     rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
     pauses_.fetch_add(1, std::memory_order_release);
@@ -194,6 +198,8 @@ void Collector::reopen(Phase phase, std::uint64_t stopped) {
 
 /** Threads run again: free what was found dead. @return Whether that is done; true when there is no `until`. */
 bool Collector::reclaim(std::uint64_t until) {
+    assertOnDuty();
+    MPR_ASSERT(phase() == Phase::freeing || phase() == Phase::sweeping);
     const std::uint64_t begin = os::now();
     if (phase() == Phase::freeing) {
         callFree(false);
@@ -210,6 +216,8 @@ bool Collector::reclaim(std::uint64_t until) {
 }
 
 void Collector::endReclaim() {
+    assertOnDuty();
+    MPR_ASSERT(phase() == Phase::sweeping);
     heap_.endSweep();
     freedBlocks_.fetch_add(sweep_.swept.blocks, std::memory_order_relaxed);
     settle();
@@ -227,6 +235,7 @@ void Collector::endReclaim() {
 
 /** Whether managers of dead blocks are to be called, held ones included, which may be released; or it takes long to see. */
 bool Collector::callsFree() const {
+    assertOnDuty();
     unsigned looks = 0;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
@@ -276,6 +285,7 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
 
 /** @return Whether the sweep is done; if not, `until` has passed. */
 bool Collector::sweep(std::uint64_t until) {
+    assertOnDuty();
     while (sweepStep()) {
         if (until != os::forever && os::now() >= until) {
             return false;
@@ -286,6 +296,7 @@ bool Collector::sweep(std::uint64_t until) {
 
 /** Some ten microseconds of the sweep. @return false when nothing is left. */
 bool Collector::sweepStep() {
+    assertOnDuty();
     if (sweep_.stage == Sweep::leftOver) {
         if (heap_.reclaimNursery(false)) {
             return true;
@@ -308,6 +319,7 @@ bool Collector::sweepStep() {
 /** @return Whether something is left to be done in this region at this stage. */
 bool Collector::sweepRegion(Region* region) {
     constexpr unsigned fewNurseries = 8;
+    MPR_ASSERT(phase() == Phase::sweeping);
     switch (sweep_.stage) {
     case Sweep::dead: heap_.releaseDeadNurseries(region, sweep_.swept); return false;
     case Sweep::kept: return heap_.releaseKeptNurseries(region, sweep_.swept, fewNurseries);
@@ -335,6 +347,7 @@ bool Collector::sweepRegion(Region* region) {
 
 /** Set the next budget and see to it that memory is given back. */
 void Collector::settle() {
+    assertOnDuty();
     const bool major = scope_ != Scope::minor;
     if (major) {
         marks_.trim();
@@ -355,6 +368,7 @@ void Collector::settle() {
     breathes keeps what it breathes with.
  */
 void Collector::giveBack(bool forced) {
+    assertOnDuty();
     givesBack_ = false;
     if (forced) {
         heap_.purge(pacer_.cache());

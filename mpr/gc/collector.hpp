@@ -99,7 +99,7 @@ public:
     /** Stop the thread, after the collection that runs. */
     void close();
     /** Call every block's manager with MPR_MANAGE_FREE: the runtime ends. The thread has stopped. */
-    void freeEverything();
+    void freeEverything() MPR_UNANALYSED; // nobody is left to be on duty
 
     // ---- Threads ----
     /**
@@ -169,6 +169,20 @@ public:
     void idle();
     bool halfSpent() { return heap_.allocatedSince() >= trigger() / 2; }
     const CollectorStats& stats() const { return stats_; }
+
+    // ---- Assertions ----
+    /** The calling thread is the collector: it alone moves phases on. */
+    void assertOnDuty(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const MPR_ASSERTS(duty_) {
+        os::assertHeld(duty_, file, line);
+    }
+    /** And all threads are stopped: the heap and all that threads own are the caller's. */
+    void assertStopped(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const MPR_ASSERTS(duty_) {
+        assertOnDuty(file, line);
+        if constexpr (os::checked) {
+            os::check(phase() == Phase::marking && rendezvous_.stopped(), "threads are stopped", file, line);
+        }
+    }
+
     const Marker& marker() const { return marker_; }
 
 private:
@@ -186,57 +200,59 @@ private:
     };
 
     void run();
-    void rest(std::uint32_t heard);
-    bool sleep(std::uint32_t heard, std::uint64_t timeout);
-    void takeDuty();
-    void awaitThreads(std::uint32_t heard);
-    bool meet();
+    void rest(std::uint32_t heard) MPR_REQUIRES(duty_);
+    bool sleep(std::uint32_t heard, std::uint64_t timeout) MPR_REQUIRES(duty_);
+    void takeDuty() MPR_ACQUIRES(duty_);
+    void awaitThreads(std::uint32_t heard) MPR_REQUIRES(duty_);
+    bool meet() MPR_REQUIRES(duty_);
     void stepOut(Mutator& m);
     void stepOut();
     bool serve();
     void recall();
-    bool collectHere();
-    bool assist();
-    void sweepHere();
-    bool isLeft() const;
+    bool collectHere() MPR_REQUIRES(duty_);
+    bool assist() MPR_REQUIRES(duty_);
+    void sweepHere() MPR_REQUIRES(duty_);
+    bool isLeft() const MPR_REQUIRES(duty_);
     /** Whether marking beside the threads is left to the collector's. */
-    bool marksAlone() const { return tracing_ && !traced_ && !assists(Assist::marking); }
+    bool marksAlone() const MPR_REQUIRES(duty_) { return tracing_ && !traced_ && !assists(Assist::marking); }
     bool assists(unsigned what) const { return (assists_.load(std::memory_order_relaxed) & what) != 0; }
     std::uint64_t portion() const { return pauseBudget_ / 4; }
-    void chooseAssists(bool begins);
+    void chooseAssists(bool begins) MPR_REQUIRES(duty_);
     void setTrigger(std::size_t since);
-    void cycle();
-    void pause();
-    void goOn();
-    void nameLate(std::uint64_t waited);
+    void cycle() MPR_REQUIRES(duty_);
+    void pause() MPR_REQUIRES(duty_);
+    void goOn() MPR_REQUIRES(duty_);
+    void nameLate(std::uint64_t waited) MPR_REQUIRES(duty_);
     void runOn();
     void giveUpOnLate();
     void endRunningOnWithoutLate();
     void afterLeaving(bool last);
     bool markLate();
-    void forgetLate();
+    void forgetLate() MPR_REQUIRES(duty_);
     bool cameLate(Mutator& m);
     void stopRunningOn();
     std::size_t roomToRunOn();
     bool isRunningOn() const { return course_.load(std::memory_order_acquire) == Course::runsOn; }
-    Scope decide(Wish wish) const;
-    void mark(Scope scope, Pacer::Cost cost);
-    void check();
-    void markRoots();
+    Scope decide(Wish wish) const MPR_REQUIRES(duty_);
+    void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(duty_);
+    void check() MPR_REQUIRES(duty_);
+    void markRoots() MPR_REQUIRES(duty_);
     /**
         Whether all markers read the log. Heads of old blocks are changed on the way, so not when others may be doing
         that, too: to reach them, say.
      */
-    bool sharesLog(Scope scope, bool lost) const { return scope == Scope::minor && !tracing_ && !lost; }
-    void markWritten(Scope scope, bool lost);
-    void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost);
-    void slice(std::uint64_t until);
-    void startMajor();
+    bool sharesLog(Scope scope, bool lost) const MPR_REQUIRES(duty_) {
+        return scope == Scope::minor && !tracing_ && !lost;
+    }
+    void markWritten(Scope scope, bool lost) MPR_REQUIRES(duty_);
+    void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) MPR_REQUIRES(duty_);
+    void slice(std::uint64_t until) MPR_REQUIRES(duty_);
+    void startMajor() MPR_REQUIRES(duty_);
     unsigned freeProcessors() const;
-    void markTogether(std::uint64_t until);
-    bool markBeside(std::uint64_t until = os::forever);
-    bool advanceMajor(std::uint32_t heard);
-    bool betweenSlices(std::uint32_t heard);
+    void markTogether(std::uint64_t until) MPR_REQUIRES(duty_);
+    bool markBeside(std::uint64_t until = os::forever) MPR_REQUIRES(duty_);
+    bool advanceMajor(std::uint32_t heard) MPR_REQUIRES(duty_);
+    bool betweenSlices(std::uint32_t heard) MPR_REQUIRES(duty_);
     bool isForced() const {
         return forcedMajor_.load(std::memory_order_relaxed) == majorsBegun_.load(std::memory_order_relaxed);
     }
@@ -245,27 +261,27 @@ private:
         return forcedMajor_.load(std::memory_order_relaxed) == majorsBegun_.load(std::memory_order_relaxed) + 1;
     }
     /** Whether minor collections, asked for one upon the other, keep a major one from its work. */
-    bool isStarved() const { return tracing_ && !traced_ && passed_ >= mostPassed; }
-    void reopen(Phase phase, std::uint64_t stopped);
-    void callFree(bool everything);
-    void callFreeIn(heap::Region* region, unsigned chunk, bool everything);
-    bool reclaim(std::uint64_t until = os::forever);
-    void endReclaim();
-    bool callsFree() const;
+    bool isStarved() const MPR_REQUIRES(duty_) { return tracing_ && !traced_ && passed_ >= mostPassed; }
+    void reopen(Phase phase, std::uint64_t stopped) MPR_REQUIRES(duty_);
+    void callFree(bool everything) MPR_REQUIRES(duty_);
+    void callFreeIn(heap::Region* region, unsigned chunk, bool everything) MPR_REQUIRES(duty_);
+    bool reclaim(std::uint64_t until = os::forever) MPR_REQUIRES(duty_);
+    void endReclaim() MPR_REQUIRES(duty_);
+    bool callsFree() const MPR_REQUIRES(duty_);
     static constexpr unsigned mostLooks = 32; // pieces of regions
-    bool sweep(std::uint64_t until);
-    bool sweepStep();
-    bool sweepRegion(heap::Region* region);
-    void settle();
-    void giveBack(bool forced);
+    bool sweep(std::uint64_t until) MPR_REQUIRES(duty_);
+    bool sweepStep() MPR_REQUIRES(duty_);
+    bool sweepRegion(heap::Region* region) MPR_REQUIRES(duty_);
+    void settle() MPR_REQUIRES(duty_);
+    void giveBack(bool forced) MPR_REQUIRES(duty_);
     Pacer::Usage usage();
     void repaceFor(const Pacer::Usage& used);
-    bool awaitOthers();
-    void letOthersGo();
+    bool awaitOthers() MPR_TRIES(true, duty_);
+    void letOthersGo() MPR_RELEASES(duty_);
     void moveTo(Phase phase);
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();
-    void forget(Mutator* mutator);
+    void forget(Mutator* mutator) MPR_REQUIRES(threadsLock_);
     static void stop(Mutator& m, Mutator::State state);
     bool enter();
     void waitOut(Mutator& m);
@@ -335,36 +351,36 @@ private:
     std::atomic<unsigned> givenUp_{0}; // times that threads have run on, since the last pause; written on duty
     std::atomic<unsigned> parked_{0};  // threads that count as running, but wait for their turn in stopOthers
 
-    os::Lock duty_; // see duty.cpp
-    // Who has the duty only:
-    Scope scope_ = Scope::minor;            // of the collection that runs
-    std::uint32_t rendezvousNumber_ = 1;    // in Mutator::lateFor 0 means none
-    std::uint32_t pausesSeen_ = 0;          // when the collector's thread last rested
-    std::uint64_t patience_ = 0;            // a collection that waits longer names those who are late
-    static constexpr unsigned portions = 4; // in which threads assist, to a budget
-    unsigned portions_ = 0;                 // since the last pause
-    Sweep sweep_;
-    bool standsIn_ = false;  // a thread is the collector now
-    bool givesBack_ = false; // it is time to
+    os::Lock duty_;                                            // see duty.cpp
+    Scope scope_ MPR_GUARDED_BY(duty_) = Scope::minor;         // of the collection that runs
+    std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(duty_) = 1; // in Mutator::lateFor 0 means none
+    std::uint32_t pausesSeen_ MPR_GUARDED_BY(duty_) = 0;       // when the collector's thread last rested
+    std::uint64_t patience_ MPR_GUARDED_BY(duty_) = 0; // a collection that waits longer names those who are late
+    static constexpr unsigned portions = 4;            // in which threads assist, to a budget
+    unsigned portions_ MPR_GUARDED_BY(duty_) = 0;      // since the last pause
+    Sweep sweep_ MPR_GUARDED_BY(duty_);
+    bool standsIn_ MPR_GUARDED_BY(duty_) = false;  // a thread is the collector now
+    bool givesBack_ MPR_GUARDED_BY(duty_) = false; // it is time to
     unsigned processors_ = 1;
-    unsigned crowd_ = 0;                      // threads that waited for the last pause to end
-    bool tracing_ = false;                    // a major collection marks old blocks while threads run
-    bool traced_ = false;                     // and has nothing left to mark
-    bool rootsLeft_ = false;                  // roots were left unmarked at its start, for want of mark stack
-    unsigned passed_ = 0;                     // minor collections since it last marked anything;
-    static constexpr unsigned mostPassed = 4; // more have to let it go first
+    unsigned crowd_ MPR_GUARDED_BY(duty_) = 0;     // threads that waited for the last pause to end
+    bool tracing_ MPR_GUARDED_BY(duty_) = false;   // a major collection marks old blocks while threads run
+    bool traced_ MPR_GUARDED_BY(duty_) = false;    // and has nothing left to mark
+    bool rootsLeft_ MPR_GUARDED_BY(duty_) = false; // roots were left unmarked at its start, for want of mark stack
+    unsigned passed_ MPR_GUARDED_BY(duty_) = 0;    // minor collections since it last marked anything;
+    static constexpr unsigned mostPassed = 4;      // more have to let it go first
     Generations generations_;
-    bool urgent_ = false;                    // and is to have in one pause
-    std::uint64_t restUntil_ = 0;            // no slice before
-    std::uint64_t togetherAt_ = 0;           // helpers may be called again
-    std::uint64_t pauseBudget_ = 0;          // nanoseconds
-    bool isLong_[4] = {};                    // by scope: whether its marking took long the last time
-    std::uint64_t minorAt_ = 0;              // when threads went on after the last pause that was no slice
-    std::size_t unneeded_ = ~std::size_t{0}; // least free memory at the rendezvous since purgedAt_
-    std::uint64_t purgedAt_ = 0;
+    bool urgent_ MPR_GUARDED_BY(duty_) = false;          // and is to have in one pause
+    std::uint64_t restUntil_ MPR_GUARDED_BY(duty_) = 0;  // no slice before
+    std::uint64_t togetherAt_ MPR_GUARDED_BY(duty_) = 0; // helpers may be called again
+    std::uint64_t pauseBudget_ = 0;                      // nanoseconds
+    bool isLong_[4] MPR_GUARDED_BY(duty_) = {};          // by scope: whether its marking took long the last time
+    std::uint64_t minorAt_ MPR_GUARDED_BY(duty_) = 0;    // when threads went on after the last pause that was no slice
+    /** Least free memory at the rendezvous since purgedAt_. */
+    std::size_t unneeded_ MPR_GUARDED_BY(duty_) = ~std::size_t{0};
+    std::uint64_t purgedAt_ MPR_GUARDED_BY(duty_) = 0;
 
     os::Lock threadsLock_;
-    Mutator* mutators_ = nullptr;
+    Mutator* mutators_ MPR_GUARDED_BY(threadsLock_) = nullptr;
     os::Word departures_{0}; // changes whenever a thread has detached
     Mutator own_;            // of the collector's thread
     os::ThreadId thread_ = 0;

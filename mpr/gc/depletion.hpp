@@ -66,9 +66,9 @@ private:
     struct Pruner {
         MprPruner prune;
         void* data;
-    } pruners_[places] = {};
-    MprTerminator terminators_[places] = {};
-    int terminatorCount_ = 0;
+    } pruners_[places] MPR_GUARDED_BY(lock_) = {};
+    MprTerminator terminators_[places] MPR_GUARDED_BY(lock_) = {};
+    int terminatorCount_ MPR_GUARDED_BY(lock_) = 0;
 };
 
 } // namespace mpr::gc

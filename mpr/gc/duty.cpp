@@ -11,7 +11,7 @@
     budget, of sweeping one after the other, since no collection can begin before its end. Managers that free and giving
     memory back are always left to the collector's thread.
 
-    Who holds `duty_` is the collector: its thread holds it but when it sleeps. So that it may sleep through collections,
+    Who holds `duty_` is the collector: its thread holds it except while it sleeps. So that it may sleep through collections,
     too, a request by a thread that runs does not wake it: that thread will stop, or another after it, and whoever is last
     and cannot have the duty rings. For threads that do not stop it *watches*: while collections go on it looks each
     `deadline` whether one is overdue. A request that finds it asleep for good wakes it.
@@ -72,6 +72,7 @@ void Collector::ring() {
 
 /** Sleep until the bell rings after `heard`; threads may take the duty. @return false: timed out. */
 bool Collector::sleep(std::uint32_t heard, std::uint64_t timeout) {
+    assertOnDuty();
     duty_.unlock();
     const bool rang = os::wait(bell_, heard, timeout);
     takeDuty();
@@ -100,6 +101,7 @@ void Collector::takeDuty() {
 void Collector::run() {
     attached = current = &own_;
     duty_.lock();
+    patience_ = deadline_;
     progress_.fetch_add(1, std::memory_order_release);
     os::wakeAll(progress_);
     helpers_.settle(os::currentThread());
@@ -129,6 +131,7 @@ void Collector::run() {
 
 /** Nothing is to be done. */
 void Collector::rest(std::uint32_t heard) {
+    assertOnDuty();
     const bool isIdle = phase() == Phase::idle; // and stays so as long as this thread has the duty, or is requested
     if (isIdle && givesBack_) {
         giveBack(false);
@@ -157,6 +160,7 @@ void Collector::rest(std::uint32_t heard) {
 
 /** A collection is requested: do it when all have stopped, and name those who have not within the deadline. */
 void Collector::awaitThreads(std::uint32_t heard) {
+    assertOnDuty();
     if (meet()) {
         cycle();
         return;
@@ -173,6 +177,7 @@ void Collector::awaitThreads(std::uint32_t heard) {
 
 /** On duty. @return Whether a collection is requested and all threads have stopped for it. */
 bool Collector::meet() {
+    assertOnDuty();
     if (phase() != Phase::requested || (isRunningOn() && !rendezvous_.empty())) {
         return false;
     }
@@ -183,6 +188,7 @@ bool Collector::meet() {
 
 /** Threads have the processor for a while between slices, if any is there to use it. @return false: look again. */
 bool Collector::betweenSlices(std::uint32_t heard) {
+    assertOnDuty();
     const std::uint64_t now = os::now();
     if (now >= restUntil_ || !rendezvous_.matters()) {
         return true;
@@ -196,8 +202,13 @@ bool Collector::betweenSlices(std::uint32_t heard) {
 /** While this exists the calling thread, who has the duty, is the collector. */
 class Collector::StandIn {
 public:
-    explicit StandIn(Collector& collector) : collector_(collector) { collector_.standsIn_ = true; }
-    ~StandIn() { collector_.standsIn_ = false; }
+    explicit StandIn(Collector& collector) MPR_REQUIRES(collector.duty_) : collector_(collector) {
+        collector_.standsIn_ = true;
+    }
+    ~StandIn() {
+        os::assertHeld(collector_.duty_);
+        collector_.standsIn_ = false;
+    }
     StandIn(const StandIn&) = delete;
     StandIn& operator=(const StandIn&) = delete;
 
@@ -266,6 +277,7 @@ bool Collector::serve() {
 
 /** All have stopped: be the collector for the pause, and for the begin of the sweep. @return Whether its thread has to go on. */
 bool Collector::collectHere() {
+    assertOnDuty();
     const StandIn here(*this);
     pause();
     stats_.stoodIn.fetch_add(1, std::memory_order_relaxed);
@@ -280,6 +292,7 @@ bool Collector::collectHere() {
 
 /** Be the collector for a portion of what it would do beside the threads. @return Whether its thread has to go on. */
 bool Collector::assist() {
+    assertOnDuty();
     const StandIn here(*this);
     if (phase() == Phase::sweeping && assists(Assist::sweeping)) {
         sweepHere();
@@ -301,6 +314,7 @@ bool Collector::assist() {
 
 /** A portion of the sweep; all of it when threads would wait for it. */
 void Collector::sweepHere() {
+    assertOnDuty();
     stats_.assists.fetch_add(1, std::memory_order_relaxed);
     const bool hurries = pending_.load(std::memory_order_seq_cst);
     rendezvous_.setWanted(hurries); // the others need not yield meanwhile
@@ -311,6 +325,7 @@ void Collector::sweepHere() {
 
 /** Whether there is work for the collector's thread. */
 bool Collector::isLeft() const {
+    assertOnDuty();
     switch (phase()) {
     case Phase::idle: return givesBack_ || marksAlone();
     case Phase::sweeping: return !assists(Assist::sweeping);
@@ -323,6 +338,7 @@ bool Collector::isLeft() const {
     or somebody waits for the end of it all; no marking if they have yielded too rarely for it.
  */
 void Collector::chooseAssists(bool begins) {
+    assertStopped();
     const bool keptUp = begins || portions_ >= portions / 2;
     portions_ = 0;
     unsigned chosen = 0;

@@ -20,6 +20,7 @@
 namespace mpr::gc {
 
 void Collector::nameLate(std::uint64_t waited) {
+    assertOnDuty();
     os::Locked locked(threadsLock_);
     for (Mutator* m = mutators_; m; m = m->next) {
         if (m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
@@ -138,8 +139,8 @@ void Collector::stopRunningOn() {
     course_.compare_exchange_strong(runsOn, Course::spent, std::memory_order_seq_cst);
 }
 
-/** All have stopped. */
 void Collector::forgetLate() {
+    assertStopped();
     givenUp_.store(0, std::memory_order_relaxed);
     if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
         os::Locked locked(threadsLock_);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/os/check.hpp"
 #include "mpr/heap/granule.hpp"
 
 namespace mpr::gc {
@@ -56,7 +57,10 @@ public:
         base_ = top_ = static_cast<MarkEntry*>(memory);
         limit_ = base_ + bytes / sizeof(MarkEntry);
     }
-    bool empty() const { return top_ == base_; }
+    bool empty() const {
+        check();
+        return top_ == base_;
+    }
     void clear() { top_ = base_; }
     /** @return false when full. */
     bool push(MarkEntry entry) {
@@ -79,11 +83,18 @@ public:
         return true;
     }
     /** Of a stack that is not empty. */
-    bool isRowOnTop() const { return top_[-1].isRow(); }
+    bool isRowOnTop() const {
+        MPR_ASSERT(!empty());
+        return top_[-1].isRow();
+    }
     /** The same. */
-    MarkEntry pop() { return *--top_; }
+    MarkEntry pop() {
+        MPR_ASSERT(!empty());
+        return *--top_;
+    }
     /** Of a stack with a row on top. */
     Row popRow() {
+        MPR_ASSERT(isRowOnTop() && top_ - base_ >= rowEntries);
         top_ -= rowEntries;
         return {reinterpret_cast<const void* const*>(top_[0].bits()), top_[1].bits(),
                 reinterpret_cast<const void*>(top_[2].bits()), top_[3].bits(), top_[4].bits()};
@@ -102,6 +113,9 @@ public:
     }
 
     static constexpr std::ptrdiff_t rowEntries = 6;
+
+    /** The top is in the stack. */
+    void check() const { MPR_ASSERT(base_ <= top_ && top_ <= limit_); }
 
 private:
     MarkEntry* base_ = nullptr;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "mpr/heap/local.hpp"
+#include "mpr/os/check.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::gc {
@@ -43,5 +44,14 @@ struct Mutator {
 extern constinit MPR_PER_THREAD Mutator* current;
 /** The calling thread in any state, nullptr when it is not attached. */
 extern constinit MPR_PER_THREAD Mutator* attached;
+
+/** The calling thread is this one, and counted as running; or it is the collector, to which phases mean more than states. */
+inline void assertRunning([[maybe_unused]] const Mutator& m, [[maybe_unused]] const char* file = __builtin_FILE(),
+                          [[maybe_unused]] int line = __builtin_LINE()) {
+    if constexpr (os::checked) {
+        const bool runs = m.isCollector || m.state.load(std::memory_order_relaxed) == Mutator::State::running;
+        os::check(&m == current && runs, "the thread runs, and is the calling one", file, line);
+    }
+}
 
 } // namespace mpr::gc

@@ -19,6 +19,7 @@ constexpr std::uint64_t apart = 1'000'000;
 } // namespace
 
 Scope Collector::decide(Wish wish) const {
+    assertStopped();
     if (tracing_) {
         return traced_ || urgent_ || generations_.overdue() ? Scope::last
                : wish == Wish::slice || isStarved()         ? Scope::slice
@@ -33,6 +34,7 @@ Scope Collector::decide(Wish wish) const {
 
 /** @param cost What is known of it before. */
 void Collector::mark(Scope scope, Pacer::Cost cost) {
+    assertStopped();
     const std::uint64_t begin = os::now();
     if (scope == Scope::full) {
         majorsBegun_.fetch_add(1, std::memory_order_seq_cst);
@@ -72,6 +74,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
 
 /** See check.hpp. */
 void Collector::check() {
+    assertStopped();
     const heap::Totals totals = heap_.totals();
     Check check(heap_, static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed));
     marker_.beginCheck(check);
@@ -81,6 +84,7 @@ void Collector::check() {
 }
 
 void Collector::markRoots() {
+    assertStopped();
     roots_.forEach([this](const void* block) { marker_.markRoot(block); });
     os::Locked locked(threadsLock_);
     for (Mutator* m = mutators_; m; m = m->next) {
@@ -93,6 +97,7 @@ void Collector::markRoots() {
     What stands in full chunks is left to all markers if they share it.
  */
 void Collector::markWritten(Scope scope, bool lost) {
+    assertStopped();
     Logged logged(heap_, marker_, scope == Scope::last);
     const auto read = [&](LogChunk* chunk) {
         if (!chunk) {
@@ -120,6 +125,7 @@ void Collector::markWritten(Scope scope, bool lost) {
     has been reached.
  */
 void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
+    assertStopped();
     MarkJob job;
     job.first = heap_.firstRegion();
     job.retraces = scope != Scope::full;
@@ -162,6 +168,8 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
 
 /** A minor collection has just marked: everything that can be reached is old and marked. */
 void Collector::startMajor() {
+    assertStopped();
+    MPR_ASSERT(!tracing_);
     majorsBegun_.fetch_add(1, std::memory_order_seq_cst);
     heap_.unmarkOld();
     // The sweep of the young is still to come.
@@ -184,6 +192,7 @@ unsigned Collector::freeProcessors() const {
 
 /** Mark with helpers, if there are processors for them, and as long as no pause is wanted. */
 void Collector::markTogether(std::uint64_t until) {
+    assertOnDuty();
     const auto over = [](const void* self) {
         const auto* c = static_cast<const Collector*>(self);
         return c->phase() != Phase::idle || c->freeProcessors() == 0;
@@ -201,6 +210,8 @@ void Collector::markTogether(std::uint64_t until) {
 
 /** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return Whether nothing is. */
 bool Collector::markBeside(std::uint64_t until) {
+    assertOnDuty();
+    MPR_ASSERT(tracing_);
     marker_.begin(Marking::concurrent);
     bool left = true;
     do {
@@ -220,6 +231,7 @@ bool Collector::markBeside(std::uint64_t until) {
 
 /** Mark beside the threads, then ask for a pause. @return false when there is nothing to do until the bell rings. */
 bool Collector::advanceMajor(std::uint32_t heard) {
+    assertOnDuty();
     if (!markBeside()) {
         return true;
     }
@@ -234,6 +246,7 @@ bool Collector::advanceMajor(std::uint32_t heard) {
 
 /** Threads are stopped: trace old plain blocks that wait, for a while. First, roots that had no room to wait. */
 void Collector::slice(std::uint64_t until) {
+    assertStopped();
     stats_.slices.fetch_add(1, std::memory_order_relaxed);
     passed_ = 0;
     MarkJob job;

@@ -16,6 +16,20 @@ std::size_t CountedPointers::find(const void* key) const {
     return i;
 }
 
+void CountedPointers::check() const {
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < capacity_; ++i) {
+        MPR_ASSERT(!entries_[i].key || (entries_[i].count > 0 && find(entries_[i].key) == i));
+        used += entries_[i].key != nullptr;
+    }
+    MPR_ASSERT(used == used_ && (capacity_ == 0 || used < capacity_));
+}
+
+namespace {
+/** Tables up to here are checked at each change: larger ones are no different. */
+constexpr std::size_t greatestChecked = 64;
+} // namespace
+
 bool CountedPointers::resize(heap::Heap& heap, std::size_t capacity, heap::Shortage& shortage) {
     const std::size_t bytes = capacity * sizeof(Entry);
     void* block = heap.allocateShared(heap::granulesFor(bytes), heap::head::held, true, shortage);
@@ -50,6 +64,9 @@ bool CountedPointers::add(heap::Heap& heap, const void* key, heap::Shortage& sho
         ++used_;
     }
     ++entry.count;
+    if (os::checked && capacity_ <= greatestChecked) {
+        check();
+    }
     return true;
 }
 
@@ -82,6 +99,9 @@ int CountedPointers::remove(heap::Heap& heap, const void* key) {
         // Each pause walks the whole table. Without memory for a smaller one it stays as it is.
         heap::Shortage shortage = heap::Shortage::none;
         resize(heap, capacity_ / 2, shortage);
+    }
+    if (os::checked && capacity_ <= greatestChecked) {
+        check();
     }
     return 0;
 }

@@ -38,6 +38,9 @@ public:
         }
     }
 
+    /** Every entry is where find looks for it, and the table is not full. */
+    void check() const;
+
 private:
     struct Entry {
         const void* key;
@@ -80,8 +83,8 @@ public:
     void link(MprRootRef* ref);
     /** Does nothing when it is not linked. */
     void unlink(MprRootRef* ref);
-    /** The runtime has ended. */
-    void unlinkAll();
+    /** The runtime has ended: nobody else is left. */
+    void unlinkAll() MPR_UNANALYSED;
 
     /** @return false when there is no memory to count it: the hold stays for good. */
     bool hold(heap::Heap& heap, heap::Region* region, void* block);
@@ -100,9 +103,9 @@ public:
 
 private:
     os::Lock lock_;
-    CountedPointers table_;
-    CountedPointers holds_; // beyond the first, which is the bit in the block's head
-    MprRootRef refs_{&refs_, &refs_, nullptr};
+    CountedPointers table_ MPR_GUARDED_BY(lock_);
+    CountedPointers holds_ MPR_GUARDED_BY(lock_); // beyond the first, which is the bit in the block's head
+    MprRootRef refs_ MPR_GUARDED_BY(lock_){&refs_, &refs_, nullptr};
     os::Shared<bool> incomplete_{false}; // for good; the rendezvous shows it to the next pause
     os::Shared<bool> leaves_{false};     // likewise
 };

@@ -28,8 +28,8 @@ bool SharedWork::giveRow(const Row& row) {
     return true;
 }
 
-/** The lock is held. */
 bool SharedWork::takeNow(MarkStack& stack) {
+    os::assertHeld(lock_);
     std::size_t taken = 0;
     while (taken < helping && !store_.empty() && store_.moveTo(stack)) {
         ++taken;
@@ -45,6 +45,7 @@ bool SharedWork::take(MarkStack& stack) {
         if (takeNow(stack)) {
             return true;
         }
+        MPR_ASSERT(active_ > 0);
         --active_;
     }
     hungry_.fetch_add(1, std::memory_order_relaxed);

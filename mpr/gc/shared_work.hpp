@@ -41,6 +41,7 @@ public:
     }
     /** Who has joined goes. */
     void leave() {
+        MPR_ASSERT(present_.load(std::memory_order_relaxed) > 0);
         present_.fetch_sub(1, std::memory_order_release);
         os::wakeAll(present_);
     }
@@ -55,7 +56,7 @@ public:
     }
     bool closed() const { return closed_.load(std::memory_order_relaxed); }
     /** The first, when it has closed: wait until all have left. @return What nobody took. */
-    MarkStack& end() {
+    MarkStack& end() MPR_UNANALYSED {
         for (std::uint32_t present; (present = present_.load(std::memory_order_acquire)) != 0;) {
             os::wait(present_, present);
         }
@@ -79,6 +80,7 @@ public:
     void quit() {
         {
             os::Locked locked(lock_);
+            MPR_ASSERT(active_ > 0);
             --active_;
         }
         ring();
@@ -87,7 +89,7 @@ public:
 private:
     static constexpr std::size_t helping = 128;
 
-    bool takeNow(MarkStack& stack);
+    bool takeNow(MarkStack& stack) MPR_REQUIRES(lock_);
     void ring() {
         bell_.fetch_add(1, std::memory_order_seq_cst);
         if (asleep_.load(std::memory_order_seq_cst) != 0) {
@@ -96,10 +98,10 @@ private:
     }
 
     os::Lock lock_;
-    MarkStack store_;
-    unsigned active_ = 0; // markers that have work: only they can give
-    unsigned places_ = 0; // for others
-    bool open_ = false;
+    MarkStack store_ MPR_GUARDED_BY(lock_);
+    unsigned active_ MPR_GUARDED_BY(lock_) = 0; // markers that have work: only they can give
+    unsigned places_ MPR_GUARDED_BY(lock_) = 0; // for others
+    bool open_ MPR_GUARDED_BY(lock_) = false;
     std::atomic<bool> closed_{false};                             // a hint: open_ decides
     alignas(os::cacheLine) std::atomic<std::uint32_t> hungry_{0}; // a hint
     os::Word bell_{0};                     // the hungry sleep on it; what it is rung for stands under the lock

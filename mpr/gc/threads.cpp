@@ -53,6 +53,9 @@ void Collector::attach(Mutator* m) {
 
 /** Out of the list, and gone. The lock is held. */
 void Collector::forget(Mutator* m) {
+    os::assertHeld(threadsLock_);
+    MPR_ASSERT((m->previous ? m->previous->next : mutators_) == m);
+    MPR_ASSERT(!m->next || m->next->previous == m);
     (m->previous ? m->previous->next : mutators_) = m->next;
     if (m->next) {
         m->next->previous = m->previous;
@@ -68,6 +71,7 @@ void Collector::abandon(Mutator* m) {
 void Collector::detach(Mutator* m) {
     // Running until the local state is back in the heap: no collection starts meanwhile.
     resume(*m);
+    assertRunning(*m);
     log_.leave(m->log);
     heap_.detach(m->local);
     // All of it under the lock: whoever finds the thread gone there may end the runtime.
@@ -160,6 +164,7 @@ void Collector::stop(Mutator& m, Mutator::State state) {
 
 /** A collection is wanted: be out of its way until it has marked. */
 void Collector::waitOut(Mutator& m) {
+    assertRunning(m);
     const std::uint64_t begin = os::now();
     stop(m, Mutator::State::waiting);
     rendezvous_.want();
@@ -307,6 +312,7 @@ bool Collector::awaitOthers() {
 
 /** What was requested meanwhile the last thread to stop sees to, or the collector's. */
 void Collector::letOthersGo() {
+    assertOnDuty();
     rendezvous_.open();
     rendezvous_.setWanted(phase() == Phase::requested || pending_.load(std::memory_order_seq_cst));
     parked_.fetch_sub(1, std::memory_order_seq_cst);

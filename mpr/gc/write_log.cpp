@@ -57,6 +57,7 @@ bool WriteLog::add(LogChunk*& chunk, std::uintptr_t entry) {
         lost_.store(true, std::memory_order_relaxed);
         return true;
     }
+    MPR_ASSERT(!chunk->full() && chunk->count < LogChunk::capacity);
     ++chunk->stores;
     if (!extends(*chunk, entry)) {
         chunk->entries[chunk->count++] = entry;
@@ -74,8 +75,26 @@ void WriteLog::leave(LogChunk*& chunk) {
     }
 }
 
+void WriteLog::check() const {
+    os::assertHeld(lock_);
+    std::size_t fulls = 0;
+    for (const LogChunk* chunk = full_; chunk; chunk = chunk->next) {
+        MPR_ASSERT(chunk->count <= LogChunk::capacity && chunk->stores <= LogChunk::capacity);
+        ++fulls;
+    }
+    std::size_t spares = 0;
+    for (const LogChunk* chunk = spare_; chunk; chunk = chunk->next) {
+        MPR_ASSERT(chunk->count == 0 && chunk->stores == 0);
+        ++spares;
+    }
+    MPR_ASSERT(fulls == fulls_ && spares == spares_ && spares <= mostSpare);
+}
+
 void WriteLog::recycle() {
     os::Locked locked(lock_);
+    if constexpr (os::checked) {
+        check();
+    }
     while (LogChunk* chunk = full_) {
         full_ = chunk->next;
         if (spares_ < mostSpare) {

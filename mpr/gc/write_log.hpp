@@ -66,11 +66,14 @@ public:
 
     // ---- Threads are stopped ----
     /** The chunks that are full, or were left, one behind the other. */
-    LogChunk* full() const { return full_; }
+    LogChunk* full() const MPR_UNANALYSED { return full_; }
     /** They have been looked through: keep some, free the rest. */
     void recycle();
     /** Whether there was no memory to log something: then everything must be traced. Asking takes it. */
     bool takeLost() { return lost_.exchange(false, std::memory_order_relaxed); }
+
+    /** The chunks in the lists are as many as counted, and no fuller than they can be. */
+    void check() const MPR_REQUIRES(lock_);
 
 private:
     static constexpr std::size_t mostFull = sizeof(void*) == 8 ? 24 : 4; // full chunks that call for a pause
@@ -82,10 +85,10 @@ private:
 
     heap::Heap& heap_;
     os::Lock lock_;
-    LogChunk* full_ = nullptr;
-    LogChunk* spare_ = nullptr;
-    std::size_t fulls_ = 0;
-    std::size_t spares_ = 0;
+    LogChunk* full_ MPR_GUARDED_BY(lock_) = nullptr;
+    LogChunk* spare_ MPR_GUARDED_BY(lock_) = nullptr;
+    std::size_t fulls_ MPR_GUARDED_BY(lock_) = 0;
+    std::size_t spares_ MPR_GUARDED_BY(lock_) = 0;
     std::atomic<bool> lost_{false}; // set by a running thread; the rendezvous shows it to the pause
 };
 

@@ -68,6 +68,7 @@ void Heap::detach(Local& local) {
 
 /** What the thread has counted is the heap's from here on. */
 void Heap::takeCounts(Local& local) {
+    os::assertHeld(lock_);
     totals_.blocksAllocated += local.blocks.take();
     for (AllocationContext& c : local.contexts) {
         totals_.blocksAllocated += c.blocks.take();
@@ -78,6 +79,7 @@ void Heap::takeCounts(Local& local) {
 }
 
 void Heap::close(const Remainder& r) {
+    os::assertHeld(lock_);
     const std::size_t n = static_cast<std::size_t>(r.end - r.begin) >> granuleShift;
     giveBack(r.region, r.region->granuleOf(r.begin), n);
     totals_.granulesAllocated -= n;
@@ -85,6 +87,7 @@ void Heap::close(const Remainder& r) {
 }
 
 void Heap::closeContexts(Local& local) {
+    os::assertHeld(lock_);
     while (local.remainderCount > 0) {
         close(local.remainders[--local.remainderCount]);
     }

@@ -108,6 +108,7 @@ MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::siz
 
 /** Whether there is a nursery to go on in: another gap of this one, or one to be filled again. The lock is held. */
 MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c) const {
+    os::assertHeld(lock_);
     const std::size_t bytes = contextGranules_ << granuleShift;
     return c.stale || c.sparse || roomy_[static_cast<unsigned>(c.lane)] ||
            (c.nursery && (reinterpret_cast<std::uintptr_t>(c.end) & (bytes - 1)) != 0);

@@ -38,6 +38,7 @@ void forHoles(Region* regions, F&& f) {
     @param without A hole that the caller is about to take, or nullptr.
  */
 [[gnu::cold, gnu::noinline]] void Heap::requeue(const Hole* without) {
+    os::assertHeld(lock_);
     if constexpr (FreeQueues::checksLinks) {
         bool named = false;
         forHoles(regions_, [&](Region* region, std::size_t g, std::size_t) {

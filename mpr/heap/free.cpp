@@ -7,6 +7,7 @@ namespace mpr::heap {
 
 /** Under the lock: a block in use becomes (part of) a hole, or its large region is retired. */
 void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
+    os::assertHeld(lock_);
     if (region->isLarge()) {
         retire(region);
         return;

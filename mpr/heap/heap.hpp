@@ -264,23 +264,23 @@ private:
     static constexpr std::size_t retiredGreatest = std::size_t{16} << 20;
 
     // regions.cpp, under the lock
-    Region* addRegion(Sort sort, bool privileged, Shortage& shortage);
-    bool changeSort(Sort sort);
-    void linkWhole(Region* region);
-    Region* addLarge(std::size_t n, bool privileged, Shortage& shortage);
-    void enlist(Region* region);
-    void delist(Region* region);
-    void prepare(Region* region, std::size_t span, Origin origin);
+    Region* addRegion(Sort sort, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
+    bool changeSort(Sort sort) MPR_REQUIRES(lock_);
+    void linkWhole(Region* region) MPR_REQUIRES(lock_);
+    Region* addLarge(std::size_t n, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
+    void enlist(Region* region) MPR_REQUIRES(lock_);
+    void delist(Region* region) MPR_REQUIRES(lock_);
+    void prepare(Region* region, std::size_t span, Origin origin) MPR_REQUIRES(lock_);
     void openNurseries(Region* region) const;
     static void divide(Region* region, std::size_t granules);
-    bool commit(Region* region, std::uint64_t fresh, bool privileged);
-    void retire(Region* region);
-    Region* reuseRetired(std::size_t n);
-    Region* mapLarge(std::size_t n, std::size_t header, std::size_t span);
-    bool releaseGoneBlocks();
-    void forgetCommitted(Region* region);
-    void forgetRetired(Region* region);
-    void decommitRetiredLocked();
+    bool commit(Region* region, std::uint64_t fresh, bool privileged) MPR_REQUIRES(lock_);
+    void retire(Region* region) MPR_REQUIRES(lock_);
+    Region* reuseRetired(std::size_t n) MPR_REQUIRES(lock_);
+    Region* mapLarge(std::size_t n, std::size_t header, std::size_t span) MPR_REQUIRES(lock_);
+    bool releaseGoneBlocks() MPR_REQUIRES(lock_);
+    void forgetCommitted(Region* region) MPR_REQUIRES(lock_);
+    void forgetRetired(Region* region) MPR_REQUIRES(lock_);
+    void decommitRetiredLocked() MPR_REQUIRES(lock_);
 
     // holes.hpp, under the lock
     struct IsHole;
@@ -291,35 +291,36 @@ private:
         region->queues = queues + static_cast<unsigned>(sort);
     }
     FreeQueues& queuesOf(Region* region) { return os::hasPages ? *region->queues : queues_[0]; }
-    void dequeue(Region* region, Hole* hole);
-    void dequeueFront(Region* region, unsigned queue);
-    void link(Region* region, std::size_t g, std::size_t n, bool warm);
-    void unlink(Region* region, std::size_t g, std::size_t n);
-    bool endsThere(Region* region, std::size_t g, std::size_t n);
-    bool beginsThere(Region* region, std::size_t g, std::size_t n);
-    void giveBack(Region* region, std::size_t g, std::size_t n);
-    void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue);
-    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue);
+    void dequeue(Region* region, Hole* hole) MPR_REQUIRES(lock_);
+    void dequeueFront(Region* region, unsigned queue) MPR_REQUIRES(lock_);
+    void link(Region* region, std::size_t g, std::size_t n, bool warm) MPR_REQUIRES(lock_);
+    void unlink(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    bool endsThere(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    bool beginsThere(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void giveBack(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) MPR_REQUIRES(lock_);
+    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue)
+        MPR_REQUIRES(lock_);
     Region* regionOf(const Hole* hole) const;
 
-    // poison.cpp, under the lock
+    // poison.cpp
     void fillFree(Region* region, std::size_t g, std::size_t n);
-    void fillChunks(Region* region, std::uint64_t chunks);
+    void fillChunks(Region* region, std::uint64_t chunks) MPR_REQUIRES(lock_);
     void look(const void* memory, std::size_t n);
-    void bury(Region* region, std::size_t g, std::size_t n);
-    void endQuarantine(void* block);
+    void bury(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void endQuarantine(void* block) MPR_REQUIRES(lock_);
 
     // damage.cpp
     bool isHoleElsewhere(const void* address) const;
-    void requeue(const Hole* without);
+    void requeue(const Hole* without) MPR_REQUIRES(lock_);
     void nameDamage(const Hole* hole);
     void nameMapDamage(const void* where);
     bool setDamagedAside(Local& local, std::size_t n);
 
     // holes.cpp, under the lock
-    unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage);
-    bool findAny(std::size_t n, Sort& sort, unsigned& queue) const;
-    void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage);
+    unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
+    bool findAny(std::size_t n, Sort& sort, unsigned& queue) const MPR_REQUIRES(lock_);
+    void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
 
     /** Where a thread makes blocks of n granules; computed here and now, not anew for each of its members. */
     MPR_INLINE AllocationContext& contextFor(Local& local, std::size_t n) const {
@@ -330,59 +331,64 @@ private:
 
     // allocate.cpp, under the lock
     void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
-                 Byte h, std::size_t clear);
+                 Byte h, std::size_t clear) MPR_REQUIRES(lock_);
     std::size_t share(const Region* region, std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
     bool steps() const { return !os::cooperative && stepping_ > 0; }
     void holdUp(const Local& local, AllocationContext& c) const;
     static void leaveContext(Local& local, AllocationContext& c);
-    bool mayFillNursery(const AllocationContext& c) const;
+    bool mayFillNursery(const AllocationContext& c) const MPR_REQUIRES(lock_);
     static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
 
     // nursery.cpp
-    void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h);
-    void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h);
+    void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_REQUIRES(lock_);
+    void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h)
+        MPR_REQUIRES(lock_);
     Region* regionOf(const Nursery* nursery) const;
-    Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap);
+    Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap) MPR_REQUIRES(lock_);
     void sample(Region* region, std::size_t i);
-    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h);
-    void putAside(Region* region, std::size_t i, std::uint64_t& set);
-    void leaveOver(Local& local);
-    void disown(Local& local);
-    void judgeSparse(Region* region);
-    void releaseDead(Region* region, std::size_t i, Swept& swept);
-    bool releaseSparse(Region* region, std::size_t i);
-    void releaseKept(Region* region, std::size_t i, Swept& swept);
-    std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, bool& left);
-    void retire(Region* region, std::size_t i);
-    void forgetNurseries(const Region* region);
-    void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h);
+    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h)
+        MPR_REQUIRES(lock_);
+    void putAside(Region* region, std::size_t i, std::uint64_t& set) MPR_REQUIRES(lock_);
+    void leaveOver(Local& local) MPR_REQUIRES(lock_);
+    void disown(Local& local) MPR_REQUIRES(lock_);
+    void judgeSparse(Region* region) MPR_REQUIRES(lock_);
+    void releaseDead(Region* region, std::size_t i, Swept& swept) MPR_EXCLUDES(lock_);
+    bool releaseSparse(Region* region, std::size_t i) MPR_REQUIRES(lock_);
+    void releaseKept(Region* region, std::size_t i, Swept& swept) MPR_EXCLUDES(lock_);
+    std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, bool& left) MPR_EXCLUDES(lock_);
+    void retire(Region* region, std::size_t i) MPR_EXCLUDES(lock_);
+    void forgetNurseries(const Region* region) MPR_REQUIRES(lock_);
+    void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_EXCLUDES(lock_);
     void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
-                       std::size_t want, Byte h);
+                       std::size_t want, Byte h) MPR_REQUIRES(lock_);
     void* allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h, unsigned queue,
-                            Shortage& shortage);
-    void* allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h);
-    void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage);
-    void close(const Remainder& remainder);
-    void closeContexts(Local& local);
-    void takeCounts(Local& local);
-    void openQuickLists(Local& local);
-    void took(std::size_t granules);
+                            Shortage& shortage) MPR_RELEASES(lock_);
+    void* allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h) MPR_REQUIRES(lock_);
+    void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) MPR_RELEASES(lock_);
+    void close(const Remainder& remainder) MPR_REQUIRES(lock_);
+    void closeContexts(Local& local) MPR_REQUIRES(lock_);
+    void takeCounts(Local& local) MPR_REQUIRES(lock_);
+    void openQuickLists(Local& local) MPR_EXCLUDES(lock_);
+    void took(std::size_t granules) MPR_REQUIRES(lock_);
 
-    void freeClaimed(Region* region, std::size_t g, std::size_t n);
-    int freeOrdinary(Region* region, std::size_t g, std::size_t n);
-    void freeBlock(Region* region, std::size_t g, std::size_t n);
-    void refreshFreeable();
-    void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept);
+    void freeClaimed(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
+    int freeOrdinary(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
+    void freeBlock(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void refreshFreeable() MPR_REQUIRES(lock_);
+    void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) MPR_REQUIRES(lock_);
     void keepHeld(Region* region, std::size_t at, swar::Word held) const;
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
-    std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept);
-    void purgeRegion(Region* region, std::size_t keep);
-    bool releaseIfEmpty(Region* region, std::size_t keep);
-    std::size_t freeBytesLocked() const;
+    std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept) MPR_REQUIRES(lock_);
+    void purgeRegion(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
+    bool releaseIfEmpty(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
+    std::size_t freeBytesLocked() const MPR_REQUIRES(lock_);
     static bool isYoung(Sweep sweep) { return os::hasGenerations && sweep == Sweep::young; }
-    bool mayUse(std::size_t granules, bool privileged);
-    void gave(std::size_t granules);
-    void noteCommitted(std::size_t bytes);
+    bool mayUse(std::size_t granules, bool privileged) MPR_REQUIRES(lock_);
+    void gave(std::size_t granules) MPR_REQUIRES(lock_);
+    void noteCommitted(std::size_t bytes) MPR_REQUIRES(lock_);
+
+    /** Every Nth time that marking begins: what can be seen without walking maps. */
+    void check() MPR_REQUIRES(lock_);
 
     os::Lock lock_;
     /**
@@ -394,19 +400,20 @@ private:
     Link secret_ = 0; // of links, and of what is written into listed blocks
     std::uintptr_t regionOrigin_ = 0, regionMask_ = 0;
     os::Counter damages_{0};
-    [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine> quarantine_;
+    [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine>
+        quarantine_ MPR_GUARDED_BY(lock_);
     bool poison_ = false;
-    FreeQueues queues_[sorts];
-    Region* regions_ = nullptr; // newest first
+    FreeQueues queues_[sorts] MPR_GUARDED_BY(lock_);
+    Region* regions_ MPR_GUARDED_BY(lock_) = nullptr; // newest first
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
-    Region* retired_[4] = {};
-    std::size_t retiredBytes_ = 0;
+    Region* retired_[4] MPR_GUARDED_BY(lock_) = {};
+    std::size_t retiredBytes_ MPR_GUARDED_BY(lock_) = 0;
     [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_;
-    Local* locals_ = nullptr;
-    Nursery* leftOver_ = nullptr; // stale, and not taken again between two collections
+    Local* locals_ MPR_GUARDED_BY(lock_) = nullptr;
+    Nursery* leftOver_ MPR_GUARDED_BY(lock_) = nullptr; // stale, and not taken again between two collections
     /** Sparse ones that any thread may take, by lane: at least half free, or lasting; and others. */
-    Nursery* roomy_[lanes] = {};
-    Nursery* scanty_[lanes] = {};
+    Nursery* roomy_[lanes] MPR_GUARDED_BY(lock_) = {};
+    Nursery* scanty_[lanes] MPR_GUARDED_BY(lock_) = {};
     [[no_unique_address]] std::conditional_t<(lanes > 1), Lifetimes, NoLifetimes> lifetimes_;
     Colours colours_; // changes under the lock, while threads are stopped
     // Both begin while threads are stopped: the rendezvous orders that. A sweep ends while threads run: whoever frees
@@ -415,11 +422,11 @@ private:
     os::Shared<bool> tracing_{false}; // ends while they are stopped, too
     Freeable computeFreeable(Byte h) const;
     Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above
-    Limits limits_;
-    Totals totals_;
-    std::size_t since_ = 0;                 // granules taken since the last rendezvous
-    std::size_t trigger_ = ~std::size_t{0}; // of since_
-    bool budgetSpent_ = false;
+    Limits limits_ MPR_GUARDED_BY(lock_);
+    Totals totals_ MPR_GUARDED_BY(lock_);
+    std::size_t since_ MPR_GUARDED_BY(lock_) = 0;                 // granules taken since the last rendezvous
+    std::size_t trigger_ MPR_GUARDED_BY(lock_) = ~std::size_t{0}; // of since_
+    bool budgetSpent_ MPR_GUARDED_BY(lock_) = false;
     unsigned stepping_ = 0, step_ = 0;  // see setStepping
     os::Shared<bool> attention_{false}; // a hint: what it is about stands under the lock
     unsigned regionShift_ = defaultRegionShift;
@@ -428,11 +435,12 @@ private:
     FreeQueues::Words coldContexts_ = 0;  // of the cold queues whose holes have as many, but for some in a tiny heap
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;
-    bool nurseries_ = true;
+    bool nurseries_ MPR_GUARDED_BY(lock_) = true;
     bool buffer_ = false;
 };
 
 inline void Heap::noteCommitted(std::size_t bytes) {
+    os::assertHeld(lock_);
     limits_.commit(bytes);
     if (limits_.warned()) [[unlikely]] {
         attention_.store(true, std::memory_order_relaxed);
@@ -441,6 +449,7 @@ inline void Heap::noteCommitted(std::size_t bytes) {
 
 /** Without pages, what is in use is what counts as committed. @return false: past the limit. */
 inline bool Heap::mayUse(std::size_t granules, bool privileged) {
+    os::assertHeld(lock_);
     if constexpr (os::hasPages) {
         return true;
     }
@@ -455,6 +464,7 @@ inline bool Heap::mayUse(std::size_t granules, bool privileged) {
 
 /** Account for granules that left the queues for a context or a block. */
 MPR_INLINE void Heap::took(std::size_t granules) {
+    os::assertHeld(lock_);
     if constexpr (os::hasPages) {
         totals_.granulesAllocated += granules;
     } // else beginMarking and totals() do
@@ -469,6 +479,7 @@ MPR_INLINE void Heap::took(std::size_t granules) {
 
 /** The same for granules of blocks that were freed; without pages totals() reckons them from what is in use. */
 inline void Heap::gave(std::size_t granules) {
+    os::assertHeld(lock_);
     if constexpr (os::hasPages) {
         totals_.granulesFreed += granules;
     } else {

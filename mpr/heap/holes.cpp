@@ -8,6 +8,7 @@ namespace mpr::heap {
 
 /** A hole with which the heap grows: a cold one, an empty region of another sort, or a new region. @return its queue. */
 unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) {
+    os::assertHeld(lock_);
     const FreeQueues& queues = queues_[static_cast<unsigned>(sort)];
     unsigned queue = queues.findCold(n);
     if (queue == FreeQueues::none && !fixed() && (changeSort(sort) || addRegion(sort, privileged, shortage))) {
@@ -19,6 +20,7 @@ unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& sh
 
 /** Whatever there is, of any sort. @return false when there is nothing. */
 bool Heap::findAny(std::size_t n, Sort& sort, unsigned& queue) const {
+    os::assertHeld(lock_);
     if constexpr (!os::hasPages) {
         return false; // the one queue has been asked
     }

@@ -25,6 +25,7 @@ struct Heap::IsHole {
 
 /** Out of its queue. */
 MPR_INLINE void Heap::dequeue(Region* region, Hole* hole) {
+    os::assertHeld(lock_);
     if (!queuesOf(region).remove(hole, IsHole{*this, region})) [[unlikely]] {
         requeue(hole);
     }
@@ -35,6 +36,7 @@ MPR_INLINE void Heap::dequeue(Region* region, Hole* hole) {
 
 /** The same for the front hole of a queue. */
 MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
+    os::assertHeld(lock_);
     FreeQueues& queues = queuesOf(region);
     Hole* hole = queues.front(queue);
     if (!queues.removeFront(queue, IsHole{*this, region})) [[unlikely]] {
@@ -46,6 +48,7 @@ MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
 }
 
 MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privileged) {
+    os::assertHeld(lock_);
     fresh &= ~region->committed;
     if (fresh != 0) {
         const std::size_t bytes = region->bytesOf(fresh);
@@ -63,6 +66,7 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
 
 /** [g, g + n) is all zero in the map but for marks of a hole that begins at g, or ends where it ends: make it a hole. */
 [[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, bool warm) {
+    os::assertHeld(lock_);
     if (n == 1) {
         region->map().setHole1(g);
     } else {
@@ -73,6 +77,7 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
 
 /** Take a hole out of its queue and off the map. */
 MPR_INLINE void Heap::unlink(Region* region, std::size_t g, std::size_t n) {
+    os::assertHeld(lock_);
     dequeue(region, reinterpret_cast<Hole*>(region->address(g)));
     region->map().clearHole(g, n);
 }
@@ -102,6 +107,7 @@ MPR_INLINE bool Heap::beginsThere(Region* region, std::size_t g, std::size_t n) 
 
 /** [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side. */
 MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
+    os::assertHeld(lock_);
     const GranuleMap map = region->map();
     // The marks at the far ends of its neighbours stay: those of the whole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
@@ -131,6 +137,7 @@ MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
 
 /** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */
 MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) {
+    os::assertHeld(lock_);
     dequeueFront(region, queue);
     region->map().narrowHole(g, size, n);
     if (size > n) {
@@ -144,6 +151,7 @@ MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size,
  */
 MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged,
                             unsigned queue) {
+    os::assertHeld(lock_);
     const std::size_t rest = size - n;
     bool warm = true;
     if (os::hasPages && (queue == FreeQueues::none || !FreeQueues::isWarm(queue))) {

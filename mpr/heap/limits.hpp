@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "mpr/os/check.hpp"
+
 namespace mpr::heap {
 
 class Limits {
@@ -33,6 +35,7 @@ public:
     }
 
     void commit(std::size_t bytes) {
+        MPR_ASSERT(bytes <= none - committed_);
         committed_ += bytes;
         crosses();
     }
@@ -59,6 +62,7 @@ public:
     }
 
     void uncommit(std::size_t bytes) {
+        MPR_ASSERT(bytes <= committed_);
         peak_ = peak();
         committed_ -= bytes;
         if (above_ && committed_ <= warn_ - warn_ / 16) {

@@ -127,6 +127,7 @@ void Heap::noteHeld(void* block) {
 
 /** What a thread has not taken again since the last collection, others may. */
 void Heap::leaveOver(Local& local) {
+    os::assertHeld(lock_);
     if constexpr (os::hasPages) {
         for (AllocationContext& c : local.contexts) {
             Nursery*& roomy = roomy_[static_cast<unsigned>(c.lane)];
@@ -144,6 +145,7 @@ void Heap::leaveOver(Local& local) {
 
 /** The thread leaves the heap. */
 void Heap::disown(Local& local) {
+    os::assertHeld(lock_);
     if constexpr (os::hasPages) {
         leaveOver(local);
         for (Region* region = regions_; region; region = region->next) {
@@ -159,6 +161,7 @@ void Heap::disown(Local& local) {
 
 /** A sparse nursery is looked at anew, as one of a set: what is free there is accounted as allocated. */
 void Heap::putAside(Region* region, std::size_t i, std::uint64_t& set) {
+    os::assertHeld(lock_);
     Nurseries& nurseries = region->nurseries;
     totals_.granulesFreed -= nurseries.pieces[i].room;
     Nurseries::move(i, nurseries.sparse, set);
@@ -166,6 +169,7 @@ void Heap::putAside(Region* region, std::size_t i, std::uint64_t& set) {
 
 /** Sparse nurseries in which something may be dead must not be taken before that has been cleared. Threads are stopped. */
 void Heap::judgeSparse(Region* region) {
+    os::assertHeld(lock_);
     Nurseries& nurseries = region->nurseries;
     for (std::uint64_t sparse = nurseries.sparse; sparse != 0; sparse &= sparse - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(sparse));
@@ -307,6 +311,7 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
 
 /** There is nothing dead in it any more, and no hole. @return false when it is empty. */
 bool Heap::releaseSparse(Region* region, std::size_t i) {
+    os::assertHeld(lock_);
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
     if (nursery.room + 1 == contextGranules_) {
@@ -406,6 +411,7 @@ void Heap::retireNurseries() {
 
 /** The region goes back to the system. */
 void Heap::forgetNurseries(const Region* region) {
+    os::assertHeld(lock_);
     const auto filter = [&](Nursery*& list) {
         for (Nursery** at = &list; *at;) {
             if (regionOf(*at) == region) {

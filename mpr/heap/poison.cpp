@@ -84,6 +84,7 @@ void Heap::unearth(void* block, std::size_t n) {
 
 /** A claimed block was freed by hand, and has been accounted for: others that have rested for long enough become holes. */
 void Heap::bury(Region* region, std::size_t g, std::size_t n) {
+    os::assertHeld(lock_);
     fillFree(region, g, n);
     region->nurseries.pierce(g);
     if (n > greatestSmall) {
@@ -95,6 +96,7 @@ void Heap::bury(Region* region, std::size_t g, std::size_t n) {
 }
 
 void Heap::endQuarantine(void* block) {
+    os::assertHeld(lock_);
     Region* region = table_.find(block);
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);

@@ -11,6 +11,7 @@
 namespace mpr::heap {
 
 std::size_t Heap::freeBytesLocked() const {
+    os::assertHeld(lock_);
     if constexpr (!os::hasPages) {
         return regions_->span - limits_.committed();
     }

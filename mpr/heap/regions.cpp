@@ -85,11 +85,13 @@ Heap::Heads Heap::heads() {
     if (!fixed()) {
         return {(std::uintptr_t{1} << regionShift_) - 1, Region::mapOffset()};
     }
+    os::Locked locked(lock_);
     const auto base = reinterpret_cast<std::uintptr_t>(regions_);
     return {~std::uintptr_t{0}, base + Region::mapOffset() - (base >> granuleShift)};
 }
 
 void Heap::close() {
+    os::Locked locked(lock_);
     while (Region* region = regions_) {
         regions_ = region->next;
         poison::allow(region, region->span);
@@ -103,6 +105,7 @@ void Heap::close() {
 
 /** Header and map of a fresh region. The map's bytes are zero on pages from the system, not in a buffer. */
 void Heap::prepare(Region* region, std::size_t span, Origin origin) {
+    os::assertHeld(lock_);
     const std::size_t granules = span >> granuleShift;
     region->span = span;
     region->origin = origin;
@@ -152,6 +155,7 @@ void Heap::divide(Region* region, std::size_t granules) {
 
 /** An empty region is one hole. */
 void Heap::linkWhole(Region* region) {
+    os::assertHeld(lock_);
     const std::size_t n = region->endGranule - region->firstGranule;
     if constexpr (!os::hasPages) {
         return giveBack(region, region->firstGranule, n); // has no neighbours, and is compiled already
@@ -161,6 +165,7 @@ void Heap::linkWhole(Region* region) {
 
 /** Make an empty region of another sort one of this sort. */
 bool Heap::changeSort(Sort sort) {
+    os::assertHeld(lock_);
     const std::size_t size = std::size_t{1} << (regionShift_ - granuleShift);
     const auto other = (1 - static_cast<unsigned>(sort)) % sorts;
     for (const bool warm : {true, false}) {
@@ -266,6 +271,7 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
 }
 
 void Heap::enlist(Region* region) {
+    os::assertHeld(lock_);
     region->next = regions_;
     region->previous = nullptr;
     if (regions_) {
@@ -276,6 +282,7 @@ void Heap::enlist(Region* region) {
 }
 
 void Heap::delist(Region* region) {
+    os::assertHeld(lock_);
     (region->previous ? region->previous->next : regions_) = region->next;
     if (region->next) {
         region->next->previous = region->previous;
@@ -288,6 +295,7 @@ void Heap::delist(Region* region) {
 
 /** The block was freed: keep the region for the next block of about its size, until a purge. */
 void Heap::retire(Region* region) {
+    os::assertHeld(lock_);
     region->map().set(region->firstGranule, 0);
     retiredBytes_ += region->span;
     fillFree(region, region->firstGranule, (region->span >> granuleShift) - region->firstGranule);
@@ -318,6 +326,7 @@ Region* Heap::reuseRetired(std::size_t n) {
 
 /** The system has no addresses left: give back what regions have whose block is gone, but for their headers. @return whether any. */
 bool Heap::releaseGoneBlocks() {
+    os::assertHeld(lock_);
     bool any = false;
     for (Region* region = regions_; region; region = region->next) {
         const std::size_t header = os::pageSize();
@@ -336,6 +345,7 @@ bool Heap::releaseGoneBlocks() {
 }
 
 void Heap::forgetRetired(Region* region) {
+    os::assertHeld(lock_);
     for (Region*& slot : retired_) {
         if (slot == region) {
             slot = nullptr;
@@ -357,6 +367,7 @@ void Heap::decommitRetired() {
 }
 
 void Heap::decommitRetiredLocked() {
+    os::assertHeld(lock_);
     for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
         const bool gone = region->isLarge() && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {
@@ -368,6 +379,7 @@ void Heap::decommitRetiredLocked() {
 
 /** A region whose block is gone has nothing committed any more; its largeGranules says so. */
 void Heap::forgetCommitted(Region* region) {
+    os::assertHeld(lock_);
     if (region->largeGranules > 0) {
         forgetRetired(region);
         limits_.uncommit(region->span);

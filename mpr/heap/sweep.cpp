@@ -14,8 +14,31 @@
 
 namespace mpr::heap {
 
+void Heap::check() {
+    os::assertHeld(lock_);
+    for (const FreeQueues& queues : queues_) {
+        MPR_ASSERT(queues.bitsAgree());
+    }
+    for (const Local* local = locals_; local; local = local->next) {
+        MPR_ASSERT((local->previous ? local->previous->next : locals_) == local);
+    }
+    for (const Region* region = regions_; region; region = region->next) {
+        MPR_ASSERT(region->isLarge() || region->firstGranule < region->endGranule);
+        if constexpr (os::hasPages) {
+            const Nurseries& n = region->nurseries;
+            MPR_ASSERT((n.filling & n.judged) == 0 && (n.filling & n.sparse) == 0 && (n.judged & n.sparse) == 0);
+        }
+    }
+}
+
 void Heap::beginMarking() {
     os::Locked locked(lock_);
+    if constexpr (os::checked) {
+        static unsigned turn; // under the lock
+        if (turn++ % 16 == 0) {
+            check();
+        }
+    }
     colours_.youngParity ^= 1;
     for (Local* local = locals_; os::hasThreads && local; local = local->next) {
         closeContexts(*local);
@@ -124,6 +147,7 @@ Heap::Freeable Heap::computeFreeable(Byte h) const {
 }
 
 void Heap::refreshFreeable() {
+    os::assertHeld(lock_);
     for (unsigned i = head::inUse; i < sizeof(freeable_); ++i) {
         const auto h = static_cast<Byte>(i);
         std::atomic_ref<Freeable>(freeable_[h]).store(computeFreeable(h), std::memory_order_relaxed);
@@ -224,6 +248,7 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
     Goes on past sliceEnd only to the end of the block or hole that lies there. @return the run's end.
  */
 std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept) {
+    os::assertHeld(lock_);
     const GranuleMap map = region->map();
     std::size_t end = g;
     std::size_t holes = 0;
@@ -247,6 +272,7 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
 
 /** Free what is dead in [at, to), both whole words, so that what is dead in a word is met once. */
 void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) {
+    os::assertHeld(lock_);
     const GranuleMap map = region->map();
     const DeadHeads deadHeads(*this);
     while ((at = map.skipZeros(at, to)) < to) {
@@ -291,6 +317,7 @@ void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
         os::LockedFairly locked(lock_);
         const std::size_t before = swept.blocks;
         LineSet::forRanges(i, lines, [&](std::size_t from, std::size_t to) {
+            os::assertHeld(lock_);
             // A nursery has been seen to, or is being filled.
             const std::size_t end = std::min(to, std::size_t{region->endGranule});
             for (std::size_t next = 0; from < end; from = next) {

@@ -111,7 +111,10 @@ bool Events::openOnce() {
         return false;
     }
     hub_ = hub;
-    wheel_.open(heads, os::now() / 1'000'000);
+    {
+        os::Locked events(lock_);
+        wheel_.open(heads, os::now() / 1'000'000);
+    }
     mailbox_.open();
     gc::runtime().services.add(room);
     opened_.store(true, std::memory_order_release);
@@ -134,8 +137,12 @@ void Events::close() {
         os::log(os::Level::info, message << "mprDestroy: " << lost << " events from outside came too late to run");
     }
     hub_ = nullptr;
-    firstReady_ = lastReady_ = nullptr;
-    readyCount_ = nesting_ = 0;
+    nesting_ = 0;
+    {
+        os::Locked locked(lock_);
+        firstReady_ = lastReady_ = nullptr;
+        readyCount_ = 0;
+    }
     servicer_.store(0);
     sleeping_.store(false);
     turnWanted_.store(false);
@@ -156,6 +163,7 @@ MprDispatcher* Events::makeDispatcher(const char* name, int flags) {
 
 /** Put it into or take it out of the list of those that have something to do. */
 void Events::settle(MprDispatcher& d) {
+    os::assertHeld(lock_);
     const bool active = d.head || d.runner != 0 || d.ready || d.submitted;
     if (active == d.active) {
         return;
@@ -190,6 +198,7 @@ void Events::destroy(MprDispatcher& d) {
     }
     if (d.strays > 0) {
         wheel_.forEach([&](Event& event) {
+            os::assertHeld(lock_);
             if (event.dispatcher == &d) {
                 takeOut(event);
             }
@@ -245,6 +254,7 @@ std::int64_t Events::mark(MprDispatcher& d) {
 // ---- Queues -----------------------------------------------------------------------------------------------------
 
 [[gnu::always_inline]] inline void Events::append(Event& event) {
+    os::assertHeld(lock_);
     MprDispatcher& d = *event.dispatcher;
     event.put(EventState::inQueue);
     d.queue().append(&event);
@@ -252,11 +262,13 @@ std::int64_t Events::mark(MprDispatcher& d) {
 }
 
 void Events::enqueue(Event& event) {
+    os::assertHeld(lock_);
     append(event);
     settle(*event.dispatcher);
 }
 
 void Events::setTimer(Event& event) {
+    os::assertHeld(lock_);
     MprDispatcher& d = *event.dispatcher;
     // Between reading the clock and taking the lock the wheel may have passed that time.
     event.due = std::max(event.due, static_cast<MprTicks>(wheel_.now()));
@@ -276,6 +288,7 @@ void Events::setTimer(Event& event) {
 
 /** Out of its dispatcher's list of those in the wheel. */
 void Events::leaveTimed(Event& event) {
+    os::assertHeld(lock_);
     MprDispatcher& d = *event.dispatcher;
     if (!event.state().isTimer) {
         --d.strays;
@@ -290,6 +303,7 @@ void Events::leaveTimed(Event& event) {
 
 /** Out of the list in which it stands, if any. */
 void Events::takeOut(Event& event) {
+    os::assertHeld(lock_);
     MprDispatcher& d = *event.dispatcher;
     const std::uint16_t place = event.state().place;
     if (place == EventState::inQueue) {
@@ -304,6 +318,7 @@ void Events::takeOut(Event& event) {
 
 /** Somebody has to run this dispatcher's events, unless somebody does or knows that he has to. */
 Events::Hand Events::hand(MprDispatcher& d) {
+    os::assertHeld(lock_);
     if (!d.head || d.disabled || d.destroyed || d.runner != 0) {
         return Hand::nobody;
     }
@@ -357,6 +372,7 @@ void Events::tell(MprDispatcher& d, Hand whom) {
 
 /** Queue an event that nobody knows yet. When others wait before it, somebody has been told already. */
 void Events::queueNew(Event& event, Hands& hands) {
+    os::assertHeld(lock_);
     MprDispatcher& d = *event.dispatcher;
     const bool first = !d.head;
     append(event);
@@ -539,6 +555,7 @@ private:
     wakes.
  */
 bool Events::repeat(MprDispatcher& d, Event& event, const Running* outer) {
+    os::assertHeld(lock_);
     if (event.state().place != EventState::nowhere || d.destroyed || isRunning(outer, event)) {
         return false;
     }
@@ -599,6 +616,7 @@ int Events::run(MprDispatcher& d, int most) {
 
 /** No more events of this dispatcher for now. @return Who is to run what is left. */
 Events::Hand Events::leave(MprDispatcher& d, const Running& running) {
+    os::assertHeld(lock_);
     d.procedures = running.outer;
     mprSetRef(&d, &d.running, running.outer ? running.outer->event : nullptr);
     if (running.outer) {

@@ -88,22 +88,20 @@ private:
     bool openFirst(const char* function);
     bool openOnce();
 
-    // Under the lock:
-    void settle(MprDispatcher& dispatcher);
-    void append(Event& event);
-    void queueNew(Event& event, Hands& hands);
-    void enqueue(Event& event);
-    void takeOut(Event& event);
-    void setTimer(Event& event);
-    void leaveTimed(Event& event);
-    bool isMine(const MprDispatcher& dispatcher, os::ThreadId self);
-    bool mustStayAwake(const MprDispatcher* awaited, std::int64_t since);
-    Hand hand(MprDispatcher& dispatcher);
-    Event* begin(MprDispatcher& dispatcher, os::ThreadId self);
-    bool repeat(MprDispatcher& dispatcher, Event& event, const Running* outer);
-    Hand leave(MprDispatcher& dispatcher, const Running& running);
+    void settle(MprDispatcher& dispatcher) MPR_REQUIRES(lock_);
+    void append(Event& event) MPR_REQUIRES(lock_);
+    void queueNew(Event& event, Hands& hands) MPR_REQUIRES(lock_);
+    void enqueue(Event& event) MPR_REQUIRES(lock_);
+    void takeOut(Event& event) MPR_REQUIRES(lock_);
+    void setTimer(Event& event) MPR_REQUIRES(lock_);
+    void leaveTimed(Event& event) MPR_REQUIRES(lock_);
+    bool isMine(const MprDispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
+    bool mustStayAwake(const MprDispatcher* awaited, std::int64_t since) MPR_REQUIRES(lock_);
+    Hand hand(MprDispatcher& dispatcher) MPR_REQUIRES(lock_);
+    Event* begin(MprDispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
+    bool repeat(MprDispatcher& dispatcher, Event& event, const Running* outer) MPR_REQUIRES(lock_);
+    Hand leave(MprDispatcher& dispatcher, const Running& running) MPR_REQUIRES(lock_);
 
-    // Not under the lock:
     bool queueNew(Event& event);
     void tell(MprDispatcher& dispatcher, Hand whom);
     void tell(const Hands& hands);
@@ -137,11 +135,12 @@ private:
     Loop loop_;
 
     os::Lock lock_;
-    Wheel wheel_;
-    MprDispatcher* firstReady_ = nullptr;
-    MprDispatcher* lastReady_ = nullptr;
-    int readyCount_ = 0;
-    std::uint64_t sleepUntil_ = 0; // the time of the wheel at which the thread that services events wakes
+    Wheel wheel_ MPR_GUARDED_BY(lock_);
+    MprDispatcher* firstReady_ MPR_GUARDED_BY(lock_) = nullptr;
+    MprDispatcher* lastReady_ MPR_GUARDED_BY(lock_) = nullptr;
+    int readyCount_ MPR_GUARDED_BY(lock_) = 0;
+    /** The time of the wheel at which the thread that services events wakes. */
+    std::uint64_t sleepUntil_ MPR_GUARDED_BY(lock_) = 0;
 
     // The thread that services events.
     std::atomic<os::ThreadId> servicer_{0};

@@ -37,10 +37,10 @@ public:
     void wake() { uv_async_send(&async_); }
 
     /** The loop for the lifetime of this object; what is changed in it takes effect with the next turn. */
-    class Using {
+    class MPR_SCOPED_CAPABILITY Using {
     public:
-        explicit Using(Loop& loop);
-        ~Using();
+        explicit Using(Loop& loop) MPR_ACQUIRES(loop.lock_);
+        ~Using() MPR_RELEASES();
         Using(const Using&) = delete;
         Using& operator=(const Using&) = delete;
         uv_loop_t* operator*() const { return &loop_.loop_; }

@@ -31,6 +31,7 @@ int Mailbox::close() {
         lost += static_cast<int>(unread().size());
         read(unread().size());
     }
+    os::Locked locked(lock_);
     while (Bundle* bundle = spare_) {
         spare_ = bundle->next.load(std::memory_order_relaxed);
         pfree(bundle);
@@ -58,6 +59,7 @@ Mailbox::Bundle* Mailbox::roomy() {
 
 /** Under the lock: keep it for others. */
 void Mailbox::keep(Bundle* bundle) {
+    os::assertHeld(lock_);
     bundle->next.store(spare_, std::memory_order_relaxed);
     spare_ = bundle;
     ++spareCount_;

@@ -79,16 +79,16 @@ private:
     };
 
     bool enter();
-    Bundle* roomy();
-    void keep(Bundle* bundle);
+    Bundle* roomy() MPR_REQUIRES(lock_);
+    void keep(Bundle* bundle) MPR_REQUIRES(lock_);
 
     std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
-    mutable os::Lock lock_;              // of the next five
+    mutable os::Lock lock_;
     std::atomic<Bundle*> posted_{nullptr};
     std::atomic<std::size_t> count_{0}; // written under the lock
-    Bundle* last_ = nullptr;
-    Bundle* spare_ = nullptr;
-    int spareCount_ = 0;
+    Bundle* last_ MPR_GUARDED_BY(lock_) = nullptr;
+    Bundle* spare_ MPR_GUARDED_BY(lock_) = nullptr;
+    int spareCount_ MPR_GUARDED_BY(lock_) = 0;
 
     // The reader's:
     Bundle* taken_ = nullptr;

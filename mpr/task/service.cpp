@@ -251,11 +251,13 @@ int Events::runReady() {
 
 /** Under the lock: whether a dispatcher's events are the calling thread's to run, which services. */
 bool Events::isMine(const MprDispatcher& d, os::ThreadId self) {
+    os::assertHeld(lock_);
     return d.runner != 0 ? d.runner == self : d.owner != 0 ? d.owner == self : d.onEventsThread && servicer_ == self;
 }
 
 /** Under the lock: whether there is something to do first. @param awaited Only for this one, or to see that it has run. */
 bool Events::mustStayAwake(const MprDispatcher* awaited, std::int64_t since) {
+    os::assertHeld(lock_);
     if (mailbox_.hasUnread() && !postsWait_) {
         return true; // posts to make events of
     }

@@ -48,7 +48,7 @@ Workers& workers() {
 
 // ---- Giving work ------------------------------------------------------------------------------------------------
 
-/** Take the last that became idle. The lock is held. */
+/** Take the last that became idle. */
 MprWorker* Workers::takeIdle() {
     MprWorker* worker = idle_;
     if (worker) {
@@ -118,8 +118,8 @@ void Workers::submit(Job& job) {
     }
 }
 
-/** The lock is held. */
 void Workers::append(Job& job) {
+    os::assertHeld(lock_);
     job.next = nullptr;
     (lastJob_ ? lastJob_->next : firstJob_) = &job;
     lastJob_ = &job;
@@ -229,8 +229,9 @@ bool Workers::leaveIdle(MprWorker& worker) {
     return true;
 }
 
-/** One worker less. The lock is held. */
+/** One worker less. */
 void Workers::end() {
+    os::assertHeld(lock_);
     --count_;
     changes_.fetch_add(1, std::memory_order_release);
     os::wakeAll(changes_);

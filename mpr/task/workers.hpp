@@ -48,25 +48,25 @@ private:
     static constexpr std::uint64_t usualIdleTime = 60'000'000'000;
 
     static void main(void* data, MprThread* thread);
-    MprWorker* takeIdle();
+    MprWorker* takeIdle() MPR_REQUIRES(lock_);
     void wake(MprWorker& worker);
     void wakeIdle();
     int make(MprWorkerProc proc, void* data, Job* job);
-    void append(Job& job);
+    void append(Job& job) MPR_REQUIRES(lock_);
     bool nextWork(MprWorker& worker);
     bool rest(MprWorker& worker);
-    bool leaveIdle(MprWorker& worker);
-    void end();
+    bool leaveIdle(MprWorker& worker) MPR_EXCLUDES(lock_);
+    void end() MPR_REQUIRES(lock_);
 
-    os::Lock lock_; // of all that follows
-    MprWorker* idle_ = nullptr;
-    Job* firstJob_ = nullptr;
-    Job* lastJob_ = nullptr;
-    int count_ = 0;
-    int idleCount_ = 0;
-    int max_ = usualMax;
-    int min_ = 0;
-    bool stopping_ = false;
+    os::Lock lock_;
+    MprWorker* idle_ MPR_GUARDED_BY(lock_) = nullptr;
+    Job* firstJob_ MPR_GUARDED_BY(lock_) = nullptr;
+    Job* lastJob_ MPR_GUARDED_BY(lock_) = nullptr;
+    int count_ MPR_GUARDED_BY(lock_) = 0;
+    int idleCount_ MPR_GUARDED_BY(lock_) = 0;
+    int max_ MPR_GUARDED_BY(lock_) = usualMax;
+    int min_ MPR_GUARDED_BY(lock_) = 0;
+    bool stopping_ MPR_GUARDED_BY(lock_) = false;
     std::atomic<std::uint64_t> idleTime_{usualIdleTime};
     os::Word changes_{0}; // when a worker has ended
 };

@@ -5,13 +5,14 @@
  */
 #pragma once
 
-#include <csignal>
-
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
+
+#include "mpr/os/log.hpp"
 
 namespace test {
 
@@ -26,7 +27,8 @@ bool failsWith(const char *text, Call call) {
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
-        std::signal(SIGABRT, SIG_DFL);
+        mpr::os::setLogHandler(nullptr);
+        signal(SIGABRT, SIG_DFL);
         const rlimit none{0, 0};
         setrlimit(RLIMIT_CORE, &none);
         call();
