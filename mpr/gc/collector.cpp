@@ -70,7 +70,20 @@ void Collector::close() {
 }
 
 /** Phases are published so that a thread that saw the old one and then slept on progress_ wakes up. */
+/** Whether one phase may follow another: the table of collector.hpp, and a slice ends where it began. */
+bool Collector::follows(Phase phase, Phase before) {
+    switch (phase) {
+    case Phase::marking: return before == Phase::requested;
+    case Phase::freeing: return before == Phase::marking;
+    case Phase::sweeping: return before == Phase::freeing;
+    case Phase::idle: return before == Phase::sweeping || before == Phase::marking;
+    default: return false;
+    }
+}
+
 void Collector::moveTo(Phase phase) {
+    assertOnDuty();
+    MPR_ASSERT(follows(phase, this->phase()));
     phase_.store(static_cast<std::uint32_t>(phase), std::memory_order_seq_cst);
     progress_.fetch_add(1, std::memory_order_release);
     os::wakeAll(progress_);

@@ -7,6 +7,7 @@
         marking    -> freeing     on duty; the gate opens
         freeing    -> sweeping    on duty, when all MPR_MANAGE_FREE calls have returned
         sweeping   -> idle        on duty
+        marking    -> idle        on duty, after a slice; the gate opens
     A request outside idle is remembered and becomes the next collection. Threads are stopped only in requested and
     marking: in particular no thread must wait for a manager that frees, whatever lock that manager may be waiting for.
     Where one does wait (MPR_GC_COMPLETE, and shortly when allocation outruns the sweep) the wait is bounded.
@@ -224,8 +225,8 @@ private:
     void goOn() MPR_REQUIRES(duty_);
     void nameLate(std::uint64_t waited) MPR_REQUIRES(duty_);
     void runOn();
-    void giveUpOnLate();
-    void endRunningOnWithoutLate();
+    void giveUpOnLate() MPR_REQUIRES(duty_);
+    void endRunningOnWithoutLate() MPR_REQUIRES(duty_);
     void afterLeaving(bool last);
     bool markLate();
     void forgetLate() MPR_REQUIRES(duty_);
@@ -278,7 +279,8 @@ private:
     void repaceFor(const Pacer::Usage& used);
     bool awaitOthers() MPR_TRIES(true, duty_);
     void letOthersGo() MPR_RELEASES(duty_);
-    void moveTo(Phase phase);
+    void moveTo(Phase phase) MPR_REQUIRES(duty_);
+    static bool follows(Phase phase, Phase before);
     Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
     void ring();
     void forget(Mutator* mutator) MPR_REQUIRES(threadsLock_);

@@ -71,6 +71,7 @@ public:
             majorAt_ = live + std::max(least, live / 100 * growth_);
             latestAt_ = majorAt_ + std::max(8 * young_, live / 2);
         }
+        MPR_ASSERT(plain_ <= blocks_ && majorAt_ <= latestAt_);
         due_ = live >= majorAt_ || tight;
         overdue_ = live >= latestAt_;
     }

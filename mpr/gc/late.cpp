@@ -79,8 +79,8 @@ void Collector::runOn() {
     }
 }
 
-/** On duty. */
 void Collector::giveUpOnLate() {
+    assertOnDuty();
     if (phase() != Phase::requested || course_.load(std::memory_order_acquire) != Course::stop) {
         return;
     }
@@ -113,10 +113,11 @@ bool Collector::cameLate(Mutator& m) {
 }
 
 /**
-    On duty. A thread may have been noted as late in the moment in which it stopped, or was only visiting: where none of
+    A thread may have been noted as late in the moment in which it stopped, or was only visiting: where none of
     those who run is late, nobody would ever end it.
  */
 void Collector::endRunningOnWithoutLate() {
+    assertOnDuty();
     if (!isRunningOn()) {
         return;
     }

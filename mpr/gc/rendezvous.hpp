@@ -19,6 +19,7 @@
 #pragma once
 
 #include "mpr/collect.h"
+#include "mpr/os/check.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::gc {
@@ -39,12 +40,18 @@ public:
         if constexpr (!os::hasThreads) {
             return true; // nobody to meet
         }
-        return (word_.fetch_sub(step, std::memory_order_acq_rel) & ~closedBit) == step;
+        const std::uint32_t word = word_.fetch_sub(step, std::memory_order_acq_rel);
+        MPR_ASSERT(word >= step); // somebody ran
+        return (word & ~closedBit) == step;
     }
 
     /** A thread that leaves wants to go on as soon as it may; when it has entered it wants no more. */
     void want() { eager_.fetch_add(1, std::memory_order_seq_cst); }
-    void wantNoMore() { eager_.fetch_sub(1, std::memory_order_seq_cst); }
+    void wantNoMore() {
+        const std::uint32_t eager = eager_.fetch_sub(1, std::memory_order_seq_cst);
+        MPR_ASSERT(eager > 0);
+        static_cast<void>(eager);
+    }
 
     /**
         @param nap Nanoseconds; after the first one, and then after each of the others, look is called as long as it waits.

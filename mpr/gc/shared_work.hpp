@@ -25,6 +25,7 @@ public:
     /** One marker, the first, begins; so many others may join. */
     void begin(unsigned others) {
         os::Locked locked(lock_);
+        MPR_ASSERT(!open_ && present_.load(std::memory_order_relaxed) == 0);
         store_.open(entries_, sizeof(entries_));
         open_ = true;
         active_ = 1;

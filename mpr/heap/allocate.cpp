@@ -80,6 +80,7 @@ void Heap::takeCounts(Local& local) {
 
 void Heap::close(const Remainder& r) {
     os::assertHeld(lock_);
+    MPR_ASSERT(r.region->contains(r.begin) && r.begin < r.end && r.end <= r.region->address(r.region->endGranule));
     const std::size_t n = static_cast<std::size_t>(r.end - r.begin) >> granuleShift;
     giveBack(r.region, r.region->granuleOf(r.begin), n);
     totals_.granulesAllocated -= n;
@@ -92,6 +93,7 @@ void Heap::closeContexts(Local& local) {
         close(local.remainders[--local.remainderCount]);
     }
     for (AllocationContext& c : local.contexts) {
+        c.check();
         c.leaveNursery();
         if (c.rest() > 0) {
             close({c.bump, c.end, c.region});

@@ -17,6 +17,8 @@ namespace mpr::heap {
 /** Make n granules at g, whose map is zero, a block. */
 MPR_INLINE Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte h) {
     Byte* map = region->map().at(g);
+    MPR_ASSERT(*map == 0 || GranuleMap::beginsHole(*map)); // the mark of the hole that is carved may still stand there
+    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     GranuleMap::setSizeBehind(map, n);
     std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
     if (head::wantsFree(h)) {
@@ -27,6 +29,7 @@ MPR_INLINE Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte 
 
 /** The first n of `take` granules from g on, of whose map the first `clear` are zero, are a block; bump on behind it. */
 MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear) {
+    MPR_ASSERT(n <= clear && clear <= take && g + take <= of->endGranule);
     begin = of->address(g);
     bump = begin + (n << granuleShift);
     limit = cleared = begin + (clear << granuleShift);
@@ -38,6 +41,7 @@ MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n
 
 /** Note what was made in the part of a nursery that the context stands in. */
 MPR_INLINE void AllocationContext::countTaken() {
+    MPR_ASSERT(begin <= bump && bump <= end);
     nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(bump - begin) >> granuleShift);
 }
 
@@ -53,8 +57,10 @@ MPR_INLINE void AllocationContext::leaveNursery() {
 
 /** Out of the context, before another is opened. What is left over becomes a hole later. */
 MPR_INLINE void Heap::leaveContext(Local& local, AllocationContext& c) {
+    c.check();
     c.leaveNursery();
     if (c.bump != c.end) {
+        MPR_ASSERT(local.remainderCount < std::size(local.remainders));
         local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
     }
 }

@@ -67,6 +67,7 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
 /** [g, g + n) is all zero in the map but for marks of a hole that begins at g, or ends where it ends: make it a hole. */
 [[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, bool warm) {
     os::assertHeld(lock_);
+    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     if (n == 1) {
         region->map().setHole1(g);
     } else {
@@ -108,6 +109,7 @@ MPR_INLINE bool Heap::beginsThere(Region* region, std::size_t g, std::size_t n) 
 /** [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side. */
 MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
+    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     const GranuleMap map = region->map();
     // The marks at the far ends of its neighbours stay: those of the whole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
@@ -138,6 +140,7 @@ MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
 /** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */
 MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) {
     os::assertHeld(lock_);
+    MPR_ASSERT(n > 0 && n <= size && g + size <= region->endGranule);
     dequeueFront(region, queue);
     region->map().narrowHole(g, size, n);
     if (size > n) {
@@ -152,6 +155,7 @@ MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size,
 MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged,
                             unsigned queue) {
     os::assertHeld(lock_);
+    MPR_ASSERT(n > 0 && n <= size && g + size <= region->endGranule);
     const std::size_t rest = size - n;
     bool warm = true;
     if (os::hasPages && (queue == FreeQueues::none || !FreeQueues::isWarm(queue))) {

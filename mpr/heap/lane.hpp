@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "mpr/heap/granule.hpp"
+#include "mpr/os/check.hpp"
 #include "mpr/os/target.hpp"
 
 namespace mpr::heap {
@@ -69,6 +70,15 @@ public:
             died_[n] /= 2;
         }
         samples_[0] = samples_[1] = samples; // what is big has one lane anyway
+        check();
+    }
+    /** Small blocks have a lane of small ones. */
+    void check() const {
+        if constexpr (os::checked) {
+            for (const Lane lane : lanes_) {
+                MPR_ASSERT(lane == Lane::passing || lane == Lane::lasting);
+            }
+        }
     }
 
 private:

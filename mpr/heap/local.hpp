@@ -56,6 +56,13 @@ struct AllocationContext {
     inline void open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear);
     inline void countTaken();
     inline void leaveNursery();
+    /** It lies in order; where it is open, in a region. */
+    void check() const {
+        MPR_ASSERT((begin != nullptr) == (region != nullptr));
+        MPR_ASSERT(begin <= bump && bump <= limit && limit <= cleared && cleared <= end);
+        MPR_ASSERT(!region || map == region->map().at(region->granuleOf(bump)));
+        MPR_ASSERT(!nursery || region->nurseries.isWalked(region->granuleOf(begin)));
+    }
     void close() { begin = bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = nullptr; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
     /** The same when limit is not held. */
@@ -130,9 +137,24 @@ public:
     /** Take it. @return Its byte in the map. */
     Byte* pop(std::size_t n) {
         Slot* slot = tops_[n - 1];
+        MPR_ASSERT(slot->block && *slot->map == mark::opaque && granules_ >= n);
         tops_[n - 1] = slot - 1;
         granules_ -= n;
         return slot->map;
+    }
+
+    /** What is listed is opaque in the map, and no more than may be. */
+    void check() const {
+        if constexpr (os::checked && greatest > 0) {
+            std::size_t granules = 0;
+            for (std::size_t n = 1; n <= greatest; ++n) {
+                for (const Slot* slot = tops_[n - 1]; slot->block; --slot) {
+                    MPR_ASSERT(*slot->map == mark::opaque);
+                    granules += n;
+                }
+            }
+            MPR_ASSERT(granules == granules_ && granules <= budget);
+        }
     }
 
     /** Call f(slot) for each block. */

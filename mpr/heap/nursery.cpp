@@ -46,8 +46,9 @@ void* Heap::openGap(const Local& local, AllocationContext& c, Region* region, Ga
     return place(region, gap.begin, n, h);
 }
 
-/** The next gap of the nursery that the context is in, else a stale or a sparse nursery. The lock is held. */
+/** The next gap of the nursery that the context is in, else a stale or a sparse nursery. */
 void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    os::assertHeld(lock_);
     // When something was freed by hand there, a hole may have grown over the end of the gap.
     if (c.nursery && !c.region->nurseries.isPierced(c.nursery)) {
         Region* region = c.region;
@@ -61,6 +62,7 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
     if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
         c.stale = nursery->nextStale;
         Region* region = regionOf(nursery);
+        MPR_ASSERT(region->nurseries.isStale(region->nurseries.indexOf(nursery)));
         const std::size_t g = region->nurseries.beginOf(nursery);
         const std::size_t clear = std::min(std::max(n + 1, Nurseries::step), contextGranules_);
         region->map().clear(g + 1, g + std::min(clear + swar::bytes, contextGranules_));
@@ -72,8 +74,9 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
     return allocateInSparse(roomy_[static_cast<unsigned>(c.lane)], local, c, n, h);
 }
 
-/** The first gap of the first nursery of a list. The lock is held. */
+/** The first gap of the first nursery of a list. */
 void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h) {
+    os::assertHeld(lock_);
     Gap gap{};
     Nursery* nursery = takeSparse(list, n, gap);
     if (!nursery) {
@@ -167,7 +170,7 @@ void Heap::putAside(Region* region, std::size_t i, std::uint64_t& set) {
     Nurseries::move(i, nurseries.sparse, set);
 }
 
-/** Sparse nurseries in which something may be dead must not be taken before that has been cleared. Threads are stopped. */
+/** Sparse nurseries in which something may be dead must not be taken before that has been cleared. */
 void Heap::judgeSparse(Region* region) {
     os::assertHeld(lock_);
     Nurseries& nurseries = region->nurseries;
@@ -229,6 +232,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     Nursery& nursery = nurseries.pieces[i];
     const std::size_t begin = nurseries.begin(i);
     const std::size_t end = nurseries.begin(i + 1);
+    MPR_ASSERT((nurseries.judged >> i & 1) != 0 && !nurseries.kept.has(i) && !nurseries.pierced.has(i));
     nurseries.judged &= ~(std::uint64_t{1} << i);
     swept.blocks += nursery.blocks;
     totals_.blocksFreed += nursery.blocks;
@@ -295,6 +299,7 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
         region->map().clear(nurseries.cleared(i), end);
         nurseries.setCleared(i);
         totals_.blocksFreed += swept.blocks - blocks;
+        MPR_ASSERT(nursery.taken <= nursery.room + freed);
         nursery.room += static_cast<std::uint32_t>(freed) - nursery.taken;
         nursery.taken = 0;
         // The ordinary sweep sees to what was left.
@@ -314,6 +319,7 @@ bool Heap::releaseSparse(Region* region, std::size_t i) {
     os::assertHeld(lock_);
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
+    MPR_ASSERT(nursery.room < contextGranules_ && !nurseries.pierced.has(i));
     if (nursery.room + 1 == contextGranules_) {
         return false;
     }
@@ -356,6 +362,7 @@ void Heap::retire(Region* region, std::size_t i) {
         done = g;
         if (done >= end) {
             const std::size_t fence = nurseries.begin(i);
+            MPR_ASSERT(map.get(fence) == mark::opaque);
             nurseries.retiring &= ~(std::uint64_t{1} << i);
             map.set(fence, 0);
             ++totals_.granulesFreed;
@@ -376,6 +383,7 @@ bool Heap::reclaimNursery(bool any) {
     if (!nursery) {
         return false;
     }
+    MPR_ASSERT(regionOf(nursery)->nurseries.isStale(regionOf(nursery)->nurseries.indexOf(nursery)));
     leftOver_ = nursery->nextStale;
     Region* region = regionOf(nursery);
     const std::size_t begin = region->nurseries.beginOf(nursery);

@@ -18,7 +18,7 @@
                        judged, something freed by hand; sparse, memory is short --retire--> holes
 
     Invariants
-      - A piece is in at most one of `filling`, `judged`, `stale`, `sparse`, `retiring`. No block reaches into it; only one
+      - A piece is in at most one of `filling`, `judged`, `stale`, `sparse`, `retiring` (check). No block reaches into it; only one
         that was made in a hole there may reach out. Its first granule is a fence, 7D in the map, over which no holes join:
         so a walk from there on always knows where it is.
       - What is zero in the map of a nursery, and in no block or hole, is free; it is accounted as allocated but in a sparse
@@ -33,11 +33,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "mpr/heap/granule.hpp"
 #include "mpr/heap/lane.hpp"
+#include "mpr/os/check.hpp"
 
 namespace mpr::heap {
 
@@ -162,6 +164,7 @@ public:
     /** Nursery i passes from one of the sets below to another. */
     static void move(std::size_t i, std::uint64_t& from, std::uint64_t& to) {
         const std::uint64_t bit = std::uint64_t{1} << i;
+        MPR_ASSERT((from & bit) != 0 && (to & bit) == 0);
         from &= ~bit;
         to |= bit;
     }
@@ -169,6 +172,7 @@ public:
     /** A hole or a stale nursery, whose map is clear for so many granules, is about to be filled. */
     Nursery* take(std::size_t g, std::size_t clear, Local* owner, Lane lane) {
         const std::size_t i = g >> shift_;
+        MPR_ASSERT(i < most && !isWalked(g));
         setCleared(i, g + clear < begin(i + 1) ? static_cast<std::uint32_t>(g + clear) : allOfIt);
         kept.remove(i);
         pierced.remove(i);
@@ -187,6 +191,22 @@ public:
         pierced.remove(i);
         move(i, sparse, filling);
         nursery.blocks = nursery.taken = 0;
+    }
+
+    /** Each piece is in one set at most, and has made no more than it had room for. */
+    void check() const {
+        if constexpr (os::checked && os::hasPages) {
+            const std::uint64_t sets[] = {filling, judged, sparse, retiring};
+            std::uint64_t any = 0;
+            for (const std::uint64_t set : sets) {
+                MPR_ASSERT((any & set) == 0);
+                any |= set;
+            }
+            for (; any != 0; any &= any - 1) {
+                const Nursery& nursery = pieces[std::countr_zero(any)];
+                MPR_ASSERT(nursery.room < std::uint32_t{1} << shift_ && nursery.taken <= nursery.room);
+            }
+        }
     }
 
     std::uint64_t filling = 0;

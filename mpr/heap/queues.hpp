@@ -20,11 +20,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <cstdint>
 
 #include "mpr/heap/granule.hpp"
 #include "mpr/heap/poison.hpp"
+#include "mpr/os/check.hpp"
 #include "mpr/os/target.hpp"
 
 namespace mpr::heap {
@@ -89,7 +89,9 @@ public:
     }
 
     [[gnu::always_inline]] void push(Hole* hole, std::size_t granules, bool warm) {
+        MPR_ASSERT(granules > 0 && reinterpret_cast<std::uintptr_t>(hole) % granuleSize == 0);
         const unsigned queue = rangeOf(granules) + (warm ? 0 : ranges);
+        MPR_ASSERT(queue < count);
         const Link next = fronts_[queue];
         store(&hole->next, next);
         store(&hole->back, sealed(&fronts_[queue]));
@@ -130,6 +132,7 @@ public:
     template <typename IsHole>
     [[gnu::always_inline]] bool removeFront(unsigned queue, IsHole&& isHole) {
         const Hole* hole = front(queue);
+        MPR_ASSERT(hole);
         const Link next = load(&hole->next);
         Hole* after = unsealed<Hole>(next);
         if (checksLinks && (load(&hole->back) != sealed(&fronts_[queue]) || (after && !leadsBack(hole, after, isHole))))
@@ -213,6 +216,8 @@ public:
         return agree;
     }
 
+    void check() const { MPR_ASSERT(bitsAgree()); }
+    /** The invariant above. */
     bool bitsAgree() const {
         for (unsigned queue = 0; queue < count; ++queue) {
             if ((front(queue) != nullptr) != ((second_[queue / seconds] >> queue % seconds & 1u) != 0)) {
@@ -271,6 +276,7 @@ private:
 
     [[gnu::always_inline]] void emptied(unsigned queue) {
         const unsigned word = queue / seconds;
+        MPR_ASSERT((second_[word] >> queue % seconds & 1u) != 0 && (first_ >> word & 1u) != 0);
         second_[word] &= static_cast<Bits>(~(1u << queue % seconds));
         if (second_[word] == 0) {
             first_ &= ~(Words{1} << word);

@@ -194,6 +194,7 @@ struct Region {
         return GranuleMap::sizesInMap ? map().wideHoleSize(g) : reinterpret_cast<WideHole*>(address(g))->size;
     }
     [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) {
+        MPR_ASSERT(n >= 2 && g >= firstGranule && g + n <= endGranule);
         map().setWideHole(g, n);
         if constexpr (!GranuleMap::sizesInMap) {
             reinterpret_cast<WideHole*>(address(g))->size = n;
@@ -266,6 +267,15 @@ struct Region {
         }
     }
     std::size_t lineWords() const { return isLarge() ? 0 : LineSet::wordsFor(endGranule); }
+
+    /** What the header says of itself agrees, and the map ends in its mark. */
+    void check() {
+        MPR_ASSERT(isLarge() || (firstGranule < endGranule && map().get(endGranule) == mark::opaque));
+        MPR_ASSERT(span >= std::size_t{isLarge() ? firstGranule : endGranule} << granuleShift);
+        MPR_ASSERT(!os::hasPages || isLarge() || (committed & 1) != 0);
+        MPR_ASSERT(!next || next->previous == this);
+        nurseries.check();
+    }
 
     /** Whether every chunk that granules [from, to) touch is committed. */
     bool allCommitted(std::size_t from, std::size_t to) const {

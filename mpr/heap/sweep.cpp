@@ -17,17 +17,14 @@ namespace mpr::heap {
 void Heap::check() {
     os::assertHeld(lock_);
     for (const FreeQueues& queues : queues_) {
-        MPR_ASSERT(queues.bitsAgree());
+        queues.check();
     }
     for (const Local* local = locals_; local; local = local->next) {
         MPR_ASSERT((local->previous ? local->previous->next : locals_) == local);
+        local->quick.check();
     }
-    for (const Region* region = regions_; region; region = region->next) {
-        MPR_ASSERT(region->isLarge() || region->firstGranule < region->endGranule);
-        if constexpr (os::hasPages) {
-            const Nurseries& n = region->nurseries;
-            MPR_ASSERT((n.filling & n.judged) == 0 && (n.filling & n.sparse) == 0 && (n.judged & n.sparse) == 0);
-        }
+    for (Region* region = regions_; region; region = region->next) {
+        region->check();
     }
 }
 

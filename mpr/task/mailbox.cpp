@@ -40,8 +40,9 @@ int Mailbox::close() {
     return lost;
 }
 
-/** Under the lock: a bundle at the end that has room, or nullptr. */
+/** A bundle at the end that has room, or nullptr. */
 Mailbox::Bundle* Mailbox::roomy() {
+    check();
     if (last_ && last_->count.load(std::memory_order_relaxed) < bundleSize) {
         return last_;
     }
@@ -57,7 +58,15 @@ Mailbox::Bundle* Mailbox::roomy() {
     return bundle;
 }
 
-/** Under the lock: keep it for others. */
+/** There is a last bundle exactly when there is a first, and nothing behind it. */
+void Mailbox::check() const {
+    os::assertHeld(lock_);
+    MPR_ASSERT((last_ != nullptr) == (posted_.load(std::memory_order_relaxed) != nullptr));
+    MPR_ASSERT(!last_ || !last_->next.load(std::memory_order_relaxed));
+    MPR_ASSERT((spareCount_ == 0) == (spare_ == nullptr) && spareCount_ >= 0);
+}
+
+/** Keep it for others. */
 void Mailbox::keep(Bundle* bundle) {
     os::assertHeld(lock_);
     bundle->next.store(spare_, std::memory_order_relaxed);
@@ -103,6 +112,7 @@ void Mailbox::read(std::size_t count) {
     read_ += count;
     at_ += static_cast<unsigned>(count);
     Bundle* bundle = taken_;
+    MPR_ASSERT(bundle && at_ <= bundle->count.load(std::memory_order_relaxed));
     if (at_ < bundle->count.load(std::memory_order_relaxed)) {
         return;
     }
@@ -123,6 +133,7 @@ void Mailbox::mark() const {
     const Bundle* last = nullptr;
     {
         os::Locked locked(lock_);
+        check();
         posted = posted_.load(std::memory_order_relaxed);
         last = last_;
     }

@@ -65,7 +65,7 @@ public:
     /** Whether as many have been read as posted() said. */
     bool hasRead(std::size_t posted) const { return static_cast<std::ptrdiff_t>(read_ - posted) >= 0; }
 
-    /** Mark what letters refer to that are here now. All attached threads are stopped. */
+    /** Mark what letters refer to that are here now. */
     void mark() const;
 
 private:
@@ -81,6 +81,7 @@ private:
     bool enter();
     Bundle* roomy() MPR_REQUIRES(lock_);
     void keep(Bundle* bundle) MPR_REQUIRES(lock_);
+    void check() const MPR_REQUIRES(lock_);
 
     std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
     mutable os::Lock lock_;

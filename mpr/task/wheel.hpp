@@ -5,9 +5,9 @@
     the highest digit in which two times differ, and the bitmaps, as in W. Ahern's timeout.c (2013).
 
     Time is a number of milliseconds, written in digits of six bits. An event whose due time first differs from now in
-    digit L stands on level L in the slot of that digit. Invariant: all slots in use on a level are later than now's
-    digit there (on level 0: not before it). So the next slot is found by the lowest level in use and one find-first-set; when its time comes, its
-    events are due (level 0) or move to lower levels, each at most `levels` times in its life.
+    digit L stands on level L in the slot of that digit. Invariant (check): all slots in use on a level are later than now's
+    digit there (on level 0: not before it). So the next slot is found by the lowest level in use and one find-first-set; when
+    its time comes, its events are due (level 0) or move to lower levels, each at most `levels` times in its life.
 
     Insert and remove cost constant time and need no memory. Not synchronised.
  */
@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "mpr/os/check.hpp"
 #include "mpr/task/event.hpp"
 
 namespace mpr::task {
@@ -47,6 +48,7 @@ public:
     /** Its member `due` is not before now(), and before the horizon. */
     void insert(Event* event) {
         const auto due = static_cast<std::uint64_t>(event->due);
+        MPR_ASSERT(due >= now_ && (due ^ now_) < horizon);
         const unsigned level = static_cast<unsigned>(std::bit_width((due ^ now_) | 1) - 1) / digit;
         const unsigned at = static_cast<unsigned>(due >> (digit * level)) & (slots - 1);
         used_[level] |= std::uint64_t{1} << at;
@@ -57,6 +59,7 @@ public:
 
     void remove(Event* event) {
         const unsigned slot = event->state().place;
+        MPR_ASSERT(slot < levels * slots && (used_[slot / slots] >> slot % slots & 1) != 0 && heads_->slot[slot]);
         list(slot).remove(event);
         if (!heads_->slot[slot]) {
             used_[slot / slots] &= ~(std::uint64_t{1} << (slot % slots));
@@ -95,7 +98,9 @@ public:
                 now_ = to > now_ ? to : now_;
                 return nullptr;
             }
+            MPR_ASSERT(time >= now_);
             now_ = time;
+            check();
             unsigned level = 0;
             while (used_[level] == 0) {
                 ++level;
@@ -109,6 +114,20 @@ public:
             while (Event* event = heads_->slot[slot]) {
                 remove(event);
                 insert(event);
+            }
+        }
+    }
+
+    void check() const {
+        if constexpr (os::checked) {
+            for (unsigned level = 0; level < levels; ++level) {
+                const unsigned here = static_cast<unsigned>(now_ >> (digit * level)) & (slots - 1);
+                const std::uint64_t passed = (std::uint64_t{1} << here) - 1;
+                // The slot of a level whose time has just come is about to move down.
+                MPR_ASSERT((used_[level] & passed) == 0);
+                for (std::uint64_t used = used_[level]; used != 0; used &= used - 1) {
+                    MPR_ASSERT(heads_->slot[level * slots + static_cast<unsigned>(std::countr_zero(used))]);
+                }
             }
         }
     }

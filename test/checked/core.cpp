@@ -69,3 +69,43 @@ TEST_CASE("no more is given back than was committed", "[checked]") {
         limits.uncommit(11);
     }));
 }
+
+TEST_CASE("a piece of a region is in one set of nurseries at most", "[checked]") {
+    const auto checks = [](std::uint64_t filling, std::uint64_t sparse) {
+        heap::Nurseries nurseries;
+        nurseries.filling = filling;
+        nurseries.sparse = sparse;
+        nurseries.check();
+    };
+    checks(1, 0);
+    CHECK(failsWith("(any & set) == 0", [&] { checks(1, 1); }));
+}
+
+TEST_CASE("a nursery that is not in one set is not moved to another", "[checked]") {
+    CHECK(failsWith("(from & bit) != 0", [] {
+        std::uint64_t from = 0;
+        std::uint64_t to = 0;
+        heap::Nurseries::move(3, from, to);
+    }));
+}
+
+TEST_CASE("no hole is taken from an empty queue", "[checked]") {
+    static heap::FreeQueues queues;
+    queues.open(12345);
+    queues.check();
+    CHECK(failsWith("assertion failed: hole (", [] { queues.removeFront(5, [](const void *) { return true; }); }));
+}
+
+TEST_CASE("an allocation context lies in order", "[checked]") {
+    static heap::Byte memory[64];
+    heap::AllocationContext context;
+    context.check();
+    context.begin = context.bump = context.limit = context.cleared = memory + 32;
+    context.end = memory;
+    CHECK(failsWith("assertion failed: ", [&] { context.check(); }));
+}
+
+TEST_CASE("nobody leaves a rendezvous who did not enter", "[checked]") {
+    static gc::Rendezvous rendezvous;
+    CHECK(failsWith("word >= step", [] { rendezvous.leave(); }));
+}
