@@ -350,8 +350,9 @@ private:
     /** What threads do while a requested collection waits for others: see late.cpp. */
     enum class Course : std::uint8_t { stop, runsOn, spent };
     std::atomic<Course> course_{Course::stop};
-    std::atomic<unsigned> givenUp_{0}; // times that threads have run on, since the last pause; written on duty
-    std::atomic<unsigned> parked_{0};  // threads that count as running, but wait for their turn in stopOthers
+    std::atomic<unsigned> givenUp_{0};       // times that threads have run on, since the last pause; written on duty
+    std::atomic<unsigned> parked_{0};        // threads that count as running, but wait for their turn in stopOthers
+    std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be
 
     os::Lock duty_;                                            // see duty.cpp
     Scope scope_ MPR_GUARDED_BY(duty_) = Scope::minor;         // of the collection that runs

@@ -276,7 +276,8 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
 /**
     Polls, since nobody rings for it: a thread on duty may be at anything, and one that finds no collection requested takes the
     flag down as it stops. The caller stays counted as running, so that no collection begins. So do others that want the
-    same at the same time; they are stopped as well while they wait here.
+    same at the same time; they are stopped as well while they wait here, and, if they wait no longer, until the first of
+    them has done what it wanted.
     @return Whether all have stopped. The duty is the caller's then.
  */
 bool Collector::awaitOthers() {
@@ -288,6 +289,10 @@ bool Collector::awaitOthers() {
     while (!duty_.tryLock()) {
         if (os::now() >= end) {
             parked_.fetch_sub(1, std::memory_order_seq_cst);
+            // Whoever has counted this thread as one that waits may be at work already.
+            while (othersStopped_.load(std::memory_order_seq_cst)) {
+                os::wait(never, 0, poll);
+            }
             return false;
         }
         os::wait(never, 0, poll);
@@ -298,9 +303,12 @@ bool Collector::awaitOthers() {
         course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst);
         rendezvous_.close();
         rendezvous_.setWanted(true);
+        // Set before the look at those who are parked: one who goes on counts itself out and then looks at this.
+        othersStopped_.store(true, std::memory_order_seq_cst);
         if (rendezvous_.running() <= parked_.load(std::memory_order_seq_cst)) {
             return true;
         }
+        othersStopped_.store(false, std::memory_order_seq_cst);
         if (os::now() >= end) {
             nameLate(deadlines * deadline_);
             letOthersGo();
@@ -313,6 +321,7 @@ bool Collector::awaitOthers() {
 /** What was requested meanwhile the last thread to stop sees to, or the collector's. */
 void Collector::letOthersGo() {
     assertOnDuty();
+    othersStopped_.store(false, std::memory_order_seq_cst);
     rendezvous_.open();
     rendezvous_.setWanted(phase() == Phase::requested || pending_.load(std::memory_order_seq_cst));
     parked_.fetch_sub(1, std::memory_order_seq_cst);

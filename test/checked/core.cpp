@@ -5,6 +5,9 @@
 #include "test/support/dies.hpp"
 #include "test/support/runtime.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 using namespace mpr;
@@ -108,4 +111,33 @@ TEST_CASE("an allocation context lies in order", "[checked]") {
 TEST_CASE("nobody leaves a rendezvous who did not enter", "[checked]") {
     static gc::Rendezvous rendezvous;
     CHECK(failsWith("word >= step", [] { rendezvous.leave(); }));
+}
+
+TEST_CASE("who waits no longer to stop others stays stopped while one of them has", "[checked]") {
+    Runtime runtime("deadline=1");
+    std::atomic<int> refused{0}, wentOn{0}, ready{0};
+    const auto stops = [&] {
+        mprAttachThread("stops");
+        ready++;
+        while (ready < 2) {}
+        const bool did = collector().stopOthers([&] {
+            const int before = refused;
+            for (int ms = 0; ms < 60; ms++) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            wentOn += refused != before;
+        });
+        refused += !did;
+        mprDetachThread();
+    };
+    mprYield(MPR_YIELD_STICKY);
+    for (int turn = 0; turn < 20 && refused < 3; turn++) {
+        ready = 0;
+        std::thread first(stops), second(stops);
+        first.join();
+        second.join();
+    }
+    mprResetYield();
+    CHECK(refused > 0);
+    CHECK(wentOn == 0);
 }
