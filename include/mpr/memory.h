@@ -40,6 +40,9 @@ MPR_EXTERN_C_BEGIN
     With MPR_MANAGE_FREE it runs on the collector's thread while the application runs. The order between blocks is
     arbitrary; the memory of every block that dies in the same collection stays readable until all managers have run.
     It may lock and allocate. It must not store ptr anywhere.
+    Blocks keep numbers of managers. There are numbers for 2047 different ones in a process, the runtime's own included, and
+    none is given back. Beyond that mprAllocManaged and mprSetManager return NULL for a manager that has not been used before,
+    which the log says, and the others go on as they were. (Without an operating system there is no such limit.)
  */
 typedef void (*MprManager)(void *ptr, int flags);
 

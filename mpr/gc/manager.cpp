@@ -13,6 +13,7 @@ constinit Managers managers;
 
 void Managers::open() {
     os::seed(&secret_, sizeof(secret_));
+    numberOf(manageOverwritten); // before others can take up all numbers
 }
 
 /** Beside its home, where it is or will be. */
@@ -32,10 +33,22 @@ Managers::Word Managers::findPlace(MprManager manager) {
 
 namespace {
 
-/**
-    The manager of a block whose own was overwritten. What the block references nobody can say any more, so it keeps
-    whatever one of its words is the address of.
- */
+void nameOverwritten(const void* block, std::size_t n) {
+    runtime().misuses.fetch_add(1, std::memory_order_relaxed);
+    heap::Region* region = runtime().heap.find(block);
+    const std::size_t g = region->granuleOf(block);
+    os::Message message;
+    message << "the manager word of block " << block << " of " << std::uint64_t{n << heap::granuleShift}
+            << " bytes was overwritten: this block";
+    const std::size_t before = region->map().headBefore(g - 1, region->firstGranule);
+    if (!region->isLarge() && before < g && region->isBlock(region->address(before))) {
+        message << ", or the block before it, " << static_cast<const void*>(region->address(before)) << " of "
+                << std::uint64_t{region->blockSize(before) << heap::granuleShift} << " bytes,";
+    }
+    os::log(os::Level::error, message << " has overflowed; its manager is not called any more");
+}
+} // namespace
+
 void manageOverwritten(void* block, int flags) {
     if ((flags & MPR_MANAGE_MARK) == 0) {
         return;
@@ -52,22 +65,6 @@ void manageOverwritten(void* block, int flags) {
         }
     }
 }
-
-void nameOverwritten(const void* block, std::size_t n) {
-    runtime().misuses.fetch_add(1, std::memory_order_relaxed);
-    heap::Region* region = runtime().heap.find(block);
-    const std::size_t g = region->granuleOf(block);
-    os::Message message;
-    message << "the manager word of block " << block << " of " << std::uint64_t{n << heap::granuleShift}
-            << " bytes was overwritten: this block";
-    const std::size_t before = region->map().headBefore(g - 1, region->firstGranule);
-    if (!region->isLarge() && before < g && region->isBlock(region->address(before))) {
-        message << ", or the block before it, " << static_cast<const void*>(region->address(before)) << " of "
-                << std::uint64_t{region->blockSize(before) << heap::granuleShift} << " bytes,";
-    }
-    os::log(os::Level::error, message << " has overflowed; its manager is not called any more");
-}
-} // namespace
 
 [[gnu::cold, gnu::noinline]] MprManager replaceOverwritten(void* block, std::size_t n) {
     nameOverwritten(block, n);

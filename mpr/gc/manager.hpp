@@ -20,6 +20,12 @@
 
 namespace mpr::gc {
 
+/**
+    The manager of a block whose own was overwritten. What the block references nobody can say any more, so it keeps
+    whatever one of its words is the address of.
+ */
+void manageOverwritten(void* block, int flags);
+
 /** The managers of the process and their numbers. A manager never loses its number. */
 class Managers {
 public:

@@ -1,6 +1,7 @@
 /*
     test/checked/core.cpp - The assertions of heap and collector fire. Core has MPR_CHECKED here, whatever the build.
  */
+#include "mpr/gc/manager.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "test/support/dies.hpp"
 #include "test/support/runtime.hpp"
@@ -140,4 +141,19 @@ TEST_CASE("who waits no longer to stop others stays stopped while one of them ha
     mprResetYield();
     CHECK(refused > 0);
     CHECK(wentOn == 0);
+}
+
+TEST_CASE("there is a number for the manager of overwritten blocks, however many others there are", "[checked]") {
+    Runtime runtime;
+    static gc::Managers managers;
+    managers.open();
+    std::uintptr_t address = 0x10000;
+    unsigned given = 0;
+    while (managers.numberOf(reinterpret_cast<MprManager>(address)) != gc::Managers::none) {
+        address += 16;
+        given++;
+    }
+    CHECK(given == gc::Managers::most - 2);
+    CHECK(test::Log::has("no number for"));
+    CHECK(managers.numberOf(gc::manageOverwritten) != gc::Managers::none);
 }
