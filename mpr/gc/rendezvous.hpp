@@ -54,11 +54,11 @@ public:
     }
 
     /**
-        @param nap Nanoseconds; after the first one, and then after each of the others, look is called as long as it waits.
+        @param nap Gives nanoseconds; each time that so many have passed in vain, look(nanoseconds) is called.
         @return Whether it had to wait.
      */
-    template <typename Look>
-    bool enter(std::uint64_t nap, std::uint64_t otherNaps, Look&& look) {
+    template <typename Nap, typename Look>
+    bool enter(Nap&& nap, Look&& look) {
         if constexpr (!os::hasThreads) {
             return false;
         }
@@ -80,9 +80,8 @@ public:
                 waited = true;
             }
             // A gate that opens between the two loads above and here has changed openings_, so this returns at once.
-            if (!os::wait(openings_, opened, nap)) {
-                look();
-                nap = otherNaps;
+            if (const std::uint64_t time = nap(); !os::wait(openings_, opened, time)) {
+                look(time);
             }
         }
     }

@@ -239,13 +239,28 @@ void Collector::resume(Mutator& m) {
     current = &m;
 }
 
-/** Be counted among those who run. @return Whether a pause had to be waited for. */
+/**
+    Be counted among those who run. The gate that opens wakes who waits. Only for threads that do not come to a rendezvous
+    somebody has to look, again and again: whoever was on duty the first time is not the next. @return Whether a pause had
+    to be waited for.
+ */
 bool Collector::enter() {
     CallWatch watch;
     std::uint64_t patience = deadline_;
-    return rendezvous_.enter(grace(), watchNap(), [&] {
-        runOn();
-        watchMarking(watch, patience);
+    std::uint64_t untilRunOn = grace();
+    std::uint64_t untilWatch = watchNap();
+    const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
+    return rendezvous_.enter(nap, [&](std::uint64_t napped) {
+        untilRunOn -= napped;
+        untilWatch -= napped;
+        if (untilRunOn == 0) {
+            runOn();
+            untilRunOn = grace();
+        }
+        if (untilWatch == 0) {
+            watchMarking(watch, patience);
+            untilWatch = watchNap();
+        }
     });
 }
 

@@ -143,6 +143,26 @@ TEST_CASE("who waits no longer to stop others stays stopped while one of them ha
     CHECK(wentOn == 0);
 }
 
+TEST_CASE("who waits at the gate is asked before each nap how long", "[checked]") {
+    gc::Rendezvous rendezvous;
+    rendezvous.close();
+    std::uint64_t naps[] = {1'000'000, 2'000'000, 3'000'000}, napped[3] = {};
+    std::atomic<unsigned> looks{0};
+    std::thread waits([&] {
+        rendezvous.enter([&] { return naps[std::min(looks.load(), 2u)]; },
+                         [&](std::uint64_t time) {
+                             napped[std::min(looks.load(), 2u)] = time;
+                             looks++;
+                         });
+    });
+    while (looks < 3) {
+        std::this_thread::yield();
+    }
+    rendezvous.open();
+    waits.join();
+    CHECK(std::equal(naps, naps + 3, napped));
+}
+
 TEST_CASE("there is a number for the manager of overwritten blocks, however many others there are", "[checked]") {
     Runtime runtime;
     static gc::Managers managers;
