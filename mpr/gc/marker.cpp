@@ -69,6 +69,7 @@ void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
     setTraced({});
     colours_ = heap_.colours();
     marking_ = marking;
+    contested_ = marking == Marking::concurrent ? head::inUse : head::held;
     for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
         reached_[h] = compute(static_cast<Byte>(h));
     }
@@ -156,7 +157,13 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
         return check_->see(pointer);
     }
     Byte* map = region->map().at(g);
-    if (!os::cooperative && marking_ == Marking::concurrent) {
+    if ((h & head::old) == 0) {
+        if (region->nurseries.isUncleared(g)) [[unlikely]] {
+            return loose ? void() : report(pointer);
+        }
+        region->nurseries.keep(g);
+    }
+    if (!os::cooperative && (h & contested_) != 0) {
         // Others change heads, too: holds, the barrier, frees. Whatever they made of it may be still to be reached.
         Byte reached = this->reached(h);
         while (!std::atomic_ref<Byte>(*map).compare_exchange_weak(h, reached, std::memory_order_relaxed)) {
@@ -166,12 +173,6 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
             }
         }
     } else {
-        if ((h & head::old) == 0) {
-            if (region->nurseries.isUncleared(g)) [[unlikely]] {
-                return loose ? void() : report(pointer);
-            }
-            region->nurseries.keep(g);
-        }
         GranuleMap::store(map, this->reached(h));
     }
     if constexpr (os::hasGenerations) {

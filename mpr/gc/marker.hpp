@@ -176,6 +176,9 @@ private:
     heap::Heap& heap_;
     heap::Colours colours_;
     Marking marking_ = Marking::all;
+    /** A head with one of these bits others may be changing: while threads run every head; in a pause that of permanent
+        memory, which a thread that is not attached may free at any time (pfree). */
+    heap::Byte contested_ = 0;
     const BlockFilter* filter_ = nullptr;
     bool defers_ = false;
     SharedWork* shared_ = nullptr;

@@ -218,6 +218,42 @@ struct Releasing {
     Data memory;
 };
 
+/**
+    Permanent memory, which a manager has named, is freed by a thread that no rendezvous stops as a pause reaches it; the
+    memory becomes a hole, and that another block.
+ */
+struct FreeingReached {
+    struct Orders {
+        bool marksByStore = false;
+    };
+    FreeingReached(World& w, const Orders& orders) : o(orders), head(w.place("head", inUse | held)) {
+        w.start("unattached", [this](Thread& t) { return frees(t); });
+        w.start("marker", [this](Thread& t) { return marks(t); });
+    }
+    Task<> frees(Thread& t) {
+        co_await t.update(head, relaxed, relaxed, [](Value, Value, Value) { return Change{true, claimed}; });
+        co_await t.store(head, none, relaxed);
+    }
+    Task<> marks(Thread& t) {
+        Value h = co_await t.load(head, relaxed);
+        while ((h & inUse) != 0) {
+            if (o.marksByStore) {
+                co_await t.store(head, h | reached, relaxed);
+                break;
+            }
+            const Value seen = co_await t.swap(head, h, h | reached, relaxed);
+            if (seen == h) {
+                break;
+            }
+            h = seen;
+        }
+    }
+    void finish(World& w) const { w.check(w.last(head) == none, "a block that was freed is in use again"); }
+
+    Orders o;
+    Place head;
+};
+
 /** A thread that is not stopped, because it has yielded, holds a block as a pause reaches it. */
 struct HoldingReached {
     struct Orders {
@@ -308,5 +344,17 @@ TEST_CASE("model: a hold that ends beside the clearing of a nursery leaves the b
 TEST_CASE("model: a hold that begins beside a pause is not lost") {
     checkShape<HoldingReached>({
         {"the marker stores the head", "a hold is lost", [](HoldingReached::Orders& o) { o.marksByStore = true; }},
+    });
+}
+
+TEST_CASE("model: permanent memory that is freed beside a pause stays freed") {
+    checkMirrors("mpr/gc/marker.cpp",
+                 {"contested_ = marking == Marking::concurrent ? head::inUse : head::held;",
+                  "if (!os::cooperative && (h & contested_) != 0) {",
+                  "compare_exchange_weak(h, reached, std::memory_order_relaxed)) { reached = this->reached(h); "
+                  "if (reached == 0) { return; }"});
+    checkShape<FreeingReached>({
+        {"the marker stores the head", "a block that was freed",
+         [](FreeingReached::Orders& o) { o.marksByStore = true; }},
     });
 }
