@@ -67,6 +67,29 @@ TEST_CASE("cpp hash map: random operations agree with std::map, across collectio
     CHECK(Counted::alive() == 0);
 }
 
+/* Collected later, outgrown arrays would mark what the program has freed by hand meanwhile. */
+TEST_CASE("cpp hash map: what it outgrows is freed at once") {
+    Setting setting;
+    mprEnableGC(false);
+    {
+        mpr::Root<Map> map = mpr::make<Map>();
+        mpr::Root<Counted> value = mpr::make<Counted>(1);
+        MprMemStats before, after;
+        mprReadMemStats(&before);
+        for (uint64_t key = 0; key < 10'000; key++) {
+            REQUIRE(map->set(key, value.get()));
+        }
+        mprReadMemStats(&after);
+        CHECK(after.blocksAllocated - before.blocksAllocated > 10);
+        const auto freed = after.blocksFreed - before.blocksFreed;
+        CHECK(after.blocksAllocated - before.blocksAllocated - freed == 2);
+        for (uint64_t key = 0; key < 10'000; key++) {
+            REQUIRE(map->find(key) == value.get());
+        }
+    }
+    mprEnableGC(true);
+}
+
 TEST_CASE("cpp hash map: empty, with one entry, and with room made") {
     Setting setting;
     mpr::Root<Map> map = mpr::make<Map>();

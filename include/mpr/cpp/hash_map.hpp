@@ -127,7 +127,7 @@ private:
             return false;
         }
         Array<T>* const oldValues = values_;
-        const K* const oldKeys = keys_;
+        K* const oldKeys = keys_.get();
         values_ = values;
         keys_ = keys;
         for (std::size_t i = 0; oldValues && i < oldValues->size(); ++i) {
@@ -136,6 +136,11 @@ private:
                 keys[at] = oldKeys[i];
                 values->set(at, value);
             }
+        }
+        // Nobody else has them. Left to a collection, they would mark what the program frees by hand until then.
+        if (oldValues) {
+            mprFree(oldValues);
+            mprFree(oldKeys);
         }
         return true;
     }
