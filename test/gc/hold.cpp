@@ -52,6 +52,39 @@ TEST_CASE("a hold retains that block alone: its child is collected", "[gc][hold]
     mprRelease(node);
 }
 
+/* What it refers to may have died. */
+TEST_CASE("the manager of a block that only its hold keeps is never called to mark", "[gc][hold]") {
+    static std::atomic<int> marks;
+    const auto manage = [](void *, int flags) { marks += (flags & MPR_MANAGE_MARK) != 0; };
+    for (const int kind : {0, MPR_ALLOC_BARRIER}) {
+        for (const size_t size : {size_t(16), size_t(5000), size_t(3) << 20}) {
+            for (const bool wasOld : {false, true}) {
+                Runtime runtime("region=4m");
+                void *block = mprAllocManaged(size, manage, kind);
+                if (wasOld) {
+                    mprAddRoot(block);
+                    collect();
+                    mprGC(MPR_GC_FORCE | MPR_GC_MINOR | MPR_GC_COMPLETE);
+                    mprHold(block);
+                    mprRemoveRoot(block);
+                } else {
+                    mprHold(block);
+                }
+                collect(); // it is found dead, but for the hold
+                marks = 0;
+                for (int turn = 0; turn < 3; turn++) {
+                    mprGC(MPR_GC_FORCE | MPR_GC_MINOR | MPR_GC_COMPLETE);
+                    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+                }
+                INFO(size << " bytes, kind " << kind << (wasOld ? ", was old" : ""));
+                CHECK(marks == 0);
+                CHECK(mprIsValid(block));
+                mprRelease(block);
+            }
+        }
+    }
+}
+
 TEST_CASE("a held block that is also marked marks its children", "[gc][hold]") {
     Runtime runtime;
     Node *child = makeNode();
