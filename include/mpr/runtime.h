@@ -101,7 +101,10 @@ typedef void (*MprLogHandler)(cchar *tags, int level, cchar *msg);
 /**
     Set who receives the runtime's messages; the default writes them to standard error.
     @param handler May be called from any thread and while memory is short: it must not allocate managed memory, and
-    must not yield. NULL restores the default.
+    must not yield. The caller holds no lock of the runtime, so whatever only looks may be called, mprReadMemStats say, and
+    mprGC with MPR_GC_NO_BLOCK. But it may be about to collect, or other threads may be stopped: a call that would wait for
+    a collection (mprYield, mprGC, mprVerifyHeap, mprDetachThread, mprDestroy) is refused. Messages that come of what
+    the handler does go to standard error, so it is not called for them in turn. NULL restores the default.
     @return The previous handler.
  */
 MPR_EXPORT MprLogHandler mprSetLogHandler(MprLogHandler handler);

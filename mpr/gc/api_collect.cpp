@@ -139,6 +139,9 @@ void mprYield(int flags) {
         m->site.store(site, std::memory_order_relaxed);
         return;
     }
+    if (os::isLogging()) [[unlikely]] {
+        return yieldElsewhere(flags, site);
+    }
     runtime().collector.yield(*m, flags, site);
 }
 

@@ -37,6 +37,9 @@ namespace {
     if (attention.redline) {
         rt.depletion.raise(m, MPR_MEM_WARNING, size);
     }
+    if constexpr (os::hasThreads) {
+        rt.heap.tell();
+    }
 }
 
 [[gnu::cold, gnu::noinline]] void* allocateShort(Mutator& m, std::size_t n, Byte flags, std::size_t size,
@@ -425,8 +428,11 @@ void* palloc(size_t size) {
                       : rt.heap.allocateShared(granulesFor(size + (size == 0)), head::held, false, shortage);
     if (!block) {
         rt.depletion.countError();
-    } else if (rt.heap.needsAttention() && rt.heap.allocatedSince() >= rt.collector.trigger()) {
-        rt.collector.budgetSpent();
+    } else if (rt.heap.needsAttention()) {
+        rt.heap.tell();
+        if (rt.heap.allocatedSince() >= rt.collector.trigger()) {
+            rt.collector.budgetSpent();
+        }
     }
     return block;
 }

@@ -87,12 +87,19 @@ int mprVerifyHeap(void) {
         misuse("mprVerifyHeap", nullptr, "called by a manager: the collector cannot stop the threads then");
         return MPR_ERR_BAD_STATE;
     }
+    if (os::isLogging()) {
+        misuse("mprVerifyHeap", nullptr, "called by the log's handler, for which other threads cannot be stopped");
+        return MPR_ERR_BAD_STATE;
+    }
     Runtime& rt = runtime();
     int defects = 0;
     if (!rt.collector.stopOthers([&] { defects = rt.heap.verify(); })) {
         os::Message message;
         os::log(os::Level::error, message << "mprVerifyHeap: other threads do not stop");
         return MPR_ERR_TIMEOUT;
+    }
+    if constexpr (os::hasThreads) {
+        rt.heap.tell();
     }
     return defects;
 }

@@ -69,24 +69,32 @@ std::uint64_t Check::trace() {
             manager(block, MPR_MANAGE_MARK);
         }
     }
+    for (unsigned i = 0; i < most && i < defects_; ++i) {
+        say(defective_[i], parents_[i]);
+    }
     return defects_;
 }
 
 void Check::report(const void* block) {
-    if (++defects_ > 8) {
-        return;
+    if (defects_ < most) {
+        defective_[defects_] = block;
+        parents_[defects_] = parent_;
     }
+    ++defects_;
+}
+
+void Check::say(const void* block, const void* parent) const {
     os::Message message;
     message << "check: block " << block << " can be reached and is not marked; referenced by ";
-    if (!parent_) {
+    if (!parent) {
         os::log(os::Level::error, message << "a root");
         return;
     }
-    Region* region = heap_.find(parent_);
-    const std::size_t g = region->granuleOf(parent_);
+    Region* region = heap_.find(parent);
+    const std::size_t g = region->granuleOf(parent);
     const std::size_t words = (region->blockSize(g) << heap::granuleShift) / sizeof(void*);
-    auto* fields = static_cast<const void* const*>(parent_);
-    message << parent_;
+    auto* fields = static_cast<const void* const*>(parent);
+    message << parent;
     for (std::size_t i = 0; i + 1 < words; ++i) {
         if (fields[i] == block) {
             message << " at offset " << std::uint64_t{i * sizeof(void*)};

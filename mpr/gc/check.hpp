@@ -33,6 +33,7 @@ public:
 private:
     bool remember(const void* block);
     [[gnu::cold]] void report(const void* block);
+    void say(const void* block, const void* parent) const;
 
     heap::Heap& heap_;
     std::size_t capacity_ = 0;     // slots, a power of two
@@ -41,6 +42,9 @@ private:
     std::size_t queued_ = 0;
     const void* parent_ = nullptr; // whose manager runs
     std::uint64_t defects_ = 0;
+    static constexpr unsigned most = 8; // are named, when no lock is held: roots are walked under locks
+    const void* defective_[most] = {};
+    const void* parents_[most] = {};
 };
 
 } // namespace mpr::gc

@@ -285,6 +285,7 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
     };
     region->forEach(chunk, doomed, [&](std::size_t g) {
         Byte* block = region->address(g);
+        os::assertUnlocked();
         if (const MprManager manager = managerOf(block, region->blockSize(g))) {
             stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
             manager(block, MPR_MANAGE_FREE);

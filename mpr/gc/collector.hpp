@@ -35,6 +35,7 @@
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator.hpp"
+#include "mpr/gc/named_threads.hpp"
 #include "mpr/gc/pacer.hpp"
 #include "mpr/gc/rendezvous.hpp"
 #include "mpr/gc/roots.hpp"
@@ -223,7 +224,8 @@ private:
     void cycle() MPR_REQUIRES(duty_);
     void pause() MPR_REQUIRES(duty_);
     void goOn() MPR_REQUIRES(duty_);
-    void nameLate(std::uint64_t waited) MPR_REQUIRES(duty_);
+    NamedThreads noteLate() MPR_REQUIRES(duty_);
+    static void nameLate(const NamedThreads& late, std::uint64_t waited);
     void runOn();
     void giveUpOnLate() MPR_REQUIRES(duty_);
     void endRunningOnWithoutLate() MPR_REQUIRES(duty_);
@@ -354,7 +356,7 @@ private:
     std::atomic<unsigned> parked_{0};        // threads that count as running, but wait for their turn in stopOthers
     std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be
 
-    os::Lock duty_;                                            // see duty.cpp
+    os::Lock duty_{os::outermost};                             // see duty.cpp
     Scope scope_ MPR_GUARDED_BY(duty_) = Scope::minor;         // of the collection that runs
     std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(duty_) = 1; // in Mutator::lateFor 0 means none
     std::uint32_t pausesSeen_ MPR_GUARDED_BY(duty_) = 0;       // when the collector's thread last rested

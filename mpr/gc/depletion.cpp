@@ -21,6 +21,7 @@ std::string_view nameOf(int cause) {
 } // namespace
 
 bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
+    os::assertUnlocked();
     if (busy_.exchange(true, std::memory_order_acquire)) {
         if (cause == MPR_MEM_WARNING) {
             heap_.repeatRedline();
@@ -133,6 +134,7 @@ void Depletion::runTerminators(int how, int status) {
         if (!terminator) {
             return;
         }
+        os::assertUnlocked();
         terminator(1, how, status);
     }
 }

@@ -169,7 +169,7 @@ void Collector::awaitThreads(std::uint32_t heard) {
     const std::uint64_t now = os::now();
     const std::uint64_t waited = now - std::min(now, requestedAt_.load(std::memory_order_relaxed));
     if (waited >= patience_) {
-        nameLate(waited);
+        nameLate(noteLate(), waited);
         patience_ *= 2; // the message comes again, ever more rarely
     }
     sleep(heard, patience_ - std::min(patience_, waited));

@@ -62,8 +62,6 @@ private:
 };
 
 constinit Lines lines;
-/** The log's handler may misuse the runtime itself. */
-constinit MPR_PER_THREAD bool isWriting = false;
 
 std::uintptr_t asNumber(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address);
@@ -77,7 +75,9 @@ const char* stateOf(const Mutator& m) {
     case Mutator::State::waiting: return " is waiting for the collector";
     default: break;
     }
-    return isNotified(m) ? " is inside the memory notifier or a pruner" : " is the collector's";
+    return isNotified(m)     ? " is inside the memory notifier or a pruner"
+           : os::isLogging() ? " is inside the log's handler, which may not yield"
+                             : " is the collector's";
 }
 
 /** Why the calling thread may not call. Also what tells one cause from another. */
@@ -102,7 +102,7 @@ void count() {
 
 /** Asked before a line is built: what is refused in a loop costs little more than the look at the clock. */
 bool mayWrite(std::uintptr_t about) {
-    if (!isWriting && lines.admit(about != 0 ? about ^ os::currentThread() : 0)) {
+    if (lines.admit(about != 0 ? about ^ os::currentThread() : 0)) {
         return true;
     }
     lines.withhold();
@@ -113,9 +113,7 @@ void write(os::Message& message) {
     if (const os::Total withheld = lines.takeWithheld()) {
         message << " (and " << withheld << " misuses not named before this)";
     }
-    isWriting = true;
     os::log(os::Level::error, message);
-    isWriting = false;
 }
 } // namespace
 
@@ -145,7 +143,7 @@ bool refuse(const char* function) {
 }
 
 bool admitAttached(const char* function) {
-    return (attached && !isNotified(*attached) && !Marker::active()) || refuse(function);
+    return (attached && !mustNotYield(*attached) && !Marker::active()) || refuse(function);
 }
 
 bool admitElsewhere(const char* function) {
@@ -161,15 +159,20 @@ bool admitWithoutRuntime(const char* function) {
 
 void Visit::enter(const char* function) {
     const auto state = attached ? attached->state.load(std::memory_order_relaxed) : Mutator::State::waiting;
+    if (attached && attached->visits) {
+        admitted_ = true; // inside the log's handler: the thread is counted already
+        return;
+    }
     if (Marker::active() || (state != Mutator::State::yielded && state != Mutator::State::exempt)) {
         refuse(function);
         return;
     }
     runtime().collector.visit();
-    admitted_ = visits_ = true;
+    attached->visits = admitted_ = visits_ = true;
 }
 
 void Visit::leave() {
+    attached->visits = false;
     runtime().collector.endVisit();
 }
 

@@ -12,7 +12,8 @@
     Each public function belongs to one class:
         running    it touches managed memory: allocation, frees, stores, roots, lists, hashes
         yielding   it yields, waits for the collector or ends a yield: by an attached thread in any state, but not inside
-                   the notifier or a pruner, whose caller relies on it that an allocation does not yield
+                   the notifier, a pruner or the log's handler, whose caller relies on it that an allocation does not
+                   yield, or is on duty for the collector itself
         anywhere   any thread, attached or not: but not in MPR_MANAGE_MARK, and not without a runtime
         always     the same, and without a runtime, too, but not in a child of fork: locks, which it would wait for for ever
         keeping    it keeps a block or lets go of it, which an attached thread may in any state: Visit; and root
@@ -38,6 +39,11 @@ inline bool admitRunning(const char* function) {
 /** Whether the notifier or a pruner runs on this thread. */
 inline bool isNotified(const Mutator& m) {
     return os::hasThreads && m.local.privileged;
+}
+
+/** Whether the calling thread is called back by somebody who relies on it that nothing yields. */
+inline bool mustNotYield(const Mutator& m) {
+    return isNotified(m) || os::isLogging();
 }
 
 [[gnu::noinline]] bool admitAttached(const char* function);

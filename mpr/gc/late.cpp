@@ -19,8 +19,10 @@
 
 namespace mpr::gc {
 
-void Collector::nameLate(std::uint64_t waited) {
+/** Who keeps a collection waiting. */
+NamedThreads Collector::noteLate() {
     assertOnDuty();
+    NamedThreads late;
     os::Locked locked(threadsLock_);
     for (Mutator* m = mutators_; m; m = m->next) {
         if (m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
@@ -30,16 +32,27 @@ void Collector::nameLate(std::uint64_t waited) {
         if (m->lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
             stats_.late.fetch_add(1, std::memory_order_relaxed);
         }
+        late.add(*m);
+    }
+    return late;
+}
+
+void Collector::nameLate(const NamedThreads& late, std::uint64_t waited) {
+    for (const NamedThreads::Thread& thread : late) {
         os::Message message;
-        message << "thread \"" << std::string_view(m->name) << "\" keeps a collection waiting: no yield for "
+        message << "thread \"" << std::string_view(thread.name) << "\" keeps a collection waiting: no yield for "
                 << waited / 1'000'000 << " ms; last yield ";
-        if (const void* site = m->site.load(std::memory_order_relaxed)) {
-            message << "at " << site << " ";
-            message.code(site);
+        if (thread.site) {
+            message << "at " << thread.site << " ";
+            message.code(thread.site);
         } else {
             message << "never";
         }
         os::log(os::Level::warning, message);
+    }
+    if (late.more() > 0) {
+        os::Message message;
+        os::log(os::Level::warning, message << late.more() << " more threads keep it waiting");
     }
 }
 

@@ -69,13 +69,19 @@ void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
     setTraced({});
     colours_ = heap_.colours();
     marking_ = marking;
-    contested_ = marking == Marking::concurrent ? head::inUse : head::held;
+    if constexpr (os::hasThreads) {
+        contested_ = marking == Marking::concurrent ? head::inUse : head::held;
+    }
     for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
         reached_[h] = compute(static_cast<Byte>(h));
     }
-    reports_ = 0;
     activeMarker = this;
     current = nullptr; // whatever a manager calls
+    if constexpr (os::hasThreads) {
+        sayReports();
+    } else {
+        reports_ = 0;
+    }
 }
 
 void Marker::beginRoots() {
@@ -98,6 +104,7 @@ void Marker::end() {
     if constexpr (!os::cooperative) {
         markFetched();
         setTraced({});
+        sayReports();
     }
     activeMarker = nullptr;
     // Threads that mark for the collector have stopped to do so.
@@ -268,6 +275,7 @@ MPR_INLINE void Marker::trace(MarkEntry entry, std::size_t n) {
     if constexpr (os::hasThreads) {
         position_ = 0;
     }
+    os::assertUnlocked();
     if (const MprManager manager = gc::managerOf(entry.block(), n)) {
         manager(entry.block(), MPR_MANAGE_MARK);
     }
@@ -548,24 +556,47 @@ bool Marker::advance() {
     return left;
 }
 
+inline void Marker::describe(os::Message& message, MarkEntry entry) const {
+    if (entry) {
+        message << "; by the manager of block " << static_cast<const void*>(entry.block()) << ", ";
+        message.code(reinterpret_cast<const void*>(gc::managerOf(entry.block(), sizeOf(entry))));
+    }
+}
+
+inline void Marker::say(const void* pointer, MarkEntry by) const {
+    os::Message message;
+    message << "mprMark(" << pointer << ") is not the start of a block; ignored";
+    describe(message, by);
+    writeMisuse(reinterpret_cast<std::uintptr_t>(pointer), message);
+}
+
 void Marker::report(const void* pointer) {
     if (!os::cooperative && (oldOnly() || marking_ == Marking::check)) {
         return; // a block that has just been freed by hand, or what was made of its memory; or not the check's to report
     }
     misuses_.fetch_add(1, std::memory_order_relaxed);
-    if (++reports_ > 8) {
-        return; // threads are stopped: enough said
+    if (reports_ == mostReports) {
+        return;
     }
-    os::Message message;
-    message << "mprMark(" << pointer << ") is not the start of a block; ignored";
-    describeTraced(message);
-    writeMisuse(reinterpret_cast<std::uintptr_t>(pointer), message);
+    const MarkEntry by = MarkEntry::word(traced());
+    if constexpr (!os::hasThreads) {
+        ++reports_;
+        say(pointer, by);
+    } else {
+        reported_[reports_++] = {pointer, by}; // roots are walked under locks
+    }
+}
+
+void Marker::sayReports() {
+    for (unsigned i = 0; i < reports_; ++i) {
+        say(reported_[i].pointer, reported_[i].by);
+    }
+    reports_ = 0;
 }
 
 void Marker::describeTraced(os::Message& message) const {
-    if (const auto entry = MarkEntry::word(traced())) {
-        message << "; by the manager of block " << static_cast<const void*>(entry.block()) << ", ";
-        message.code(reinterpret_cast<const void*>(gc::managerOf(entry.block(), sizeOf(entry))));
+    if constexpr (os::hasThreads) {
+        describe(message, MarkEntry::word(traced()));
     }
 }
 

@@ -171,6 +171,9 @@ private:
     /** The young are not looked at. */
     bool oldOnly() const { return marking_ == Marking::slice || marking_ == Marking::concurrent; }
     [[gnu::cold]] void report(const void* pointer);
+    void say(const void* pointer, MarkEntry by) const;
+    [[gnu::cold]] void sayReports();
+    void describe(os::Message& message, MarkEntry entry) const;
     void setTraced(MarkEntry entry) { traced_.store(entry.bits(), std::memory_order_relaxed); }
 
     heap::Heap& heap_;
@@ -206,6 +209,13 @@ private:
     Reached count_;
     os::Counter overflows_{0}; // statistics, as the next
     os::Counter misuses_{0};
+    /** What is no block and was marked, and by which block's manager; said when no lock is held. */
+    struct Report {
+        const void* pointer;
+        MarkEntry by;
+    };
+    static constexpr unsigned mostReports = 8; // threads are stopped: enough said
+    Report reported_[os::hasThreads ? mostReports : 1] = {};
     unsigned reports_ = 0;
 };
 

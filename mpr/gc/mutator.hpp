@@ -30,6 +30,7 @@ struct Mutator {
     os::Shared<const void*> site{nullptr};
     os::Shared<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in, by who has the duty
     os::Shared<bool> late{false}; // the others run on without it; written under threadsLock_ or by the thread itself
+    bool visits = false;          // is counted in the rendezvous in spite of its state: Visit; the thread's own
     bool isCollector = false;
     bool ofService = false; // a thread of the runtime's own rooms: it ends when the runtime does
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere

@@ -106,13 +106,23 @@ bool Collector::awaitAlone(Mutator& self, std::uint64_t deadline) {
 }
 
 void Collector::nameOthers(const Mutator& self, const char* what) {
-    os::Locked locked(threadsLock_);
-    for (const Mutator* m = mutators_; m; m = m->next) {
-        if (m != &self) {
-            os::Message message;
-            os::log(os::Level::error,
-                    message << what << ": thread \"" << std::string_view(m->name) << "\" is attached");
+    NamedThreads others;
+    {
+        os::Locked locked(threadsLock_);
+        for (const Mutator* m = mutators_; m; m = m->next) {
+            if (m != &self) {
+                others.add(*m);
+            }
         }
+    }
+    for (const NamedThreads::Thread& thread : others) {
+        os::Message message;
+        os::log(os::Level::error,
+                message << what << ": thread \"" << std::string_view(thread.name) << "\" is attached");
+    }
+    if (others.more() > 0) {
+        os::Message message;
+        os::log(os::Level::error, message << what << ": " << others.more() << " more threads are attached");
     }
 }
 
@@ -325,8 +335,9 @@ bool Collector::awaitOthers() {
         }
         othersStopped_.store(false, std::memory_order_seq_cst);
         if (os::now() >= end) {
-            nameLate(deadlines * deadline_);
+            const NamedThreads late = noteLate();
             letOthersGo();
+            nameLate(late, deadlines * deadline_);
             return false;
         }
         os::wait(never, 0, poll);

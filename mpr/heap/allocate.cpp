@@ -51,6 +51,7 @@ void Heap::detach(Local& local) {
     if constexpr (!os::hasThreads) {
         return;
     }
+    const Telling telling(*this);
     flushQuickLists(local);
     local.quick.open(nullptr);
     if (void* memory = std::exchange(local.quickMemory, nullptr)) {

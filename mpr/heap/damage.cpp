@@ -66,17 +66,70 @@ void forHoles(Region* regions, F&& f) {
 void Heap::nameDamage(const Hole* hole) {
     damages_.fetch_add(1, std::memory_order_relaxed);
     Region* region = regionOf(hole);
-    os::Message message;
-    os::log(os::Level::error, message << "write after free: " << static_cast<const void*>(hole) << ", in "
-                                      << std::uint64_t{region->holeSize(region->granuleOf(hole)) << granuleShift}
-                                      << " bytes of free memory, was written to");
+    note({.kind = Finding::Kind::hole,
+          .where = hole,
+          .bytes = region->holeSize(region->granuleOf(hole)) << granuleShift});
 }
 
 [[gnu::cold, gnu::noinline]] void Heap::nameMapDamage(const void* where) {
     damages_.fetch_add(1, std::memory_order_relaxed);
+    note({.kind = Finding::Kind::ends, .where = where});
+}
+
+/** To be said as soon as it may: see findings.hpp. Else at the next allocation that is not quick, by its thread. */
+void Heap::note(const Finding& finding) {
+    findings_.add(finding);
+    attention_.store(true, std::memory_order_relaxed);
+}
+
+/** What a verification finds. Without threads nothing else is looked for, and it is said at once. */
+void Heap::nameDefect(const char* what, const void* where) {
+    if constexpr (os::hasThreads) {
+        return note({.where = where, .what = what});
+    }
     os::Message message;
-    os::log(os::Level::error, message << "heap defect: the two ends of the free memory at " << where
-                                      << " disagree; it is not joined with its neighbour");
+    os::log(os::Level::error, message << "heap defect: " << what << " at " << where);
+}
+
+void Heap::say(const Finding& finding) {
+    os::Message message;
+    switch (finding.kind) {
+    case Finding::Kind::hole:
+        message << "write after free: " << finding.where << ", in " << std::uint64_t{finding.bytes}
+                << " bytes of free memory, was written to";
+        break;
+    case Finding::Kind::ends:
+        message << "heap defect: the two ends of the free memory at " << finding.where
+                << " disagree; it is not joined with its neighbour";
+        break;
+    case Finding::Kind::freeBlock:
+        message << "write after free: " << finding.where << ", in a block " << finding.block << " of "
+                << std::uint64_t{finding.bytes} << " bytes that is free, was written to";
+        break;
+    case Finding::Kind::listedBlock:
+        message << "write after free: block " << finding.where << " of " << std::uint64_t{finding.bytes}
+                << " bytes; it is not used again";
+        break;
+    case Finding::Kind::defect: message << "heap defect: " << finding.what << " at " << finding.where; break;
+    }
+    os::log(os::Level::error, message);
+}
+
+void Heap::tell() {
+    if constexpr (os::hasThreads) {
+        if (os::isLogging()) {
+            return; // whoever has called the handler goes on when it returns
+        }
+        Finding finding;
+        unsigned missed = 0;
+        while (findings_.take(finding, missed)) {
+            say(finding);
+        }
+        if (missed > 0) {
+            os::Message message;
+            os::log(os::Level::error, message << "heap: " << missed << " more findings of this kind");
+        }
+    }
 }
 
 /**
@@ -92,9 +145,7 @@ void Heap::nameDamage(const Hole* hole) {
     damages_.fetch_add(1, std::memory_order_relaxed);
     Region* region = table_.find(block);
     region->nurseries.pierce(region->granuleOf(block));
-    os::Message message;
-    os::log(os::Level::error, message << "write after free: block " << static_cast<const void*>(block) << " of "
-                                      << std::uint64_t{n << granuleShift} << " bytes; it is not used again");
+    note({.kind = Finding::Kind::listedBlock, .where = block, .bytes = n << granuleShift});
     return true;
 }
 

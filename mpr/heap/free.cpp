@@ -56,6 +56,7 @@ void Heap::freeShared(Region* region, void* block) {
 }
 
 bool Heap::freeHeld(Region* region, void* block) {
+    const Telling telling(*this);
     os::Locked clearing(clearing_); // as in changeHead
     os::Locked locked(lock_);
     const std::size_t g = region->granuleOf(block);
@@ -80,6 +81,7 @@ void Heap::flushQuickLists(Local& local) {
     if constexpr (QuickLists::greatest == 0) {
         return;
     }
+    const Telling telling(*this);
     for (std::size_t n = 1; n <= QuickLists::greatest; ++n) {
         while (void* block = local.quick.front(n)) {
             if (!setDamagedAside(local, n)) {

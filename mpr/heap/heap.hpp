@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/heap/findings.hpp"
 #include "mpr/heap/gone.hpp"
 #include "mpr/heap/limits.hpp"
 #include "mpr/heap/local.hpp"
@@ -245,6 +246,8 @@ public:
 
     /** How often free memory was found overwritten, or the map damaged; each is named in the log. */
     std::uint64_t damages() const { return damages_.load(std::memory_order_relaxed); }
+    /** Name in the log what was found and has not been said yet. The caller holds no lock. */
+    void tell();
     /** Totals, the attached threads' shares included. */
     Totals totals();
     /** Size in bytes of the largest warm hole's range. */
@@ -313,8 +316,12 @@ private:
     // damage.cpp
     bool isHoleElsewhere(const void* address) const;
     void requeue(const Hole* without) MPR_REQUIRES(lock_);
+    class Telling;
+    void note(const Finding& finding);
+    static void say(const Finding& finding);
     void nameDamage(const Hole* hole);
     void nameMapDamage(const void* where);
+    void nameDefect(const char* what, const void* where);
     bool setDamagedAside(Local& local, std::size_t n);
 
     // holes.cpp, under the lock
@@ -400,6 +407,7 @@ private:
     Link secret_ = 0; // of links, and of what is written into listed blocks
     std::uintptr_t regionOrigin_ = 0, regionMask_ = 0;
     os::Counter damages_{0};
+    [[no_unique_address]] std::conditional_t<os::hasThreads, Findings, NoFindings> findings_;
     [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine>
         quarantine_ MPR_GUARDED_BY(lock_);
     bool poison_ = false;
@@ -437,6 +445,25 @@ private:
     std::size_t reserve_ = 0;
     bool nurseries_ MPR_GUARDED_BY(lock_) = true;
     bool buffer_ = false;
+};
+
+/** Made before the lock is taken: names what was found under it, when it is released. */
+class Heap::Telling {
+public:
+    explicit Telling(Heap& heap) : heap_(heap) {}
+    ~Telling() {
+        if constexpr (os::hasThreads) {
+            os::assertUnlocked();
+            if (heap_.findings_.any()) [[unlikely]] {
+                heap_.tell();
+            }
+        }
+    }
+    Telling(const Telling&) = delete;
+    Telling& operator=(const Telling&) = delete;
+
+private:
+    Heap& heap_;
 };
 
 inline void Heap::noteCommitted(std::size_t bytes) {

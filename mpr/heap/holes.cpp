@@ -70,6 +70,7 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
 
 /** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
 int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
+    const Telling telling(*this);
     os::Locked locked(lock_);
     MPR_ASSERT(region->map().get(g) == mark::opaque && !region->nurseries.isUncleared(g));
     ++totals_.blocksFreed;

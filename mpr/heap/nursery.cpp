@@ -375,6 +375,7 @@ bool Heap::reclaimNursery(bool any) {
     if constexpr (!os::hasPages) {
         return false;
     }
+    const Telling telling(*this);
     os::LockedFairly locked(lock_);
     for (Local* local = locals_; any && !leftOver_ && local; local = local->next) {
         leaveOver(*local);

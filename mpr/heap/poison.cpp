@@ -4,7 +4,6 @@
 #include "mpr/heap/poison.hpp"
 
 #include "mpr/heap/holes.hpp"
-#include "mpr/os/log.hpp"
 
 #ifdef MPR_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
@@ -66,9 +65,7 @@ void Heap::fillChunks(Region* region, std::uint64_t chunks) {
 void Heap::look(const void* memory, std::size_t n) {
     if (const void* changed = poison::firstChanged(memory, n << granuleShift)) {
         damages_.fetch_add(1, std::memory_order_relaxed);
-        os::Message message;
-        os::log(os::Level::error, message << "write after free: " << changed << ", in a block " << memory << " of "
-                                          << std::uint64_t{n << granuleShift} << " bytes that is free, was written to");
+        note({.kind = Finding::Kind::freeBlock, .where = changed, .block = memory, .bytes = n << granuleShift});
     }
 }
 
@@ -108,6 +105,7 @@ void Heap::endQuarantine(void* block) {
 }
 
 void Heap::endQuarantine() {
+    const Telling telling(*this);
     os::Locked locked(lock_);
     while (void* block = quarantine_.take()) {
         endQuarantine(block);

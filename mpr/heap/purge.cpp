@@ -28,6 +28,7 @@ void Heap::purge(std::size_t keep) {
     if constexpr (!os::hasPages) {
         return;
     }
+    const Telling telling(*this);
     endQuarantine();
     while (reclaimNursery(true)) {}
     for (const bool wholeRegions : {true, false}) {

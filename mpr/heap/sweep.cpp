@@ -29,6 +29,7 @@ void Heap::check() {
 }
 
 void Heap::beginMarking() {
+    const Telling telling(*this);
     os::Locked locked(lock_);
     if constexpr (os::checked) {
         static unsigned turn; // under the lock
@@ -289,6 +290,7 @@ void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swe
 }
 
 std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
+    const Telling telling(*this);
     os::LockedFairly locked(lock_);
     const std::size_t end = std::min(region->nurseries.endOf(start), std::size_t{region->endGranule});
     if (region->nurseries.isPassedOver(start)) {
@@ -303,6 +305,7 @@ std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
 }
 
 void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
+    const Telling telling(*this);
     constexpr unsigned linesInSlice = sliceGranules >> LineSet::lineShift;
     constexpr LineSet::Word slice = ~LineSet::Word{0} >> (LineSet::wordBits - linesInSlice);
     const LineSet::Word all = region->sweepYoung.word(i);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "mpr/heap/heap.hpp"
-#include "mpr/os/log.hpp"
 
 namespace mpr::heap {
 
@@ -53,8 +52,7 @@ private:
     void check(bool right, const char* what, const void* where) {
         if (!right) {
             ++defects_;
-            os::Message message;
-            os::log(os::Level::error, message << "heap defect: " << what << " at " << where);
+            heap_.nameDefect(what, where);
         }
     }
 

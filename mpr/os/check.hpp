@@ -17,10 +17,13 @@ inline constexpr bool checked = true;
 inline constexpr bool checked = false;
 #endif
 
+/** How many locks the calling thread holds that it may not call foreign code with: counted in checked builds. */
+extern constinit MPR_PER_THREAD unsigned locksHeld;
+
 [[noreturn, gnu::cold]] inline void assertionFailed(const char* expression, const char* file, int line) {
     Message message;
-    log(Level::error, message << "assertion failed: " << expression << " (" << file << ":" << line << ", thread "
-                              << threadNumber() << ")");
+    deliver(Level::error, message << "assertion failed: " << expression << " (" << file << ":" << line << ", thread "
+                                  << threadNumber() << ")");
     abort();
 }
 
@@ -28,6 +31,17 @@ inline constexpr bool checked = false;
 inline void check(bool holds, const char* expression, const char* file, int line) {
     if (!holds) [[unlikely]] {
         assertionFailed(expression, file, line);
+    }
+}
+
+/**
+    The calling thread may call what the program has given the runtime: a handler of messages, a manager, a notifier. That may
+    call the runtime in turn, so the thread holds no lock that a function of the runtime takes.
+ */
+inline void assertUnlocked([[maybe_unused]] const char* file = __builtin_FILE(),
+                           [[maybe_unused]] int line = __builtin_LINE()) {
+    if constexpr (checked) {
+        check(locksHeld == 0, "the thread holds no lock", file, line);
     }
 }
 

@@ -13,6 +13,7 @@ void WordLock::lockSlow() {
         sleep();
     }
     waiting_.fetch_sub(present, std::memory_order_relaxed);
+    count_.taken();
 }
 
 bool WordLock::takeSpinning() {

@@ -16,7 +16,8 @@
     is never too small.
 
     Without threads there is nothing to lock. In checked builds a lock of either kind asserts that nobody locks what he holds
-    nor unlocks what he does not.
+    nor unlocks what he does not; and a thread knows how many it holds, since it may call no code of the program's with any
+    (assertUnlocked). A lock that is made `outermost` is not counted: no function that such code may call waits for it.
  */
 #pragma once
 
@@ -26,8 +27,36 @@
 
 namespace mpr::os {
 
+/** See above. */
+struct Outermost {};
+inline constexpr Outermost outermost;
+
+/** Counts a lock that is taken, where somebody will ask. */
+class CountedLock {
+public:
+    constexpr CountedLock() = default;
+    constexpr explicit CountedLock(Outermost) : counts_(false) {}
+    void taken() { locksHeld += counts_; }
+    void given() {
+        MPR_ASSERT(!counts_ || locksHeld > 0);
+        locksHeld -= counts_;
+    }
+
+private:
+    bool counts_ = true; // in zeroed memory, a list's or hash's, it is not: they allocate with their lock held
+};
+struct UncountedLock {
+    constexpr UncountedLock() = default;
+    constexpr explicit UncountedLock(Outermost) {}
+    static void taken() {}
+    static void given() {}
+};
+
 class MPR_CAPABILITY("lock") WordLock {
 public:
+    constexpr WordLock() = default;
+    constexpr explicit WordLock(Outermost) : count_(outermost) {}
+
     void lock() MPR_ACQUIRES() {
         if (!tryLock()) {
             lockSlow();
@@ -38,11 +67,17 @@ public:
         const std::uint32_t self = threadNumber();
         MPR_ASSERT(!isHeld());
         std::uint32_t expected = 0;
-        return word_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed);
+        const bool took =
+            word_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed);
+        if (checked && took) {
+            count_.taken();
+        }
+        return took;
     }
 
     void unlock() MPR_RELEASES() {
         MPR_ASSERT(isHeld());
+        count_.given();
         std::uint32_t expected = threadNumber();
         const bool gave =
             word_.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed);
@@ -79,11 +114,15 @@ private:
     Word word_{0};
     Word waiting_{0};
     Word turn_{0};
+    [[no_unique_address]] std::conditional_t<checked, CountedLock, UncountedLock> count_;
 };
 
 /** Where there is one thread. */
 class MPR_CAPABILITY("lock") NoLock {
 public:
+    constexpr NoLock() = default;
+    constexpr explicit NoLock(Outermost) {}
+
     void lock() MPR_ACQUIRES() {
         MPR_ASSERT(!isHeld());
         held_.set(true);

@@ -6,9 +6,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "mpr/os/check.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::os {
+
+constinit MPR_PER_THREAD unsigned locksHeld = 0;
+constinit MPR_PER_THREAD bool inLogHandler = false;
 
 namespace {
 constinit Shared<LogHandler> handlerInForce{nullptr};
@@ -99,9 +103,20 @@ const char* Message::text() {
 }
 
 void log(Level level, Message& message) {
+    assertUnlocked();
+    deliver(level, message);
+}
+
+void deliver(Level level, Message& message) {
     const auto which = static_cast<int>(level);
-    if (LogHandler receiver = logReceiver()) {
+    if (const LogHandler receiver = isLogging() ? nullptr : logReceiver()) {
+        if constexpr (hasThreads) {
+            inLogHandler = true;
+        }
         receiver(names[which].data(), which, message.text());
+        if constexpr (hasThreads) {
+            inLogHandler = false;
+        }
         return;
     }
     Message line;

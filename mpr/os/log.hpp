@@ -37,8 +37,19 @@ private:
 
 enum class Level { error = 0, warning = 1, info = 2 };
 
-/** Hand a message to the handler, or write it to the console as "mpr error: text". Any thread. */
+/**
+    Hand a message to the handler, or write it to the console as "mpr error: text". Any thread. The handler is the program's:
+    the caller holds no lock (assertUnlocked), but may be on duty for the collector. A message that comes of what the handler
+    does goes to the console.
+ */
 void log(Level level, Message& message);
+/** The same for the last message of all, whatever the caller holds. */
+void deliver(Level level, Message& message);
+/** Whether the calling thread is inside the handler, in a call of log. Without threads nobody asks. */
+extern constinit MPR_PER_THREAD bool inLogHandler;
+inline bool isLogging() {
+    return hasThreads && inLogHandler;
+}
 
 /** @return The previous handler. nullptr: the sink. */
 LogHandler setLogHandler(LogHandler handler);

@@ -103,12 +103,22 @@ bool Events::openOnce() {
     }
     hub->main = main;
     hub->heads = heads;
+    const int result = openWith(hub, heads);
+    if (result != 0) {
+        os::Message message;
+        os::log(os::Level::error, message << "events: libuv's loop cannot be made: " << uv_strerror(result));
+    }
+    return result == 0;
+}
+
+/** The first to come here opens them. @return 0 or libuv's error. */
+int Events::openWith(Hub* hub, Wheel::Heads* heads) {
     os::Locked locked(openLock_);
     if (opened_.load(std::memory_order_relaxed)) {
-        return true;
+        return 0;
     }
-    if (!loop_.open()) {
-        return false;
+    if (const int result = loop_.open(); result != 0) {
+        return result;
     }
     hub_ = hub;
     {
@@ -118,7 +128,7 @@ bool Events::openOnce() {
     mailbox_.open();
     gc::runtime().services.add(room);
     opened_.store(true, std::memory_order_release);
-    return true;
+    return 0;
 }
 
 void Events::markRoots() {

@@ -87,6 +87,7 @@ private:
 
     bool openFirst(const char* function);
     bool openOnce();
+    int openWith(Hub* hub, Wheel::Heads* heads);
 
     void settle(MprDispatcher& dispatcher) MPR_REQUIRES(lock_);
     void append(Event& event) MPR_REQUIRES(lock_);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "mpr/memory.h"
-#include "mpr/os/log.hpp"
 #include "mpr/task/waiting.hpp"
 
 namespace mpr::task {
@@ -40,7 +39,7 @@ static int tryDescriptors() {
     return result;
 }
 
-bool Loop::open() {
+int Loop::open() {
     replaceAllocator();
     Using using_(*this);
     int result = tryDescriptors();
@@ -52,13 +51,11 @@ bool Loop::open() {
         if (result == 0) {
             descriptor_ = uv_backend_fd(&loop_);
             uv_run(&loop_, UV_RUN_NOWAIT); // from here the descriptor tells of the async handle
-            return true;
+            return 0;
         }
         uv_loop_close(&loop_);
     }
-    os::Message message;
-    os::log(os::Level::error, message << "events: libuv's loop cannot be made: " << uv_strerror(result));
-    return false;
+    return result;
 }
 
 void Loop::close() {

@@ -22,8 +22,8 @@ namespace mpr::task {
 
 class Loop {
 public:
-    /** @return false when memory or descriptors are short. */
-    bool open();
+    /** @return 0, or libuv's error when memory or descriptors are short. */
+    int open();
     /** Close all handles, then the loop. */
     void close();
     /** Close a handle of the loop in use, and free its memory when libuv lets go of it. */
@@ -50,7 +50,7 @@ public:
     };
 
 private:
-    os::Lock lock_;
+    os::Lock lock_{os::outermost}; // libuv allocates, and calls back
     uv_loop_t loop_{};
     uv_async_t async_{};
     int descriptor_ = -1;

@@ -2,8 +2,8 @@
     waiting.hpp - What a call does that has to wait: it lets collections pass meanwhile.
 
     A thread that is yielded already (its caller did so), exempt, or foreign stays as it is: a library call must not end a
-    sticky yield that it did not begin. Inside the memory notifier nothing may yield: who waits there is named, and waits
-    with all others.
+    sticky yield that it did not begin. Inside the memory notifier and the log's handler nothing may yield: who waits there is
+    named, and waits with all others.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ namespace mpr::task {
 class Waiting {
 public:
     explicit Waiting(const void* site) : mutator_(gc::current) {
-        if (mutator_ && gc::isNotified(*mutator_)) {
+        if (mutator_ && gc::mustNotYield(*mutator_)) {
             gc::refuse("a call that waits");
             mutator_ = nullptr;
         }

@@ -114,6 +114,48 @@ TEST_CASE("nobody leaves a rendezvous who did not enter", "[checked]") {
     CHECK(failsWith("word >= step", [] { rendezvous.leave(); }));
 }
 
+// ---- Locks and what is called with them -----------------------------------------------------------------------------
+
+namespace {
+void say() {
+    os::Message message;
+    os::log(os::Level::info, message << "said");
+}
+} // namespace
+
+TEST_CASE("nothing is logged by a thread that holds a lock", "[checked]") {
+    CHECK(failsWith("the thread holds no lock", [] {
+        os::Lock lock;
+        lock.lock();
+        say();
+    }));
+    CHECK(failsWith("the thread holds no lock", [] {
+        os::Lock first, second;
+        first.lock();
+        second.tryLock();
+        first.unlock();
+        say();
+    }));
+    CHECK_FALSE(failsWith("", [] {
+        os::Lock counted, outermost{os::outermost};
+        counted.lock();
+        counted.unlock();
+        outermost.lock();
+        say();
+        outermost.unlock();
+        say();
+    }));
+}
+
+TEST_CASE("who names findings of the heap holds no lock", "[checked]") {
+    Runtime runtime;
+    CHECK(failsWith("the thread holds no lock", [] {
+        os::Lock lock;
+        lock.lock();
+        gc::runtime().heap.endQuarantine();
+    }));
+}
+
 TEST_CASE("who waits no longer to stop others stays stopped while one of them has", "[checked]") {
     Runtime runtime("deadline=1");
     std::atomic<int> refused{0}, wentOn{0}, ready{0};
