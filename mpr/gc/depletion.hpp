@@ -31,6 +31,12 @@ public:
     /** Tell the notifier, then apply the policy. May not return. @return Whether trying again makes sense. */
     bool raise(Mutator& m, int cause, std::size_t size);
 
+    /** The calling thread ends inside the notifier, a pruner or a terminator: the call does not return. */
+    void abandon(Mutator& m) {
+        m.local.privileged = false;
+        busy_.store(false, std::memory_order_release);
+    }
+
     void setNotifier(MprMemNotifier notifier) { notifier_.store(notifier, std::memory_order_release); }
     void setPolicy(int policy) { policy_.store(policy, std::memory_order_relaxed); }
     bool addPruner(MprPruner pruner, void* data);

@@ -36,10 +36,22 @@ void manageMpr(void*, int flags) {
     }
 }
 
-/** The thread ends: detach it if it has not done so. */
+void threadEnds(void*);
+
+/** The calling thread's own, in any state. */
+void detach() {
+    os::onThreadExit(threadEnds, nullptr);
+    runtime().collector.detach(attached);
+    attached = current = nullptr;
+}
+
+/** The thread ends, wherever it is: detach it if it has not done so. */
 void threadEnds(void*) {
     if (attached && running()) {
-        mprDetachThread();
+        if (isNotified(*attached)) {
+            runtime().depletion.abandon(*attached);
+        }
+        detach();
     }
 }
 
@@ -125,9 +137,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
             rt.mpr->argv = argv;
             return true;
         }
-        os::onThreadExit(threadEnds, nullptr);
-        rt.collector.detach(attached);
-        attached = current = nullptr;
+        detach();
     }
     rt.collector.close();
     rt.heap.close();
@@ -220,9 +230,7 @@ int mprDetachThread(void) {
         refuse("mprDetachThread");
         return MPR_ERR_BAD_STATE;
     }
-    os::onThreadExit(threadEnds, nullptr);
-    runtime().collector.detach(attached);
-    attached = current = nullptr;
+    detach();
     return 0;
 }
 

@@ -8,6 +8,8 @@
 #include "test/support/sanitizer.hpp"
 #include "test/support/watchdog.hpp"
 
+#include <pthread.h>
+
 #include <cstring>
 #include <string>
 
@@ -227,4 +229,38 @@ TEST_CASE("a message that comes of what the handler does is not given to it", "[
     CHECK(handled == 1);
     CHECK(deepest == 1);
     CHECK(mprGetMemStats()->misuses == 3);
+}
+
+// ---- The notifier ---------------------------------------------------------------------------------------------------
+
+TEST_CASE("a thread that ends inside the notifier is detached, and the notifier is called again", "[gc][handler]") {
+    if (threadSanitizer || addressSanitizer) {
+        return; // the sanitizer knows no thread that ends below its frames
+    }
+    const Watchdog dog(60);
+    Runtime runtime;
+    static std::atomic<int> notified;
+    notified = 0;
+    mprSetMemNotifier([](int, int, size_t, size_t) {
+        if (notified++ == 0) {
+            pthread_exit(nullptr);
+        }
+    });
+    const auto body = [](void *) -> void * {
+        mprAttachThread("ends");
+        mprAlloc(SIZE_MAX / 2);
+        return nullptr;
+    };
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, nullptr, body, nullptr) == 0);
+    mprYield(MPR_YIELD_STICKY);
+    pthread_join(thread, nullptr);
+    mprResetYield();
+    CHECK(notified == 1);
+    CHECK(mprGetMemStats()->threads == 1);
+    CHECK(Log::size() == 0);
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    CHECK(mprAlloc(SIZE_MAX / 2) == nullptr);
+    CHECK(notified == 2);
+    mprSetMemNotifier(nullptr);
 }
