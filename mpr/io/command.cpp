@@ -105,7 +105,6 @@ void onExit(uv_process_t* handle, int64_t status, int signal) {
         process.fired.event = cmd->end;
         task::events().fire(process.fired);
     }
-    // Freed by a later turn, when what was fired has been queued.
     Loop::discard(reinterpret_cast<uv_handle_t*>(handle));
 }
 

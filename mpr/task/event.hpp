@@ -58,10 +58,10 @@ inline void dropRef(Event*& field) {
     __atomic_store_n(&field, nullptr, __ATOMIC_RELAXED);
 }
 
-/** An event that a callback of libuv wants to be queued. It stands in the memory of the callback's handle. */
+/** An event that a callback of libuv wants to be queued. It lives until that is done: see loop.hpp. */
 struct Fired {
     Fired* next = nullptr;
-    Event* event = nullptr; // retained by others until the callback returns
+    Event* event = nullptr; // alive until the thread that turns the loop yields, and that queues it first
     int mask = 0;
     bool pending = false;
 };

@@ -49,6 +49,7 @@ int Loop::open() {
     if (result == 0) {
         result = uv_async_init(&loop_, &async_, [](uv_async_t*) {});
         if (result == 0) {
+            loop_.data = this;
             descriptor_ = uv_backend_fd(&loop_);
             uv_run(&loop_, UV_RUN_NOWAIT); // from here the descriptor tells of the async handle
             return 0;
@@ -71,11 +72,23 @@ void Loop::close() {
         nullptr);
     while (uv_run(&loop_, UV_RUN_NOWAIT) != 0) {}
     uv_loop_close(&loop_);
+    freeClosed();
     descriptor_ = -1;
 }
 
 void Loop::discard(uv_handle_t* handle) {
-    uv_close(handle, [](uv_handle_t* closed) { pfree(closed); });
+    uv_close(handle, [](uv_handle_t* closed) {
+        auto& loop = *static_cast<Loop*>(closed->loop->data);
+        closed->data = loop.closed_;
+        loop.closed_ = closed;
+    });
+}
+
+void Loop::freeClosed() {
+    while (uv_handle_t* handle = closed_) {
+        closed_ = static_cast<uv_handle_t*>(handle->data);
+        pfree(handle);
+    }
 }
 
 void Loop::turn() {

@@ -7,8 +7,9 @@
 
     libuv's loop belongs to one thread at a time: whoever has the lock. Nobody waits inside.
 
-    Handles other than the loop's own stand in permanent memory of their own, each at the start of its block: the loop frees
-    it when the handle has closed.
+    Handles other than the loop's own stand in permanent memory of their own, each at the start of its block. A callback may
+    have fired what stands in that block as well, and libuv may close the handle in the same turn. So the loop keeps what
+    has closed until freeClosed(), which is called when everything fired has been queued.
 
     libuv takes its memory from the heap while a Using exists (see memory.cpp): it counts against the limits.
  */
@@ -26,11 +27,13 @@ public:
     int open();
     /** Close all handles, then the loop. */
     void close();
-    /** Close a handle of the loop in use, and free its memory when libuv lets go of it. */
+    /** Close a handle of the loop in use. Its memory is freed after libuv has let go of it: freeClosed(). */
     static void discard(uv_handle_t* handle);
 
     /** Let libuv look, without waiting. */
     void turn();
+    /** Free the memory of the handles that have closed. The thread that called turn(), after it. */
+    void freeClosed();
     /** Wait, yielded, until something happens, wake() is called, or for milliseconds (negative: for ever). @return Whether to turn(). */
     bool wait(std::int64_t milliseconds, const void* site);
     /** End the wait that is or comes next. Any thread, also during a collection. */
@@ -53,6 +56,7 @@ private:
     os::Lock lock_{os::outermost}; // libuv allocates, and calls back
     uv_loop_t loop_{};
     uv_async_t async_{};
+    uv_handle_t* closed_ = nullptr; // by data; belongs to the thread that turns
     int descriptor_ = -1;
 };
 

@@ -205,6 +205,7 @@ void Events::look(bool now) {
             fired->pending = false;
             queue(*fired->event, fired->mask);
         }
+        loop_.freeClosed();
     }
     expire();
     workers().retry();

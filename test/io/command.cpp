@@ -31,6 +31,30 @@ TEST_CASE("a command's output and status", "[io][command]") {
     CHECK(std::string(out).empty());
 }
 
+TEST_CASE("the end of a process is told although libuv has let go of it by then", "[io][command]") {
+    Runtime runtime("poison=1"); // what is read after it was freed is no event
+    for (int i = 0; i < 20; i++) {
+        CHECK(mprRun(nullptr, "true", nullptr, nullptr, nullptr, 20000) == 0);
+    }
+    int told = 0;
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    mprSetCmdCallback(
+        cmd,
+        [](MprCmd *, int channel, void *data) {
+            *static_cast<int *>(data) += channel == -1;
+            return ssize(0);
+        },
+        &told);
+    cchar *argv[] = {"true", nullptr};
+    for (int i = 1; i <= 20; i++) {
+        REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, 0) == 0);
+        CHECK(mprWaitForCmd(cmd, 20000) == 0);
+        CHECK(serviceUntil([&] { return told >= i; }));
+        CHECK(told == i);
+    }
+}
+
 TEST_CASE("much input and output at once, collections meanwhile", "[io][command]") {
     Runtime runtime;
     REQUIRE(mprStart() == 0);
