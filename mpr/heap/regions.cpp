@@ -9,6 +9,17 @@
 
 namespace mpr::heap {
 
+namespace {
+
+/** Let the system back every page, free or not. */
+MPR_USES_FREE_MEMORY void backPages(void* memory, std::size_t bytes) {
+    for (std::size_t at = 0; at < bytes; at += os::pageSize()) {
+        auto* page = static_cast<volatile Byte*>(memory) + at;
+        *page = *page;
+    }
+}
+} // namespace
+
 bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     regionShift_ = options.regionShift;
     reserve_ = options.reserve;
@@ -71,10 +82,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
             // Asked for from the start: back every page now, so that no allocation waits for the system.
             unlink(region, region->firstGranule, region->endGranule - region->firstGranule);
             commit(region, region->chunksTouched(0, region->endGranule), true);
-            for (std::size_t at = 0; at < region->span; at += os::pageSize()) {
-                auto* page = reinterpret_cast<volatile Byte*>(region) + at;
-                *page = *page;
-            }
+            backPages(region, region->span);
             linkWhole(region);
         }
     } while (limits_.committed() < reserve_);
