@@ -105,7 +105,9 @@ public:
             auto* list = reinterpret_cast<Slot*>(roundUp(reinterpret_cast<std::uintptr_t>(memory), listBytes));
             for (Slot*& top : tops_) {
                 top = memory ? list : nowhere + slots - 1;
-                *top = {};
+                if (memory) { // other threads read the one that all share
+                    *top = {};
+                }
                 list += slots;
             }
         }
