@@ -439,11 +439,17 @@ void* palloc(size_t size) {
 
 namespace {
 
-/** Permanent memory is a held leaf, and no root. @return false when the block is none, or another thread was faster. */
+/** Permanent memory is a held leaf, and no root. The hold is not looked at: letting go of it tells. */
+bool mayBePermanent(Region* region, void* ptr) {
+    Runtime& rt = runtime();
+    return !hasManager(region->map().get(region->granuleOf(ptr))) && !(rt.roots.hasLeaves() && rt.roots.isRoot(ptr));
+}
+
+/** @return false when the block is not permanent memory, or another thread was faster. */
 bool freePermanent(Region* region, void* ptr) {
     Runtime& rt = runtime();
     if constexpr (os::hasThreads) {
-        if (hasManager(region->map().get(region->granuleOf(ptr))) || (rt.roots.hasLeaves() && rt.roots.isRoot(ptr))) {
+        if (!mayBePermanent(region, ptr)) {
             return false;
         }
     }
@@ -469,11 +475,24 @@ void pfree(void* ptr) {
     }
 }
 
+/** Whether a block may be resized by prealloc. Otherwise names the wrong call. */
+static bool admitResizing(void* ptr) {
+    Region* region = admitAnywhere("prealloc") ? checked("prealloc", ptr) : nullptr;
+    if (!region) {
+        return false;
+    }
+    if (!mayBePermanent(region, ptr) || (region->map().get(region->granuleOf(ptr)) & head::held) == 0) {
+        misuse("prealloc", ptr, "not permanent memory");
+        return false;
+    }
+    return true;
+}
+
 void* prealloc(void* ptr, size_t size) {
     if (!ptr) {
         return palloc(size);
     }
-    if (os::hasThreads && !admitAnywhere("prealloc")) {
+    if (os::hasThreads && !admitResizing(ptr)) {
         return nullptr;
     }
     const size_t old = psize(ptr);

@@ -402,6 +402,27 @@ TEST_CASE("a root cannot be freed by hand", "[gc][misuse]") {
     CHECK(mprFree(node) == 0);
 }
 
+TEST_CASE("prealloc of what is not permanent memory is refused", "[gc][misuse]") {
+    Runtime runtime;
+    int outside = 0;
+    Node *node = makeNode();
+    void *leaf = mprAlloc(100), *root = mprAlloc(100);
+    mprAddRoot(root);
+    void *freed = mprAlloc(100);
+    mprFree(freed);
+    const size_t size = GENERATE(1, 90, 4000);
+    for (void *ptr : {static_cast<void *>(&outside), static_cast<void *>(node), leaf, root, freed,
+                      static_cast<void *>(static_cast<char *>(leaf) + 8)}) {
+        Log::clear();
+        const uint64 misuses = mprGetMemStats()->misuses;
+        CHECK(prealloc(ptr, size) == nullptr);
+        CHECK(Log::names(ptr) == 1);
+        CHECK(mprGetMemStats()->misuses == misuses + 1);
+    }
+    CHECK(mprIsValid(leaf));
+    mprRemoveRoot(root);
+}
+
 TEST_CASE("roots and holds of one block are counted apart", "[gc][misuse]") {
     Runtime runtime;
     void *leaf = mprAlloc(40);
