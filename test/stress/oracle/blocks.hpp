@@ -6,6 +6,8 @@
 
 #include "test/stress/oracle/record.hpp"
 
+#include <functional>
+
 namespace oracle {
 
 /* What to allocate. */
@@ -42,5 +44,8 @@ void setEnding(bool on);
 
 /* A lock that managers take in MPR_MANAGE_FREE, and threads that run, too. */
 void lockAsManagersDo();
+
+/* Call f while no manager allocates. */
+void whileNoManagerAllocates(const std::function<void()> &f);
 
 } // namespace oracle

@@ -177,6 +177,9 @@ Wishes shorten(Wishes wishes, Outcome &outcome, double seconds) {
 std::string commandLine(const Wishes &wishes) {
     std::ostringstream out;
     out << "oracle --one --seed " << wishes.seed;
+    if (wishes.older) {
+        out << " --older";
+    }
     if (!wishes.profile.empty()) {
         out << " --profile " << wishes.profile;
     }

@@ -3,6 +3,8 @@
  */
 #include "test/stress/oracle/fault.hpp"
 
+#include "test/stress/oracle/ledger.hpp"
+
 #include "mpr.h"
 
 #include <atomic>
@@ -31,7 +33,13 @@ State &state() {
     return one;
 }
 
+std::atomic<bool> isChild;
+
 void keep(cchar *tags, int, cchar *msg) {
+    noteMessage(msg);
+    if (isChild) {
+        return;
+    }
     std::lock_guard guard(state().mutex);
     auto &messages = state().messages;
     if (messages.size() >= mostMessages && !strstr(msg, "no memory")) { // which programs ask for
@@ -52,10 +60,16 @@ void fault(const char *format, ...) {
             pause(); // another thread reports and ends the process
         }
     }
-    std::lock_guard guard(state().mutex);
-    fprintf(stderr, "FAULT ");
     va_list args;
     va_start(args, format);
+    if (isChild) {
+        char text[500];
+        vsnprintf(text, sizeof(text), format, args);
+        dprintf(2, "FAULT %s\n", text);
+        _exit(1); // its parent says more
+    }
+    std::lock_guard guard(state().mutex);
+    fprintf(stderr, "FAULT ");
     vfprintf(stderr, format, args);
     va_end(args);
     fprintf(stderr, "\n%s\n", state().headline.c_str());
@@ -83,6 +97,10 @@ bool said(const char *part) {
         }
     }
     return false;
+}
+
+void beChildOfFork() {
+    isChild = true;
 }
 
 void forgetMessages() {

@@ -22,4 +22,7 @@ void captureMessages();
 bool said(const char *part);
 void forgetMessages();
 
+/* This process is a child of fork: locks are not to be trusted. */
+void beChildOfFork();
+
 } // namespace oracle

@@ -8,7 +8,7 @@
 
     The first seed is that of MPR_SEED in the environment, else a fresh one; it is printed. Status 1 when a program failed.
     What a program does follows from its seed; --threads, --ghosts, --lives, --operations, --options and --without (kinds of
-    operations) change that, to make a program that fails smaller.
+    operations) change that, to make a program that fails smaller. --older leaves out what a runtime of before did not know.
  */
 #include "test/stress/oracle/driver.hpp"
 
@@ -37,10 +37,10 @@ uint64_t freshSeed() {
 }
 
 [[noreturn]] void usage() {
-    fprintf(stderr,
-            "usage: oracle [--seconds S] [--seed N] [--profile NAME] [--keep-going] [--one] [--detect]\n"
-            "              [--threads N] [--ghosts N] [--lives N] [--operations N] [--options O] [--without A,B]\n"
-            "profiles:");
+    fprintf(stderr, "usage: oracle [--seconds S] [--seed N] [--profile NAME] [--keep-going] [--one] [--detect]\n"
+                    "              [--threads N] [--ghosts N] [--lives N] [--operations N] [--options O] [--without "
+                    "A,B] [--older]\n"
+                    "profiles:");
     for (auto &name : profiles()) {
         fprintf(stderr, " %s", name.c_str());
     }
@@ -94,6 +94,8 @@ Command parse(int argc, char **argv) {
             command.one = true;
         } else if (name == "--keep-going") {
             command.keepGoing = true;
+        } else if (name == "--older") {
+            command.wishes.older = true;
         } else if (name == "--detect") {
             command.detects = true;
         } else if (i + 1 == argc || !take(command, name, argv[++i])) {

@@ -5,6 +5,8 @@
 
 #include "test/stress/oracle/fault.hpp"
 #include "test/stress/oracle/objects.hpp"
+#include "test/stress/oracle/signals.hpp"
+#include "test/stress/oracle/trespass.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -72,10 +74,14 @@ void called(Record &record, const void *ptr) {
     if (eager) {
         beEager();
     }
+    if (eager && doManagersTrespass() && !ending && !isProgramThread()) {
+        trespassInFree();
+    }
 }
 
 /* MPR_MANAGE_MARK: the block may be in the midst of being freed by hand. */
 Head &headToMark(void *ptr) {
+    marks();
     if (!headSane(ptr)) {
         fault("MPR_MANAGE_MARK for a block at %p that has been overwritten", ptr);
     }
@@ -165,6 +171,11 @@ void setEnding(bool on) {
 
 void lockAsManagersDo() {
     std::lock_guard guard(managerLock);
+}
+
+void whileNoManagerAllocates(const std::function<void()> &f) {
+    std::lock_guard guard(managerLock);
+    f();
 }
 
 } // namespace oracle

@@ -34,6 +34,10 @@ void opAddRoot(Worker &), opRemoveRoot(Worker &), opCrowd(Worker &), opUncrowd(W
     opBatch(Worker &), opBatchFree(Worker &);
 /* ops_collect.cpp */
 void opYield(Worker &), opComplete(Worker &), opSticky(Worker &), opMinor(Worker &), opMajor(Worker &), opAsk(Worker &),
-    opCollect(Worker &), opToggle(Worker &), opLimits(Worker &), opSpawn(Worker &), opFork(Worker &), opLock(Worker &);
+    opCollect(Worker &), opToggle(Worker &), opLimits(Worker &), opSpawn(Worker &), opLock(Worker &);
+/* ops_wait.cpp */
+void opMutex(Worker &), opCond(Worker &), opSleep(Worker &), opVerify(Worker &), opExchange(Worker &);
+/* ops_misuse.cpp */
+void opTrespass(Worker &), opPointWrongly(Worker &), opFork(Worker &), opSignal(Worker &);
 
 } // namespace oracle

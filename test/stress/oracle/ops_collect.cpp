@@ -3,11 +3,9 @@
  */
 #include "test/stress/oracle/program.hpp"
 
-#include "test/stress/oracle/fault.hpp"
+#include "test/stress/oracle/signals.hpp"
 
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 namespace oracle {
 
@@ -15,6 +13,7 @@ namespace {
 
 /* Work of a thread that comes for a short while and leaves its graph to others. */
 void visit(Program &program, uint64_t seed) {
+    const ProgramThread thread;
     Random random(seed);
     if (Graph *graph = program.adopt(random)) {
         Worker visitor(program, *graph, seed, Role::visitor);
@@ -39,22 +38,29 @@ void visitOfRuntime(void *data, MprThread *) {
 }
 
 void spawnForeign(Worker &worker) {
-    const bool detach = worker.random.chance(50);
+    const size_t end = worker.random.below(5);
     mprYield(MPR_YIELD_STICKY);
-    std::thread([&, seed = worker.random.next()] {
-        if (mprAttachThread("visitor") != 0) {
-            return;
-        }
-        visit(worker.program, seed);
-        if (detach) {
-            mprDetachThread(); // else it dies attached
-        }
-    }).join();
+    {
+        Quiet quiet;
+        std::thread([&, seed = worker.random.next()] {
+            if (mprAttachThread("visitor") != 0) {
+                return;
+            }
+            visit(worker.program, seed);
+            switch (end) { // and then it dies: attached, unless it detaches
+            case 0: mprYield(MPR_YIELD_STICKY); break;
+            case 1: mprSetThreadYield(nullptr, false); break;
+            case 2: break;
+            default: mprDetachThread(); break;
+            }
+        }).join();
+    }
     mprResetYield();
 }
 
 void spawnOfRuntime(Worker &worker) {
     Visit mine{&worker.program, worker.random.next()};
+    Quiet quiet;
     MprThread *thread = mprCreateThread("visitor", visitOfRuntime, &mine, 0);
     if (!thread || mprStartThread(thread) != 0) {
         return;
@@ -114,18 +120,6 @@ void opSpawn(Worker &worker) {
     if (worker.role != Role::visitor) {
         worker.random.chance(70) ? spawnForeign(worker) : spawnOfRuntime(worker);
     }
-}
-
-void opFork(Worker &) {
-    mprYield(MPR_YIELD_STICKY);
-    const pid_t pid = fork();
-    if (pid == 0) {
-        _exit(0);
-    }
-    if (pid > 0) {
-        waitpid(pid, nullptr, 0);
-    }
-    mprResetYield();
 }
 
 void opLock(Worker &) {

@@ -46,7 +46,11 @@ constexpr Profile known[] = {
     {"holders", "all=0,leaf=10,barrier=10,major=100,minor=100,drop=10,sticky=10", 1, 4, 0, 0, 0},
     {"sizes", "realloc=300,large=40,leaf=300,free=200,memdup=50,wide=20", 3, 0, 60, 10, 0},
     {"lists", "list=100,wide=20,drop=30,shift=60", 3, 0, 40, 10, 0},
-    {"threads", "spawn=40,sticky=60,fork=2,permanent=60,lock=60", 4, 3, 20, 20, 30},
+    {"threads", "spawn=40,sticky=60,fork=2,permanent=60,lock=60,mutex=60,cond=20,exchange=60", 4, 3, 20, 20, 30},
+    {"signals", "signal=200,sticky=60,mutex=60,cond=30,sleep=3,spawn=10,permanent=60,minor=20,fork=1", 4, 3, 20, 20,
+     30},
+    {"misuse", "trespass=60,pointwrongly=60,fork=1,garbage=100,minor=5,ask=5", 3, 2, 20, 20, 0},
+    {"checks", "verify=10,mutex=30,spawn=5,minor=20,ask=20", 4, 2, 10, 10, 10},
     {"frees", "free=500,rowfree=300,realloc=100,ask=20,permanent=200", 4, 2, 20, 10, 0},
 };
 
@@ -54,7 +58,7 @@ const char *any(Random &random, std::initializer_list<const char *> choices) {
     return choices.begin()[random.below(choices.size())];
 }
 
-std::string drawOptions(Random &random) {
+std::string drawOptions(Random &random, bool older) {
     if (random.chance(20)) {
         return "";
     }
@@ -64,7 +68,9 @@ std::string drawOptions(Random &random) {
     options += any(random, {"", ",pausebudget=10", ",pausebudget=10", ",pausebudget=100"});
     options += any(random, {"", "", "", "", "", "", ",everyyield=1", ",everyalloc=7", ",everyalloc=100"});
     options += any(random, {"", ",growth=5", ",growth=20", ",growth=400"});
-    options += any(random, {"", "", ",check=1"});
+    options += any(random, {"", "", ",check=1", older ? "" : ",check=fields"});
+    options += any(random, {"", "", "", older ? "" : ",poison=1"});
+    options += any(random, {"", "", "", "", ",deadline=1"});
     options += any(random, {"", "", ",cpu=1", ",cpu=90"});
     options += any(random, {"", "", "", ",region=64k", ",region=1m"});
     options += any(random, {"", "", "", ",reserve=4m"});
@@ -119,12 +125,12 @@ int drawCount(int most, Random &random) {
     return static_cast<int>(random.below(static_cast<size_t>(most) + 1));
 }
 
-void drawAll(Plan &plan, const Profile &profile, Random &random) {
+void drawAll(Plan &plan, const Profile &profile, Random &random, bool older) {
     constexpr long megabyte = 1 << 20;
     constexpr long limits[] = {256 * megabyte, 64 * megabyte, 64 * megabyte, 24 * megabyte, 12 * megabyte};
     const auto percent = [&](int chance) { return random.chance(static_cast<unsigned>(chance)); };
     plan.profile = profile.name;
-    plan.options = drawOptions(random);
+    plan.options = drawOptions(random, older);
     plan.weights = drawWeights(profile, random);
     plan.limit = percent(profile.limited) ? limits[random.below(std::size(limits))] : 0;
     plan.threads = 1 + drawCount(profile.threads - 1, random);
@@ -166,8 +172,11 @@ Plan makePlan(const Wishes &wishes) {
     Random random(wishes.seed);
     Plan plan;
     plan.seed = wishes.seed;
-    drawAll(plan, drawProfile(wishes.profile, random), random);
+    drawAll(plan, drawProfile(wishes.profile, random), random, wishes.older);
     obey(plan, wishes);
+    plan.misuse = plan.weights[indexOf("trespass")] > 0 || plan.weights[indexOf("pointwrongly")] > 0;
+    plan.forks = plan.weights[indexOf("fork")] > 0;
+    plan.signals = plan.weights[indexOf("signal")] > 0;
     return plan;
 }
 

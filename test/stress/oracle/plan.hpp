@@ -21,6 +21,7 @@ struct Wishes {
     long operations = -1;             /* Of each thread in a life */
     std::vector<std::string> without; /* Operations left out */
     int sabotage = -1;                /* Of sabotage.hpp */
+    bool older = false;               /* The runtime knows neither check=fields nor poison */
     double seconds = 0;               /* Longer or shorter than the plan's */
 };
 
@@ -41,6 +42,9 @@ struct Plan {
     int settlePercent = 50;   /* Of the checks that collect and look at managers */
     int yieldPercent = 50;    /* Of the operations that are followed by a yield */
     int sharedPercent = 10;   /* Of the operations on a graph that all threads share */
+    bool misuse = false;      /* Calls that must be refused are made on purpose */
+    bool forks = false;       /* Some of them in children of fork */
+    bool signals = false;     /* Signals come to the program's threads */
     bool hasty = false;       /* The end comes while a collection sweeps */
     std::vector<int> weights; /* One for each operation */
 

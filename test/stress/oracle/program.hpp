@@ -7,10 +7,12 @@
 #include "test/stress/oracle/graph.hpp"
 #include "test/stress/oracle/ops.hpp"
 #include "test/stress/oracle/plan.hpp"
+#include "test/stress/oracle/trespass.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -39,6 +41,48 @@ private:
 
 /* The main thread decides when all rest, workers rest then, visitors come and go between. */
 enum class Role { main, worker, visitor };
+
+/* A lock and a condition of the runtime, for all threads of a program. */
+class Meeting {
+public:
+    void open();
+    /* Fault when another thread is inside. */
+    void enter();
+    void leave();
+    void signal();
+    /* A wait has ended. Fault when there were fewer signals. */
+    void wake();
+
+    MprMutex mutex{};
+    MprCond *cond = nullptr; /* NULL: there was no memory */
+
+private:
+    std::atomic<bool> inside{false};
+    uint64_t entered = 0; /* Not atomic: the lock orders it, the thread sanitizer looks */
+    std::atomic<uint64_t> signals{0}, wakes{0};
+};
+
+/* Permanent memory that is there for a whole life, for wrong calls. */
+class Lasting {
+public:
+    void open();
+    void look() const;
+    void close();
+
+    unsigned char *memory = nullptr;
+
+private:
+    static constexpr size_t size = 40;
+};
+
+/* Fault when a wait has ended before so many milliseconds. */
+void expectWaited(std::chrono::steady_clock::time_point begin, long milliseconds, const char *function);
+
+/* Fault when the heap has defects. The calling thread runs. */
+void expectVerified();
+
+/* Call in a child of fork, which must end with status 0. The calling thread yields. */
+void forkAndWait(const std::function<void()> &inChild);
 
 /* One thread that runs operations. */
 class Worker {
@@ -94,6 +138,15 @@ public:
     std::mutex sharedLock;
     /* Events that have been posted. */
     void post();
+    /* Take or give back permanent memory that belongs to all. */
+    void exchange(Random &random);
+    /* Whether no other thread of the program allocates. */
+    bool alone() const { return plan.threads == 1 && plan.ghosts + plan.foreigners == 0; }
+
+    Meeting meeting;
+    Lasting lasting;
+    Targets pinned;                  /* For wrong calls by whoever marks; no leaf: there was no memory */
+    std::atomic<uint64_t> tooBig{0}; /* Allocations that could not be served */
 
 private:
     void live(int life);
@@ -103,7 +156,8 @@ private:
     void haunt(uint64_t seed, bool attached);
     void rest(Random &random);
     void compare();
-    void compareCounts(const MprMemStats &stats);
+    MprMemStats compareCounts();
+    void pin(Random &random);
     bool scarce() const;
     void settle();
     void park();
@@ -113,6 +167,9 @@ private:
     std::vector<std::unique_ptr<Graph>> graphs;
     std::vector<Graph *> orphans;
     std::mutex graphsLock;
+
+    Permanents common;
+    std::mutex commonLock;
 
     std::mutex parking;
     std::condition_variable changed;

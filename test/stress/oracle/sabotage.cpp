@@ -3,7 +3,15 @@
  */
 #include "test/stress/oracle/sabotage.hpp"
 
+#include "test/stress/oracle/ledger.hpp"
 #include "test/stress/oracle/objects.hpp"
+#include "test/stress/oracle/program.hpp"
+#include "test/stress/oracle/signals.hpp"
+
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
 
 namespace oracle {
 
@@ -54,6 +62,93 @@ void neverCall(Graph &graph, Random &random) {
     }
 }
 
+/* ---- Of the account of misuse ---- */
+
+void callUnattached() {
+    std::thread([] { mprAlloc(10); }).join();
+}
+
+void misuseSecretly(Graph &, Random &) {
+    callUnattached();
+}
+
+void enterTooMuch(Graph &, Random &) {
+    enterMisuse("mprAlloc");
+}
+
+/* The log says nothing of it. */
+void misuseUnnamed(Graph &, Random &) {
+    const MprLogHandler before = mprSetLogHandler([](cchar *, int, cchar *) {});
+    enterMisuse("mprAlloc");
+    callUnattached();
+    mprSetLogHandler(before);
+}
+
+/* The log names another function than that which was misused. */
+void nameAnother(Graph &, Random &) {
+    enterMisuse("mprHold");
+    callUnattached();
+}
+
+/* This thread may call. */
+void obey(Graph &graph, Random &random) {
+    Record *leaf = graph.make({Kind::leaf, 40, 0, false}, random), *node = makePlain(graph, random);
+    if (leaf && node) {
+        const Targets targets{leaf->ptr, leaf->size, node->ptr, static_cast<Head *>(node->ptr)->fields(), palloc(40)};
+        trespass(Standing::foreign, targets, 3, 50);
+    }
+}
+
+/* It is permanent memory. */
+void takePointer(Graph &graph, Random &random) {
+    Record *node = makePlain(graph, random);
+    for (uint64_t seed = 0; node && seed < 20; seed++) { // one of them resizes it before it is given back
+        pointWrongly({palloc(40), 40, node->ptr, nullptr, nullptr}, seed, 10);
+    }
+}
+
+void overwritePermanent(Graph &, Random &) {
+    Lasting lasting;
+    lasting.open();
+    lasting.memory[7] ^= 1;
+    lasting.look();
+}
+
+void failInChild(Graph &, Random &) {
+    forkAndWait([] { _exit(3); });
+}
+
+/* ---- Of waits and signals ---- */
+
+void takeSignalElsewhere(Graph &, Random &) {
+    openSignals();
+    std::thread([] { raise(SIGUSR1); }).join();
+}
+
+void lockTwice(Graph &, Random &) {
+    Meeting meeting;
+    meeting.enter();
+    meeting.enter();
+}
+
+void wakeForNothing(Graph &, Random &) {
+    Meeting meeting;
+    meeting.wake();
+}
+
+void wakeEarly(Graph &, Random &) {
+    expectWaited(std::chrono::steady_clock::now(), 1000000, "mprSleep");
+}
+
+/* The bounds of a hole, which the heap walk knows. */
+void damageHole(Graph &, Random &) {
+    if (void *ptr = mprAlloc(30000)) {
+        mprFree(ptr);
+        memset(ptr, 0x5A, 30000);
+        expectVerified();
+    }
+}
+
 } // namespace
 
 const Sabotage sabotages[] = {
@@ -63,6 +158,19 @@ const Sabotage sabotages[] = {
     {"reference", changeReference, "reference 1 of 2 of a plain that is alive is not what was stored"},
     {"twice", callTwice, "MPR_MANAGE_FREE twice for one plain"},
     {"never", neverCall, "MPR_MANAGE_FREE was never called for a plain that is dead"},
+    {"secret misuse", misuseSecretly, "the runtime counts 1 misuses, there were 0"},
+    {"no misuse", enterTooMuch, "the runtime counts 0 misuses, there were 1"},
+    {"unnamed misuse", misuseUnnamed, "mprAlloc was misused, and is not named"},
+    {"another's misuse", nameAnother, "mprAlloc is named for a misuse that there was not"},
+    {"obeyed", obey, "is obeyed by a thread that is not attached"},
+    {"pointer", takePointer, "does not refuse a leaf that is neither held, permanent nor a root"},
+    {"permanent", overwritePermanent, "permanent memory of 40 bytes that wrong calls aim at is not what it was"},
+    {"child", failInChild, "a child of fork ends with status 0x300"},
+    {"signal", takeSignalElsewhere, "a thread of the runtime has taken a signal"},
+    {"lock", lockTwice, "two threads have locked one lock"},
+    {"condition", wakeForNothing, "a condition has woken 1 threads for 0 signals"},
+    {"sleep", wakeEarly, "mprSleep ends before its time"},
+    {"hole", damageHole, "mprVerifyHeap, while threads run, answers"},
 };
 const size_t sabotageCount = std::size(sabotages);
 

@@ -61,8 +61,16 @@ const Op ops[] = {
     {"toggle", opToggle, 1, false},
     {"limits", opLimits, 1, false},
     {"spawn", opSpawn, 1, true},
-    {"fork", opFork, 0, true},
     {"lock", opLock, 10, false},
+    {"mutex", opMutex, 5, true},
+    {"cond", opCond, 2, true},
+    {"sleep", opSleep, 0, true},
+    {"verify", opVerify, 0, true},
+    {"exchange", opExchange, 20, true},
+    {"fork", opFork, 0, true},
+    {"signal", opSignal, 0, false},
+    {"trespass", opTrespass, 0, true},
+    {"pointwrongly", opPointWrongly, 0, true},
 };
 const size_t opCount = std::size(ops);
 
