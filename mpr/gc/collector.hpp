@@ -386,8 +386,10 @@ private:
 
     os::Lock threadsLock_;
     Mutator* mutators_ MPR_GUARDED_BY(threadsLock_) = nullptr;
-    os::Word departures_{0}; // changes whenever a thread has detached
-    Mutator own_;            // of the collector's thread
+    // Of all runtimes: a thread that has detached touches nothing else, since the runtime may be gone.
+    static inline constinit os::Word leaving_{0};    // threads that may not have let go of threadsLock_ yet
+    static inline constinit os::Word departures_{0}; // changes whenever a thread has detached
+    Mutator own_;                                    // of the collector's thread
     os::ThreadId thread_ = 0;
 };
 

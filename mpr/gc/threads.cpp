@@ -74,11 +74,15 @@ void Collector::detach(Mutator* m) {
     assertRunning(*m);
     log_.leave(m->log);
     heap_.detach(m->local);
-    // All of it under the lock: whoever finds the thread gone there may end the runtime.
-    os::Locked locked(threadsLock_);
-    cameLate(*m); // while it is there
-    forget(m);
-    stepOut();
+    leaving_.fetch_add(1, std::memory_order_relaxed);
+    {
+        // All of it under the lock: whoever finds the thread gone there may end the runtime.
+        os::Locked locked(threadsLock_);
+        cameLate(*m); // while it is there
+        forget(m);
+        stepOut();
+    }
+    leaving_.fetch_sub(1, std::memory_order_release);
     departures_.fetch_add(1, std::memory_order_release);
     os::wakeAll(departures_);
 }
@@ -101,8 +105,13 @@ bool Collector::awaitAlone(Mutator& self, std::uint64_t deadline) {
         seen = departures_.load(std::memory_order_acquire);
         now = os::now();
     }
+    const bool alone = threads(true) == 1;
+    while (alone && leaving_.load(std::memory_order_acquire) != 0) { // unlocking reads a lock that is free already
+        os::wait(departures_, seen);
+        seen = departures_.load(std::memory_order_acquire);
+    }
     resume(self);
-    return threads(true) == 1;
+    return alone;
 }
 
 void Collector::nameOthers(const Mutator& self, const char* what) {

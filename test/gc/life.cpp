@@ -44,6 +44,25 @@ TEST_CASE("mprDestroy with attached threads is refused and names them", "[gc][li
     mprRelease(node);
 }
 
+TEST_CASE("a runtime ends, and the next begins, while a thread is on its last steps out of it", "[gc][life]") {
+    // That nobody touches what the next runtime has made anew is for the thread sanitizer to see.
+    Runtime runtime;
+    for (size_t i = 0; i < heavy(2000); i++) {
+        std::atomic<bool> attached{false};
+        std::thread other([&] {
+            mprAttachThread("other");
+            attached = true;
+            mprDetachThread();
+        });
+        while (!attached) {
+            mprYield(0);
+        }
+        while (!mprDestroy()) {}
+        REQUIRE(mprCreate(0, nullptr, 0));
+        other.join();
+    }
+}
+
 TEST_CASE("200 lives leak nothing", "[gc][life]") {
     int maps = 0, threads = 0;
     size_t resident = 0;
