@@ -228,6 +228,7 @@ private:
     static void nameLate(const NamedThreads& late, std::uint64_t waited);
     void runOn();
     void giveUpOnLate() MPR_REQUIRES(duty_);
+    void endRunningOn();
     void endRunningOnWithoutLate() MPR_REQUIRES(duty_);
     void afterLeaving(bool last);
     bool markLate();
@@ -352,6 +353,7 @@ private:
     /** What threads do while a requested collection waits for others: see late.cpp. */
     enum class Course : std::uint8_t { stop, runsOn, spent };
     std::atomic<Course> course_{Course::stop};
+    std::atomic<std::size_t> runsUntil_{0};  // so many bytes allocated since a pause; stored before course_
     std::atomic<unsigned> givenUp_{0};       // times that threads have run on, since the last pause; written on duty
     std::atomic<unsigned> parked_{0};        // threads that count as running, but wait for their turn in stopOthers
     std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be

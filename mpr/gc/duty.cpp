@@ -161,11 +161,11 @@ void Collector::rest(std::uint32_t heard) {
 /** A collection is requested: do it when all have stopped, and name those who have not within the deadline. */
 void Collector::awaitThreads(std::uint32_t heard) {
     assertOnDuty();
+    endRunningOnWithoutLate();
     if (meet()) {
         cycle();
         return;
     }
-    endRunningOnWithoutLate();
     const std::uint64_t now = os::now();
     const std::uint64_t waited = now - std::min(now, requestedAt_.load(std::memory_order_relaxed));
     if (waited >= patience_) {
@@ -178,8 +178,15 @@ void Collector::awaitThreads(std::uint32_t heard) {
 /** On duty. @return Whether a collection is requested and all threads have stopped for it. */
 bool Collector::meet() {
     assertOnDuty();
-    if (phase() != Phase::requested || (isRunningOn() && !rendezvous_.empty())) {
+    if (phase() != Phase::requested) {
         return false;
+    }
+    if (isRunningOn()) {
+        if (!rendezvous_.empty()) {
+            return false;
+        }
+        // Whoever comes before the gate is closed has to stop again: while threads run on the gate is open.
+        endRunningOn();
     }
     rendezvous_.close();
     rendezvous_.setWanted(true);
@@ -229,7 +236,8 @@ void Collector::afterLeaving(bool last) {
 
 /** Step out as a thread that the others may be running on without. */
 void Collector::stepOut(Mutator& m) {
-    // The count comes first. A thread that notes the late ones meanwhile either finds this one gone or is noticed here.
+    // The count comes first: whoever gives up on late threads writes it, too, before its second look at who runs. So it
+    // finds this one gone then, or what it has noted is seen here.
     const bool last = rendezvous_.leave();
     cameLate(m);
     afterLeaving(last);

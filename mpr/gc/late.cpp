@@ -101,17 +101,20 @@ void Collector::giveUpOnLate() {
     if (room <= trigger() / 8 || !markLate()) {
         return;
     }
-    heap_.setTrigger(heap_.allocatedSince() + room);
-    Course stop = Course::stop;
-    // Set before the gate opens: whoever comes through and yields again must not stop.
-    if (course_.compare_exchange_strong(stop, Course::runsOn, std::memory_order_seq_cst)) {
-        if (!rendezvous_.giveUp()) {
-            course_.store(Course::stop, std::memory_order_seq_cst);
-        }
+    const std::size_t until = heap_.allocatedSince() + room;
+    runsUntil_.store(until, std::memory_order_relaxed);
+    heap_.setTrigger(until);
+    // Set before the gate opens: whoever comes through and yields again must not stop. On duty nobody else leaves `stop`.
+    course_.store(Course::runsOn, std::memory_order_seq_cst);
+    if (rendezvous_.giveUp()) {
         givenUp_.fetch_add(1, std::memory_order_relaxed);
-        progress_.fetch_add(1, std::memory_order_release);
-        os::wakeAll(progress_);
+        // A thread may have been noted in the moment in which it went, and not have found itself late.
+        endRunningOnWithoutLate();
+    } else {
+        endRunningOn();
     }
+    progress_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(progress_);
 }
 
 /** A thread yields while others run on. @return Whether it was late: then all stop, and so must it. */
@@ -120,15 +123,16 @@ bool Collector::cameLate(Mutator& m) {
         return false;
     }
     m.late.store(false, std::memory_order_relaxed);
-    Course runsOn = Course::runsOn;
-    course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst);
+    endRunningOn();
     return true;
 }
 
-/**
-    A thread may have been noted as late in the moment in which it stopped, or was only visiting: where none of
-    those who run is late, nobody would ever end it.
- */
+void Collector::endRunningOn() {
+    Course runsOn = Course::runsOn;
+    course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst);
+}
+
+/** Where none of those who run is late, nobody would ever end it. */
 void Collector::endRunningOnWithoutLate() {
     assertOnDuty();
     if (!isRunningOn()) {
@@ -142,13 +146,16 @@ void Collector::endRunningOnWithoutLate() {
                   m->state.load(std::memory_order_relaxed) == Mutator::State::running;
         }
     }
-    Course runsOn = Course::runsOn;
-    if (!any && course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst)) {
-        meet();
+    if (!any) {
+        endRunningOn();
     }
 }
 
+/** A budget is spent. If it is the one of those who run on they wait from here on. */
 void Collector::stopRunningOn() {
+    if (heap_.allocatedSince() < runsUntil_.load(std::memory_order_relaxed)) {
+        return;
+    }
     Course runsOn = Course::runsOn;
     course_.compare_exchange_strong(runsOn, Course::spent, std::memory_order_seq_cst);
 }

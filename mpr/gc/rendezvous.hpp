@@ -14,7 +14,7 @@
 
     A thread that is out costs the collector nothing, however long it stays.
     Memory order: leaving releases and the collector's look acquires; opening releases and entering acquires.
-    test/model/rendezvous.pml is the same protocol in Promela.
+    test/model/rendezvous.pml is the same protocol in Promela, late.pml how threads give up.
  */
 #pragma once
 
@@ -88,19 +88,17 @@ public:
 
     /**
         Open a gate that was closed for threads that do not come. Nobody is at work behind it: that needs all to have
-        stopped, and then it stays closed. @return Whether it is open.
+        stopped, and then it stays closed. It writes the word in any case: who leaves later sees what the caller has written, and
+        the caller what those have who left before. @return Whether it is open.
      */
     bool giveUp() {
         std::uint32_t word = word_.load(std::memory_order_relaxed);
-        while ((word & closedBit) != 0) {
+        do {
             if (word == closedBit) {
                 return false;
             }
-            if (word_.compare_exchange_weak(word, word & ~closedBit, std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
-                break;
-            }
-        }
+        } while (!word_.compare_exchange_weak(word, word & ~closedBit, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed));
         openings_.fetch_add(1, std::memory_order_release);
         os::wakeAll(openings_);
         return true;

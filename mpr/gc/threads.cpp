@@ -333,8 +333,7 @@ bool Collector::awaitOthers() {
     }
     for (;;) {
         // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
-        Course runsOn = Course::runsOn;
-        course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst);
+        endRunningOn();
         rendezvous_.close();
         rendezvous_.setWanted(true);
         // Set before the look at those who are parked: one who goes on counts itself out and then looks at this.
@@ -358,7 +357,10 @@ void Collector::letOthersGo() {
     assertOnDuty();
     othersStopped_.store(false, std::memory_order_seq_cst);
     rendezvous_.open();
-    rendezvous_.setWanted(phase() == Phase::requested || pending_.load(std::memory_order_seq_cst));
+    clearWanted();
+    if (pending_.load(std::memory_order_seq_cst)) {
+        rendezvous_.setWanted(true);
+    }
     parked_.fetch_sub(1, std::memory_order_seq_cst);
     duty_.unlock();
     ring();

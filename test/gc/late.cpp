@@ -294,6 +294,17 @@ TEST_CASE("threads run on although one does not yield, and collect when it does"
     CHECK(stats().bytesLive < budget);
 }
 
+TEST_CASE("threads run on until memory is used up, however often a collection is called for", "[gc][late]") {
+    Runtime runtime("everyalloc=500");
+    mprSetMemLimits(400 << 20, 0, -1);
+    Busy busy;
+    const uint64 before = stats().collections;
+    const uint64 start = stats().blocksAllocated;
+    CHECK(workUntil([&] { return stats().blocksAllocated > start + 100'000; }, 1'000'000));
+    CHECK(stats().collections <= before + 1);
+    busy.end();
+}
+
 TEST_CASE("threads that run on stop at the redline", "[gc][late]") {
     Runtime runtime;
     constexpr uint64 redline = 48 << 20;
