@@ -63,6 +63,8 @@ public:
         Order ringing = Order::release, hearing = Order::acquire; // openings_
         bool ringsFirst = false;                                  // and opens the gate then
         bool entersInTwoSteps = false;                            // looks at the gate, then counts itself in
+        Order giveUp = Order::acqRel;
+        bool leavesOpenGate = false; // an open gate is given up without a write
     };
 
     Gate(World& w, const Orders& orders, Value running)
@@ -102,6 +104,7 @@ public:
     }
     Task<bool> stopped(Thread& t) { co_return co_await t.load(word_, o_.stopped) == closedBit; }
     Task<> awaitStopped(Thread& t) { co_await t.loadUntil(word_, closedBit, o_.stopped); }
+    Task<Value> running(Thread& t) { co_return co_await t.load(word_, o_.stopped) / step; }
     Task<bool> empty(Thread& t) { co_return (co_await t.load(word_, Order::acquire) & ~closedBit) == 0; }
     Task<> open(Thread& t) {
         if (o_.ringsFirst) {
@@ -114,6 +117,22 @@ public:
             co_await t.add(openings_, 1, o_.ringing);
         }
         co_await t.wakeAll(openings_);
+    }
+    Task<bool> giveUp(Thread& t) {
+        Value word = co_await t.load(word_, Order::relaxed);
+        while (!o_.leavesOpenGate || (word & closedBit) != 0) {
+            if (word == closedBit) {
+                co_return false;
+            }
+            const Value seen = co_await t.swap(word_, word, word & ~closedBit, o_.giveUp);
+            if (seen == word) {
+                break;
+            }
+            word = seen;
+        }
+        co_await t.add(openings_, 1, o_.ringing);
+        co_await t.wakeAll(openings_);
+        co_return true;
     }
 
 private:
