@@ -333,10 +333,10 @@ private:
     os::Word bell_{0};     // the collector's thread sleeps on it; rings behind what it is to see
     std::atomic<bool> pending_{false};
     std::atomic<Wish> wish_{Wish::slice}; // before the phase or pending_
-    std::atomic<bool> purge_{false};
-    std::atomic<bool> stop_{false};
-    std::atomic<bool> enabled_{true}; // a wish: a collection that has begun goes on
-    os::Counter requestedAt_{0};      // for statistics and messages
+    std::atomic<bool> purge_{false};      // a wish, before the bell
+    std::atomic<bool> stop_{false};       // before the bell and progress_
+    std::atomic<bool> enabled_{true};     // a wish: a collection that has begun goes on
+    os::Counter requestedAt_{0};          // for statistics and messages
     // Each releases what a collection has done so far; who waits for it acquires. Relaxed reads are on duty.
     std::atomic<std::uint32_t> marked_{0}; // collections that have marked
     std::atomic<std::uint32_t> swept_{0};  // and have swept, too
@@ -352,11 +352,15 @@ private:
 
     /** What threads do while a requested collection waits for others: see late.cpp. */
     enum class Course : std::uint8_t { stop, runsOn, spent };
+    // Releases what was noted for it, Mutator::late and runsUntil_; a look acquires. It becomes runsOn on duty only, before
+    // the gate opens; any thread may end that, by compare-and-swap.
     std::atomic<Course> course_{Course::stop};
-    std::atomic<std::size_t> runsUntil_{0};  // so many bytes allocated since a pause; stored before course_
-    std::atomic<unsigned> givenUp_{0};       // times that threads have run on, since the last pause; written on duty
-    std::atomic<unsigned> parked_{0};        // threads that count as running, but wait for their turn in stopOthers
-    std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be
+    std::atomic<std::size_t> runsUntil_{0}; // bytes allocated since a pause, from which on they wait
+    std::atomic<unsigned> givenUp_{0};      // times that threads have run on, since the last pause; written on duty
+    // Threads that count as running, but wait for their turn in stopOthers. To park releases what they did; who compares
+    // this with the rendezvous' word, on duty, acquires.
+    std::atomic<unsigned> parked_{0};
+    std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be: see awaitOthers
 
     os::Lock duty_{os::outermost};                             // see duty.cpp
     Scope scope_ MPR_GUARDED_BY(duty_) = Scope::minor;         // of the collection that runs

@@ -61,10 +61,10 @@ private:
     [[noreturn]] void abortWithState(std::size_t size, std::size_t total);
 
     heap::Heap& heap_;
-    os::Shared<MprMemNotifier> notifier_{nullptr};
-    os::Shared<int> policy_{MPR_ALLOC_POLICY_NOTHING};
-    os::Shared<bool> busy_{false};
-    os::Shared<bool> error_{false}; // orders nothing, as the number does not
+    os::Shared<MprMemNotifier> notifier_{nullptr};     // released when it is set, acquired when it is called
+    os::Shared<int> policy_{MPR_ALLOC_POLICY_NOTHING}; // a number: orders nothing
+    os::Shared<bool> busy_{false};                     // acquired and released as a lock is
+    os::Shared<bool> error_{false};                    // orders nothing, as the number does not
     os::Counter errors_{0};
     char** argv_ = nullptr;
 

@@ -56,6 +56,7 @@ private:
         return true;
     }
 
+    // Numbers that decide whether a line is written: nothing is ordered by them.
     os::TimeSum full_{0};
     os::Counter withheld_{0};
     os::Shared<std::uintptr_t> last_[std::size_t{1} << placeBits] = {};

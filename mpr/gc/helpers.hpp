@@ -27,15 +27,16 @@ namespace mpr::gc {
  */
 struct MarkJob {
     Marking marking = Marking::all;
-    std::uint32_t pause = 0;                   // a number; see Marker::setPause
-    const BlockFilter* filter = nullptr;       // see Marker::begin
-    bool defers = false;                       // see there
-    Until until;                               // with Marking::slice or concurrent
-    const LogChunk* written = nullptr;         // first: full chunks of the log
-    std::atomic<std::uint32_t> nextWritten{0}; // chunk to look through
-    bool retraces = false;                     // then: old blocks,
-    Marker::Retrace which{};                   // these,
-    Marking retracing = Marking::all;          // so,
+    std::uint32_t pause = 0;             // a number; see Marker::setPause
+    const BlockFilter* filter = nullptr; // see Marker::begin
+    bool defers = false;                 // see there
+    Until until;                         // with Marking::slice or concurrent
+    const LogChunk* written = nullptr;   // first: full chunks of the log
+    /** Chunk to look through. Relaxed, as nextRetraced: each number is drawn once; the job comes with SharedWork's lock. */
+    std::atomic<std::uint32_t> nextWritten{0};
+    bool retraces = false;            // then: old blocks,
+    Marker::Retrace which{};          // these,
+    Marking retracing = Marking::all; // so,
     const BlockFilter* retracingFilter = nullptr;
     heap::Region* first = nullptr; // and those behind it: what others put in front meanwhile has no plain blocks
     std::atomic<std::uint32_t> nextRetraced{0}; // chunk to retrace, counted over all regions

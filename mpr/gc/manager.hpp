@@ -52,7 +52,7 @@ public:
         if (number >= most) [[unlikely]] {
             return false;
         }
-        // No order needed: the number leads to the place, and was stored after it.
+        // Relaxed: whoever has the block has it, in order, from a thread that has stored the place or seen it.
         manager = places_[number].load(std::memory_order_relaxed);
         return manager || number == none;
     }
@@ -65,8 +65,8 @@ private:
     }
     Word findPlace(MprManager manager);
 
-    os::Shared<MprManager> places_[most] = {};
-    Word secret_ = 0;
+    os::Shared<MprManager> places_[most] = {}; // each is stored once
+    Word secret_ = 0;                          // before there are threads
 };
 
 extern constinit Managers managers;

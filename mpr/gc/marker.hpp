@@ -202,7 +202,7 @@ private:
     MarkEntry ring_[ahead] = {};
     const void* fetched_[ahead] = {}; // blocks; with Marking::concurrent only
     std::size_t fetchTurn_ = 0;
-    os::Shared<std::uintptr_t> traced_{0}; // bits of the entry whose manager runs: who waits for its end asks
+    os::Shared<std::uintptr_t> traced_{0}; // bits of the entry whose manager runs; for messages: orders nothing
     std::size_t position_ = 0;             // of the next reference that it names in a row
     const Row* resumed_ = nullptr;         // it has been asked for these only
     std::size_t pause_ = 0;

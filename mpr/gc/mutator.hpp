@@ -15,7 +15,10 @@ namespace mpr::gc {
 struct LogChunk;
 
 struct Mutator {
-    /** Written by the thread itself; read by the collector to name those who are late: relaxed, as the site. */
+    /**
+        Written by the thread itself. Others read it to name those who are late: relaxed, as the site. Who gives up on late
+        threads looks again behind a write to the rendezvous' word, which orders `state` and `late` with threads that leave.
+     */
     enum class State : std::uint32_t {
         running, // counted in the rendezvous
         waiting, // in a yield that ends by itself
@@ -29,8 +32,9 @@ struct Mutator {
     /** Where the thread last yielded: a code address. */
     os::Shared<const void*> site{nullptr};
     os::Shared<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in, by who has the duty
-    os::Shared<bool> late{false}; // the others run on without it; written under threadsLock_ or by the thread itself
-    bool visits = false;          // is counted in the rendezvous in spite of its state: Visit; the thread's own
+    /** The others run on without it. Written under threadsLock_, before course_, or by the thread itself, behind it. */
+    os::Shared<bool> late{false};
+    bool visits = false; // is counted in the rendezvous in spite of its state: Visit; the thread's own
     bool isCollector = false;
     bool ofService = false; // a thread of the runtime's own rooms: it ends when the runtime does
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere

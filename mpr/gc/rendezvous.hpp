@@ -134,7 +134,7 @@ private:
 
     alignas(os::cacheLine) os::Word word_{0};
     os::Word openings_{0};                // releases the open gate: who sees the new count does not see the gate closed
-    std::atomic<std::uint32_t> eager_{0}; // a count for pacing
+    std::atomic<std::uint32_t> eager_{0}; // a count for pacing; orders nothing
     bool always_ = false;                 // changes when there is one thread
 };
 

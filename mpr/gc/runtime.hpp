@@ -20,6 +20,7 @@ namespace mpr::gc {
 /** How far the runtime has come, and how it is to end. mpr/shutdown.h is the interface. */
 struct Life {
     os::Shared<int> state{1}; // MPR_CREATED ...
+    // Orders nothing: a number, as those that follow.
     os::Shared<int> strategy{0};
     os::Shared<int> status{0};
     os::Shared<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
@@ -31,7 +32,7 @@ struct Runtime {
     std::conditional_t<os::hasThreads, Collector, CooperativeCollector> collector{heap, roots};
     Depletion depletion{heap};
     Mpr* mpr = nullptr;
-    os::Counter misuses{0};
+    os::Counter misuses{0};   // a statistic
     std::uintptr_t owner = 0; // the thread that created it
     int flags = 0;            // of mprCreate
     char** argv = nullptr;

@@ -20,7 +20,7 @@ struct Service {
     /** Give everything back. No other thread is attached, the collector has ended, the heap still works. */
     void (*close)();
     Service* next = nullptr;
-    os::Shared<bool> added{false};
+    os::Shared<bool> added{false}; // the look without order is Services::add's
 };
 
 class Services {

@@ -77,6 +77,7 @@ private:
         return all.max;
     }
 
+    // Statistics: nothing is ordered by them.
     os::Shared<std::uint32_t> buckets_[os::distributions ? count : 1] = {};
     os::TimeSum total_{0};
     os::TimeSum greatest_{0};

@@ -406,7 +406,7 @@ private:
     RegionTable table_;
     Link secret_ = 0; // of links, and of what is written into listed blocks
     std::uintptr_t regionOrigin_ = 0, regionMask_ = 0;
-    os::Counter damages_{0};
+    os::Counter damages_{0}; // a statistic
     [[no_unique_address]] std::conditional_t<os::hasThreads, Findings, NoFindings> findings_;
     [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine>
         quarantine_ MPR_GUARDED_BY(lock_);
@@ -429,13 +429,14 @@ private:
     os::Shared<Sweep> sweep_{Sweep::none};
     os::Shared<bool> tracing_{false}; // ends while they are stopped, too
     Freeable computeFreeable(Byte h) const;
-    Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; follows from what stands above
+    // By head; follows from what stands above, and changes when that does. Relaxed, and ordered by the same.
+    Freeable freeable_[os::cooperative ? 1 : 256] = {};
     Limits limits_ MPR_GUARDED_BY(lock_);
     Totals totals_ MPR_GUARDED_BY(lock_);
     std::size_t since_ MPR_GUARDED_BY(lock_) = 0;                 // granules taken since the last rendezvous
     std::size_t trigger_ MPR_GUARDED_BY(lock_) = ~std::size_t{0}; // of since_
     bool budgetSpent_ MPR_GUARDED_BY(lock_) = false;
-    unsigned stepping_ = 0, step_ = 0;  // see setStepping
+    unsigned stepping_ = 0, step_ = 0;  // see setStepping; the first is set before there are threads
     os::Shared<bool> attention_{false}; // a hint: what it is about stands under the lock
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two

@@ -255,6 +255,9 @@ public:
     [[gnu::always_inline]] static Byte load(Byte* b) { return loadAs(b); }
     [[gnu::always_inline]] static void store(Byte* b, Byte value) { storeAs(b, value); }
 
+    // Relaxed: heads decide who may have a block. What stands in it comes with its address, or from the rendezvous; its
+    // granules stay with the thread that has claimed it, or are given on under the heap's lock.
+
     /** Turn a head that was just seen into 7D. @return false when it has changed. */
     static bool claim(Byte* head, Byte seen) {
         if constexpr (!os::hasThreads) {

@@ -126,6 +126,7 @@ private:
         }
     }
 
+    /** Relaxed, as PieceSet: what a thread adds is counted on from the next rendezvous. */
     void addBits(std::size_t i, Word bits) {
         const std::atomic_ref<Word> word(words_[i]);
         if ((~word.load(std::memory_order_relaxed) & bits) != 0) {

@@ -117,7 +117,7 @@ private:
             return nullptr;
         }
         auto& root = roots_[at >> rootShift];
-        Leaf* leaf = root.load(std::memory_order_relaxed);
+        Leaf* leaf = root.load(std::memory_order_relaxed); // written under the heap's lock, as here
         if (!leaf) {
             // Fresh pages are zeros, which are null entries.
             leaf = static_cast<Leaf*>(os::reserve(leafBytes(), os::pageSize()));

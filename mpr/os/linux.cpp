@@ -29,7 +29,8 @@ namespace mpr::os {
 // ---- Pages ------------------------------------------------------------------------------------------------------
 
 std::size_t pageSize() {
-    static constinit std::atomic<std::size_t> cached{0}; // not a guarded static: those need the C++ library
+    // Not a guarded static: those need the C++ library. Relaxed: every thread that finds 0 finds the same size out.
+    static constinit std::atomic<std::size_t> cached{0};
     std::size_t size = cached.load(std::memory_order_relaxed);
     if (size == 0) {
         size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -169,7 +170,10 @@ constinit MPR_PER_THREAD std::uint32_t knownNumber = 0;
 
 namespace {
 pthread_once_t forkOnce = PTHREAD_ONCE_INIT;
-/** Whether a child that is forked finds its number anew. Else numbers are not the kernel's there. */
+/**
+    Whether a child that is forked finds its number anew. Else numbers are not the kernel's there. Relaxed: pthread_once orders
+    it for every thread that has a number.
+ */
 constinit std::atomic<bool> numbersHold{false};
 
 void watchForks() {
@@ -179,7 +183,7 @@ void watchForks() {
 /** Emulators and kernels without an atomic exchange of their own do without these calls. */
 bool isOffered() {
     enum : int { unknown, offered, missing };
-    static constinit std::atomic<int> known{unknown};
+    static constinit std::atomic<int> known{unknown}; // relaxed: every thread that tries finds the same
     if (known.load(std::memory_order_relaxed) == unknown) {
         Word trial{0};
         const bool works = futex(trial, FUTEX_LOCK_PI, 0) == 0 && trial.load() == threadNumber() &&
@@ -338,7 +342,7 @@ bool make(pthread_t& thread, Start& start) {
 // ---- The end of a thread
 
 constinit std::atomic<ThreadEntry> exitHandler{nullptr};
-/** The key's number and 1; 0 while there is none. */
+/** The key's number and 1; 0 while there is none. It releases the key; whoever looks acquires. */
 constinit std::atomic<std::uintptr_t> exitKey{0};
 
 /** @return false when the program has used up all keys. It may give one back: whoever asks next tries again. */

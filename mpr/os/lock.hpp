@@ -111,6 +111,7 @@ private:
     bool takeInheriting();
     void sleep();
 
+    // Relaxed looks are hints: whether a thread gets the lock, or may sleep, the operations named above decide.
     Word word_{0};
     Word waiting_{0};
     Word turn_{0};

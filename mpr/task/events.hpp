@@ -130,7 +130,7 @@ private:
     void wakeServicer();
     void ring();
 
-    std::atomic<bool> opened_{false};
+    std::atomic<bool> opened_{false}; // releases what opening has made; without order only under the lock
     os::Lock openLock_;
     Hub* hub_ = nullptr;
     Loop loop_;
@@ -143,9 +143,11 @@ private:
     /** The time of the wheel at which the thread that services events wakes. */
     std::uint64_t sleepUntil_ MPR_GUARDED_BY(lock_) = 0;
 
-    // The thread that services events.
+    // The thread that services events. Taking it on acquires and giving it up releases what stands here; without order a thread
+    // only looks whether it is itself.
     std::atomic<os::ThreadId> servicer_{0};
     int nesting_ = 0;
+    // Sequentially consistent: it says that it sleeps and looks for work; others give work and look whether it sleeps.
     std::atomic<bool> sleeping_{false};
     std::atomic<bool> turnWanted_{false};
     std::uint64_t lookedAt_ = 0; // when libuv was last asked
@@ -154,7 +156,7 @@ private:
     Postponement postponement_;
     bool postsWait_ = false; // those left in the mailbox found no memory
 
-    // Other threads that wait for events to run.
+    // Other threads that wait for events to run: likewise sequentially consistent, a count and what they wait for.
     os::Word bell_{0};
     std::atomic<int> waiters_{0};
 

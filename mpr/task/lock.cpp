@@ -14,7 +14,7 @@
 
 using namespace mpr;
 
-/** 1: signalled. */
+/** 1: signalled. A signal releases, who takes it acquires; a reset orders nothing. */
 struct MprCond {
     os::Word word;
 };
@@ -30,6 +30,7 @@ os::Word& wordOf(std::uint32_t& word) {
     return reinterpret_cast<os::Word&>(word);
 }
 
+/** Relaxed: a thread finds itself there only if it has written that, and then nobody else writes. */
 bool isOwner(const std::uintptr_t& owner, os::ThreadId self) {
     return __atomic_load_n(&owner, __ATOMIC_RELAXED) == self;
 }

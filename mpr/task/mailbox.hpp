@@ -73,6 +73,8 @@ private:
     static constexpr int mostSpare = 16;
 
     struct Bundle {
+        // Written under the lock, and released with what they lead to. The reader looks without order at what it has taken
+        // from posted_, which is behind all that was written; a pause acquires.
         std::atomic<Bundle*> next;
         std::atomic<unsigned> count;
         Letter letters[bundleSize];
@@ -86,7 +88,7 @@ private:
     std::atomic<std::uint32_t> gate_{0}; // bit 0: open; above: how many are inside
     mutable os::Lock lock_;
     std::atomic<Bundle*> posted_{nullptr};
-    std::atomic<std::size_t> count_{0}; // written under the lock
+    std::atomic<std::size_t> count_{0}; // written under the lock; a number: orders nothing
     Bundle* last_ MPR_GUARDED_BY(lock_) = nullptr;
     Bundle* spare_ MPR_GUARDED_BY(lock_) = nullptr;
     int spareCount_ MPR_GUARDED_BY(lock_) = 0;

@@ -19,8 +19,8 @@ struct MprThread {
     void* data;
     MprThreadProc proc;
     std::size_t stackSize;
-    Mutator* mutator; // announced before the thread starts
-    std::atomic<bool> started;
+    Mutator* mutator;          // announced before the thread starts
+    std::atomic<bool> started; // decides who starts it; what the thread reads comes with its start
     bool ofService;
     char name[32];
 };

@@ -45,7 +45,8 @@ public:
 
 private:
     static constexpr std::uint32_t oneEnded = 0x10000;
-    static inline std::atomic<std::uint32_t> waits{0}; // low half: threads(), high half: ended()
+    static inline std::atomic<std::uint32_t> waits{
+        0}; // low half: threads(), high half: ended(); hints, which order nothing
 
     gc::Mutator* mutator_;
 };

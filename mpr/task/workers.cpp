@@ -20,7 +20,7 @@ struct MprWorker {
     Job* job; // to be run next
     Job* running;
     MprWorker* nextIdle; // in the list of idle workers
-    os::Word wake;       // changes when there is work, or another reason to look
+    os::Word wake;       // changes when there is work, or another reason to look; behind that, which it releases
     std::uint32_t woken; // the value of wake that the worker has seen
 };
 

@@ -67,8 +67,8 @@ private:
     int max_ MPR_GUARDED_BY(lock_) = usualMax;
     int min_ MPR_GUARDED_BY(lock_) = 0;
     bool stopping_ MPR_GUARDED_BY(lock_) = false;
-    std::atomic<std::uint64_t> idleTime_{usualIdleTime};
-    os::Word changes_{0}; // when a worker has ended
+    std::atomic<std::uint64_t> idleTime_{usualIdleTime}; // a number: orders nothing
+    os::Word changes_{0};                                // when a worker has ended
 };
 
 /** The pool of the runtime that exists. */
