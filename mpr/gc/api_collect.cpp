@@ -109,7 +109,8 @@ void mprLinkRootRef(MprRootRef* ref) {
 }
 
 void mprUnlinkRootRef(MprRootRef* ref) {
-    if (!ref->next) {
+    // Relaxed: neighbours in the list change it, but only this thread makes it null or anything else.
+    if (!__atomic_load_n(&ref->next, __ATOMIC_RELAXED)) {
         return; // it was refused
     }
     if (mayNotLink()) {

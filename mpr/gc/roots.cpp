@@ -152,7 +152,7 @@ void Roots::unlink(MprRootRef* ref) {
     os::Locked locked(lock_);
     if (!os::hasThreads || ref->next) {
         ref->next->prev = ref->prev;
-        ref->prev->next = ref->next;
+        __atomic_store_n(&ref->prev->next, ref->next, __ATOMIC_RELAXED); // mprUnlinkRootRef looks without the lock
         ref->next = ref->prev = nullptr;
     }
 }
