@@ -42,15 +42,21 @@ test:
 	$(Q)ctest --preset release
 
 ## soak       random threads for a minute, then random programs for SECONDS=60; SEED=N for other ones
+# PRESET=tsan, asan, ubsan, debug or delays: random programs alone, in that build. PROFILE=NAME: one kind of them.
 SEED ?= 100
 SECONDS ?= 60
+PRESET ?= release
+PROFILE ?=
 soak:
 	$(Q)$(DEPS) build test demo
-	$(Q)$(call CONFIGURE,release)
-	$(Q)$(call BUILD,release,test_gc test_stress test_oracle)
+	$(Q)$(call CONFIGURE,$(PRESET))
+	$(Q)$(call BUILD,$(PRESET),$(if $(filter release,$(PRESET)),test_gc test_stress) test_oracle)
+ifeq ($(PRESET),release)
 	$(Q)build/release/test/test_gc '[soak]'
 	$(Q)MPR_SEED=$(SEED) build/release/test/test_stress '[soak]'
-	$(Q)build/release/test/oracle --seconds $(SECONDS) $(if $(filter-out file,$(origin SEED)),--seed $(SEED))
+endif
+	$(Q)$(if $(filter tsan,$(PRESET)),$(TSAN_RUN)) build/$(PRESET)/test/oracle --seconds $(SECONDS) \
+	    $(if $(filter-out file,$(origin SEED)),--seed $(SEED)) $(PROFILE:%=--profile %)
 
 ## check      format; the tests by a second compiler and under three sanitizers; static analysis
 check: check-format check-clang check-asan check-ubsan check-tsan check-tidy
@@ -58,6 +64,7 @@ check: check-format check-clang check-asan check-ubsan check-tsan check-tidy
 ## check-delays  the tests with threads delayed at random at each atomic operation; MPR_SEED=N, MPR_DELAYS=N
 
 # The thread sanitizer of GCC 12 does not start under kernels that randomise more address bits than it knows of.
+TSAN_RUN = TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $$(setarch -R true 2>/dev/null && echo setarch -R)
 check-%:
 	$(Q)$(DEPS) build test demo check
 	$(Q)$(call CONFIGURE,$*)

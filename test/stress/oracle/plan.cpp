@@ -28,6 +28,7 @@ struct Profile {
     int limited;    /* Percent of the programs with a hard limit */
     int shortLives; /* Percent of the programs with many lives */
     int events;     /* Percent */
+    int brief = 0;  /* Operations of each life at most; 0: many, or few */
 };
 
 constexpr Profile known[] = {
@@ -37,6 +38,7 @@ constexpr Profile known[] = {
     {"rows", "all=0,wide=20,table=10,vector=10,pmr=5,resize=100,swap=500,link=100,garbage=100,yield=100,ask=40,drop=1",
      2, 0, 0, 0, 0},
     {"ends", "managed=300,garbage=100,plain=100,ask=10,complete=30", 2, 0, 20, 100, 0},
+    {"brief", "all=0,managed=3,leaf=10,yield=1", 1, 0, 0, 100, 0, 5},
     {"arrays",
      "all=0,row=400,elements=60,rowfree=500,link=300,barrier=100,nofree=50,free=50,ask=10,garbage=20,vector=5", 3, 0,
      10, 0, 0},
@@ -130,13 +132,14 @@ void drawAll(Plan &plan, const Profile &profile, Random &random, bool older) {
     constexpr long limits[] = {256 * megabyte, 64 * megabyte, 64 * megabyte, 24 * megabyte, 12 * megabyte};
     const auto percent = [&](int chance) { return random.chance(static_cast<unsigned>(chance)); };
     plan.profile = profile.name;
-    plan.options = drawOptions(random, older);
+    plan.options = percent(profile.shortLives / 2) ? "" : drawOptions(random, older);
     plan.weights = drawWeights(profile, random);
     plan.limit = percent(profile.limited) ? limits[random.below(std::size(limits))] : 0;
     plan.threads = 1 + drawCount(profile.threads - 1, random);
     plan.ghosts = percent(80) && profile.ghosts > 0 ? 1 + drawCount(profile.ghosts - 1, random) : 0;
     plan.foreigners = percent(20);
-    plan.lives = percent(profile.shortLives) ? 1 << random.below(12) : 1;
+    const size_t leastLives = profile.brief ? 11 : profile.shortLives == 100 ? 5 : 0;
+    plan.lives = percent(profile.shortLives) ? 1 << (leastLives + random.below(12 - leastLives)) : 1;
     plan.events = percent(profile.events);
     plan.slots = size_t{16} << random.below(9);
     plan.checkEvery = 500 << random.below(6);
@@ -145,6 +148,7 @@ void drawAll(Plan &plan, const Profile &profile, Random &random, bool older) {
     plan.sharedPercent = percent(50) ? 10 : 0;
     plan.hasty = percent(70);
     plan.operations = percent(profile.shortLives / 2) ? 20 : plan.operations;
+    plan.operations = profile.brief ? profile.brief : plan.operations;
     plan.seconds = 1;
 }
 

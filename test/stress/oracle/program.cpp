@@ -426,6 +426,13 @@ void Program::hurry(Random &random) {
             }
         }
     };
+    if (random.chance(50)) { // the end comes while threads still use what the sweep has not cleared
+        litter(9000, 1);
+        mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+        mprYield(MPR_YIELD_DEFAULT);
+        litter(300 + random.below(3000), 100);
+        return;
+    }
     for (size_t turns = 1 + random.below(3); turns > 0; turns--) {
         litter(random.below(9000), 1);
         mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
