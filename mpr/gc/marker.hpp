@@ -30,6 +30,7 @@
  */
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -215,7 +216,7 @@ private:
         MarkEntry by;
     };
     static constexpr unsigned mostReports = 8; // threads are stopped: enough said
-    Report reported_[os::hasThreads ? mostReports : 1] = {};
+    [[no_unique_address]] std::array<Report, os::hasThreads ? mostReports : 0> reported_ = {};
     unsigned reports_ = 0;
 };
 

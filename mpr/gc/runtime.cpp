@@ -137,7 +137,9 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
             rt.mpr->argv = argv;
             return true;
         }
-        detach();
+        os::onThreadExit(threadEnds, nullptr);
+        rt.collector.detach(attached);
+        attached = current = nullptr;
     }
     rt.collector.close();
     rt.heap.close();
