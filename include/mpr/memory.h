@@ -7,6 +7,19 @@
     waits for the end of a sweep that is under way, and for managers that free, unless one takes longer than 10 ms: it may
     be waiting for the caller.
 
+    NULL does not mean that all blocks are alive. What has died since the last collection goes in the next, and that cannot
+    begin before the caller yields: it may have blocks that nothing else references. A refused allocation has asked for that
+    collection. So a thread that can, yields and tries again; after the yield its blocks need roots.
+
+        void *block = mprAlloc(size);
+        if (!block) {
+            mprYield(MPR_YIELD_COMPLETE); // until all that is dead has gone
+            block = mprAlloc(size);
+        }
+
+    Where threads yield often, collections come early enough for this to be rare, as long as live data take up to about half
+    of the hard limit: blocks never move, so of what is free a part lies between others in pieces too short to serve.
+
     Alignment: 16 bytes on 64-bit, 8 on 32-bit. Cost: constant; no allocation and no free scans anything.
     Threads: attached threads that run (have not yielded), unless said otherwise; others are refused and named in the log, see
     mpr/runtime.h. None of these calls yields.

@@ -47,8 +47,16 @@ namespace {
     Runtime& rt = runtime();
     void* block = nullptr;
     if (shortage != Shortage::tooBig) {
-        rt.collector.emergency(m);
-        block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+        if (rt.collector.awaitSweep(m)) {
+            block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+        }
+        if (!block) {
+            rt.collector.emergency(m);
+            block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+        }
+        if (!block && rt.collector.makeRoom(m, n << granuleShift)) {
+            block = rt.heap.allocateSlow(m.local, n, flags, shortage);
+        }
     }
     if (!block && rt.depletion.raise(m, causeOf(shortage), size)) {
         rt.heap.decommitRetired();

@@ -96,6 +96,10 @@ void Collector::budgetSpent() {
     if (!enabled_.load(std::memory_order_relaxed)) {
         return;
     }
+    if (heap_.isScattered()) {
+        request(Wish::urgent); // of what is free little is of use: what is dead has to go, old or young
+        return;
+    }
     if (assists(Assist::marking) && phase() == Phase::idle && heap_.allocatedSince() < trigger()) {
         rendezvous_.setWanted(true); // a portion of it only
         return;
@@ -166,6 +170,7 @@ void Collector::pause() {
         return;
     }
     unneeded_ = std::min(unneeded_, heap_.freeBytes());
+    pacer_.noteScattered(heap_.takeScattered());
     const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
     heap_.beginMarking();
     const bool traced = tracing_;
@@ -367,7 +372,7 @@ void Collector::settle() {
         marks_.trim();
     }
     const Pacer::Usage used = usage();
-    generations_.swept(major, used.live, pacer_.tight(used));
+    generations_.swept(major, used.live, pacer_.room(used), pacer_.tight(used));
     repaceFor(used);
     const bool forced = major && isForced();
     if (standsIn_) {
@@ -401,6 +406,13 @@ Pacer::Usage Collector::usage() {
     const auto live = static_cast<std::size_t>((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift);
     const std::size_t since = heap_.allocatedSince();
     return {live > since ? live - since : 0, totals.overheadBytes, heap_.limits()};
+}
+
+/** Bytes that can still be allocated, going by what is in use now, dead or alive. */
+std::size_t Collector::roomLeft() {
+    Pacer::Usage used = usage();
+    used.live += heap_.allocatedSince();
+    return pacer_.room(used);
 }
 
 void Collector::repace() {

@@ -136,10 +136,17 @@ public:
     void request(Wish wish);
     /** Ask and wait. @return blocks freed when complete. */
     int collect(Mutator& m, Wish wish, bool complete, const void* site);
-    /** Allocation has used up the budget. */
+    /** Allocation has used up the budget, or what is left of memory is scattered. */
     void budgetSpent();
-    /** An allocation fails: make memory that is dead already usable, within a bounded time; the caller does not yield. */
+    /**
+        An allocation fails: wait for the end of a sweep that is under way, unless a manager takes long; the caller does not
+        yield. @return false when there is none.
+     */
+    bool awaitSweep(Mutator& m);
+    /** The same allocation still fails: make what is free already usable, and have the rest collected. */
     void emergency(Mutator& m);
+    /** And still: so many bytes are free, but in pieces. Give these back. @return false when it is not so, or nobody may now. */
+    bool makeRoom(Mutator& m, std::size_t bytes);
     /**
         Do something while every other attached thread is stopped and no collection works; the caller, which runs, does not
         yield. @return false when the others did not stop within some deadlines: it was not done.
@@ -297,6 +304,9 @@ private:
     template <typename Done>
     bool awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience);
     void stall();
+    bool awaitSweep(std::uint64_t limit, std::uint64_t patience);
+    std::size_t roomLeft();
+    bool awaitDuty(std::uint64_t end) MPR_TRIES(true, duty_);
     void clearWanted();
 
     /**

@@ -54,7 +54,9 @@ public:
     void request(Wish) { mprYieldWanted = true; }
     int collect(Mutator& m, Wish wish, bool complete, const void* site);
     void budgetSpent();
+    static bool awaitSweep(Mutator&) { return false; }
     void emergency(Mutator&) { mprYieldWanted = true; }
+    static bool makeRoom(Mutator&, std::size_t) { return false; }
     void freedLarge() {}
     template <typename Work>
     bool stopOthers(Work&& work) {

@@ -61,15 +61,19 @@ public:
         plain_ = (everything ? 0 : plain_) + reached.plain;
     }
 
-    /** The sweep has ended. @param live Bytes. @param tight Memory is short: no room for a whole young budget. */
-    void swept(bool everything, std::size_t live, bool tight) {
+    /**
+        The sweep has ended. @param live Bytes. @param room Bytes that may be allocated on top.
+        @param tight Memory is short: no room for a whole young budget.
+     */
+    void swept(bool everything, std::size_t live, std::size_t room, bool tight) {
         tight_ = tight;
         ++turn_;
         if (everything) {
             // Each pause traces the old plain blocks again, the dead among them, too.
             const std::size_t least = plain_ > blocks_ / 2 ? young_ : 3 * young_;
-            majorAt_ = live + std::max(least, live / 100 * growth_);
-            latestAt_ = majorAt_ + std::max(8 * young_, live / 2);
+            // What has died old takes a quarter of the room until a major one begins, another until it has to end.
+            majorAt_ = live + std::min(std::max(least, live / 100 * growth_), room / 4);
+            latestAt_ = majorAt_ + std::min(std::max(8 * young_, live / 2), room / 4);
         }
         MPR_ASSERT(plain_ <= blocks_ && majorAt_ <= latestAt_);
         due_ = live >= majorAt_ || tight;

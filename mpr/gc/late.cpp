@@ -65,7 +65,7 @@ std::size_t Collector::roomToRunOn() {
             ? limits.maximum() / 4 * 3
             : static_cast<std::size_t>(std::min<std::uint64_t>(os::ram() / 4, ~std::size_t{0} / 4));
     const std::size_t free = heap_.freeBytes();
-    const std::size_t used = limits.committed() - std::min(limits.committed(), free);
+    const std::size_t used = limits.committed() - std::min(limits.committed(), free) + pacer_.scattered();
     return most - std::min(most, used);
 }
 

@@ -87,6 +87,32 @@ public:
     /** Whether there is no room for the young budget twice: what minor collections leave behind has to go. */
     bool tight(const Usage& used) const { return room(used) / 2 < young_; }
 
+    /**
+        A collection begins. @param bytes That were free when the heap could not grow and no hole was worth a context; 0 when
+        that did not happen. So much a budget must leave: it is forgotten only slowly, as how a program's blocks fit
+        together changes slowly, too.
+     */
+    void noteScattered(std::size_t bytes) {
+        const std::size_t before = scattered();
+        scattered_.store(std::max(bytes, before - before / 32), std::memory_order_relaxed);
+    }
+    std::size_t scattered() const { return scattered_.load(std::memory_order_relaxed); }
+
+    /** Bytes that can be allocated; up to the redline only, as long as it is not reached. */
+    std::size_t room(const Usage& usage) const {
+        const std::size_t used = usage.live + usage.overhead;
+        std::size_t ceiling = fixed_ > 0 ? fixed_ : usage.limits.ceiling();
+        if constexpr (!os::cooperative) {
+            const std::size_t free = ceiling - std::min(ceiling, used);
+            const std::size_t lost = std::max(scattered(), usage.live / 8);
+            ceiling -= std::min(free - free / 8, lost);
+        }
+        if (used < usage.limits.warn()) {
+            ceiling = std::min(ceiling, usage.limits.warn());
+        }
+        return ceiling > used ? ceiling - used : 0;
+    }
+
     std::size_t young() const { return young_; }
 
     /** Any thread. */
@@ -94,15 +120,6 @@ public:
     std::size_t cache() const { return cache_.load(std::memory_order_relaxed); }
 
 private:
-    std::size_t room(const Usage& usage) const {
-        const std::size_t used = usage.live + usage.overhead;
-        std::size_t ceiling = fixed_ > 0 ? fixed_ : usage.limits.ceiling();
-        if (used < usage.limits.warn()) {
-            ceiling = std::min(ceiling, usage.limits.warn());
-        }
-        return ceiling > used ? ceiling - used : 0;
-    }
-
     static constexpr unsigned mostMinor = 4; // young budgets
 
     std::size_t young_ = 0;
@@ -113,6 +130,7 @@ private:
     std::size_t fixed_ = 0;
     os::Shared<std::size_t> cache_{std::size_t{1} << 20}; // a number: orders nothing
     unsigned growth_ = 100;
+    os::Shared<std::size_t> scattered_{0}; // bytes that are free, but of no use: a number, as the above
 };
 
 } // namespace mpr::gc

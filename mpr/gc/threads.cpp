@@ -22,6 +22,8 @@ constexpr std::uint64_t longestStall = 100'000'000;
 constexpr std::uint64_t longestStallFreeing = 10'000'000;
 /** While managers free, who waits looks so often whether one is stuck. */
 constexpr std::uint64_t look = 20'000'000;
+/** Who waits for what nobody rings for looks so often. */
+constexpr std::uint64_t poll = 100'000;
 } // namespace
 
 Mutator* Collector::prepare(const char* name, bool service, void* thread) {
@@ -233,16 +235,23 @@ void Collector::clearWanted() {
 
 /**
     Allocation has used up a budget before the garbage of the last one was swept. Wait for the sweep, or a little for
-    managers that free; then another budget may be allocated before anybody waits again.
+    managers that free; then another budget may be allocated before anybody waits again. Where there is no room for that, wait
+    as long as managers return: what is allocated before the sweep's end can only go in the next collection, so allocations
+    would fail though most of the heap is garbage.
  */
 void Collector::stall() {
-    const bool freeing = phase() == Phase::freeing;
-    awaitProgress([&] { return phase() != Phase::freeing && phase() != Phase::sweeping; },
-                  freeing ? longestStallFreeing : longestStall, deadline_);
-    if (phase() == Phase::freeing || phase() == Phase::sweeping) {
+    const bool runsShort = roomLeft() / 2 < trigger();
+    const std::uint64_t longest = phase() == Phase::freeing ? longestStallFreeing : longestStall;
+    if (!awaitSweep(runsShort ? os::forever : longest, runsShort ? longestStallFreeing : deadline_)) {
         clearWanted();
-        heap_.setTrigger(heap_.allocatedSince() + trigger());
+        heap_.setTrigger(heap_.allocatedSince() + std::min(trigger(), roomLeft() / 2));
     }
+}
+
+/** @param patience With one manager's call. @return false when the limit has passed, or a manager is stuck. */
+bool Collector::awaitSweep(std::uint64_t limit, std::uint64_t patience) {
+    const auto over = [&] { return phase() != Phase::freeing && phase() != Phase::sweeping; };
+    return awaitProgress(over, limit, patience) || over();
 }
 
 void Collector::resume(Mutator& m) {
@@ -307,6 +316,18 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
 
 // ---- Stopping others without a collection -------------------------------------------------------------------------
 
+/** Polls, since nobody rings for it. @return false when the end has passed. */
+bool Collector::awaitDuty(std::uint64_t end) {
+    os::Word never{0};
+    while (!duty_.tryLock()) {
+        if (os::now() >= end) {
+            return false;
+        }
+        os::wait(never, 0, poll);
+    }
+    return true;
+}
+
 /**
     Polls, since nobody rings for it: a thread on duty may be at anything, and one that finds no collection requested takes the
     flag down as it stops. The caller stays counted as running, so that no collection begins. So do others that want the
@@ -315,21 +336,17 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
     @return Whether all have stopped. The duty is the caller's then.
  */
 bool Collector::awaitOthers() {
-    constexpr std::uint64_t poll = 100'000;
     constexpr unsigned deadlines = 8;
     const std::uint64_t end = os::now() + deadlines * deadline_;
     os::Word never{0};
     parked_.fetch_add(1, std::memory_order_seq_cst);
-    while (!duty_.tryLock()) {
-        if (os::now() >= end) {
-            parked_.fetch_sub(1, std::memory_order_seq_cst);
-            // Whoever has counted this thread as one that waits may be at work already.
-            while (othersStopped_.load(std::memory_order_seq_cst)) {
-                os::wait(never, 0, poll);
-            }
-            return false;
+    if (!awaitDuty(end)) {
+        parked_.fetch_sub(1, std::memory_order_seq_cst);
+        // Whoever has counted this thread as one that waits may be at work already.
+        while (othersStopped_.load(std::memory_order_seq_cst)) {
+            os::wait(never, 0, poll);
         }
-        os::wait(never, 0, poll);
+        return false;
     }
     for (;;) {
         // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
@@ -483,19 +500,35 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     return complete && done ? static_cast<int>(std::min(freed, std::size_t{0x7FFFFFFF})) : 0;
 }
 
+bool Collector::awaitSweep(Mutator& m) {
+    if (m.isCollector || (phase() != Phase::freeing && phase() != Phase::sweeping)) {
+        return false;
+    }
+    // However long the sweep takes: it waits for nobody, and no other can begin while this thread runs. Nor do managers
+    // that return, however late the collector's thread gets a processor to call them.
+    awaitSweep(os::forever, longestStallFreeing);
+    return true;
+}
+
 void Collector::emergency(Mutator& m) {
     // Nothing that a running thread may still use can be reclaimed: that is the contract. What can be had without a yield
-    // is what the last rendezvous proved dead and the sweep has not reached, what was freed by hand, and empty pages.
-    if (!m.isCollector) {
-        // However long the sweep takes: it waits for nobody, and no other can begin while this thread runs. Nor do managers
-        // that return, however late the collector's thread gets a processor to call them.
-        awaitProgress([&] { return phase() != Phase::freeing && phase() != Phase::sweeping; }, os::forever,
-                      longestStallFreeing);
-    }
+    // is what the last rendezvous proved dead, once it is swept, what was freed by hand, and empty pages.
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
     heap_.retireNurseries();
     request(Wish::urgent);
+}
+
+bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
+    const std::size_t free = heap_.freeBytes();
+    if (m.isCollector || bytes < heap_.chunkBytes() || free < bytes || !awaitDuty(os::now() + longestStallFreeing)) {
+        return false;
+    }
+    heap_.purge((free - bytes) /
+                2); // holes begin and end inside of what can be given back, so more than what is asked for
+    duty_.unlock();
+    ring();
+    return true;
 }
 
 } // namespace mpr::gc

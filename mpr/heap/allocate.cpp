@@ -207,6 +207,27 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n,
     return nullptr;
 }
 
+/**
+    The heap cannot grow, and no hole is worth a context. What is left serves small blocks for a while: so a collection is due
+    now, whatever the budget, rather than when nothing is left; and the next budgets are to end before.
+    Not while a sweep is about to give more, or when so little was allocated since all that was dead has gone that another
+    collection would find little.
+ */
+void Heap::noteScattered(const AllocationContext& c) {
+    os::assertHeld(lock_);
+    if (scattered_.any() || sweep_.load(std::memory_order_relaxed) != Sweep::none ||
+        (scattered_.sweptAll() && (since_ << granuleShift) < limits_.ceiling() / 64)) {
+        return;
+    }
+    for (const FreeQueues& queues : queues_) {
+        if (queues.find(c.worth) != FreeQueues::none) {
+            return; // another sort's memory serves
+        }
+    }
+    scattered_.note(freeBytesLocked() + limits_.ceiling() - std::min(limits_.ceiling(), limits_.committed()));
+    trigger_ = std::min(trigger_, since_); // took() sees to it, with the block that is about to be made
+}
+
 void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage) {
     return allocateInContext(local, n, flags, shortage);
 }

@@ -168,6 +168,9 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
                 }
             }
         }
+        if (limits_.isFull()) [[unlikely]] {
+            noteScattered(c);
+        }
         queue = queues.findWarm(n);
         if (queue == FreeQueues::none || FreeQueues::isOfSingles(queue)) [[unlikely]] {
             return allocateOtherwise(local, c, n, want, h, queue, shortage);

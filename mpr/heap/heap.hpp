@@ -21,6 +21,8 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "mpr/heap/findings.hpp"
 #include "mpr/heap/gone.hpp"
@@ -50,6 +52,30 @@ struct Totals {
     std::size_t granulesInUse() const { return static_cast<std::size_t>(granulesAllocated - granulesFreed); }
     std::size_t regions = 0;
     std::size_t overheadBytes = 0; // headers and maps
+};
+
+/** Bytes that were free but of no use, the first time since that was asked: see Heap::noteScattered. */
+class Scattered {
+public:
+    void note(std::size_t bytes) { bytes_ = bytes; }
+    bool any() const { return bytes_ != 0; }
+    std::size_t take() { return std::exchange(bytes_, 0); }
+    /** Whether the last sweep freed all that was dead. */
+    bool sweptAll() const { return sweptAll_; }
+    void setSweptAll(bool on) { sweptAll_ = on; }
+
+private:
+    std::size_t bytes_ = 0;
+    bool sweptAll_ = false;
+};
+
+/** Without pages there are no contexts that a hole could be too short for. */
+struct NoScattered {
+    static void note(std::size_t) {}
+    static bool any() { return false; }
+    static std::size_t take() { return 0; }
+    static bool sweptAll() { return false; }
+    static void setSweptAll(bool) {}
 };
 
 class Heap {
@@ -218,7 +244,7 @@ public:
     void sweepLarge(Region* region, Swept& swept);
     /** Free committed memory. */
     std::size_t freeBytes();
-    /** Give memory back until at most `keep` bytes of free memory are committed. Collector's thread. */
+    /** Give memory back until at most `keep` bytes of free memory are committed. Who has the duty of the collector. */
     void purge(std::size_t keep);
     /** Bytes of large blocks freed by hand since the last purge: still committed. */
     std::size_t retiredBytes();
@@ -229,6 +255,14 @@ public:
     void setTrigger(std::size_t bytes);
     /** Bytes allocated since the last rendezvous. */
     std::size_t allocatedSince();
+    /**
+        Bytes that were free when the heap could not grow and no hole was worth a context, the first time since this was
+        asked; 0 when that did not happen. Asking takes it.
+     */
+    std::size_t takeScattered() MPR_EXCLUDES(lock_);
+    bool isScattered() MPR_EXCLUDES(lock_);
+    /** Free memory goes back to the system in pieces of so many bytes, in holes that are longer. */
+    std::size_t chunkBytes() const { return (std::size_t{1} << regionShift_) / Region::chunks; }
     /** Whether an allocation passed the trigger or the redline, so that somebody has to see to it. One load. */
     bool needsAttention() const { return attention_.load(std::memory_order_relaxed); }
     /** What it was; asking takes it. */
@@ -344,6 +378,7 @@ private:
     void holdUp(const Local& local, AllocationContext& c) const;
     static void leaveContext(Local& local, AllocationContext& c);
     bool mayFillNursery(const AllocationContext& c) const MPR_REQUIRES(lock_);
+    void noteScattered(const AllocationContext& c) MPR_REQUIRES(lock_);
     static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
 
     // nursery.cpp
@@ -446,6 +481,7 @@ private:
     std::size_t reserve_ = 0;
     bool nurseries_ MPR_GUARDED_BY(lock_) = true;
     bool buffer_ = false;
+    [[no_unique_address]] std::conditional_t<os::hasPages, Scattered, NoScattered> scattered_ MPR_GUARDED_BY(lock_);
 };
 
 /** Made before the lock is taken: names what was found under it, when it is released. */

@@ -40,6 +40,9 @@ public:
         crosses();
     }
 
+    /** Whether ordinary allocation may commit next to nothing more. */
+    bool isFull() const { return committed_ >= ceiling_ - ceiling_ / 64; }
+
     /** The same unless it is not allowed. Bytes are few enough not to overflow. Ask crosses next. */
     bool take(std::size_t bytes, bool privileged) {
         const std::size_t after = committed_ + bytes;

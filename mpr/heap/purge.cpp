@@ -1,8 +1,8 @@
 /*
     purge.cpp - Memory back to the system: retired large regions, empty regions, chunks inside holes.
 
-    Runs on the collector's thread only, after a sweep, when idle, and at the redline; never inside an allocation or a
-    free. The lock is not held across a system call: what is being purged is off its queue, marked 7D.
+    Whoever has the duty of the collector does it, after a sweep, when idle, and at the redline; never inside a free, and inside
+    an allocation only when that would fail. The lock is not held across a system call: what is being purged is off its queue, marked 7D.
 */
 #include <algorithm>
 
@@ -171,6 +171,16 @@ void Heap::repeatRedline() {
 std::size_t Heap::allocatedSince() {
     os::Locked locked(lock_);
     return since_ << granuleShift;
+}
+
+std::size_t Heap::takeScattered() {
+    os::Locked locked(lock_);
+    return scattered_.take();
+}
+
+bool Heap::isScattered() {
+    os::Locked locked(lock_);
+    return scattered_.any();
 }
 
 void Heap::setLimits(std::size_t warn, std::size_t maximum) {

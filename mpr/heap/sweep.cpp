@@ -123,6 +123,7 @@ void Heap::retainDead() {
 void Heap::endSweep() {
     {
         os::Locked locked(lock_);
+        scattered_.setSweptAll(sweep_.load(std::memory_order_relaxed) == Sweep::all);
         sweep_.store(Sweep::none, std::memory_order_relaxed);
         refreshFreeable();
     }

@@ -185,6 +185,16 @@ TEST_CASE("at the hard limit a yield lets garbage go", "[gc][limits]") {
     CHECK(until([] { return mprAlloc(5000) != nullptr; }));
 }
 
+TEST_CASE("a refused allocation has asked for the collection that a yield waits for", "[gc][limits]") {
+    const size_t size = GENERATE(24, 5000, 600000);
+    Limits limits(0, 16 * mega);
+    for (int round = 0; round < 4; round++) {
+        while (mprAlloc(size)) {}
+        mprYield(MPR_YIELD_COMPLETE);
+        CHECK(mprAlloc(size));
+    }
+}
+
 TEST_CASE("freeing by hand at the hard limit makes room at once", "[gc][limits]") {
     Limits limits(0, 8 * mega);
     Hoard hoard;
@@ -242,6 +252,42 @@ TEST_CASE("at the hard limit an allocation waits for managers that free, as long
     }
     CHECK(refused == 0);
     CHECK(freed == 40);
+}
+
+TEST_CASE("blocks of all sizes that stay and go leave room for the next where threads yield", "[gc][limits]") {
+    // What is free comes to lie in holes that are shorter than the longest blocks: a budget must end before only these are left.
+    cchar *options = GENERATE("", "region=256k,young=1m", "region=1m,young=4m");
+    Limits limits(0, 16 * mega, options);
+    const size_t keep = 3400; // 7 MB
+    Root root(makeTable(keep));
+    Random random(7);
+    const auto allocate = [&random] { return mprAlloc(16 + random.below(4080)); };
+    size_t refused = 0;
+    for (size_t i = 0; i < heavy(150'000); i++) {
+        refused += !allocate();
+        refused += !allocate();
+        void *kept = allocate();
+        refused += !kept;
+        root.as<Table>()->items[random.below(keep)] = kept;
+        mprYield(0);
+    }
+    CHECK(refused == 0);
+    CHECK(stats().heapPeak > 15 * mega);
+    CHECK(stats().heapPeak <= 16 * mega);
+}
+
+TEST_CASE("a large block is had from memory that is free in pieces", "[gc][limits][large]") {
+    Limits limits(0, 32 * mega);
+    mprSetMemLimits(0, 32 * mega, 64 * mega); // keep what is free
+    Hoard hoard;
+    REQUIRE(growHeap(hoard, 28 * mega));
+    hoard.drop();
+    collect();
+    REQUIRE(stats().heap >= 28 * mega);
+    CHECK(mprAlloc(16 * mega));
+    CHECK(stats().heapPeak <= 32 * mega);
+    CHECK(stats().errors == 0);
+    CHECK(limits.heard.limits == 0);
 }
 
 TEST_CASE("at the hard limit an allocation does not wait for a manager that may be waiting for it", "[gc][limits]") {
