@@ -89,7 +89,8 @@ void Collector::takeDuty() {
             return;
         }
         if (phase() != Phase::marking) {
-            return duty_.lock();
+            duty_.lock();
+            return;
         }
         if (!os::wait(progress_, seen, watchNap())) {
             watchMarking(watch, patience);

@@ -35,7 +35,7 @@ bool WordLock::takeInheriting() {
     if (!waitsInherit() || !lockInheriting(word_)) {
         return false;
     }
-    static_cast<void>(word_.load(std::memory_order_acquire)); // what unlockSlow released
+    static_cast<void>(word_.load(std::memory_order_acquire)); // what handOver released
     return true;
 }
 
@@ -47,12 +47,14 @@ void WordLock::sleep() {
     }
 }
 
-/** @param gave Whether the word is free. Else a thread waits in the kernel, and the lock becomes that one's. */
-void WordLock::unlockSlow(bool gave) {
-    if (!gave) {
-        word_.fetch_or(inheritBit, std::memory_order_release); // it is set
-        unlockInheriting(word_);
-    }
+/** A thread waits in the kernel: the lock becomes that one's. */
+void WordLock::handOver() {
+    word_.fetch_or(inheritBit, std::memory_order_release); // it is set
+    unlockInheriting(word_);
+}
+
+/** Of those who sleep without inheritance. */
+void WordLock::wakeSleeper() {
     std::uint32_t waiting = waiting_.load(std::memory_order_seq_cst);
     while (waiting >= asleep) {
         if (waiting_.compare_exchange_weak(waiting, waiting - asleep, std::memory_order_relaxed)) {

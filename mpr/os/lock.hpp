@@ -57,38 +57,39 @@ public:
     constexpr WordLock() = default;
     constexpr explicit WordLock(Outermost) : count_(outermost) {}
 
-    void lock() MPR_ACQUIRES() {
-        if (!tryLock()) {
+    /** A thread, by its number. */
+    using Owner = std::uint32_t;
+
+    /** @return The calling thread: who remembers that until the lock is given up need not ask again. */
+    Owner lock() MPR_ACQUIRES() {
+        const Owner self = threadNumber();
+        if (!tryLock(self)) {
             lockSlow();
         }
+        return self;
     }
 
-    bool tryLock() MPR_TRIES(true) {
-        const std::uint32_t self = threadNumber();
-        MPR_ASSERT(!isHeld());
-        std::uint32_t expected = 0;
-        const bool took =
-            word_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed);
-        if (checked && took) {
-            count_.taken();
-        }
-        return took;
-    }
+    bool tryLock() MPR_TRIES(true) { return tryLock(threadNumber()); }
 
-    void unlock() MPR_RELEASES() {
+    void unlock() MPR_RELEASES() { unlock(threadNumber()); }
+    void unlock(Owner self) MPR_RELEASES() {
         MPR_ASSERT(isHeld());
         count_.given();
-        std::uint32_t expected = threadNumber();
+        std::uint32_t expected = self;
         const bool gave =
             word_.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed);
-        if (!gave || waiting_.load(std::memory_order_seq_cst) >= asleep) [[unlikely]] {
-            unlockSlow(gave);
+        if (!gave) [[unlikely]] {
+            handOver();
+        }
+        if (waiting_.load(std::memory_order_seq_cst) >= asleep) [[unlikely]] {
+            wakeSleeper();
         }
     }
 
     /** For whoever will lock again at once: a thread that waits gets the lock first, if it is awake. */
-    void unlockFairly() MPR_RELEASES() {
-        unlock();
+    void unlockFairly() MPR_RELEASES() { unlockFairly(threadNumber()); }
+    void unlockFairly(Owner self) MPR_RELEASES() {
+        unlock(self);
         for (int pauses = 0; waiting_.load(std::memory_order_relaxed) % asleep != 0 && pauses < 100 &&
                              word_.load(std::memory_order_relaxed) == 0;
              ++pauses) {
@@ -104,9 +105,21 @@ private:
     static constexpr std::uint32_t present = 1;
     static constexpr std::uint32_t asleep = 1U << 16;
 
+    bool tryLock(Owner self) MPR_TRIES(true) {
+        MPR_ASSERT(!isHeld());
+        std::uint32_t expected = 0;
+        const bool took =
+            word_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed);
+        if (checked && took) {
+            count_.taken();
+        }
+        return took;
+    }
+
     // lock.cpp
     void lockSlow();
-    void unlockSlow(bool gave);
+    void handOver();
+    void wakeSleeper();
     bool takeSpinning();
     bool takeInheriting();
     void sleep();
@@ -124,19 +137,22 @@ public:
     constexpr NoLock() = default;
     constexpr explicit NoLock(Outermost) {}
 
-    void lock() MPR_ACQUIRES() {
+    struct Owner {};
+
+    Owner lock() MPR_ACQUIRES() {
         MPR_ASSERT(!isHeld());
         held_.set(true);
+        return {};
     }
     bool tryLock() MPR_TRIES(true) {
         lock();
         return true;
     }
-    void unlock() MPR_RELEASES() {
+    void unlock(Owner = {}) MPR_RELEASES() {
         MPR_ASSERT(isHeld());
         held_.set(false);
     }
-    void unlockFairly() MPR_RELEASES() { unlock(); }
+    void unlockFairly(Owner = {}) MPR_RELEASES() { unlock(); }
     bool isHeld() const { return held_.get(); }
 
 private:
@@ -167,25 +183,27 @@ inline void assertHeld([[maybe_unused]] const Lock& lock, [[maybe_unused]] const
 
 class MPR_SCOPED_CAPABILITY Locked {
 public:
-    explicit Locked(Lock& lock) MPR_ACQUIRES(lock) : lock_(lock) { lock_.lock(); }
-    ~Locked() MPR_RELEASES() { lock_.unlock(); }
+    explicit Locked(Lock& lock) MPR_ACQUIRES(lock) : lock_(lock), owner_(lock.lock()) {}
+    ~Locked() MPR_RELEASES() { lock_.unlock(owner_); }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
 
 private:
     Lock& lock_;
+    [[no_unique_address]] const Lock::Owner owner_;
 };
 
 /** The same for one of many short holds in a row. */
 class MPR_SCOPED_CAPABILITY LockedFairly {
 public:
-    explicit LockedFairly(Lock& lock) MPR_ACQUIRES(lock) : lock_(lock) { lock_.lock(); }
-    ~LockedFairly() MPR_RELEASES() { lock_.unlockFairly(); }
+    explicit LockedFairly(Lock& lock) MPR_ACQUIRES(lock) : lock_(lock), owner_(lock.lock()) {}
+    ~LockedFairly() MPR_RELEASES() { lock_.unlockFairly(owner_); }
     LockedFairly(const LockedFairly&) = delete;
     LockedFairly& operator=(const LockedFairly&) = delete;
 
 private:
     Lock& lock_;
+    [[no_unique_address]] const Lock::Owner owner_;
 };
 
 } // namespace mpr::os
