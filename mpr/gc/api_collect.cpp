@@ -17,34 +17,34 @@ namespace os = mpr::os;
 namespace {
 
 /** The region of a block in use; otherwise names the wrong call and gives nullptr. There is a runtime. */
-Region* regionOf(const char* function, const void* ptr) {
-    Region* region = runtime().heap.find(ptr);
-    if (!region || !region->isBlock(ptr)) {
-        misuse(function, ptr, "not the start of a block in use");
-        return nullptr;
+MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
+    Region* region = runtime().heap.table().candidate(ptr);
+    if (region && region->isBlock(ptr)) [[likely]] {
+        return region;
     }
-    return region;
+    misuse(function, ptr, "not the start of a block in use");
+    return nullptr;
 }
 
-/** There is no memory for another root. The handler of such cases may find some. @return whether it has. */
-[[gnu::cold]] bool addRootShort(const void* ptr, mpr::heap::Shortage shortage) {
+/** There is no memory for another root. The handler of such cases may find some. */
+[[gnu::cold, gnu::noinline]] void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage shortage) {
     Runtime& rt = runtime();
-    return rt.depletion.raise(*current, causeOf(shortage), sizeof(ptr)) && rt.roots.add(rt.heap, ptr, shortage);
+    if (!rt.depletion.raise(*current, causeOf(shortage), sizeof(ptr)) ||
+        !rt.roots.add(rt.heap, region, ptr, shortage)) {
+        rt.roots.giveUp();
+        rt.depletion.countError();
+        misuse("mprAddRoot", ptr, "no memory to remember another root; nothing is collected from here on");
+    }
 }
 } // namespace
 
 // ---- Roots and holds --------------------------------------------------------------------------------------------
 
 void mprAddRoot(cvoid* ptr) {
-    if (!admitRunning("mprAddRoot") || !regionOf("mprAddRoot", ptr)) {
-        return;
-    }
-    Runtime& rt = runtime();
+    Region* region = admitRunning("mprAddRoot") ? regionOf("mprAddRoot", ptr) : nullptr;
     auto shortage = mpr::heap::Shortage::none;
-    if (!rt.roots.add(rt.heap, ptr, shortage) && !addRootShort(ptr, shortage)) [[unlikely]] {
-        rt.roots.giveUp();
-        rt.depletion.countError();
-        misuse("mprAddRoot", ptr, "no memory to remember another root; nothing is collected from here on");
+    if (region && !runtime().roots.add(runtime().heap, region, ptr, shortage)) [[unlikely]] {
+        addRootShort(region, ptr, shortage);
     }
 }
 
@@ -123,27 +123,25 @@ void mprUnlinkRootRef(MprRootRef* ref) {
 
 // ---- Yielding and collecting ------------------------------------------------------------------------------------
 
-/** By a thread that does not run, or inside the notifier. */
-[[gnu::cold, gnu::noinline]] static void yieldElsewhere(int flags, const void* site) {
-    if (os::hasThreads && admitYielding("mprYield")) {
-        runtime().collector.yield(*attached, flags, site);
+/** By a thread that does not run, or inside the notifier or the log's handler; or there is something to wait for. */
+[[gnu::noinline]] static void yieldSlow(int flags, const void* site) {
+    Mutator* m = current;
+    if (!m || mustNotYield(*m)) [[unlikely]] {
+        m = os::hasThreads && admitYielding("mprYield") ? attached : nullptr;
+    }
+    if (m) {
+        runtime().collector.yield(*m, flags, site);
     }
 }
 
 void mprYield(int flags) {
     Mutator* m = current;
     const void* site = __builtin_return_address(0);
-    if (!m || isNotified(*m)) [[unlikely]] {
-        return yieldElsewhere(flags, site);
-    }
-    if (flags == MPR_YIELD_DEFAULT && !runtime().collector.wanted()) {
+    if (m && (flags | isNotified(*m)) == MPR_YIELD_DEFAULT && !runtime().collector.wanted()) [[likely]] {
         m->site.store(site, std::memory_order_relaxed);
         return;
     }
-    if (os::isLogging()) [[unlikely]] {
-        return yieldElsewhere(flags, site);
-    }
-    runtime().collector.yield(*m, flags, site);
+    yieldSlow(flags, site);
 }
 
 // On a cache line of its own, which changes only with collections.

@@ -241,6 +241,17 @@ bool freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
     return true;
 }
 
+bool isRoot(const void* ptr, Byte h) {
+    return os::hasThreads && (h & head::referenced) && runtime().roots.isRoot(ptr);
+}
+
+/** What keeps a block from being freed by hand, or nullptr. Its head is given. */
+const char* keeperOf(const void* ptr, Byte h) {
+    return isRoot(ptr, h)     ? "the block is a root; remove it first"
+           : (h & head::held) ? "the block is held; release it first"
+                              : nullptr;
+}
+
 /** What mprFree does not do at once: it calls managers, names misuse, sees to large regions. */
 [[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
@@ -257,10 +268,8 @@ bool freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
     if (!Region::isBlock(h)) [[unlikely]] {
         return freedMeanwhile(ptr);
     }
-    if (h & head::held) [[unlikely]] {
-        misuse("mprFree", ptr,
-               os::hasThreads && runtime().roots.isRoot(ptr) ? "the block is a root; remove it first"
-                                                             : "the block is held; release it first");
+    if (const char* keeper = keeperOf(ptr, h)) [[unlikely]] {
+        misuse("mprFree", ptr, keeper);
         return MPR_ERR_BAD_ARGS;
     }
     if (runtime().collector.isDoomed(h)) [[unlikely]] {
@@ -348,7 +357,7 @@ void* mprRealloc(void* ptr, size_t size) {
         if (managed) {
             setManager(block, granulesFor(whole), numberOf(manager));
         }
-        while (os::hasThreads && runtime().roots.remove(runtime().heap, ptr)) {
+        while (os::hasThreads && (h & head::referenced) && runtime().roots.remove(runtime().heap, ptr)) {
             mprAddRoot(block);
         }
         while (runtime().roots.release(runtime().heap, region, ptr)) {
@@ -449,8 +458,8 @@ namespace {
 
 /** Permanent memory is a held leaf, and no root. The hold is not looked at: letting go of it tells. */
 bool mayBePermanent(Region* region, void* ptr) {
-    Runtime& rt = runtime();
-    return !hasManager(region->map().get(region->granuleOf(ptr))) && !(rt.roots.hasLeaves() && rt.roots.isRoot(ptr));
+    const Byte h = region->map().get(region->granuleOf(ptr));
+    return !hasManager(h) && !isRoot(ptr, h);
 }
 
 /** @return false when the block is not permanent memory, or another thread was faster. */

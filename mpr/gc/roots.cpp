@@ -52,9 +52,13 @@ bool CountedPointers::resize(heap::Heap& heap, std::size_t capacity, heap::Short
     return true;
 }
 
-bool CountedPointers::add(heap::Heap& heap, const void* key, heap::Shortage& shortage) {
-    if ((used_ + 1) * 4 > capacity_ * 3 && !resize(heap, std::max(capacity_ * 2, leastCapacity), shortage) &&
-        used_ + 1 >= capacity_) {
+/** @return Whether there is room for another. */
+[[gnu::cold, gnu::noinline]] bool CountedPointers::grow(heap::Heap& heap, heap::Shortage& shortage) {
+    return resize(heap, std::max(capacity_ * 2, leastCapacity), shortage) || used_ + 1 < capacity_;
+}
+
+MPR_INLINE bool CountedPointers::add(heap::Heap& heap, const void* key, heap::Shortage& shortage) {
+    if ((used_ + 1) * 4 > capacity_ * 3 && !grow(heap, shortage)) [[unlikely]] {
         return false;
     }
     Entry& entry = entries_[find(key)];
@@ -74,7 +78,7 @@ std::uint32_t CountedPointers::count(const void* key) const {
     return capacity_ ? entries_[find(key)].count : 0;
 }
 
-int CountedPointers::remove(heap::Heap& heap, const void* key) {
+MPR_INLINE int CountedPointers::remove(heap::Heap& heap, const void* key) {
     if (capacity_ == 0) {
         return -1;
     }
@@ -96,9 +100,7 @@ int CountedPointers::remove(heap::Heap& heap, const void* key) {
     entries_[hole] = {};
     --used_;
     if (os::hasThreads && capacity_ > leastCapacity && used_ * 8 < capacity_) {
-        // Each pause walks the whole table. Without memory for a smaller one it stays as it is.
-        heap::Shortage shortage = heap::Shortage::none;
-        resize(heap, capacity_ / 2, shortage);
+        shrink(heap);
     }
     if (os::checked && capacity_ <= greatestChecked) {
         check();
@@ -106,33 +108,23 @@ int CountedPointers::remove(heap::Heap& heap, const void* key) {
     return 0;
 }
 
-bool Roots::add(heap::Heap& heap, const void* block, heap::Shortage& shortage) {
+/** Each pause walks the whole table. Without memory for a smaller one it stays as it is. */
+[[gnu::cold, gnu::noinline]] void CountedPointers::shrink(heap::Heap& heap) {
+    heap::Shortage shortage = heap::Shortage::none;
+    resize(heap, capacity_ / 2, shortage);
+}
+
+bool Roots::add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage) {
+    if (os::hasThreads && (region->map().get(region->granuleOf(block)) & heap::head::referenced) == 0) {
+        heap.changeHead(region, block, heap::head::referenced, 0);
+    }
     os::Locked locked(lock_);
-    if (!table_.add(heap, block, shortage)) {
-        return false;
-    }
-    if (!os::hasThreads || table_.count(block) > 1) {
-        return true;
-    }
-    heap::Region* region = heap.find(block);
-    const heap::Byte before = heap.changeHead(region, const_cast<void*>(block), heap::head::held, 0);
-    if (heap::head::isLeaf(before)) {
-        leaves_.store(true, std::memory_order_relaxed);
-    }
-    if ((before & heap::head::held) != 0 && !holds_.add(heap, block, shortage)) {
-        table_.remove(heap, block);
-        return false;
-    }
-    return true;
+    return table_.add(heap, block, shortage);
 }
 
 bool Roots::remove(heap::Heap& heap, const void* block) {
     os::Locked locked(lock_);
-    const int left = table_.remove(heap, block);
-    if (os::hasThreads && left == 0 && holds_.remove(heap, block) < 0) {
-        heap.changeHead(heap.find(block), const_cast<void*>(block), 0, heap::head::held);
-    }
-    return left >= 0;
+    return table_.remove(heap, block) >= 0;
 }
 
 bool Roots::isRoot(const void* block) {
@@ -164,6 +156,10 @@ void Roots::unlinkAll() {
 }
 
 bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block) {
+    if (os::hasThreads && (heap.changeHead(region, block, heap::head::held, 0) & heap::head::held) == 0) [[likely]] {
+        return true;
+    }
+    // It was held already, and may not be any more.
     os::Locked locked(lock_);
     const heap::Byte before = heap.changeHead(region, block, heap::head::held, 0);
     heap::Shortage shortage = heap::Shortage::none;
@@ -172,10 +168,7 @@ bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block) {
 
 bool Roots::release(heap::Heap& heap, heap::Region* region, void* block) {
     os::Locked locked(lock_);
-    if (holds_.remove(heap, block) >= 0) {
-        return true;
-    }
-    return (!os::hasThreads || table_.count(block) == 0) &&
+    return holds_.remove(heap, block) >= 0 ||
            (heap.changeHead(region, block, 0, heap::head::held) & heap::head::held) != 0;
 }
 

@@ -52,6 +52,8 @@ private:
     }
     /** Where key is, or where it would go. The table has a free entry. */
     std::size_t find(const void* key) const;
+    bool grow(heap::Heap& heap, heap::Shortage& shortage);
+    void shrink(heap::Heap& heap);
     bool resize(heap::Heap& heap, std::size_t capacity, heap::Shortage& shortage);
     static constexpr std::size_t leastCapacity = 16;
 
@@ -61,9 +63,11 @@ private:
 };
 
 /**
-    A root is held once more than the program holds it, so that nobody frees it by hand. The bit in a block's head stands for
-    its first hold, whichever that is; `holds_` counts those beyond. (Without an operating system roots are not held: code
-    memory is short.)
+    The head of a block that has been a root says so (head::referenced), so that nobody frees a root by hand: whoever would
+    asks isRoot. (Without an operating system heads do not: code memory is short.)
+
+    The bit in a block's head stands for its first hold; `holds_` counts those beyond. Only who has the lock counts, and clears
+    the bit.
 
     Root references are linked and unlinked in any state of a thread, a destructor cannot fail: under the lock, which whoever
     walks them takes, too. Holds change heads, which a pause stores plainly: running threads only, or visits (Visit).
@@ -71,15 +75,13 @@ private:
 class Roots {
 public:
     /** @return false when there is no memory to remember it: try again, or give up. */
-    bool add(heap::Heap& heap, const void* block, heap::Shortage& shortage);
+    bool add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage);
     /** A root could not be remembered. Who knows what it keeps alive: from here on nothing dies. Threads run. */
     void giveUp() { incomplete_.store(true, std::memory_order_relaxed); }
     bool incomplete() const { return incomplete_.load(std::memory_order_relaxed); }
     /** @return false when it is not a root. */
     bool remove(heap::Heap& heap, const void* block);
     bool isRoot(const void* block);
-    /** Whether a leaf may be a root: what permanent memory is else told from. */
-    bool hasLeaves() const { return leaves_.load(std::memory_order_relaxed); }
     void link(MprRootRef* ref);
     /** Does nothing when it is not linked. */
     void unlink(MprRootRef* ref);
@@ -107,7 +109,6 @@ private:
     CountedPointers holds_ MPR_GUARDED_BY(lock_); // beyond the first, which is the bit in the block's head
     MprRootRef refs_ MPR_GUARDED_BY(lock_){&refs_, &refs_, nullptr};
     os::Shared<bool> incomplete_{false}; // for good; the rendezvous shows it to the next pause
-    os::Shared<bool> leaves_{false};     // likewise
 };
 
 } // namespace mpr::gc

@@ -150,27 +150,38 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     return true;
 }
 
-Byte Heap::changeHead(Region* region, void* block, Byte set, Byte clear) {
+/** The same for a block that only its hold keeps from the sweep that runs. */
+[[gnu::cold, gnu::noinline]] Byte Heap::changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) {
     // Nobody may be clearing a nursery: its heads are looked at twice there, first for what is dead, then for what is held.
     os::Locked clearing(clearing_);
     os::Locked locked(lock_);
-    const std::size_t g = region->granuleOf(block);
-    const std::size_t noted = region->isLarge() ? 0 : g;
     return region->map().update(g, [&](Byte h) {
         Byte changed = static_cast<Byte>((h & ~clear) | set);
         if (dead(h)) {
-            // Only its hold kept it from the sweep that runs. Whoever lets go may use it until it yields, as any new block.
+            // Whoever lets go may use it until it yields, as any new block.
             changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
             region->noteYoung(g);
         }
         if (head::wantsFree(changed)) {
-            region->noteWantsFree(noted);
+            region->noteWantsFree(region->isLarge() ? 0 : g);
         }
         if (changed & head::held) {
             region->nurseries.keep(g);
         }
         return changed;
     });
+}
+
+Byte Heap::changeHead(Region* region, const void* block, Byte set, Byte clear) {
+    const std::size_t g = region->granuleOf(block);
+    if (!os::hasThreads || dead(region->map().get(g))) [[unlikely]] {
+        return changeDeadHead(region, g, set, clear);
+    }
+    // No sweep changes what is not dead, and nothing dies but in a pause, which waits for the calling thread.
+    if (set & head::held) {
+        region->nurseries.keep(g);
+    }
+    return region->map().update(g, [=](Byte h) { return static_cast<Byte>((h & ~clear) | set); });
 }
 
 } // namespace mpr::heap

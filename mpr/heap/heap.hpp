@@ -135,7 +135,7 @@ public:
     bool resize(Local& local, Region* region, void* block, std::size_t m);
 
     /** Set or clear bits of a head that is in use; atomic with respect to the sweep. Threads that run. @return the head before. */
-    Byte changeHead(Region* region, void* block, Byte set, Byte clear);
+    Byte changeHead(Region* region, const void* block, Byte set, Byte clear);
 
     // ---- Looking ----
     Region* find(const void* address) const { return table_.find(address); }
@@ -416,6 +416,7 @@ private:
     void freeClaimed(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
     int freeOrdinary(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
     void freeBlock(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    Byte changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) MPR_EXCLUDES(lock_, clearing_);
     void refreshFreeable() MPR_REQUIRES(lock_);
     void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) MPR_REQUIRES(lock_);
     void keepHeld(Region* region, std::size_t at, swar::Word held) const;

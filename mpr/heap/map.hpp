@@ -60,7 +60,10 @@ inline constexpr Byte inUse = 0x80;
     an old barrier block's. A leaf with a clear bit was freed by hand while the collector may be looking at it.
  */
 inline constexpr Byte logged = 0x40;
-// Reserved for handles and weak references that point here.
+/**
+    A table beside the heap may name this block: of roots, or of handles and weak references to come. Whoever frees the block
+    by hand asks there first. The bit stays when the entry goes.
+ */
 inline constexpr Byte referenced = 0x20;
 inline constexpr Byte held = 0x10;
 inline constexpr Byte kindMask = 0x0C;

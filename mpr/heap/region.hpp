@@ -208,18 +208,17 @@ struct Region {
     }
 
     /**
-        The head that stands at an address, in use or freed while it may be traced; 0 when none does. Any address inside the
-        region. The map is read after isUncleared, which acquires: the other way round a thread that clears a stale nursery in
+        The head that stands at an address, in use or freed while it may be traced; 0 when none does. Any address: before the
+        first granule the map says nothing. The map is read after isUncleared, which acquires: the other way round a thread that clears a stale nursery in
         between would give the head of a dead block a meaning.
      */
     Byte headAt(const void* address) {
-        const std::size_t g = granuleOf(address);
-        const bool mayBegin = reinterpret_cast<std::uintptr_t>(address) % granuleSize == 0 && g >= firstGranule &&
-                              g < endGranule && (!isLarge() || g == firstGranule) && !nurseries.isUncleared(g);
+        const std::size_t g = indexOf(address);
+        const bool mayBegin = g < endGranule && (!isLarge() || g == firstGranule) && !nurseries.isUncleared(g);
         const Byte h = mayBegin ? map().get(g) : Byte{0};
         return (h & head::inUse) ? h : Byte{0};
     }
-    /** Whether the address is the start of a block in use. Any address inside the region. */
+    /** Whether the address is the start of a block in use. Any address. */
     bool isBlock(const void* address) { return isBlock(headAt(address)); }
     static bool isBlock(Byte h) { return (h & head::inUse) && !head::isGone(h); }
 

@@ -140,9 +140,9 @@ void Heap::setTracing(bool on) {
 Heap::Freeable Heap::computeFreeable(Byte h) const {
     const bool traced = !head::isLeaf(h) && mayBeTraced(h);
     const bool manages = head::wantsFree(h);
-    return !Region::isBlock(h) || (h & head::held) || dead(h) || traced ? Freeable::no
-           : manages                                                    ? Freeable::withoutManager
-                                                                        : Freeable::yes;
+    return !Region::isBlock(h) || (h & (head::held | head::referenced)) || dead(h) || traced ? Freeable::no
+           : manages                                                                         ? Freeable::withoutManager
+                                                                                             : Freeable::yes;
 }
 
 void Heap::refreshFreeable() {
