@@ -202,7 +202,7 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n,
         if (size >= n && carve(region, g, size, n, local.privileged, FreeQueues::none)) {
             return settle(local, contextFor(local, n), region, g, n, n, h, n);
         }
-        hole = queues.next(hole, IsHole{*this, region});
+        hole = queues.next(hole, MayLead{*this, region});
     }
     return nullptr;
 }

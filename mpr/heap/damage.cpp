@@ -7,7 +7,7 @@
 
 namespace mpr::heap {
 
-bool Heap::isHoleElsewhere(const void* address) const {
+bool Heap::isHole(const void* address) const {
     Region* region = table_.candidate(address);
     const std::size_t g = region ? region->indexOf(address) : 0;
     return region && g < region->endGranule && GranuleMap::beginsHole(region->map().get(g));
@@ -40,10 +40,11 @@ void forHoles(Region* regions, F&& f) {
 [[gnu::cold, gnu::noinline]] void Heap::requeue(const Hole* without) {
     os::assertHeld(lock_);
     if constexpr (FreeQueues::checksLinks) {
+        const auto isHoleAt = [this](const void* address) { return isHole(address); };
         bool named = false;
         forHoles(regions_, [&](Region* region, std::size_t g, std::size_t) {
             const auto* hole = reinterpret_cast<const Hole*>(region->address(g));
-            if (!queuesOf(region).linksLead(hole, IsHole{*this, region})) {
+            if (!queuesOf(region).linksLead(hole, isHoleAt)) {
                 nameDamage(hole);
                 named = true;
             }

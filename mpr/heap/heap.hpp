@@ -320,7 +320,7 @@ private:
     void decommitRetiredLocked() MPR_REQUIRES(lock_);
 
     // holes.hpp, under the lock
-    struct IsHole;
+    struct MayLead;
     /** Whether a hole is warm: has no chunks that are not committed. */
     static bool isBacked(const Region* region, std::size_t g, std::size_t n) { return region->allCommitted(g, g + n); }
     static void setSort(Region* region, Sort sort, FreeQueues* queues) {
@@ -332,9 +332,10 @@ private:
     void dequeueFront(Region* region, unsigned queue) MPR_REQUIRES(lock_);
     void link(Region* region, std::size_t g, std::size_t n, bool warm) MPR_REQUIRES(lock_);
     void unlink(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
-    bool endsThere(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
-    bool beginsThere(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    static Hole* holeAt(Region* region, std::size_t g);
+    bool takeOut(Region* region, Hole* hole) MPR_REQUIRES(lock_);
     void giveBack(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void giveBackIntact(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
     void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) MPR_REQUIRES(lock_);
     bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue)
         MPR_REQUIRES(lock_);
@@ -348,7 +349,7 @@ private:
     void endQuarantine(void* block) MPR_REQUIRES(lock_);
 
     // damage.cpp
-    bool isHoleElsewhere(const void* address) const;
+    bool isHole(const void* address) const;
     void requeue(const Hole* without) MPR_REQUIRES(lock_);
     class Telling;
     void note(const Finding& finding);
@@ -359,6 +360,9 @@ private:
     bool setDamagedAside(Local& local, std::size_t n);
 
     // holes.cpp, under the lock
+    void giveBackAnyhow(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    std::size_t agreedSize(Region* region, std::size_t g) MPR_REQUIRES(lock_);
+    std::size_t agreedSizeBefore(Region* region, std::size_t g) MPR_REQUIRES(lock_);
     unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     bool findAny(std::size_t n, Sort& sort, unsigned& queue) const MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
@@ -442,6 +446,7 @@ private:
     RegionTable table_;
     Link secret_ = 0; // of links, and of what is written into listed blocks
     std::uintptr_t regionOrigin_ = 0, regionMask_ = 0;
+    LinkSpan linkSpan_;
     os::Counter damages_{0}; // a statistic
     [[no_unique_address]] std::conditional_t<os::hasThreads, Findings, NoFindings> findings_;
     [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine>

@@ -68,6 +68,62 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
     return hole;
 }
 
+/** Size of the hole of two granules or more that begins at g; 0, and it is named, when its two ends disagree. */
+std::size_t Heap::agreedSize(Region* region, std::size_t g) {
+    if constexpr (!FreeQueues::checksLinks) {
+        return region->wideHoleSize(g);
+    }
+    std::size_t n = 0;
+    if (!region->map().agreedHoleSize(g, region->endGranule, n)) {
+        nameMapDamage(region->address(g));
+        return 0;
+    }
+    return n;
+}
+
+/** The same for the one that ends before granule g. */
+std::size_t Heap::agreedSizeBefore(Region* region, std::size_t g) {
+    if constexpr (!FreeQueues::checksLinks) {
+        return region->map().wideHoleSizeBefore(g - 1);
+    }
+    std::size_t n = 0;
+    if (!region->map().agreedHoleSizeBefore(g - 1, n)) {
+        nameMapDamage(region->address(g));
+        return 0;
+    }
+    return n;
+}
+
+/** The same as giveBack, whatever stands in free memory: a neighbour that cannot be joined is named and left. */
+void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
+    os::assertHeld(lock_);
+    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
+    const GranuleMap map = region->map();
+    if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
+        const std::size_t m = b == mark::hole1 ? 1 : agreedSize(region, g + n);
+        if (m > 0) {
+            dequeue(region, holeAt(region, g + n));
+            map.set(g + n, 0);
+            if (b != mark::hole1) {
+                map.clearSizeOfHole(g + n, m);
+            }
+            n += m;
+        }
+    }
+    if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
+        const std::size_t m = b == mark::hole1 ? 1 : agreedSizeBefore(region, g);
+        if (m > 0) {
+            dequeue(region, holeAt(region, g - m));
+            if (b != mark::hole1) {
+                map.clearWideHoleEnd(g - 1, m);
+            }
+            g -= m;
+            n += m;
+        }
+    }
+    link(region, g, n, isBacked(region, g, n));
+}
+
 /** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
 int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     const Telling telling(*this);
@@ -81,7 +137,11 @@ int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     }
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
-    giveBack(region, g, n);
+    if constexpr (FreeQueues::checksLinks) {
+        giveBackIntact(region, g, n);
+    } else {
+        giveBack(region, g, n);
+    }
     return 0;
 }
 

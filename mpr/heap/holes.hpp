@@ -10,23 +10,39 @@
 
 namespace mpr::heap {
 
-/** Whether a hole begins at an address, any address; likely in this region, of which the answer takes a few instructions. */
-struct Heap::IsHole {
+/**
+    Whether a link may lead to an address, any address: by LinkSpan, else because a hole begins there; likely in this region, of
+    which the answer takes a few instructions.
+ */
+struct Heap::MayLead {
     const Heap& heap;
     Region* likely;
     [[gnu::always_inline]] bool operator()(const void* address) const {
+        if constexpr (LinkSpan::suffices) {
+            return heap.linkSpan_.holds(address);
+        }
         const std::size_t g = likely->indexOf(address);
         if (g < likely->endGranule) [[likely]] {
             return GranuleMap::beginsHole(likely->map().get(g));
         }
-        return heap.isHoleElsewhere(address);
+        return heap.isHole(address);
     }
 };
+
+[[gnu::always_inline]] inline Hole* Heap::holeAt(Region* region, std::size_t g) {
+    return reinterpret_cast<Hole*>(region->address(g));
+}
+
+/** Out of its queue; poisoned memory is not filled. @return false: see FreeQueues::remove. */
+MPR_INLINE bool Heap::takeOut(Region* region, Hole* hole) {
+    os::assertHeld(lock_);
+    return queuesOf(region).remove(hole, MayLead{*this, region});
+}
 
 /** Out of its queue. */
 MPR_INLINE void Heap::dequeue(Region* region, Hole* hole) {
     os::assertHeld(lock_);
-    if (!queuesOf(region).remove(hole, IsHole{*this, region})) [[unlikely]] {
+    if (!queuesOf(region).remove(hole, MayLead{*this, region})) [[unlikely]] {
         requeue(hole);
     }
     if (poisons()) [[unlikely]] {
@@ -39,7 +55,7 @@ MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
     os::assertHeld(lock_);
     FreeQueues& queues = queuesOf(region);
     Hole* hole = queues.front(queue);
-    if (!queues.removeFront(queue, IsHole{*this, region})) [[unlikely]] {
+    if (!queues.removeFront(queue, MayLead{*this, region})) [[unlikely]] {
         requeue(hole);
     }
     if (poisons()) [[unlikely]] {
@@ -73,66 +89,54 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
     } else {
         region->setWideHole(g, n);
     }
-    queuesOf(region).push(reinterpret_cast<Hole*>(region->address(g)), n, warm);
+    queuesOf(region).push(holeAt(region, g), n, warm);
 }
 
 /** Take a hole out of its queue and off the map. */
 MPR_INLINE void Heap::unlink(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
-    dequeue(region, reinterpret_cast<Hole*>(region->address(g)));
+    dequeue(region, holeAt(region, g));
     region->map().clearHole(g, n);
-}
-
-/** Whether a hole of n granules, two or more, that begins at g ends where it says. */
-MPR_INLINE bool Heap::endsThere(Region* region, std::size_t g, std::size_t n) {
-    const GranuleMap map = region->map();
-    const std::size_t last = g + n - 1;
-    if (!FreeQueues::checksLinks ||
-        (last < region->endGranule && map.get(last) == mark::holeEnd && map.wideHoleSizeBefore(last) == n)) [[likely]] {
-        return true;
-    }
-    nameMapDamage(region->address(g));
-    return false;
-}
-
-/** The same for one that ends before granule g. */
-MPR_INLINE bool Heap::beginsThere(Region* region, std::size_t g, std::size_t n) {
-    const GranuleMap map = region->map();
-    if (!FreeQueues::checksLinks || (n < g && map.get(g - n) == mark::hole && map.wideHoleSize(g - n) == n))
-        [[likely]] {
-        return true;
-    }
-    nameMapDamage(region->address(g));
-    return false;
 }
 
 /** [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side. */
 MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
+    if (!FreeQueues::checksLinks || poisons()) [[unlikely]] {
+        return giveBackAnyhow(region, g, n);
+    }
+    giveBackIntact(region, g, n);
+}
+
+/** The same where free memory is not filled. As soon as a neighbour is found damaged, the rest is left to giveBackAnyhow. */
+MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t n) {
+    os::assertHeld(lock_);
     MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     const GranuleMap map = region->map();
     // The marks at the far ends of its neighbours stay: those of the whole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
-        const std::size_t m = b == mark::hole1 ? 1 : region->wideHoleSize(g + n);
-        if (b == mark::hole1 || endsThere(region, g + n, m)) {
-            dequeue(region, reinterpret_cast<Hole*>(region->address(g + n)));
-            map.set(g + n, 0);
-            if (b != mark::hole1) {
-                map.clearSizeOfHole(g + n, m);
-            }
-            n += m;
+        std::size_t m = 1;
+        if ((b != mark::hole1 && !map.agreedHoleSize(g + n, region->endGranule, m)) ||
+            !takeOut(region, holeAt(region, g + n))) [[unlikely]] {
+            return giveBackAnyhow(region, g, n);
         }
+        map.set(g + n, 0);
+        if (b != mark::hole1) {
+            map.clearSizeOfHole(g + n, m);
+        }
+        n += m;
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
-        const std::size_t m = b == mark::hole1 ? 1 : map.wideHoleSizeBefore(g - 1);
-        if (b == mark::hole1 || beginsThere(region, g, m)) {
-            dequeue(region, reinterpret_cast<Hole*>(region->address(g - m)));
-            if (b != mark::hole1) {
-                map.clearWideHoleEnd(g - 1, m);
-            }
-            g -= m;
-            n += m;
+        std::size_t m = 1;
+        if ((b != mark::hole1 && !map.agreedHoleSizeBefore(g - 1, m)) || !takeOut(region, holeAt(region, g - m)))
+            [[unlikely]] {
+            return giveBackAnyhow(region, g, n);
         }
+        if (b != mark::hole1) {
+            map.clearWideHoleEnd(g - 1, m);
+        }
+        g -= m;
+        n += m;
     }
     link(region, g, n, isBacked(region, g, n));
 }
@@ -170,7 +174,7 @@ MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std
     if (queue != FreeQueues::none) {
         dequeueFront(region, queue);
     } else {
-        dequeue(region, reinterpret_cast<Hole*>(region->address(g)));
+        dequeue(region, holeAt(region, g));
     }
     region->map().set(g, 0);
     if (size > 1) {

@@ -540,6 +540,31 @@ public:
     /** Whether the hole whose first granule is g is longer than a word or two. */
     bool isLongHole(std::size_t g) const { return get(g) == mark::hole && get(g + 1) == large; }
 
+    /** Size of the hole of two granules or more that begins at g. @return Whether its end, before granule `end`, says the same. */
+    MPR_INLINE bool agreedHoleSize(std::size_t g, std::size_t end, std::size_t& n) const {
+        const Byte size = get(g + 1);
+        if (size == mark::holeEnd) {
+            n = 2;
+            return true;
+        }
+        n = size == large ? digits(digitsBehind(bytes_ + g)) : size;
+        const std::size_t last = g + n - 1;
+        return last < end && pairAt(last - 1) == pairOf(size, mark::holeEnd) &&
+               (size != large || digits(digitsBefore(bytes_ + last)) == n);
+    }
+    /** The same of the hole whose last granule is g. */
+    MPR_INLINE bool agreedHoleSizeBefore(std::size_t g, std::size_t& n) const {
+        const Byte size = get(g - 1);
+        if (size == mark::hole) {
+            n = 2;
+            return true;
+        }
+        n = size == large ? digits(digitsBefore(bytes_ + g)) : size;
+        const std::size_t first = g + 1 - n;
+        return n <= g && pairAt(first) == pairOf(mark::hole, size) &&
+               (size != large || digits(digitsBehind(bytes_ + first)) == n);
+    }
+
     /** Size of the hole whose last granule is g. */
     MPR_INLINE std::size_t holeSizeBefore(std::size_t g) const {
         return get(g) == mark::hole1 ? 1 : wideHoleSizeBefore(g);
@@ -583,6 +608,16 @@ private:
     template <std::size_t... Lane>
     [[gnu::always_inline]] swar::Row row(std::size_t g, std::index_sequence<Lane...>) const {
         return swar::Row{word(g + Lane * swar::bytes)...};
+    }
+
+    /** Two bytes of a hole's, which only who has the lock changes. */
+    std::uint16_t pairAt(std::size_t g) const {
+        std::uint16_t pair = 0;
+        std::memcpy(&pair, bytes_ + g, sizeof(pair));
+        return pair;
+    }
+    static constexpr std::uint16_t pairOf(Byte first, Byte second) {
+        return static_cast<std::uint16_t>(first | second << 8);
     }
 
     static constexpr Byte large = 0x01;

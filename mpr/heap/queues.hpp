@@ -10,7 +10,9 @@
     a bit of the first level. A hole that is not the only one of its queue leaves it without anybody asking which that is.
 
     The links of a hole stand in its memory, which a program that writes to what it has freed may overwrite. So they are
-    sealed with a secret, and whoever follows one looks first where it leads: to a hole of the map that leads back. Without
+    sealed with a secret, and whoever follows one looks first where it leads: to where a hole may be, which leads back. On
+    64-bit the seal is a multiplication, too, which spreads what is written over any byte of a link over the whole address: that
+    one lies near the heap's memory by a chance of one in some thousand millions, so no map need be asked (LinkSpan). Without
     threads, where memory for code is scarce, links are plain and believed.
 
     Invariant: a bit is set exactly when its queue is not empty, at both levels.
@@ -44,6 +46,28 @@ struct WideHole : Hole {
     std::size_t size; // granules
 };
 static_assert(sizeof(WideHole) <= 2 * granuleSize);
+
+/** Where links may lead, on 64-bit: from the heap's lowest region to the end of its highest, large ones apart. */
+class LinkSpan {
+public:
+    /** Whether this tells links from what was written over them. */
+    static constexpr bool suffices = os::hasThreads && sizeof(Link) == 8;
+
+    void include(const void* memory, std::size_t bytes) {
+        const auto from = reinterpret_cast<std::uintptr_t>(memory);
+        const std::uintptr_t end = std::max(granules_ == 0 ? 0 : from_ + (granules_ << granuleShift), from + bytes);
+        from_ = std::min(granules_ == 0 ? from : from_, from);
+        granules_ = (end - from_) >> granuleShift;
+    }
+    /** Whether a hole may begin at an address, any address: of what is not aligned the lowest bits become the highest. */
+    [[gnu::always_inline]] bool holds(const void* address) const {
+        return std::rotr(reinterpret_cast<std::uintptr_t>(address) - from_, static_cast<int>(granuleShift)) < granules_;
+    }
+
+private:
+    std::uintptr_t from_ = 0; // a multiple of granuleSize
+    std::uintptr_t granules_ = 0;
+};
 
 class FreeQueues {
     static constexpr unsigned secondBits = os::rangeBits;
@@ -82,10 +106,10 @@ public:
     /** The warm queue where a hole of n granules would stand: some there have as many, some fewer. */
     Hole* frontFor(std::size_t n) const { return front(rangeOf(n)); }
     /** The hole behind one in its queue, or nullptr. */
-    template <typename IsHole>
-    Hole* next(const Hole* hole, IsHole&& isHole) const {
+    template <typename MayLead>
+    Hole* next(const Hole* hole, MayLead&& mayLead) const {
         Hole* next = unsealed<Hole>(load(&hole->next));
-        return next && leadsBack(hole, next, isHole) ? next : nullptr;
+        return next && leadsBack(hole, next, mayLead) ? next : nullptr;
     }
 
     [[gnu::always_inline]] void push(Hole* hole, std::size_t granules, bool warm) {
@@ -106,17 +130,17 @@ public:
     }
 
     /**
-        @param isHole Whether a hole begins at an address, any address.
+        @param mayLead Whether a link may lead to an address, any address: a hole begins there, or something that can be read.
         @return false: its links, or those of a neighbour in its queue, were overwritten. Nothing has changed.
      */
-    template <typename IsHole>
-    [[gnu::always_inline]] bool remove(Hole* hole, IsHole&& isHole) {
+    template <typename MayLead>
+    [[gnu::always_inline]] bool remove(Hole* hole, MayLead&& mayLead) {
         const Link next = load(&hole->next);
         const Link back = load(&hole->back);
         Link* before = unsealed<Link>(back);
         Hole* after = unsealed<Hole>(next);
-        if (checksLinks && (!isLink(before, isHole) || load(before) != sealed(hole) ||
-                            (after && !leadsBack(hole, after, isHole)))) [[unlikely]] {
+        if (checksLinks && (!isLink(before, mayLead) || load(before) != sealed(hole) ||
+                            (after && !leadsBack(hole, after, mayLead)))) [[unlikely]] {
             return false;
         }
         store(before, next);
@@ -129,14 +153,14 @@ public:
     }
 
     /** The same for the front hole of a queue. */
-    template <typename IsHole>
-    [[gnu::always_inline]] bool removeFront(unsigned queue, IsHole&& isHole) {
+    template <typename MayLead>
+    [[gnu::always_inline]] bool removeFront(unsigned queue, MayLead&& mayLead) {
         const Hole* hole = front(queue);
         MPR_ASSERT(hole);
         const Link next = load(&hole->next);
         Hole* after = unsealed<Hole>(next);
-        if (checksLinks && (load(&hole->back) != sealed(&fronts_[queue]) || (after && !leadsBack(hole, after, isHole))))
-            [[unlikely]] {
+        if (checksLinks && (load(&hole->back) != sealed(&fronts_[queue]) ||
+                            (after && !leadsBack(hole, after, mayLead)))) [[unlikely]] {
             return false;
         }
         fronts_[queue] = next;
@@ -149,10 +173,10 @@ public:
     }
 
     /** Whether both links of a hole lead somewhere: to a front or a hole. The memory of those that do not was overwritten. */
-    template <typename IsHole>
-    bool linksLead(const Hole* hole, IsHole&& isHole) const {
+    template <typename MayLead>
+    bool linksLead(const Hole* hole, MayLead&& mayLead) const {
         Hole* next = unsealed<Hole>(load(&hole->next));
-        return (!next || isHole(next)) && isLink(unsealed<Link>(load(&hole->back)), isHole);
+        return (!next || mayLead(next)) && isLink(unsealed<Link>(load(&hole->back)), mayLead);
     }
 
     /** The first queue of these words that is not empty, or none. */
@@ -199,13 +223,13 @@ public:
     }
 
     /** Call f(hole, queue) for each hole as far as links lead. For the verifier. @return Whether they lead everywhere. */
-    template <typename F, typename IsHole>
-    bool forEach(F&& f, IsHole&& isHole) const {
+    template <typename F, typename MayLead>
+    bool forEach(F&& f, MayLead&& mayLead) const {
         bool agree = true;
         for (unsigned queue = 0; queue < count; ++queue) {
             const Link* back = &fronts_[queue];
             while (Hole* hole = unsealed<Hole>(load(back))) {
-                if (!isHole(hole) || load(&hole->back) != sealed(back)) {
+                if (!mayLead(hole) || load(&hole->back) != sealed(back)) {
                     agree = false;
                     break;
                 }
@@ -235,10 +259,22 @@ public:
     static bool inRange(std::size_t granules, unsigned queue) { return queue % ranges == rangeOf(granules); }
 
 private:
-    Link sealed(const void* address) const { return reinterpret_cast<Link>(address) ^ secret(); }
+    /** Odd: has an inverse. */
+    static constexpr Link factor = LinkSpan::suffices ? static_cast<Link>(0x9E37'79B9'7F4A'7C15) : 1;
+    /** By Newton's method: each step doubles the bits that are right. */
+    static constexpr Link inverse = [] {
+        Link x = factor;
+        for (int bits = 3; bits < 64; bits *= 2) {
+            x *= 2 - factor * x;
+        }
+        return x;
+    }();
+    static_assert(factor * inverse == 1);
+
+    Link sealed(const void* address) const { return (reinterpret_cast<Link>(address) ^ secret()) * factor; }
     template <typename T>
     T* unsealed(Link link) const {
-        return reinterpret_cast<T*>(link ^ secret());
+        return reinterpret_cast<T*>((link * inverse) ^ secret());
     }
     Link secret() const { return checksLinks ? secret_ : 0; }
 
@@ -246,15 +282,15 @@ private:
     MPR_USES_FREE_MEMORY static void store(Link* link, Link value) { *link = value; }
 
     /** Whether this may be a link: the front of a queue, or in a hole. */
-    template <typename IsHole>
-    [[gnu::always_inline]] bool isLink(const Link* link, IsHole& isHole) const {
+    template <typename MayLead>
+    [[gnu::always_inline]] bool isLink(const Link* link, MayLead& mayLead) const {
         return reinterpret_cast<std::uintptr_t>(link) - reinterpret_cast<std::uintptr_t>(fronts_) < sizeof(fronts_) ||
-               isHole(reinterpret_cast<const Hole*>(link));
+               mayLead(reinterpret_cast<const Hole*>(link));
     }
-    /** Whether there is a hole where `next` of another leads, and that leads back. */
-    template <typename IsHole>
-    [[gnu::always_inline]] bool leadsBack(const Hole* hole, const Hole* next, IsHole& isHole) const {
-        return !checksLinks || (isHole(next) && load(&next->back) == sealed(&hole->next));
+    /** Whether the next of a hole leads back. */
+    template <typename MayLead>
+    [[gnu::always_inline]] bool leadsBack(const Hole* hole, const Hole* next, MayLead& mayLead) const {
+        return !checksLinks || (mayLead(next) && load(&next->back) == sealed(&hole->next));
     }
 
     /** The lowest bit that is set; there is one, which std::countr_zero would ask again. */

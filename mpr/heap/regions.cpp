@@ -287,6 +287,9 @@ void Heap::enlist(Region* region) {
     }
     regions_ = region;
     ++totals_.regions;
+    if (LinkSpan::suffices && !region->isLarge()) {
+        linkSpan_.include(region, region->span);
+    }
 }
 
 void Heap::delist(Region* region) {

@@ -148,7 +148,7 @@ private:
 
     void checkQueues(FreeQueues& queues, Sort sort) {
         check(queues.bitsAgree(), "a queue's bitmap disagrees with its lists", nullptr);
-        const auto isHole = [this](const void* address) { return heap_.isHoleElsewhere(address); };
+        const auto isHole = [this](const void* address) { return heap_.isHole(address); };
         const auto look = [&](const Hole* hole, unsigned queue) {
             ++queued_;
             Region* region = heap_.table_.find(hole);

@@ -157,6 +157,33 @@ TEST_CASE("a write to a larger block that was freed is named, and the queues are
     }
 }
 
+TEST_CASE("a write to any part of a link is named", "[heap][hardening]") {
+    for (size_t width : {1, 2, 4, 8}) {
+        for (size_t at = 0; at < 2 * sizeof(uintptr_t); at += width) {
+            for (unsigned char flips : {0x01, 0x10, 0x80, 0xff}) {
+                Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
+                // Three holes in one queue; the one in the middle is written to.
+                void *blocks[6];
+                for (void *&block : blocks) {
+                    block = mprAlloc(5000);
+                }
+                for (int i : {0, 2, 4}) {
+                    mprFree(blocks[i]);
+                }
+                auto *bytes = static_cast<volatile unsigned char *>(blocks[2]) + at;
+                for (size_t i = 0; i < width; i++) {
+                    bytes[i] = bytes[i] ^ flips;
+                }
+                mprFree(blocks[3]); // joins the holes on both sides
+                INFO("width " << width << " at " << at << ": " << int{flips} << "\n" << Log::text());
+                CHECK(Log::names(blocks[2]) == 1);
+                CHECK(Log::count("write after free") == 1);
+                CHECK(mprVerifyHeap() == 0);
+            }
+        }
+    }
+}
+
 TEST_CASE("verifying the heap names a link that was overwritten, and mends it", "[heap][hardening]") {
     Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
     void *block = mprAlloc(5000);
