@@ -27,7 +27,7 @@ MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
 }
 
 /** There is no memory for another root. The handler of such cases may find some. */
-[[gnu::cold, gnu::noinline]] void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage shortage) {
+MPR_APART void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage shortage) {
     Runtime& rt = runtime();
     if (!rt.depletion.raise(*current, causeOf(shortage), sizeof(ptr)) ||
         !rt.roots.add(rt.heap, region, ptr, shortage)) {
@@ -124,14 +124,14 @@ void mprUnlinkRootRef(MprRootRef* ref) {
 // ---- Yielding and collecting ------------------------------------------------------------------------------------
 
 /** By a thread that does not run, or inside the notifier or the log's handler; or there is something to wait for. */
-[[gnu::noinline]] static void yieldSlow(int flags, const void* site) {
-    Mutator* m = current;
+MPR_APART static void yieldSlow(Mutator* m, int flags, const void* site) {
     if (!m || mustNotYield(*m)) [[unlikely]] {
-        m = os::hasThreads && admitYielding("mprYield") ? attached : nullptr;
+        if (!os::hasThreads || !admitYielding("mprYield")) {
+            return;
+        }
+        m = attached;
     }
-    if (m) {
-        runtime().collector.yield(*m, flags, site);
-    }
+    runtime().collector.yield(*m, flags, site);
 }
 
 void mprYield(int flags) {
@@ -141,7 +141,7 @@ void mprYield(int flags) {
         m->site.store(site, std::memory_order_relaxed);
         return;
     }
-    yieldSlow(flags, site);
+    yieldSlow(m, flags, site);
 }
 
 // On a cache line of its own, which changes only with collections.

@@ -53,7 +53,7 @@ bool CountedPointers::resize(heap::Heap& heap, std::size_t capacity, heap::Short
 }
 
 /** @return Whether there is room for another. */
-[[gnu::cold, gnu::noinline]] bool CountedPointers::grow(heap::Heap& heap, heap::Shortage& shortage) {
+MPR_APART bool CountedPointers::grow(heap::Heap& heap, heap::Shortage& shortage) {
     return resize(heap, std::max(capacity_ * 2, leastCapacity), shortage) || used_ + 1 < capacity_;
 }
 
@@ -109,7 +109,7 @@ MPR_INLINE int CountedPointers::remove(heap::Heap& heap, const void* key) {
 }
 
 /** Each pause walks the whole table. Without memory for a smaller one it stays as it is. */
-[[gnu::cold, gnu::noinline]] void CountedPointers::shrink(heap::Heap& heap) {
+MPR_APART void CountedPointers::shrink(heap::Heap& heap) {
     heap::Shortage shortage = heap::Shortage::none;
     resize(heap, capacity_ / 2, shortage);
 }

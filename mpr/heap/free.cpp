@@ -151,7 +151,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
 }
 
 /** changeHead for a block that only its hold keeps from the sweep that runs. Without threads, for any: code memory is scarce. */
-[[gnu::cold, gnu::noinline]] Byte Heap::changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) {
+MPR_APART Byte Heap::changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) {
     // Nobody may be clearing a nursery: its heads are looked at twice there, first for what is dead, then for what is held.
     os::Locked clearing(clearing_);
     os::Locked locked(lock_);

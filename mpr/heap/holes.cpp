@@ -101,7 +101,7 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
     const GranuleMap map = region->map();
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
         const std::size_t m = b == mark::hole1 ? 1 : agreedSize(region, g + n);
-        if (m > 0) {
+        if (!FreeQueues::checksLinks || m > 0) {
             dequeue(region, holeAt(region, g + n));
             map.set(g + n, 0);
             if (b != mark::hole1) {
@@ -112,7 +112,7 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
         const std::size_t m = b == mark::hole1 ? 1 : agreedSizeBefore(region, g);
-        if (m > 0) {
+        if (!FreeQueues::checksLinks || m > 0) {
             dequeue(region, holeAt(region, g - m));
             if (b != mark::hole1) {
                 map.clearWideHoleEnd(g - 1, m);

@@ -109,9 +109,11 @@ using TimeSum = Shared<std::uint64_t>;
 #endif
 
 /* An attribute, not a constant, for the same reason: a function on the shortest paths is expanded where it is called, except
-   where memory for code is scarcer than time. */
+   where memory for code is scarcer than time; there, too, what such paths rarely need is not kept apart from them. */
 #ifdef MPR_COOPERATIVE
 #define MPR_INLINE inline
+#define MPR_APART
 #else
 #define MPR_INLINE [[gnu::always_inline]] inline
+#define MPR_APART [[gnu::cold, gnu::noinline]]
 #endif
