@@ -76,7 +76,7 @@ TEST_CASE("no more is given back than was committed", "[checked]") {
 
 TEST_CASE("a piece of a region is in one set of nurseries at most", "[checked]") {
     const auto checks = [](std::uint64_t filling, std::uint64_t sparse) {
-        heap::Nurseries nurseries;
+        static heap::Nurseries nurseries;
         nurseries.filling = filling;
         nurseries.sparse = sparse;
         nurseries.check();
