@@ -6,9 +6,11 @@
     At a yield, everything the thread still needs must be reachable from a root or held.
 
     A thread that does not yield delays collections and is named in the log. The others wait for it for 5 milliseconds, and
-    longer each time that it happens again before the next collection. Then they run on: up to the redline, or three
-    quarters of the hard limit, or else a quarter of the machine's memory. From there on they wait at their yields until
-    it comes.
+    longer when it happens again before the next collection; for less in a program in which it happens at each. Then they
+    run on: up to the redline, or three quarters of the hard limit, or else a quarter of the machine's memory. Waiting costs
+    them a ninth of their time at most, their yields cost nothing, and allocation is as fast as the system gives it memory that
+    was not used before; option reserve has it given from the start. When the memory to run on is used up they wait at
+    their yields until the late thread comes. See mpr/memory.h for those who do not yield then.
 
     The thread that yields last marks itself, while the others wait, and where no processor is left for the collector's
     thread, threads that yield do a portion of its other work, too, a quarter of the pause budget long. So a thread that

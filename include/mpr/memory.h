@@ -20,6 +20,11 @@
     Where threads yield often, collections come early enough for this to be rare, as long as live data take up to about half
     of the hard limit: blocks never move, so of what is free a part lies between others in pieces too short to serve.
 
+    While one thread does not yield, the others allocate on up to the redline (mpr/collect.h). From there on each waits at its
+    next yield, until the late one, which the log names, has yielded, and a collection has run. A thread that allocates on
+    without a yield crosses the redline, of which the notifier hears, and meets the policy of mprSetMemPolicy at the hard
+    limit.
+
     Alignment: 16 bytes on 64-bit, 8 on 32-bit. Cost: constant; no allocation and no free scans anything.
     Threads: attached threads that run (have not yielded), unless said otherwise; others are refused and named in the log, see
     mpr/runtime.h. None of these calls yields.

@@ -148,12 +148,13 @@ void Collector::pause() {
     assertOnDuty();
     MPR_ASSERT(phase() == Phase::requested && rendezvous_.stopped());
     moveTo(Phase::marking);
-    forgetLate();
     ++rendezvousNumber_;
     patience_ = deadline_;
     crowd_ = rendezvous_.waiting();
     const std::uint64_t stopped = os::now();
-    stats_.rendezvous.record(stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed)));
+    const std::uint64_t took = stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed));
+    stats_.rendezvous.record(took);
+    forgetLate(took);
     const Wish wish = wish_.exchange(Wish::slice, std::memory_order_seq_cst);
     if (wish >= Wish::full) {
         // What one that is half done has reached may have died since: it will not do.

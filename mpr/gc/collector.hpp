@@ -30,6 +30,7 @@
 
 #include "mpr/gc/fields.hpp"
 #include "mpr/gc/generations.hpp"
+#include "mpr/gc/grace.hpp"
 #include "mpr/gc/helpers.hpp"
 #include "mpr/gc/block_filter.hpp"
 #include "mpr/gc/mark_memory.hpp"
@@ -199,6 +200,8 @@ private:
     struct Assist {
         enum : unsigned { marking = 1, sweeping = 2 };
     };
+    /** What threads do while a requested collection waits for others: see late.cpp. */
+    enum class Course : std::uint8_t { stop, runsOn, spent };
     /** How far the sweep has come. What costs nothing comes first: threads wait for it. */
     struct Sweep {
         enum Stage { dead, kept, leftOver, lines } stage = dead;
@@ -235,13 +238,16 @@ private:
     static void nameLate(const NamedThreads& late, std::uint64_t waited);
     void runOn();
     void giveUpOnLate() MPR_REQUIRES(duty_);
-    void endRunningOn();
     void endRunningOnWithoutLate() MPR_REQUIRES(duty_);
     void afterLeaving(bool last);
     bool markLate();
-    void forgetLate() MPR_REQUIRES(duty_);
-    bool cameLate(Mutator& m);
+    void forgetLate(std::uint64_t took) MPR_REQUIRES(duty_);
+    bool passesBy(Mutator& m);
+    bool gather(Mutator& m);
+    bool cameLast(Mutator& m) MPR_REQUIRES(threadsLock_);
+    bool isAnyLate() const MPR_REQUIRES(threadsLock_);
     void stopRunningOn();
+    void endRunningOn(Course next);
     std::size_t roomToRunOn();
     bool isRunningOn() const { return course_.load(std::memory_order_acquire) == Course::runsOn; }
     Scope decide(Wish wish) const MPR_REQUIRES(duty_);
@@ -309,13 +315,6 @@ private:
     bool awaitDuty(std::uint64_t end) MPR_TRIES(true, duty_);
     void clearWanted();
 
-    /**
-        Nanoseconds that a thread which has stopped for a collection waits for the others before they run on. Twice as long
-        after each time, else two threads that yield at intervals longer than that might never meet.
-     */
-    std::uint64_t grace() const {
-        return std::uint64_t{5'000'000} << std::min(givenUp_.load(std::memory_order_relaxed), 10u);
-    }
     /** Free memory is given back when it has not been needed for so long: nanoseconds. */
     static constexpr std::uint64_t decayTime = 1'000'000'000;
 
@@ -360,13 +359,11 @@ private:
     os::Counter markingNamed_{0};       // when a manager that does not return from MPR_MANAGE_MARK was named
     std::atomic<bool> watching_{false}; // the collector's thread will look whether a collection is overdue
 
-    /** What threads do while a requested collection waits for others: see late.cpp. */
-    enum class Course : std::uint8_t { stop, runsOn, spent };
     // Releases what was noted for it, Mutator::late and runsUntil_; a look acquires. It becomes runsOn on duty only, before
     // the gate opens; any thread may end that, by compare-and-swap.
     std::atomic<Course> course_{Course::stop};
     std::atomic<std::size_t> runsUntil_{0}; // bytes allocated since a pause, from which on they wait
-    std::atomic<unsigned> givenUp_{0};      // times that threads have run on, since the last pause; written on duty
+    Grace grace_;
     // Threads that count as running, but wait for their turn in stopOthers. To park releases what they did; who compares
     // this with the rendezvous' word, on duty, acquires.
     std::atomic<unsigned> parked_{0};

@@ -187,7 +187,7 @@ bool Collector::meet() {
             return false;
         }
         // Whoever comes before the gate is closed has to stop again: while threads run on the gate is open.
-        endRunningOn();
+        endRunningOn(Course::stop);
     }
     rendezvous_.close();
     rendezvous_.setWanted(true);
@@ -240,7 +240,10 @@ void Collector::stepOut(Mutator& m) {
     // The count comes first: whoever gives up on late threads writes it, too, before its second look at who runs. So it
     // finds this one gone then, or what it has noted is seen here.
     const bool last = rendezvous_.leave();
-    cameLate(m);
+    if (m.late.load(std::memory_order_relaxed)) {
+        os::Locked locked(threadsLock_);
+        cameLast(m);
+    }
     afterLeaving(last);
 }
 
@@ -251,12 +254,11 @@ void Collector::recall() {
 }
 
 /**
-    The calling thread stops for a moment. When a collection is wanted and nobody is on duty it does it, if it is the last to
+    The calling thread has stopped for a moment. When a collection is wanted and nobody is on duty it does it, if it is the last to
     stop, and closes the gate for it, if not; when threads assist it does a portion.
     @return Whether nothing more has to be waited for than the gate.
  */
 bool Collector::serve() {
-    rendezvous_.leave();
     bool served = false;
     for (;;) {
         const Phase seen = phase();

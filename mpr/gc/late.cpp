@@ -2,14 +2,18 @@
     late.cpp - Threads that do not come to a rendezvous: they are named, and the others run on without them.
 
     A collection needs all threads to stop. One that computes for a second without a yield would keep all that have stopped
-    waiting for as long. So whoever has waited for the grace period, 5 ms the first time, gives up: it notes who still runs
-    as late, opens the gate again, and all run on. The collection stays requested. When a thread that was late yields, ends
-    or goes away to wait, all stop as before.
+    waiting for as long. So whoever has waited for the grace period (grace.hpp) gives up: it notes who still runs as late,
+    opens the gate again, and all run on. The collection stays requested.
+
+    When one that was late yields, ends or goes away to wait, all stop as before, if it was the only one. Otherwise it
+    waits for the other late ones by itself, again for a grace period, while the rest runs on: late threads *gather*. The last
+    of them stops the rest. One that gathers in vain is late again. Until it is time for the next wait, late threads that
+    yield pass by, too.
 
     Memory grows meanwhile, so threads may run on up to the redline only; without one up to three quarters of the hard limit;
     without that up to a quarter of the machine's memory. From there on they wait: the course is *spent* until the next pause.
 
-        stop --grace has passed--> runsOn --one that was late yields--> stop
+        stop --grace has passed--> runsOn --all that were late have stopped--> stop
                                    runsOn --memory is used up--> spent --pause--> stop
  */
 #include <algorithm>
@@ -19,6 +23,11 @@
 
 namespace mpr::gc {
 
+namespace {
+/** Who yields so soon after its last yield is not late: nanoseconds. */
+constexpr std::uint64_t promptly = 1'000'000;
+} // namespace
+
 /** Who keeps a collection waiting. */
 NamedThreads Collector::noteLate() {
     assertOnDuty();
@@ -26,7 +35,9 @@ NamedThreads Collector::noteLate() {
     os::Locked locked(threadsLock_);
     for (Mutator* m = mutators_; m; m = m->next) {
         if (m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
-            (isRunningOn() && !m->late.load(std::memory_order_relaxed))) {
+            (isRunningOn() &&
+             (!m->late.load(std::memory_order_relaxed) ||
+              m->passedAt.load(std::memory_order_relaxed) >= requestedAt_.load(std::memory_order_relaxed)))) {
             continue;
         }
         if (m->lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
@@ -107,29 +118,89 @@ void Collector::giveUpOnLate() {
     // Set before the gate opens: whoever comes through and yields again must not stop. On duty nobody else leaves `stop`.
     course_.store(Course::runsOn, std::memory_order_seq_cst);
     if (rendezvous_.giveUp()) {
-        givenUp_.fetch_add(1, std::memory_order_relaxed);
+        grace_.failed(os::now());
         // A thread may have been noted in the moment in which it went, and not have found itself late.
         endRunningOnWithoutLate();
     } else {
-        endRunningOn();
+        endRunningOn(Course::stop);
     }
     progress_.fetch_add(1, std::memory_order_release);
     os::wakeAll(progress_);
 }
 
-/** A thread yields while others run on. @return Whether it was late: then all stop, and so must it. */
-bool Collector::cameLate(Mutator& m) {
-    if (!m.late.load(std::memory_order_relaxed)) {
+/** A thread yields. @return Whether it runs on with others, and need not stop. */
+bool Collector::passesBy(Mutator& m) {
+    if (!isRunningOn()) {
         return false;
     }
-    m.late.store(false, std::memory_order_relaxed);
-    endRunningOn();
+    if (!m.late.load(std::memory_order_relaxed)) {
+        return true;
+    }
+    const std::uint64_t now = os::now();
+    if (grace_.isDue(now)) {
+        return false;
+    }
+    const std::uint64_t since = now - m.passedAt.load(std::memory_order_relaxed);
+    m.passedAt.store(now, std::memory_order_relaxed);
+    if (since < promptly) {
+        // It was late once, without its processor, say. The others are not to wait for it, nor it for those.
+        os::Locked locked(threadsLock_);
+        m.late.store(false, std::memory_order_relaxed);
+        m.late.store(!isAnyLate(), std::memory_order_relaxed);
+    }
     return true;
 }
 
-void Collector::endRunningOn() {
-    Course runsOn = Course::runsOn;
-    course_.compare_exchange_strong(runsOn, Course::stop, std::memory_order_seq_cst);
+/**
+    The calling thread, which was late, has stopped. Wait for others that are late, while the rest runs on.
+    @return Whether it need wait for the gate only. Else they did not come: it is late again, and is to go on.
+ */
+bool Collector::gather(Mutator& m) {
+    {
+        os::Locked locked(threadsLock_);
+        if (cameLast(m)) {
+            return true;
+        }
+    }
+    const std::uint64_t end = os::now() + grace_.wait();
+    for (;;) {
+        const std::uint32_t seen = progress_.load(std::memory_order_acquire);
+        if (!isRunningOn() || phase() != Phase::requested || rendezvous_.empty() ||
+            stop_.load(std::memory_order_acquire)) {
+            return true;
+        }
+        const std::uint64_t now = os::now();
+        if (now >= end) {
+            grace_.failed(now);
+            m.passedAt.store(now, std::memory_order_relaxed);
+            m.late.store(true, std::memory_order_relaxed);
+            return false;
+        }
+        os::wait(progress_, seen, end - now);
+    }
+}
+
+/** A thread that was late has stopped, or goes. @return Whether nobody is late any more: then all stop. */
+bool Collector::cameLast(Mutator& m) {
+    os::assertHeld(threadsLock_);
+    m.late.store(false, std::memory_order_relaxed);
+    const bool last = !isAnyLate();
+    if (last) {
+        endRunningOn(Course::stop);
+    }
+    return last;
+}
+
+/** Whether one that runs is late. */
+bool Collector::isAnyLate() const {
+    os::assertHeld(threadsLock_);
+    for (const Mutator* m = mutators_; m; m = m->next) {
+        if (m->late.load(std::memory_order_relaxed) &&
+            m->state.load(std::memory_order_relaxed) == Mutator::State::running) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /** Where none of those who run is late, nobody would ever end it. */
@@ -138,31 +209,35 @@ void Collector::endRunningOnWithoutLate() {
     if (!isRunningOn()) {
         return;
     }
-    bool any = false;
     {
         os::Locked locked(threadsLock_);
-        for (const Mutator* m = mutators_; m && !any; m = m->next) {
-            any = m->late.load(std::memory_order_relaxed) &&
-                  m->state.load(std::memory_order_relaxed) == Mutator::State::running;
+        if (isAnyLate()) {
+            return;
         }
     }
-    if (!any) {
-        endRunningOn();
-    }
+    endRunningOn(Course::stop);
 }
 
 /** A budget is spent. If it is the one of those who run on they wait from here on. */
 void Collector::stopRunningOn() {
-    if (heap_.allocatedSince() < runsUntil_.load(std::memory_order_relaxed)) {
-        return;
+    if (heap_.allocatedSince() >= runsUntil_.load(std::memory_order_relaxed)) {
+        endRunningOn(Course::spent);
     }
-    Course runsOn = Course::runsOn;
-    course_.compare_exchange_strong(runsOn, Course::spent, std::memory_order_seq_cst);
 }
 
-void Collector::forgetLate() {
+/** Threads are to stop. Late ones that wait for others are waked, to wait with all. */
+void Collector::endRunningOn(Course next) {
+    Course runsOn = Course::runsOn;
+    if (course_.compare_exchange_strong(runsOn, next, std::memory_order_seq_cst)) {
+        progress_.fetch_add(1, std::memory_order_release);
+        os::wakeAll(progress_);
+    }
+}
+
+/** @param took From the request to the rendezvous, in nanoseconds. */
+void Collector::forgetLate(std::uint64_t took) {
     assertStopped();
-    givenUp_.store(0, std::memory_order_relaxed);
+    grace_.met(took);
     if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
         os::Locked locked(threadsLock_);
         for (Mutator* m = mutators_; m; m = m->next) {

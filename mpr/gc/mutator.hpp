@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 #include "mpr/heap/local.hpp"
 #include "mpr/os/check.hpp"
@@ -43,6 +44,10 @@ struct Mutator {
 
     Mutator* next = nullptr; // the collector's list, under its lock
     Mutator* previous = nullptr;
+
+    /** When it last passed by a collection that others run on without: by itself, and to name those who did not. */
+    struct Never {};
+    [[no_unique_address]] std::conditional_t<os::hasThreads, os::Counter, Never> passedAt{};
 };
 
 /** The calling thread while it runs: nullptr when it is not attached, has yielded, or traces a block. See guard.hpp. */

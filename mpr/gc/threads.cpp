@@ -80,7 +80,9 @@ void Collector::detach(Mutator* m) {
     {
         // All of it under the lock: whoever finds the thread gone there may end the runtime.
         os::Locked locked(threadsLock_);
-        cameLate(*m); // while it is there
+        if (m->late.load(std::memory_order_relaxed)) {
+            cameLast(*m); // while it is there
+        }
         forget(m);
         stepOut();
     }
@@ -169,7 +171,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         }
         return;
     }
-    if (rendezvous_.wanted() && !(isRunningOn() && !cameLate(m))) {
+    if (rendezvous_.wanted() && !passesBy(m)) {
         if (everyYield_) {
             budgetSpent();
         }
@@ -189,7 +191,10 @@ void Collector::waitOut(Mutator& m) {
     const std::uint64_t begin = os::now();
     stop(m, Mutator::State::waiting);
     rendezvous_.want();
-    const bool met = serve();
+    // The count comes first. A thread that notes the late ones meanwhile either finds this one gone or is noticed here.
+    rendezvous_.leave();
+    const bool stays = !m.late.load(std::memory_order_relaxed) || gather(m);
+    const bool met = !stays || serve();
     std::uint64_t stalled = 0;
     switch (met ? Phase::marking : phase()) {
     case Phase::freeing:
@@ -204,7 +209,7 @@ void Collector::waitOut(Mutator& m) {
         const auto over = [&] {
             return phase() != Phase::requested || pauses_.load(std::memory_order_acquire) != before || isRunningOn();
         };
-        while (!awaitProgress(over, grace(), deadline_) && !stop_.load(std::memory_order_acquire)) {
+        while (!awaitProgress(over, grace_.wait(), deadline_) && !stop_.load(std::memory_order_acquire)) {
             runOn();
         }
         break;
@@ -275,7 +280,7 @@ void Collector::resume(Mutator& m) {
 bool Collector::enter() {
     CallWatch watch;
     std::uint64_t patience = deadline_;
-    std::uint64_t untilRunOn = grace();
+    std::uint64_t untilRunOn = grace_.wait();
     std::uint64_t untilWatch = watchNap();
     const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
     return rendezvous_.enter(nap, [&](std::uint64_t napped) {
@@ -283,7 +288,7 @@ bool Collector::enter() {
         untilWatch -= napped;
         if (untilRunOn == 0) {
             runOn();
-            untilRunOn = grace();
+            untilRunOn = grace_.wait();
         }
         if (untilWatch == 0) {
             watchMarking(watch, patience);
@@ -350,7 +355,7 @@ bool Collector::awaitOthers() {
     }
     for (;;) {
         // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
-        endRunningOn();
+        endRunningOn(Course::stop);
         rendezvous_.close();
         rendezvous_.setWanted(true);
         // Set before the look at those who are parked: one who goes on counts itself out and then looks at this.

@@ -352,6 +352,36 @@ TEST_CASE("threads that yield at long intervals, each at times of its own, meet 
     mprResetYield();
 }
 
+TEST_CASE("late threads that never yield at the same time hold up nobody but themselves", "[gc][late]") {
+    Runtime runtime("everyyield=0");
+    mprSetMemLimits(400 << 20, 0, -1);
+    std::atomic<int> computing{0}, turn{-1};
+    std::atomic<uint64_t> came{0};
+    const auto yieldsInTurn = [&](int self) {
+        computing++;
+        for (; came < 6; came += turn == self, turn = 1 - self) {
+            untilUnyielded([&] { return turn == self || came >= 6; });
+            mprYield(0);
+        }
+    };
+    Mutator first("first", [&](Mutator &) { yieldsInTurn(0); });
+    Mutator second("second", [&](Mutator &) { yieldsInTurn(1); });
+    CHECK(until([&] { return computing == 2; }));
+    Mutator worker("worker", [](Mutator &self) {
+        while (self.go()) {
+            mprYield(0);
+        }
+    });
+    mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+    mprYield(MPR_YIELD_STICKY);
+    CHECK(untilUnyielded([] { return stats().pause.count > 0; })); // the worker has waited, and runs on without the two
+    const uint64_t waits = stats().pause.count;
+    turn = 0;
+    CHECK(untilUnyielded([&] { return came >= 6; }));
+    CHECK(stats().pause.count <= waits + 6 + 1); // each time by the one that came
+    mprResetYield();
+}
+
 TEST_CASE("a late thread may verify the heap while the others run on without it", "[gc][late]") {
     Runtime runtime;
     mprSetMemLimits(400 << 20, 0, -1);
