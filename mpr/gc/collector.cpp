@@ -147,6 +147,7 @@ void Collector::cycle() {
 void Collector::pause() {
     assertOnDuty();
     MPR_ASSERT(phase() == Phase::requested && rendezvous_.stopped());
+    const os::Locked pausing(pausing_);
     moveTo(Phase::marking);
     ++rendezvousNumber_;
     patience_ = deadline_;

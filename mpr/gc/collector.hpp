@@ -303,6 +303,7 @@ private:
     static void stop(Mutator& m, Mutator::State state);
     bool enter();
     void waitOut(Mutator& m);
+    bool sleepAtGate(os::Word& openings, std::uint32_t seen, std::uint64_t nap);
     /** Who waits for marking looks so often whether a manager returns. */
     std::uint64_t watchNap() const { return std::max<std::uint64_t>(deadline_ / 4, 1'000'000); }
     void watchMarking(CallWatch& watch, std::uint64_t& patience);
@@ -369,7 +370,9 @@ private:
     std::atomic<unsigned> parked_{0};
     std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be: see awaitOthers
 
-    os::Lock duty_{os::outermost};                             // see duty.cpp
+    os::Lock duty_{os::outermost}; // see duty.cpp
+    os::Lock pausing_{
+        os::outermost}; // held by who has the duty from before the phase is marking until the gate is open again
     Scope scope_ MPR_GUARDED_BY(duty_) = Scope::minor;         // of the collection that runs
     std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(duty_) = 1; // in Mutator::lateFor 0 means none
     std::uint32_t pausesSeen_ MPR_GUARDED_BY(duty_) = 0;       // when the collector's thread last rested

@@ -55,10 +55,11 @@ public:
 
     /**
         @param nap Gives nanoseconds; each time that so many have passed in vain, look(nanoseconds) is called.
+        @param sleep os::wait or what returns as that does, and when the gate opens at the latest.
         @return Whether it had to wait.
      */
-    template <typename Nap, typename Look>
-    bool enter(Nap&& nap, Look&& look) {
+    template <typename Nap, typename Look, typename Sleep>
+    bool enter(Nap&& nap, Look&& look, Sleep&& sleep) {
         if constexpr (!os::hasThreads) {
             return false;
         }
@@ -80,7 +81,7 @@ public:
                 waited = true;
             }
             // A gate that opens between the two loads above and here has changed openings_, so this returns at once.
-            if (const std::uint64_t time = nap(); !os::wait(openings_, opened, time)) {
+            if (const std::uint64_t time = nap(); !sleep(openings_, opened, time)) {
                 look(time);
             }
         }

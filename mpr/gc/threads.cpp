@@ -199,9 +199,11 @@ void Collector::waitOut(Mutator& m) {
     switch (met ? Phase::marking : phase()) {
     case Phase::freeing:
     case Phase::sweeping:
-        stall();
-        stalled = os::now() - begin;
-        stats_.stall.record(stalled);
+        if (!os::waitsInherit()) { // its priority would be lost on managers that free, and on a sweep of milliseconds
+            stall();
+            stalled = os::now() - begin;
+            stats_.stall.record(stalled);
+        }
         break;
     case Phase::requested: {
         // Whoever is on duty may not have closed the gate yet.
@@ -283,7 +285,7 @@ bool Collector::enter() {
     std::uint64_t untilRunOn = grace_.wait();
     std::uint64_t untilWatch = watchNap();
     const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
-    return rendezvous_.enter(nap, [&](std::uint64_t napped) {
+    const auto look = [&](std::uint64_t napped) {
         untilRunOn -= napped;
         untilWatch -= napped;
         if (untilRunOn == 0) {
@@ -294,7 +296,30 @@ bool Collector::enter() {
             watchMarking(watch, patience);
             untilWatch = watchNap();
         }
+    };
+    return rendezvous_.enter(nap, look, [this](os::Word& openings, std::uint32_t seen, std::uint64_t time) {
+        return sleepAtGate(openings, seen, time);
     });
+}
+
+/**
+    Wait for the gate to open. A thread of real-time priority lends its own to who marks: it waits for a lock that is held
+    for the time of the pause; before that, for the pause to begin. It does not watch managers meanwhile.
+    @return false when the nap is over.
+ */
+bool Collector::sleepAtGate(os::Word& openings, std::uint32_t seen, std::uint64_t nap) {
+    if (!os::waitsInherit()) {
+        return os::wait(openings, seen, nap);
+    }
+    const std::uint32_t progress = progress_.load(std::memory_order_acquire);
+    switch (phase()) {
+    case Phase::marking: {
+        const os::Locked untilOver(pausing_);
+        return true;
+    }
+    case Phase::requested: return os::wait(progress_, progress, nap);
+    default: return os::wait(openings, seen, nap);
+    }
 }
 
 void Collector::visit() {
@@ -384,6 +409,8 @@ void Collector::letOthersGo() {
         rendezvous_.setWanted(true);
     }
     parked_.fetch_sub(1, std::memory_order_seq_cst);
+    progress_.fetch_add(1, std::memory_order_release); // for who waits at the gate for a pause to begin
+    os::wakeAll(progress_);
     duty_.unlock();
     ring();
 }

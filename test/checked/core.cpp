@@ -195,7 +195,8 @@ TEST_CASE("who waits at the gate is asked before each nap how long", "[checked]"
                          [&](std::uint64_t time) {
                              napped[std::min(looks.load(), 2u)] = time;
                              looks++;
-                         });
+                         },
+                         os::wait);
     });
     while (looks < 3) {
         std::this_thread::yield();

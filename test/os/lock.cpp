@@ -3,6 +3,7 @@
  */
 #include "mpr/os/lock.hpp"
 #include "test/catch.hpp"
+#include "test/support/realtime.hpp"
 #include "test/support/sanitizer.hpp"
 
 #include <pthread.h>
@@ -20,34 +21,9 @@
 #include <vector>
 
 using namespace mpr;
+using namespace test;
 
 namespace {
-
-bool becomeRealtime(int priority) {
-    const sched_param wanted{priority};
-    return pthread_setschedparam(pthread_self(), SCHED_FIFO, &wanted) == 0;
-}
-
-/* Field of /proc/self/task/N/stat, counted from 1, behind the name. */
-long fieldOf(std::uint32_t thread, int field) {
-    FILE *file = fopen(("/proc/self/task/" + std::to_string(thread) + "/stat").c_str(), "r");
-    char text[1024] = {};
-    const size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-    if (file) {
-        fclose(file);
-    }
-    const std::string all(text, length);
-    size_t at = all.rfind(')');
-    for (int i = 2; i < field && at != std::string::npos; i++) {
-        at = all.find(' ', at + 1);
-    }
-    return at == std::string::npos ? 0 : atol(all.c_str() + at + 1);
-}
-
-/* The kernel's priority of a thread: 20 and its niceness, or negative for real time. */
-long priorityOf(std::uint32_t thread) {
-    return fieldOf(thread, 18);
-}
 
 /* Wait for what another thread brings about. @return false after a minute. */
 template <class Condition>
