@@ -385,7 +385,9 @@ bool Collector::awaitOthers() {
         rendezvous_.setWanted(true);
         // Set before the look at those who are parked: one who goes on counts itself out and then looks at this.
         othersStopped_.store(true, std::memory_order_seq_cst);
-        if (rendezvous_.running() <= parked_.load(std::memory_order_seq_cst)) {
+        // In this order: one who gives up in between is counted as running and not as parked, rather than the other way round.
+        const unsigned running = rendezvous_.running();
+        if (running <= parked_.load(std::memory_order_seq_cst)) {
             return true;
         }
         othersStopped_.store(false, std::memory_order_seq_cst);

@@ -3,6 +3,8 @@
  */
 #include "mpr/task/mailbox.hpp"
 
+#include <utility>
+
 #include "mpr/gc/marker.hpp"
 #include "mpr/memory.h"
 
@@ -31,12 +33,16 @@ int Mailbox::close() {
         lost += static_cast<int>(unread().size());
         read(unread().size());
     }
-    os::Locked locked(lock_);
-    while (Bundle* bundle = spare_) {
-        spare_ = bundle->next.load(std::memory_order_relaxed);
+    Bundle* spare = nullptr;
+    {
+        os::Locked locked(lock_);
+        spare = std::exchange(spare_, nullptr);
+        spareCount_ = 0;
+    }
+    while (Bundle* bundle = spare) { // not under the lock: to free may have something to tell
+        spare = bundle->next.load(std::memory_order_relaxed);
         pfree(bundle);
     }
-    spareCount_ = 0;
     return lost;
 }
 

@@ -215,10 +215,12 @@ struct Parking {
 
 TEST_CASE("model: a thread that goes as it is noted as late does not leave others running on") {
     checkMirrors("mpr/gc/threads.cpp", {"m.state.store(state, std::memory_order_relaxed); current = nullptr;"});
-    checkMirrors("mpr/gc/duty.cpp", {"const bool last = rendezvous_.leave(); cameLate(m);"});
+    checkMirrors("mpr/gc/duty.cpp",
+                 {"const bool last = rendezvous_.leave(); if (m.late.load(std::memory_order_relaxed)) { "
+                  "os::Locked locked(threadsLock_); cameLast(m); }"});
     checkMirrors("mpr/gc/late.cpp",
-                 {"if (!m.late.load(std::memory_order_relaxed)) { return false; } "
-                  "m.late.store(false, std::memory_order_relaxed); endRunningOn();",
+                 {"m.late.store(false, std::memory_order_relaxed); const bool last = !isAnyLate(); if (last) { "
+                  "endRunningOn(Course::stop);",
                   "course_.store(Course::runsOn, std::memory_order_seq_cst); if (rendezvous_.giveUp()) {"});
     checkMirrors("mpr/gc/rendezvous.hpp",
                  {"while (!word_.compare_exchange_weak(word, word & ~closedBit, std::memory_order_acq_rel,"});
@@ -263,9 +265,13 @@ TEST_CASE("model: who waits for a late thread wakes up when the others run on") 
 }
 
 TEST_CASE("model: who stops the others has them all stopped, or parked") {
-    checkMirrors("mpr/gc/threads.cpp", {"parked_.fetch_add(1, std::memory_order_seq_cst); while (!duty_.tryLock()) {",
-                                        "rendezvous_.running() <= parked_.load(std::memory_order_seq_cst)",
-                                        "parked_.fetch_sub(1, std::memory_order_seq_cst); duty_.unlock();"});
+    checkMirrors(
+        "mpr/gc/threads.cpp",
+        {"parked_.fetch_add(1, std::memory_order_seq_cst); if (!awaitDuty(end)) {",
+         "const unsigned running = rendezvous_.running(); if (running <= parked_.load(std::memory_order_seq_cst)) {",
+         "parked_.fetch_sub(1, std::memory_order_seq_cst); progress_.fetch_add(1, "
+         "std::memory_order_release);",
+         "os::wakeAll(progress_); duty_.unlock();"});
     checkMirrors("mpr/gc/rendezvous.hpp", {"return word_.load(std::memory_order_acquire) / step;"});
     using Orders = Parking::Orders;
     checkShape<Parking>({

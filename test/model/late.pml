@@ -7,7 +7,7 @@
     requested collection happens once the late ones yield, running on ends where nobody is late, and nobody waits for ever (no
     invalid end state). So that these are seen, a step that changes nothing is none here: a thread that runs on and is not late
     does not yield, and a wait ends by the clock only if that has threads run on. The collector's thread does not wake by the
-    clock at all.
+    clock at all. When it is time for the next wait (Grace) is left to chance.
 
     PLAN says what the threads do besides, a sum of
         1  the second is lazy: it does not yield before the first runs again, unless threads have to wait for it
@@ -15,15 +15,20 @@
         4  the second may end at any time
         8  memory is used up while threads run on
        16  both stop the others
-    `spin -DPLAN=... -run -safety late.pml` explores every interleaving. Each -DBROKEN_... plants a mistake, which is found with
-    the plan that test/model/run names.
+       32  there are three threads, so that two that are late wait for each other: too much to be explored as a whole
+    `spin -DPLAN=... -run -safety late.pml` explores every interleaving of the others. Each -DBROKEN_... plants a mistake,
+    which is found with the plan that test/model/run names.
 */
 #ifndef PLAN
 #define PLAN 0
 #endif
+#if PLAN & 32
+#define THREADS 3
+#else
 #define THREADS 2
+#endif
 /* Times that threads give up before a pause: from there on they have patience enough. */
-#if PLAN & 3
+#if PLAN & 35
 #define MOST 2
 #else
 #define MOST 1
@@ -61,6 +66,16 @@ inline lock() { atomic { !list -> list = true } }
 
 #define mayGiveUp (phase == requested && course == stops && !duty && givenUp < MOST)
 
+/* Collector::isAnyLate; the list is locked */
+inline isAnyLate() {
+    any = false;
+    i = 0;
+    do
+    :: i < THREADS && !any -> any = listed[i] && late[i] && state[i]; i++
+    :: else -> break
+    od
+}
+
 /* Collector::giveUpOnLate; the guard is checked by who calls it */
 inline giveUpOnLate() {
     lock();
@@ -92,12 +107,7 @@ inline giveUpOnLate() {
        :: any ->
 #ifndef BROKEN_NOTE
           lock();
-          any = false;
-          i = 0;
-          do
-          :: i < THREADS && !any -> any = listed[i] && late[i] && state[i]; i++
-          :: else -> break
-          od;
+          isAnyLate();
           list = false;
           if
           :: !any -> cas(runsOn, stops)
@@ -130,10 +140,35 @@ inline enter() {
     state[_pid] = true
 }
 
-inline cameLate() {
+/* Collector::cameLast; the list is locked */
+inline cameLast() {
+    late[_pid] = false;
+    isAnyLate();
     if
-    :: late[_pid] -> late[_pid] = false; cas(runsOn, stops)
+#ifdef BROKEN_LAST
+    :: any -> cas(runsOn, stops)
+#else
+    :: !any -> cas(runsOn, stops)
+#endif
     :: else -> skip
+    fi
+}
+
+/* Collector::gather */
+inline gather() {
+    lock();
+    cameLast();
+    list = false;
+    if
+    :: !any -> stays = true
+    :: else ->
+       do
+       :: course != runsOn || phase != requested || running == 0 -> stays = true; break
+       :: givenUp < MOST -> givenUp++;
+          late[_pid] = true;
+          stays = false;
+          break
+       od
     fi
 }
 
@@ -143,9 +178,7 @@ inline meet() {
     if
     :: phase != requested || (course == runsOn && running != 0) -> skip
     :: else ->
-#ifndef BROKEN_MEET
        cas(runsOn, stops);
-#endif
        atomic { closed = true; wanted = true };
        met = running == 0
     fi
@@ -164,7 +197,6 @@ inline pause() {
 }
 
 inline serve() {
-    leave();
     served = false;
     do
     :: phase != requested -> break
@@ -193,14 +225,31 @@ inline serve() {
 }
 
 inline yield() {
-    if
-    :: course == runsOn -> goes = late[_pid]; cameLate()
-    :: else -> goes = true
+    if /* Collector::passesBy */
+    :: course == runsOn && !late[_pid] -> goes = false
+    :: course == runsOn && late[_pid] -> goes = true
+    :: course == runsOn && late[_pid] -> goes = false; /* promptly: it is late only if nobody else is */
+       lock();
+       late[_pid] = false;
+       isAnyLate();
+       late[_pid] = !any;
+       list = false
+    :: course != runsOn -> goes = true
     fi;
     if
     :: goes ->
        state[_pid] = false; /* Collector::waitOut */
-       serve();
+       leave();
+       stays = true;
+       if
+       :: late[_pid] -> gather()
+       :: else -> skip
+       fi;
+       served = true;
+       if
+       :: stays -> serve()
+       :: else -> skip
+       fi;
        if
        :: served -> skip
        :: !served && phase == requested ->
@@ -259,10 +308,10 @@ inline stopOthers() {
 }
 
 #define mustYield (wanted && (course != runsOn || late[_pid]))
-#define mayYield (_pid == 0 || !(PLAN & 1) || inside[0] || !listed[0] || givenUp == MOST || course == spent)
+#define mayYield (_pid == 0 || !(PLAN & 1) || inside[0] || !listed[0] || givenUp >= MOST || course == spent)
 
 active [THREADS] proctype Mutator() {
-    bool last, served, goes, met, any, runs, verified, blocked;
+    bool last, served, goes, stays, met, any, runs, verified, blocked;
     byte i;
     do
 #if PLAN & 16
@@ -279,7 +328,10 @@ active [THREADS] proctype Mutator() {
     :: _pid == 0 && !blocked -> blocked = true; state[_pid] = false;
        leave(); /* Collector::stepOut */
 #ifndef BROKEN_LEAVE
-       cameLate();
+       if
+       :: late[_pid] -> lock(); cameLast(); list = false
+       :: else -> skip
+       fi;
 #endif
        if
        :: last && phase == requested -> rang = true
@@ -295,7 +347,10 @@ active [THREADS] proctype Mutator() {
     od;
     lock(); /* Collector::detach */
 #ifndef BROKEN_DETACH
-    cameLate();
+    if
+    :: late[_pid] -> cameLast()
+    :: else -> skip
+    fi;
 #endif
     listed[_pid] = false;
     leave();
