@@ -218,10 +218,13 @@ void Collector::endRunningOnWithoutLate() {
     endRunningOn(Course::stop);
 }
 
-/** A budget is spent. If it is the one of those who run on they wait from here on. */
+/** A budget is spent. If it is the one of those who run on they wait from here on; else somebody has set another meanwhile. */
 void Collector::stopRunningOn() {
-    if (heap_.allocatedSince() >= runsUntil_.load(std::memory_order_relaxed)) {
+    const std::size_t until = runsUntil_.load(std::memory_order_relaxed);
+    if (heap_.allocatedSince() >= until) {
         endRunningOn(Course::spent);
+    } else {
+        heap_.setTrigger(until); // one that has been passed says nothing any more
     }
 }
 

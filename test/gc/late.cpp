@@ -305,18 +305,17 @@ TEST_CASE("threads run on until memory is used up, however often a collection is
     busy.end();
 }
 
-TEST_CASE("threads that run on stop at the redline", "[gc][late]") {
+static void runOnToRedline(void (*meanwhile)()) {
     Runtime runtime;
     constexpr uint64 redline = 48 << 20;
     mprSetMemLimits(redline, 0, -1);
-    static std::atomic<bool> stopped;
-    stopped = false;
     Busy busy;
     Mutator worker("worker", [](Mutator &self) {
         workUntil([&] { return !self.go() || stats().heap > 2 * redline; }, 10'000'000);
     });
     mprYield(MPR_YIELD_STICKY);
     CHECK(untilUnyielded([&] { return stats().heap > redline / 2; }));
+    meanwhile();
     uint64 seen = 0;
     CHECK(untilUnyielded([&] { // it has come to rest
         pause(100);
@@ -327,6 +326,17 @@ TEST_CASE("threads that run on stop at the redline", "[gc][late]") {
     busy.end(); // this thread goes on then, too
     CHECK(until([&] { return stats().bytesAllocated > rested + 2 * redline; }));
     worker.end();
+}
+
+TEST_CASE("threads that run on stop at the redline", "[gc][late]") {
+    runOnToRedline([] {});
+}
+
+TEST_CASE("threads that run on stop at the redline, too, when budgets are set anew meanwhile", "[gc][late]") {
+    runOnToRedline([] {
+        mprEnableGC(false);
+        mprEnableGC(true);
+    });
 }
 
 TEST_CASE("threads that yield at long intervals, each at times of its own, meet for a collection", "[gc][late]") {
