@@ -346,16 +346,25 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
 
 // ---- Stopping others without a collection -------------------------------------------------------------------------
 
-/** Polls, since nobody rings for it. @return false when the end has passed. */
+/**
+    Polls, since nobody rings for it. What was found dead is swept first: a running thread that finds no memory waits for
+    that, and may be waited for by others or by the caller. @return false when the end has passed.
+ */
 bool Collector::awaitDuty(std::uint64_t end) {
     os::Word never{0};
-    while (!duty_.tryLock()) {
+    for (;;) {
+        if (duty_.tryLock()) {
+            if (phase() != Phase::freeing && phase() != Phase::sweeping) {
+                return true;
+            }
+            recall();
+            duty_.unlock();
+        }
         if (os::now() >= end) {
             return false;
         }
         os::wait(never, 0, poll);
     }
-    return true;
 }
 
 /**

@@ -290,6 +290,29 @@ TEST_CASE("a large block is had from memory that is free in pieces", "[gc][limit
     CHECK(limits.heard.limits == 0);
 }
 
+TEST_CASE("the heap is verified while others wait for a sweep at the hard limit", "[gc][limits]") {
+    Limits limits(0, 24 * mega);
+    const auto works = [](Mutator &self) {
+        Random random(5);
+        for (long i = 0; self.go(); i++) {
+            const MprManager manager = i % 8 == 0 ? [](void *, int) {} : MprManager(nullptr);
+            if (!mprAllocManaged(16 + random.below(2000), manager, 0) || i % 20'000 == 0) {
+                mprYield(0);
+            }
+        }
+    };
+    Mutator first("first", works), second("second", works), third("third", works);
+    int refused = 0;
+    for (size_t i = 0; i < heavy(300) && refused == 0; i++) {
+        refused += mprVerifyHeap() != 0;
+        mprYield(0);
+    }
+    CHECK(refused == 0);
+    first.end();
+    second.end();
+    third.end();
+}
+
 TEST_CASE("at the hard limit an allocation does not wait for a manager that may be waiting for it", "[gc][limits]") {
     Limits limits(0, 8 * mega);
     makeWaitingManager();
