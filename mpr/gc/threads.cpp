@@ -317,7 +317,9 @@ bool Collector::sleepAtGate(os::Word& openings, std::uint32_t seen, std::uint64_
         const os::Locked untilOver(pausing_);
         return true;
     }
-    case Phase::requested: return os::wait(progress_, progress, nap);
+    case Phase::requested:
+        // Who opens a gate without a pause counts that first: it has not done so yet, or this progress is not the last.
+        return openings.load(std::memory_order_acquire) != seen || os::wait(progress_, progress, nap);
     default: return os::wait(openings, seen, nap);
     }
 }
