@@ -28,13 +28,13 @@ namespace {
 constexpr std::uint64_t promptly = 1'000'000;
 } // namespace
 
-/** Who keeps a collection waiting. */
+/** Who keeps a collection, or the calling thread, waiting. */
 NamedThreads Collector::noteLate() {
     assertOnDuty();
     NamedThreads late;
     os::Locked locked(threadsLock_);
     for (Mutator* m = mutators_; m; m = m->next) {
-        if (m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
+        if (m == attached || m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
             (isRunningOn() &&
              (!m->late.load(std::memory_order_relaxed) ||
               m->passedAt.load(std::memory_order_relaxed) >= requestedAt_.load(std::memory_order_relaxed)))) {

@@ -403,6 +403,16 @@ TEST_CASE("a late thread may verify the heap while the others run on without it"
     worker.end();
 }
 
+TEST_CASE("who verifies the heap in vain names the late thread, and not itself", "[gc][late]") {
+    Runtime runtime("deadline=50");
+    Busy busy;
+    CHECK(mprVerifyHeap() == MPR_ERR_TIMEOUT);
+    CHECK(runtime.log.text().find("thread \"busy\" keeps") != std::string::npos);
+    CHECK(runtime.log.text().find("thread \"main\" keeps") == std::string::npos);
+    CHECK(stats().late == 1);
+    busy.end();
+}
+
 TEST_CASE("threads that come and go touch nothing that another has been given", "[gc][late]") {
     Runtime runtime;
     static std::atomic<long> changed;
