@@ -137,10 +137,9 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         return true;
     }
     os::Locked locked(lock_);
-    const Byte h = map.get(g);
-    map.clearBlock(g, n);
+    // Its head stays all the while: others look at that without the lock, and change it.
+    map.clearSizeBeyond(g, n, g + 1);
     map.setBlockSize(g, m);
-    map.set(g, h);
     if (m < n) {
         gave(n - m);
         region->nurseries.pierce(g);

@@ -1,6 +1,7 @@
 /*
     test/gc/root.cpp - What a collection keeps and what it takes: roots, root references, marked children.
  */
+#include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
@@ -257,4 +258,29 @@ TEST_CASE("the table of roots shrinks when they are removed, so that pauses need
     collect();
     CHECK(stats().misuses == 0);
     CHECK(stats().bytesLive < before + 64 * 1024);
+}
+
+TEST_CASE("a block that is resized in place is a block all the while", "[gc][root]") {
+    Runtime runtime("everyyield=0");
+    std::atomic<void *> block{nullptr};
+    std::atomic<long> rooted{0};
+    Mutator other("other", [&](Mutator &self) {
+        untilUnyielded([&] { return block != nullptr; });
+        for (; self.go(); rooted++) {
+            mprAddRoot(block);
+            mprRemoveRoot(block);
+        }
+    });
+    mprRemoveRoot((mprAddRoot(runtime.mpr), runtime.mpr)); // the table is there
+    Root root(mprAlloc(20000));
+    mprRealloc(root.as<void>(), 15000); // the hole behind it it takes and gives back from here on
+    block = root.as<void>();
+    const long turns = static_cast<long>(heavy(3'000'000));
+    bool stays = true;
+    for (long i = 0; (i < turns || rooted < turns / 3) && stays; i++) {
+        stays = mprRealloc(block, i % 2 == 0 ? 20000 : 15000) == block;
+    }
+    other.end();
+    CHECK(stays);
+    CHECK(stats().misuses == 0);
 }
