@@ -236,7 +236,13 @@ bool freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
     if ((before & (head::inUse | head::held)) != head::inUse) {
         return false;
     }
+    const bool was = std::exchange(m.calledBack, true);
     manager(ptr, MPR_MANAGE_FREE);
+    m.calledBack = was;
+    if (!current) [[unlikely]] {
+        misuse("mprFree", ptr, "its manager has returned yielded or exempt");
+        runtime().collector.resume(m);
+    }
     heap.changeHead(region, ptr, 0, head::held);
     return true;
 }

@@ -70,7 +70,7 @@ std::uintptr_t asNumber(const void* address) {
 
 /** Of an attached thread that may not call, or nullptr: what keeps it. */
 const char* stateOf(const Mutator& m) {
-    switch (m.state.load(std::memory_order_relaxed)) {
+    switch (os::hasThreads && m.isCollector ? Mutator::State::running : m.state.load(std::memory_order_relaxed)) {
     case Mutator::State::yielded: return " has yielded with MPR_YIELD_STICKY; see mprResetYield";
     case Mutator::State::exempt: return " is exempt from yielding; see mprSetThreadYield";
     case Mutator::State::waiting: return " is waiting for the collector";
@@ -145,6 +145,17 @@ bool refuse(const char* function) {
 
 bool admitAttached(const char* function) {
     return (attached && !mustNotYield(*attached) && !Marker::active()) || refuse(function);
+}
+
+bool admitAttachedLeaving(const char* function) {
+    if (!admitAttached(function)) {
+        return false;
+    }
+    if (attached->calledBack) {
+        misuse(function, nullptr, "called by a manager or a terminator, whose caller goes on with the runtime");
+        return false;
+    }
+    return true;
 }
 
 bool admitElsewhere(const char* function) {

@@ -52,6 +52,12 @@ inline bool admitYielding(const char* function) {
     return os::hasThreads ? admitAttached(function) : current != nullptr;
 }
 
+/** The same where nothing may be left of the thread's state, or of the runtime: not in callbacks whose caller goes on with it. */
+[[gnu::cold, gnu::noinline]] bool admitAttachedLeaving(const char* function);
+inline bool admitLeaving(const char* function) {
+    return os::hasThreads ? admitAttachedLeaving(function) : admitYielding(function);
+}
+
 [[gnu::cold, gnu::noinline]] bool admitElsewhere(const char* function);
 /** For functions of class anywhere. */
 inline bool admitAnywhere(const char* function) {

@@ -37,8 +37,9 @@ struct Mutator {
     os::Shared<bool> late{false};
     bool visits = false; // is counted in the rendezvous in spite of its state: Visit; the thread's own
     bool isCollector = false;
-    bool ofService = false; // a thread of the runtime's own rooms: it ends when the runtime does
-    void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
+    bool calledBack = false; // is in a manager of mprFree or in a terminator: the thread's own
+    bool ofService = false;  // a thread of the runtime's own rooms: it ends when the runtime does
+    void* thread = nullptr;  // its MprThread, or null when the thread was made elsewhere
     os::ThreadId id = 0;
     char name[32] = {};
 

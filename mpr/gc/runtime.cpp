@@ -225,7 +225,7 @@ Mpr* mprCreateInBuffer(void* buffer, size_t size, int flags) {
 }
 
 int mprDetachThread(void) {
-    if (!admitYielding("mprDetachThread")) {
+    if (!admitLeaving("mprDetachThread")) {
         return MPR_ERR_BAD_STATE;
     }
     if (attached->isCollector) {
@@ -244,7 +244,7 @@ int mprAttachThread(cchar* name) {
 }
 
 bool mprDestroy(void) {
-    if (!admitYielding("mprDestroy")) {
+    if (!admitLeaving("mprDestroy")) {
         return false;
     }
     if (attached->isCollector || os::currentThread() != runtime().owner) {
@@ -260,12 +260,17 @@ bool mprDestroy(void) {
     }
     if constexpr (os::hasThreads) {
         rt.collector.resume(self);
+        self.calledBack = true; // in terminators, and in the managers of what is left
     }
     rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
+    if constexpr (os::hasThreads) {
+        rt.collector.resume(self); // which a terminator may have left yielded
+    }
     rt.life.state.store(MPR_STOPPING);
     const std::uint64_t deadline =
         os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
     if (!rt.services.stop(deadline) || !rt.collector.awaitAlone(self, deadline)) {
+        self.calledBack = false;
         rt.collector.nameOthers(self, "mprDestroy refused");
         return false;
     }

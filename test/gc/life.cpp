@@ -324,3 +324,87 @@ TEST_CASE("without a key to tell when threads end there is no runtime, and the p
     CHECK(ended.wrote("values kept again\n"));
     CHECK(ended.wrote("ended\n"));
 }
+
+namespace {
+
+bool destroyedInside, detachedInside;
+void (*leaving)();
+
+void leave() {
+    destroyedInside = mprDestroy();
+    detachedInside = mprDetachThread() == 0;
+}
+
+void leavingTerminator(int, int, int) {
+    leaving();
+}
+
+void leavingManager(void *, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        leaving();
+    }
+}
+
+} // namespace
+
+TEST_CASE("a terminator cannot end the runtime that is ending, nor detach its thread", "[gc][life]") {
+    Log log;
+    REQUIRE(mprCreate(0, nullptr, 0));
+    destroyedInside = detachedInside = true;
+    leaving = leave;
+    mprAddTerminator(leavingTerminator);
+    CHECK(mprDestroy());
+    CHECK_FALSE(destroyedInside);
+    CHECK_FALSE(detachedInside);
+    CHECK(log.has("mprDestroy"));
+    CHECK(log.has("mprDetachThread"));
+}
+
+TEST_CASE("a terminator that returns yielded or exempt keeps nobody from ending the runtime", "[gc][life]") {
+    leaving = GENERATE(
+        +[] { mprYield(MPR_YIELD_STICKY); }, +[] { mprSetThreadYield(nullptr, false); });
+    Log log;
+    REQUIRE(mprCreate(0, nullptr, 0));
+    mprAddTerminator(leavingTerminator);
+    CHECK(mprDestroy());
+}
+
+TEST_CASE("a manager that mprDestroy calls cannot end the runtime again, nor detach the thread", "[gc][life]") {
+    Log log;
+    REQUIRE(mprCreate(0, nullptr, 0));
+    destroyedInside = detachedInside = true;
+    leaving = leave;
+    mprAddRoot(mprAllocManaged(100, leavingManager, 0));
+    CHECK(mprDestroy());
+    CHECK_FALSE(destroyedInside);
+    CHECK_FALSE(detachedInside);
+    CHECK(log.has("mprDestroy"));
+    CHECK(log.has("mprDetachThread"));
+}
+
+TEST_CASE("a manager that mprFree calls can neither end the runtime nor detach its thread", "[gc][life]") {
+    Runtime runtime;
+    destroyedInside = detachedInside = true;
+    leaving = leave;
+    void *block = mprAllocManaged(100, leavingManager, 0);
+    CHECK(mprFree(block) == 0);
+    CHECK_FALSE(destroyedInside);
+    CHECK_FALSE(detachedInside);
+    CHECK(runtime.log.has("mprDestroy"));
+    CHECK(runtime.log.has("mprDetachThread"));
+    CHECK_FALSE(mprIsValid(block));
+    CHECK(mprVerifyHeap() == 0);
+}
+
+TEST_CASE("a manager that mprFree calls and that returns yielded or exempt is named, and the thread runs again",
+          "[gc][life]") {
+    leaving = GENERATE(
+        +[] { mprYield(MPR_YIELD_STICKY); }, +[] { mprSetThreadYield(nullptr, false); });
+    Runtime runtime;
+    void *block = mprAllocManaged(100, leavingManager, 0);
+    CHECK(mprFree(block) == 0);
+    CHECK(runtime.log.has("mprFree"));
+    CHECK_FALSE(mprIsValid(block));
+    CHECK(mprAlloc(10));
+    CHECK(mprVerifyHeap() == 0);
+}
