@@ -57,7 +57,9 @@ MPR_EXPORT Mpr *mprCreateInBuffer(void *buffer, size_t size, int flags);
     back. Threads see by mprIsStopping that they are waited for.
     @return false when other threads are still attached (they are named in the log and nothing is done), when work in
     progress does not end in time (the same, but the services have stopped), or there is no runtime.
-    @remarks Call from the thread that created the runtime. Every pointer to managed memory is dead afterwards.
+    @remarks Call from the thread that created the runtime, not in a terminator or a manager, where this and mprDetachThread are
+    refused and named. A thread that attaches meanwhile is waited for, or is refused. Every pointer to managed memory is dead
+    afterwards.
  */
 MPR_EXPORT bool mprDestroy(void);
 

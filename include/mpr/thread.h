@@ -49,7 +49,7 @@ MPR_EXPORT int mprStartThread(MprThread *thread);
 
 /**
     Attach the calling thread, made elsewhere. Waits while a collection marks.
-    @param name Copied; for messages. @return 0; MPR_ERR_BAD_STATE when attached already or there is no runtime;
+    @param name Copied; for messages. @return 0; MPR_ERR_BAD_STATE when attached already, or there is no runtime, or it is ending;
     MPR_ERR_MEMORY; MPR_ERR_CANT_INITIALIZE when the system has no pthread key left. A thread that ends is detached by itself.
  */
 MPR_EXPORT int mprAttachThread(cchar *name);

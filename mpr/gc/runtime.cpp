@@ -28,6 +28,39 @@ namespace {
 enum class Stage : int { none, forked, starting, running };
 constinit os::Shared<Stage> stage{Stage::none};
 
+/**
+    Threads attach while others end the runtime, or make the next one. Who has come in is waited for until its thread is in the
+    collector's list, for which the runtime waits in turn; once it is closed nobody comes in. Outlives the runtime.
+ */
+class Door {
+public:
+    /** @return Whether the runtime stays until leave. */
+    bool enter() {
+        inside_.fetch_add(1);
+        if (open_.load()) {
+            return true;
+        }
+        leave();
+        return false;
+    }
+    void leave() { inside_.fetch_sub(1); }
+    void open() { open_.store(true); }
+    void close() {
+        open_.store(false);
+        os::Word never{0};
+        while (inside_.load() != 0) {
+            os::wait(never, 0, poll);
+        }
+    }
+
+private:
+    static constexpr std::uint64_t poll = 50'000; // nanoseconds
+    // Each is written before the other is read, by either side: sequentially consistent.
+    os::Shared<int> inside_{0};
+    os::Shared<bool> open_{false};
+};
+constinit Door door;
+
 heap::Options configured;
 
 void manageMpr(void*, int flags) {
@@ -75,9 +108,24 @@ void watchForks() {
     }
 }
 
-/** @return 0 or MPR_ERR_. */
-int attachCurrent(const char* name) {
-    Mutator* mutator = runtime().collector.prepare(name, false, nullptr);
+/** Wait until no other thread is attached, and let none attach any more. @return false when the deadline has passed. */
+bool stayAlone(Mutator& self, std::uint64_t deadline) {
+    auto& collector = runtime().collector;
+    while (collector.awaitAlone(self, deadline)) {
+        if constexpr (!os::hasThreads) {
+            return true;
+        }
+        door.close();
+        if (collector.awaitAlone(self, 0)) {
+            return true;
+        }
+        door.open();
+    }
+    return false;
+}
+
+/** @return 0 or MPR_ERR_. @param mutator What Collector::prepare returned. */
+int attachCurrent(Mutator* mutator) {
     if (!mutator) {
         return MPR_ERR_MEMORY;
     }
@@ -129,7 +177,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     rt.argv = argv;
     rt.flags = flags;
     rt.owner = os::currentThread();
-    if (attachCurrent("main") == 0) {
+    if (attachCurrent(rt.collector.prepare("main", false, nullptr)) == 0) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
         heap::Shortage shortage = heap::Shortage::none;
         if (rt.mpr && rt.roots.add(rt.heap, os::hasThreads ? rt.heap.find(rt.mpr) : nullptr, rt.mpr, shortage)) {
@@ -167,6 +215,9 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
         return nullptr;
     }
     stage.store(Stage::running);
+    if constexpr (os::hasThreads) {
+        door.open();
+    }
     return rt->mpr;
 }
 } // namespace
@@ -240,7 +291,17 @@ int mprAttachThread(cchar* name) {
     if (!admitAnywhere("mprAttachThread") || attached) {
         return MPR_ERR_BAD_STATE;
     }
-    return attachCurrent(name);
+    if constexpr (!os::hasThreads) {
+        return attachCurrent(runtime().collector.prepare(name, false, nullptr));
+    }
+    if (!door.enter()) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprAttachThread: the runtime has not begun yet, or is ending");
+        return MPR_ERR_BAD_STATE;
+    }
+    Mutator* mutator = runtime().collector.prepare(name, false, nullptr);
+    door.leave();
+    return attachCurrent(mutator);
 }
 
 bool mprDestroy(void) {
@@ -269,7 +330,7 @@ bool mprDestroy(void) {
     rt.life.state.store(MPR_STOPPING);
     const std::uint64_t deadline =
         os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
-    if (!rt.services.stop(deadline) || !rt.collector.awaitAlone(self, deadline)) {
+    if (!rt.services.stop(deadline) || !stayAlone(self, deadline)) {
         self.calledBack = false;
         rt.collector.nameOthers(self, "mprDestroy refused");
         return false;

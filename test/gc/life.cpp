@@ -11,6 +11,8 @@
 
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 using namespace test;
 
@@ -61,6 +63,38 @@ TEST_CASE("a runtime ends, and the next begins, while a thread is on its last st
         REQUIRE(mprCreate(0, nullptr, 0));
         other.join();
     }
+}
+
+TEST_CASE("threads may attach while a runtime ends and the next begins", "[gc][life]") {
+    Log log;
+    Watchdog watchdog(120);
+    std::atomic<bool> over{false};
+    std::vector<std::thread> visitors;
+    for (int i = 0; i < 3; i++) {
+        visitors.emplace_back([&over] {
+            while (!over) {
+                if (mprAttachThread("visitor") == 0) {
+                    mprAlloc(100);
+                    mprDetachThread();
+                }
+                for (int pause = 0; pause < 20; pause++) {
+                    std::this_thread::yield();
+                }
+            }
+        });
+    }
+    bool created = true;
+    for (size_t life = 0; created && life < heavy(300); life++) {
+        created = mprCreate(0, nullptr, 0);
+        while (created && !mprDestroy()) { // somebody is attached
+            mprYield(0);
+        }
+    }
+    over = true;
+    for (std::thread &visitor : visitors) {
+        visitor.join();
+    }
+    CHECK(created);
 }
 
 TEST_CASE("200 lives leak nothing", "[gc][life]") {
