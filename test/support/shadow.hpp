@@ -75,6 +75,13 @@ public:
         return found != blocks.end() && checkBlock(found->first, found->second);
     }
 
+    /* The same, without asking the runtime. */
+    bool holds(const void *ptr) {
+        auto found = blocks.find(reinterpret_cast<uintptr_t>(ptr));
+        return found != blocks.end() && (filled(ptr, found->second.size, found->second.seed, found->second.from) ||
+                                         fail("overwritten", ptr, found->second.size));
+    }
+
     bool checkAll() {
         for (auto &[start, block] : blocks) {
             if (!checkBlock(start, block)) {
