@@ -13,6 +13,11 @@ constinit Managers managers;
 
 void Managers::open() {
     os::seed(&secret_, sizeof(secret_));
+    // No block's address has any of its lowest bits, which seal() rotates to here. So these bits of a sealed number are the
+    // secret's: not all zero and not all one, which they are in zero, in all ones and in small numbers, negative ones too.
+    constexpr unsigned at = 4 * sizeof(Word);
+    secret_ &= ~(Word{heap::granuleSize - 1} << at);
+    secret_ |= Word{5} << at;
     numberOf(manageOverwritten); // before others can take up all numbers
 }
 

@@ -3,9 +3,11 @@
     it, reaches first.
 
     So no address of code stands there. Managers have numbers, places in a table that lies in no block; the word holds a
-    number, sealed with a secret and with the block's address. What anybody writes over it is no number of a manager but
-    by a chance of one in some millions (on 64-bit, of one in 2^53), and is told from one that is by a comparison. A block
-    whose word was overwritten is named, and gets a manager that calls nobody (manageOverwritten).
+    number, sealed with a secret and with the block's address. What anybody writes over it is told from such a word by a
+    comparison: always if it is zero, all ones or a small number, and nearly always if it is not. Where there are k managers,
+    k + 1 of all words are sealed numbers, so that one random word in 2^64 / (k + 1) is taken for one, on 32-bit one in
+    2^32 / (k + 1): no word of 32 bits can promise more. A block whose word was overwritten is named, and gets a manager that
+    calls nobody (manageOverwritten).
 
     On a board without threads, where memory for code is scarce, the word holds the manager's address.
  */
