@@ -72,6 +72,12 @@ void Heap::nameDamage(const Hole* hole) {
           .bytes = region->holeSize(region->granuleOf(hole)) << granuleShift});
 }
 
+/** Of the heap's own data, which a stray pointer or the memory itself has changed. */
+[[gnu::cold, gnu::noinline]] void Heap::nameDamage(const void* where, const char* what) {
+    damages_.fetch_add(1, std::memory_order_relaxed);
+    note({.where = where, .what = what});
+}
+
 [[gnu::cold, gnu::noinline]] void Heap::nameMapDamage(const void* where) {
     damages_.fetch_add(1, std::memory_order_relaxed);
     note({.kind = Finding::Kind::ends, .where = where});

@@ -355,9 +355,17 @@ private:
     void note(const Finding& finding);
     static void say(const Finding& finding);
     void nameDamage(const Hole* hole);
+    void nameDamage(const void* where, const char* what);
     void nameMapDamage(const void* where);
     void nameDefect(const char* what, const void* where);
     bool setDamagedAside(Local& local, std::size_t n);
+
+    // headers.cpp
+    void checkHeaders() MPR_REQUIRES(lock_);
+    bool checkHeader(Region* region) MPR_REQUIRES(lock_);
+    bool isListed() const MPR_REQUIRES(lock_);
+    /** Of ordinary regions from the system. Static, as there is one heap, and none is kept where no region is made. */
+    static inline constinit Shape shape_;
 
     // holes.cpp, under the lock
     void giveBackAnyhow(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);

@@ -62,6 +62,7 @@ public:
         return !os::hasGenerations ? 0 : ((granules >> lineShift) + wordBits) / wordBits;
     }
     void open(void* zeroedWords) { words_ = static_cast<Word*>(zeroedWords); }
+    bool isAt(const void* words) const { return words_ == words; }
 
     void add(std::size_t g) {
         if constexpr (os::hasGenerations) {
@@ -136,19 +137,24 @@ private:
     Word* words_ = nullptr;
 };
 
-struct Region {
+/** What all ordinary regions from the system have in common. */
+struct Shape {
+    std::size_t span = 0; // bytes from the region's begin
+    std::uint32_t firstGranule = 0;
+    std::uint32_t endGranule = 0;
+    std::uint64_t lastChunk = 0; // its bit
+    std::size_t lastMissing = 0; // bytes that it is smaller than others
+    unsigned chunkShift = 0;     // log2 of granules in a chunk
+    bool operator==(const Shape&) const = default;
+};
+
+struct Region : Shape {
     static constexpr unsigned chunks = 64;
 
     Region* next = nullptr;
     Region* previous = nullptr;
-    std::size_t span = 0; // bytes from this
-    std::uint32_t firstGranule = 0;
-    std::uint32_t endGranule = 0;
     std::uint64_t committed = 0;
     std::size_t largeGranules = 0; // size of the block of a large region
-    unsigned chunkShift = 0;       // log2 of granules in a chunk
-    std::uint64_t lastChunk = 0;   // its bit
-    std::size_t lastMissing = 0;   // bytes that it is smaller than others
     Origin origin = Origin::system;
     Sort sort = Sort::small;
     FreeQueues* queues = nullptr; // where its holes stand: follows from the sort
@@ -170,6 +176,9 @@ struct Region {
 
     /** Where the map begins is fixed, so an address leads to its map byte by arithmetic alone. */
     GranuleMap map() { return GranuleMap(reinterpret_cast<Byte*>(this) + mapOffset()); }
+
+    /** Where the sets of lines begin: behind the map, which has one byte more for its end, and is read by whole words. */
+    Byte* lines() { return map().at(roundUp(std::size_t{endGranule} + 1, swar::bytes)); }
 
     std::size_t granuleOf(const void* address) const {
         return static_cast<std::size_t>(static_cast<const Byte*>(address) - reinterpret_cast<const Byte*>(this)) >>

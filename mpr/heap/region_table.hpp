@@ -45,6 +45,21 @@ public:
 
     void remove(Region* region) { fill(region, nullptr); }
 
+    /** Call f(region) for each. It takes as long as there are addresses; the heap's lock is held. */
+    template <typename F>
+    void forEach(F&& f) const {
+        for (const auto& root : roots_) {
+            const Leaf* leaf = root.load(std::memory_order_relaxed);
+            for (std::size_t slot = 0; leaf && slot < slots; ++slot) {
+                Region* region = leaf[slot].load(std::memory_order_relaxed);
+                const auto at = static_cast<std::uintptr_t>(&root - roots_) << rootShift | slot * slotSize;
+                if (region && reinterpret_cast<std::uintptr_t>(region) == at) { // not its second slot, or its third
+                    f(region);
+                }
+            }
+        }
+    }
+
     /** The region whose slot the address is in, which need not reach as far as the address. */
     Region* candidate(const void* address) const {
         if constexpr (!os::hasPages) {

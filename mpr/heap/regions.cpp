@@ -118,10 +118,9 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     region->span = span;
     region->origin = origin;
     region->endGranule = static_cast<std::uint32_t>(granules);
-    // One byte more for the mark that ends it; scans read whole words.
-    const std::size_t mapBytes = roundUp(granules + 1, swar::bytes);
+    Byte* lines = region->lines();
+    const auto mapBytes = static_cast<std::size_t>(lines - region->map().at(0));
     const std::size_t lineBytes = LineSet::wordsFor(granules) * sizeof(LineSet::Word);
-    Byte* lines = region->map().at(0) + mapBytes;
     region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes + 2 * lineBytes));
     if constexpr (os::hasPages) {
         divide(region, granules);
@@ -212,6 +211,7 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
         os::release(region, size);
         return nullptr;
     }
+    shape_ = *region;
     linkWhole(region);
     return region;
 }

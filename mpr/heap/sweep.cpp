@@ -37,6 +37,11 @@ void Heap::beginMarking() {
             check();
         }
     }
+    if constexpr (os::hasPages) {
+        if (!fixed()) {
+            checkHeaders();
+        }
+    }
     colours_.youngParity ^= 1;
     for (Local* local = locals_; os::hasThreads && local; local = local->next) {
         closeContexts(*local);

@@ -197,7 +197,7 @@ struct Bar {
     size_t named, silent;
 };
 constexpr size_t detectTrials = 24;
-constexpr Bar bars[] = {{"none", 0, 0}, {"link", 20, 1}, {"manager", 22, 0}, {"overflow", 10, 7}};
+constexpr Bar bars[] = {{"none", 0, 0}, {"link", 20, 1}, {"manager", 22, 0}, {"overflow", 10, 7}, {"header", 9, 5}};
 
 bool detects(const Command &command) {
     bool all = true;

@@ -1,0 +1,97 @@
+/*
+    headers.cpp - The list of regions and the headers of ordinary ones, looked at before a collection walks them. What a stray
+    pointer or the memory itself has changed there is named, and made good where something else says what it was.
+
+    It takes some loads a region. The table of regions has each of them, too; their shapes are alike; where the holes of one
+    stand follows from its sort.
+ */
+#include <cstring>
+#include <utility>
+
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::heap {
+
+namespace {
+
+/** @return false: something was made good. */
+bool checkSort(Region* region, FreeQueues* queues, void (*setSort)(Region*, Sort, FreeQueues*)) {
+    const auto sort = static_cast<unsigned>(region->sort);
+    if (sort < sorts && region->queues == queues + sort) {
+        return true;
+    }
+    unsigned right = sort < sorts ? sort : 0;
+    for (unsigned other = 0; other < sorts; ++other) {
+        right = region->queues == queues + other ? other : right;
+    }
+    setSort(region, static_cast<Sort>(right), queues);
+    return false;
+}
+
+/** The same. The two sets of lines lie behind the map, one after the other, and change places at every collection. */
+bool checkLines(Region* region) {
+    Byte* lines = region->lines();
+    Byte* more = lines + region->lineWords() * sizeof(LineSet::Word);
+    if ((region->young.isAt(lines) && region->sweepYoung.isAt(more)) ||
+        (region->young.isAt(more) && region->sweepYoung.isAt(lines))) {
+        return true;
+    }
+    // What was noted elsewhere is lost: anything may be young.
+    region->young.open(lines);
+    region->sweepYoung.open(more);
+    std::memset(lines, 0xFF, 2 * static_cast<std::size_t>(more - lines));
+    return false;
+}
+} // namespace
+
+bool Heap::checkHeader(Region* region) {
+    os::assertHeld(lock_);
+    // Two of three must say so, as one may be what was changed.
+    const int votes =
+        (region->origin == Origin::system) + (region->span == shape_.span) + (region->endGranule == shape_.endGranule);
+    const Origin origin = votes >= 2 ? Origin::system : Origin::large;
+    bool sound = std::exchange(region->origin, origin) == origin;
+    if (origin == Origin::system) {
+        Shape& shape = *region;
+        sound &= shape == shape_;
+        shape = shape_;
+        sound &= checkSort(region, queues_, setSort);
+        sound &= checkLines(region);
+    }
+    return sound;
+}
+
+/** Whether all regions are in the list, linked both ways. */
+bool Heap::isListed() const {
+    os::assertHeld(lock_);
+    std::size_t count = 0;
+    const Region* before = nullptr;
+    for (Region* region = regions_; region; before = region, region = region->next) {
+        if (table_.candidate(region) != region || region->previous != before) {
+            return false;
+        }
+        ++count;
+    }
+    return count == totals_.regions;
+}
+
+/** Threads are stopped, and the heap's memory is the system's. */
+void Heap::checkHeaders() {
+    os::assertHeld(lock_);
+    if (!isListed()) {
+        nameDamage(regions_, "the list of regions was overwritten, and is made anew, which began");
+        regions_ = nullptr;
+        totals_.regions = 0;
+        table_.forEach([this](Region* region) {
+            os::assertHeld(lock_);
+            enlist(region);
+        });
+    }
+    for (Region* region = regions_; region; region = region->next) {
+        if (!checkHeader(region)) {
+            nameDamage(region, "a region's header was overwritten, and is made good,");
+        }
+    }
+}
+
+} // namespace mpr::heap
