@@ -421,6 +421,19 @@ public:
     /** Mark the block that begins at g as one whose size the region's header holds. */
     void setSizeElsewhere(std::size_t g) const { set(g + 1, large); }
 
+    /** For the verifier: what stands in byte i > 0 of a block of n granules that begins at `first`. */
+    static Byte byteOfBlock(Byte* first, std::size_t n, std::size_t i) {
+        return i == 1 ? sizeByte(n) : n > greatestInByte ? digitAt(digitsBehind(first), first + i, n) : Byte{0};
+    }
+    /** The same of a hole, of two granules or more. */
+    static Byte byteOfHole(Byte* first, std::size_t n, std::size_t i) {
+        if (i == n - 1) {
+            return mark::holeEnd;
+        }
+        const Byte digit = i == n - 2 ? sizeByte(n) : byteOfBlock(first, n, i);
+        return digit == 0 && n > greatestInByte ? digitAt(digitsBefore(first + n - 1), first + i, n) : digit;
+    }
+
     /** Write the size of a block of n granules whose bytes are all zero. The head is the caller's. */
     void setBlockSize(std::size_t g, std::size_t n) const { setSizeBehind(bytes_ + g, n); }
     static void setSizeBehind(Byte* first, std::size_t n) {
@@ -631,6 +644,12 @@ private:
     }
     static Digits* digitsBefore(Byte* last) {
         return reinterpret_cast<Digits*>((reinterpret_cast<std::uintptr_t>(last) - 9) & ~std::uintptr_t{3});
+    }
+    static Byte sizeByte(std::size_t n) { return n <= greatestInByte ? static_cast<Byte>(n) : large; }
+    /** The digit of a number that stands at `at`; 0 when none does. */
+    static Byte digitAt(const Digits* d, const Byte* at, std::size_t n) {
+        const auto i = static_cast<std::size_t>(at - reinterpret_cast<const Byte*>(d));
+        return i < 2 * sizeof(Digits) ? static_cast<Byte>(n >> (8 * (i % 4) + 4 * (i / 4)) & 0xF) : Byte{0};
     }
     static std::size_t digits(Digits* d) { return loadAs(d) | loadAs(d + 1) << 4; }
     static void setDigits(Digits* d, std::size_t n) {

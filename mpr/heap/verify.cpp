@@ -43,8 +43,8 @@ public:
         return defects_;
     }
 
-    /** Whether no link of a hole was overwritten. */
-    bool linksAgree() const { return linksAgree_; }
+    /** Whether the queues are whole: no link of a hole was overwritten, nor a bit that says which are empty. */
+    bool queuesAgree() const { return queuesAgree_; }
 
 private:
     friend class Heap;
@@ -106,7 +106,7 @@ private:
             if (b & head::inUse) {
                 n = map.blockSize(g);
                 granulesInUse_ += n;
-                checkInterior(region, g, n);
+                checkInterior(region, g, n, GranuleMap::byteOfBlock);
                 check((region.chunksTouched(g, g + n) & ~region.committed) == 0, "a block's chunk is not committed",
                       region.address(g));
             } else if (b == mark::opaque && region.nurseries.isWalked(g) && g == region.nurseries.beginOf(g)) {
@@ -114,6 +114,7 @@ private:
                 ++granulesInUse_;
             } else if (b == mark::opaque) {
                 n = map.blockSize(g); // quick-listed: free in the account
+                checkInterior(region, g, n, GranuleMap::byteOfBlock);
             } else if (GranuleMap::beginsHole(b)) {
                 hole = true;
                 n = region.holeSize(g);
@@ -121,6 +122,9 @@ private:
                 check(!afterHole, "two holes are neighbours", region.address(g));
                 check(n > 0 && g + n <= region.endGranule && map.holeSizeBefore(g + n - 1) == n,
                       "a hole's two ends disagree", region.address(g));
+                if constexpr (GranuleMap::sizesInMap) {
+                    checkInterior(region, g, n, GranuleMap::byteOfHole);
+                }
             } else {
                 n = contextRoom(region, g);
                 bool counts = true;
@@ -137,17 +141,25 @@ private:
         }
     }
 
-    void checkInterior(Region& region, std::size_t g, std::size_t n) {
-        for (std::size_t i = 1; i < n && g + i < region.endGranule; ++i) {
-            if (region.map().get(g + i) >= mark::hole) {
-                check(false, "a boundary inside a block", region.address(g + i));
+    /** @param expected Of GranuleMap: what stands where. Nothing else does. */
+    void checkInterior(Region& region, std::size_t g, std::size_t n,
+                       Byte (*expected)(Byte*, std::size_t, std::size_t)) {
+        const GranuleMap map = region.map();
+        const std::size_t end = std::min(g + n, std::size_t{region.endGranule});
+        for (std::size_t at = g; (at = map.zerosEnd(at + 1, end)) < end;) {
+            const Byte b = map.get(at);
+            if (os::hasThreads ? b != expected(map.at(g), n, at - g) : b >= mark::hole) {
+                check(false,
+                      b >= mark::hole ? "a boundary inside something else" : "the map was overwritten inside something",
+                      region.address(at));
                 return;
             }
         }
     }
 
     void checkQueues(FreeQueues& queues, Sort sort) {
-        check(queues.bitsAgree(), "a queue's bitmap disagrees with its lists", nullptr);
+        const bool bitsAgree = queues.bitsAgree();
+        check(bitsAgree, "a queue's bitmap disagrees with its lists", nullptr);
         const auto isHole = [this](const void* address) { return heap_.isHole(address); };
         const auto look = [&](const Hole* hole, unsigned queue) {
             ++queued_;
@@ -160,8 +172,9 @@ private:
             check(backed == FreeQueues::isWarm(queue), "a hole is warm or cold in the wrong queue", hole);
             check(region->allCommitted(g, g + std::min<std::size_t>(n, 2)), "a hole's links are not committed", hole);
         };
-        linksAgree_ &= queues.forEach(look, isHole);
-        check(linksAgree_, "a hole in a queue is none in the map, or not linked both ways", nullptr);
+        const bool linksAgree = queues.forEach(look, isHole);
+        check(linksAgree, "a hole in a queue is none in the map, or not linked both ways", nullptr);
+        queuesAgree_ &= bitsAgree && linksAgree;
     }
 
     Heap& heap_;
@@ -170,7 +183,7 @@ private:
     std::size_t holes_ = 0;
     std::size_t queued_ = 0;
     int defects_ = 0;
-    bool linksAgree_ = true;
+    bool queuesAgree_ = true;
 };
 
 int Heap::verify() {
@@ -179,7 +192,7 @@ int Heap::verify() {
     Verifier verifier(*this);
     os::assertHeld(verifier.heap_.lock_); // which the analysis does not know by that name
     const int defects = verifier.run();
-    if (!verifier.linksAgree()) {
+    if (!verifier.queuesAgree()) {
         requeue(nullptr);
     }
     return defects;
