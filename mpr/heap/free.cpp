@@ -138,7 +138,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     }
     os::Locked locked(lock_);
     // Its head stays all the while: others look at that without the lock, and change it.
-    map.clearSizeBeyond(g, n, g + 1);
+    map.clearBlockSize(g, n);
     map.setBlockSize(g, m);
     if (m < n) {
         gave(n - m);

@@ -448,6 +448,10 @@ public:
     /** Zero the head and the size of a block, not its interior, which is zero. */
     void clearBlock(std::size_t g, std::size_t n) const {
         set(g, 0);
+        clearBlockSize(g, n);
+    }
+    /** The size only. */
+    void clearBlockSize(std::size_t g, std::size_t n) const {
         if (n > 1) {
             set(g + 1, 0);
         }
