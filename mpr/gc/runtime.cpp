@@ -43,7 +43,7 @@ public:
         leave();
         return false;
     }
-    void leave() { inside_.fetch_sub(1); }
+    void leave() { inside_.fetch_add(-1); }
     void open() { open_.store(true); }
     void close() {
         open_.store(false);
