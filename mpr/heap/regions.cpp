@@ -118,9 +118,10 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     region->span = span;
     region->origin = origin;
     region->endGranule = static_cast<std::uint32_t>(granules);
-    Byte* lines = region->lines();
-    const auto mapBytes = static_cast<std::size_t>(lines - region->map().at(0));
+    // One byte more for the mark that ends it; scans read whole words. Region::lines says so, too.
+    const std::size_t mapBytes = roundUp(granules + 1, swar::bytes);
     const std::size_t lineBytes = LineSet::wordsFor(granules) * sizeof(LineSet::Word);
+    Byte* lines = region->map().at(0) + mapBytes;
     region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes + 2 * lineBytes));
     if constexpr (os::hasPages) {
         divide(region, granules);
