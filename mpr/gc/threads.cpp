@@ -285,7 +285,7 @@ bool Collector::enter() {
     std::uint64_t untilRunOn = grace_.wait();
     std::uint64_t untilWatch = watchNap();
     const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
-    const auto look = [&](std::uint64_t napped) {
+    const auto lookAgain = [&](std::uint64_t napped) {
         untilRunOn -= napped;
         untilWatch -= napped;
         if (untilRunOn == 0) {
@@ -297,7 +297,7 @@ bool Collector::enter() {
             untilWatch = watchNap();
         }
     };
-    return rendezvous_.enter(nap, look, [this](os::Word& openings, std::uint32_t seen, std::uint64_t time) {
+    return rendezvous_.enter(nap, lookAgain, [this](os::Word& openings, std::uint32_t seen, std::uint64_t time) {
         return sleepAtGate(openings, seen, time);
     });
 }
