@@ -569,8 +569,8 @@ bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
     if (m.isCollector || bytes < heap_.chunkBytes() || free < bytes || !awaitDuty(os::now() + longestStallFreeing)) {
         return false;
     }
-    heap_.purge((free - bytes) /
-                2); // holes begin and end inside of what can be given back, so more than what is asked for
+    // More than what is asked for: holes begin and end inside of what can be given back.
+    heap_.purge((free - bytes) / 2);
     duty_.unlock();
     ring();
     return true;
