@@ -6,7 +6,6 @@
     stand follows from its sort.
  */
 #include <cstring>
-#include <utility>
 
 #include "mpr/heap/heap.hpp"
 
@@ -50,11 +49,17 @@ bool Heap::checkHeader(Region* region) {
     const int votes =
         (region->origin == Origin::system) + (region->span == shape_.span) + (region->endGranule == shape_.endGranule);
     const Origin origin = votes >= 2 ? Origin::system : Origin::large;
-    bool sound = std::exchange(region->origin, origin) == origin;
+    bool sound = true;
+    // Only what is wrong is written: threads that are not attached read headers meanwhile.
+    if (region->origin != origin) {
+        region->origin = origin;
+        sound = false;
+    }
     if (origin == Origin::system) {
-        Shape& shape = *region;
-        sound &= shape == shape_;
-        shape = shape_;
+        if (Shape& shape = *region; shape != shape_) {
+            shape = shape_;
+            sound = false;
+        }
         sound &= checkSort(region, queues_, setSort);
         sound &= checkLines(region);
     }
