@@ -5,12 +5,12 @@
     called mprCreate, and those that called mprAttachThread. And only while they run: not after mprYield(MPR_YIELD_STICKY),
     nor while exempt. What a thread in another state may call is said with each function; see also mpr/runtime.h.
 
-    Threads of real-time priority (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE; Linux). What they wait for in the runtime runs at
+    What threads of real-time priority (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE; Linux) wait for in the runtime runs at
     their priority meanwhile: whoever holds a lock, and whoever marks in a pause. They do not wait for sweeps, nor for
     managers that free; allocation does at the hard limit. Two waits lend nothing. Before a pause all threads have to
-    yield: one of normal priority that has lost its processor is waited for as mpr/collect.h says; and the collector's thread,
-    where all have yielded and it does not get one, for as long as it takes. And markers that help in a pause have their own priority: option
-    markers=1 does without. So a thread that must not lose milliseconds
+    yield: one of normal priority that has lost its processor is waited for as mpr/collect.h says. Where all have
+    yielded, the collector's thread is waited for until it gets a processor. Markers that help in a pause have their own
+    priority; option markers=1 does without them. So a thread that must not lose milliseconds
     - yields stickily in its waits, and elsewhere where a pause suits it: between yields no collection stops it;
     - marks itself when it is the last to stop, so has time for a pause at each yield;
     - has a processor on which no thread of a priority between its own and the others' computes for long;

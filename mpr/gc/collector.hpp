@@ -144,9 +144,9 @@ public:
         yield. @return false when there is none.
      */
     bool awaitSweep(Mutator& m);
-    /** The same allocation still fails: make what is free already usable, and have the rest collected. */
+    /** An allocation fails after a sweep, too: make what is free already usable, and have the rest collected. */
     void emergency(Mutator& m);
-    /** And still: so many bytes are free, but in pieces. Give these back. @return false when it is not so, or nobody may now. */
+    /** An allocation fails though so many bytes are free, in pieces: give those back. @return false when it is not so, or nobody may now. */
     bool makeRoom(Mutator& m, std::size_t bytes);
     /**
         Do something while every other attached thread is stopped and no collection works; the caller, which runs, does not
@@ -371,8 +371,8 @@ private:
     std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be: see awaitOthers
 
     os::Lock duty_{os::outermost}; // see duty.cpp
-    os::Lock pausing_{
-        os::outermost}; // held by who has the duty from before the phase is marking until the gate is open again
+    /** Held on duty from before the phase is marking until the gate is open again. */
+    os::Lock pausing_{os::outermost};
     Scope scope_ MPR_GUARDED_BY(duty_) = Scope::minor;         // of the collection that runs
     std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(duty_) = 1; // in Mutator::lateFor 0 means none
     std::uint32_t pausesSeen_ MPR_GUARDED_BY(duty_) = 0;       // when the collector's thread last rested

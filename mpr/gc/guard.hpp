@@ -52,7 +52,7 @@ inline bool admitYielding(const char* function) {
     return os::hasThreads ? admitAttached(function) : current != nullptr;
 }
 
-/** The same where nothing may be left of the thread's state, or of the runtime: not in callbacks whose caller goes on with it. */
+/** For functions of class yielding that end the thread's state or the runtime: callbacks whose caller needs these may not. */
 [[gnu::cold, gnu::noinline]] bool admitAttachedLeaving(const char* function);
 inline bool admitLeaving(const char* function) {
     return os::hasThreads ? admitAttachedLeaving(function) : admitYielding(function);

@@ -177,8 +177,10 @@ struct Region : Shape {
     /** Where the map begins is fixed, so an address leads to its map byte by arithmetic alone. */
     GranuleMap map() { return GranuleMap(reinterpret_cast<Byte*>(this) + mapOffset()); }
 
-    /** Where the sets of lines begin: behind the map, which has one byte more for its end, and is read by whole words. */
-    Byte* lines() { return map().at(roundUp(std::size_t{endGranule} + 1, swar::bytes)); }
+    /** One byte more for the mark that ends it; scans read whole words. */
+    static constexpr std::size_t mapBytesFor(std::size_t granules) { return roundUp(granules + 1, swar::bytes); }
+    /** Where the sets of lines begin: behind the map. */
+    Byte* lines() { return map().at(mapBytesFor(endGranule)); }
 
     std::size_t granuleOf(const void* address) const {
         return static_cast<std::size_t>(static_cast<const Byte*>(address) - reinterpret_cast<const Byte*>(this)) >>

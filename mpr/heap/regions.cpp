@@ -118,8 +118,7 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
     region->span = span;
     region->origin = origin;
     region->endGranule = static_cast<std::uint32_t>(granules);
-    // One byte more for the mark that ends it; scans read whole words. Region::lines says so, too.
-    const std::size_t mapBytes = roundUp(granules + 1, swar::bytes);
+    const std::size_t mapBytes = Region::mapBytesFor(granules);
     const std::size_t lineBytes = LineSet::wordsFor(granules) * sizeof(LineSet::Word);
     Byte* lines = region->map().at(0) + mapBytes;
     region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes + 2 * lineBytes));

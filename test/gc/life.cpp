@@ -369,6 +369,19 @@ void leave() {
     detachedInside = mprDetachThread() == 0;
 }
 
+/** A callback that is to come tries to leave. */
+void prepareToLeave() {
+    destroyedInside = detachedInside = true;
+    leaving = leave;
+}
+
+void checkRefusedToLeave(const Log &log) {
+    CHECK_FALSE(destroyedInside);
+    CHECK_FALSE(detachedInside);
+    CHECK(log.has("mprDestroy"));
+    CHECK(log.has("mprDetachThread"));
+}
+
 void leavingTerminator(int, int, int) {
     leaving();
 }
@@ -384,14 +397,10 @@ void leavingManager(void *, int flags) {
 TEST_CASE("a terminator cannot end the runtime that is ending, nor detach its thread", "[gc][life]") {
     Log log;
     REQUIRE(mprCreate(0, nullptr, 0));
-    destroyedInside = detachedInside = true;
-    leaving = leave;
+    prepareToLeave();
     mprAddTerminator(leavingTerminator);
     CHECK(mprDestroy());
-    CHECK_FALSE(destroyedInside);
-    CHECK_FALSE(detachedInside);
-    CHECK(log.has("mprDestroy"));
-    CHECK(log.has("mprDetachThread"));
+    checkRefusedToLeave(log);
 }
 
 TEST_CASE("a terminator that returns yielded or exempt keeps nobody from ending the runtime", "[gc][life]") {
@@ -406,26 +415,18 @@ TEST_CASE("a terminator that returns yielded or exempt keeps nobody from ending 
 TEST_CASE("a manager that mprDestroy calls cannot end the runtime again, nor detach the thread", "[gc][life]") {
     Log log;
     REQUIRE(mprCreate(0, nullptr, 0));
-    destroyedInside = detachedInside = true;
-    leaving = leave;
+    prepareToLeave();
     mprAddRoot(mprAllocManaged(100, leavingManager, 0));
     CHECK(mprDestroy());
-    CHECK_FALSE(destroyedInside);
-    CHECK_FALSE(detachedInside);
-    CHECK(log.has("mprDestroy"));
-    CHECK(log.has("mprDetachThread"));
+    checkRefusedToLeave(log);
 }
 
 TEST_CASE("a manager that mprFree calls can neither end the runtime nor detach its thread", "[gc][life]") {
     Runtime runtime;
-    destroyedInside = detachedInside = true;
-    leaving = leave;
+    prepareToLeave();
     void *block = mprAllocManaged(100, leavingManager, 0);
     CHECK(mprFree(block) == 0);
-    CHECK_FALSE(destroyedInside);
-    CHECK_FALSE(detachedInside);
-    CHECK(runtime.log.has("mprDestroy"));
-    CHECK(runtime.log.has("mprDetachThread"));
+    checkRefusedToLeave(runtime.log);
     CHECK_FALSE(mprIsValid(block));
     CHECK(mprVerifyHeap() == 0);
 }

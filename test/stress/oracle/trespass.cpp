@@ -158,57 +158,32 @@ struct Use {
     bool (*refused)(void *ptr);
 };
 
+/* Whether it was refused, the log and the blocks tell. */
+template <auto call>
+bool returnsNothing(void *ptr) {
+    call(ptr);
+    return true;
+}
+
 /* Of what is the start of no block in use. */
 const Use uses[] = {
     {"mprFree", true, [](void *ptr) { return mprFree(ptr) == MPR_ERR_BAD_ARGS; }},
     {"mprRealloc", true, [](void *ptr) { return !mprRealloc(ptr, 100); }},
     {"mprSetManager", false, [](void *ptr) { return !mprSetManager(ptr, manageNothing); }},
-    {"mprAddRoot", false,
-     [](void *ptr) {
-         mprAddRoot(ptr);
-         return true;
-     }},
-    {"mprRemoveRoot", false,
-     [](void *ptr) {
-         mprRemoveRoot(ptr);
-         return true;
-     }},
-    {"mprHold", true,
-     [](void *ptr) {
-         mprHold(ptr);
-         return true;
-     }},
-    {"mprRelease", true,
-     [](void *ptr) {
-         mprRelease(ptr);
-         return true;
-     }},
-    {"pfree", true,
-     [](void *ptr) {
-         pfree(ptr);
-         return true;
-     }},
+    {"mprAddRoot", false, returnsNothing<mprAddRoot>},
+    {"mprRemoveRoot", false, returnsNothing<mprRemoveRoot>},
+    {"mprHold", true, returnsNothing<mprHold>},
+    {"mprRelease", true, returnsNothing<mprRelease>},
+    {"pfree", true, returnsNothing<pfree>},
     {"prealloc", true, [](void *ptr) { return !prealloc(ptr, 100); }},
 };
 
 /* Of a leaf that is neither held nor a root. */
 const Use usesOfLeaf[] = {
     {"mprSetManager", false, [](void *ptr) { return !mprSetManager(ptr, manageNothing); }},
-    {"mprRemoveRoot", false,
-     [](void *ptr) {
-         mprRemoveRoot(ptr);
-         return true;
-     }},
-    {"mprRelease", false,
-     [](void *ptr) {
-         mprRelease(ptr);
-         return true;
-     }},
-    {"pfree", false,
-     [](void *ptr) {
-         pfree(ptr);
-         return true;
-     }},
+    {"mprRemoveRoot", false, returnsNothing<mprRemoveRoot>},
+    {"mprRelease", false, returnsNothing<mprRelease>},
+    {"pfree", false, returnsNothing<pfree>},
     {"prealloc", false, [](void *ptr) { return !prealloc(ptr, 20000); }},
     {"prealloc", false, [](void *ptr) { return !prealloc(ptr, 1); }},
     {"mprFree", false,
