@@ -95,6 +95,11 @@ bool Events::openFirst(const char* function) {
 }
 
 bool Events::openOnce() {
+    if (os::isLogging()) { // perhaps called by who is opening them
+        os::Message message;
+        os::log(os::Level::error, message << "events: not made inside the log's handler");
+        return false;
+    }
     Hub* hub = base::makeReferring<Hub>(manageHub);
     auto* heads = base::makeReferring<Wheel::Heads>(manageHeads);
     MprDispatcher* main = makeDispatcher("main", MPR_DISPATCHER_IMMEDIATE);

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
+#include <vector>
 
 #include "mpr/task/events.hpp"
 
@@ -48,6 +49,40 @@ TEST_CASE("what libuv allocates later counts against the limits, too", "[task][u
     for (int descriptor : {end, ends[0], ends[1]}) {
         close(descriptor);
     }
+}
+
+TEST_CASE("libuv's tables may grow, and move, while the loop is being made", "[task][uv]") {
+    // They grow at powers of two of the greatest descriptor. So the loop's own begin at each number up to 64 in turn.
+    std::vector<int> taken;
+    while (taken.empty() || taken.back() < 64) {
+        taken.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        REQUIRE(taken.back() >= 0);
+        Runtime runtime;
+        REQUIRE(mprGetDispatcher());
+    }
+    for (int descriptor : taken) {
+        close(descriptor);
+    }
+}
+
+namespace {
+
+bool madeInHandler = true;
+
+void makeEvents(const char *, int, const char *) {
+    madeInHandler = mprGetDispatcher() != nullptr;
+}
+
+} // namespace
+
+TEST_CASE("events are not made inside the log's handler, which may be called while they are", "[task][uv]") {
+    Runtime runtime;
+    MprLogHandler before = mprSetLogHandler(makeEvents);
+    madeInHandler = true;
+    CHECK(mprFree(&runtime) == MPR_ERR_BAD_ARGS); // named
+    CHECK_FALSE(madeInHandler);
+    mprSetLogHandler(before);
+    CHECK(mprGetDispatcher());
 }
 
 TEST_CASE("child: no descriptors", "[.]") {
