@@ -437,13 +437,10 @@ size_t mprMemcpy(void* dest, size_t destMax, cvoid* src, size_t nbytes) {
 
 // ---- Permanent memory -------------------------------------------------------------------------------------------
 
-void* palloc(size_t size) {
-    if (!admitAnywhere("palloc")) {
-        return nullptr;
-    }
-    if (!os::hasThreads || current) {
-        return mprAllocMem(size, MPR_ALLOC_HOLD);
-    }
+namespace {
+
+/** By a thread that does not run. */
+void* allocateOutside(size_t size) {
     Shortage shortage = Shortage::none;
     Runtime& rt = runtime();
     void* block = size > Heap::greatestRequest
@@ -460,7 +457,24 @@ void* palloc(size_t size) {
     return block;
 }
 
-namespace {
+void* allocatePermanent(size_t size) {
+    return !os::hasThreads || current ? mprAllocMem(size, MPR_ALLOC_HOLD) : allocateOutside(size);
+}
+
+/**
+    Do something with permanent memory in whatever state the calling thread is, and in a runtime that does not end meanwhile.
+    A thread that runs asks one question.
+ */
+template <typename Work>
+auto inAnyState(const char* function, Work&& work) -> decltype(work()) {
+    if constexpr (!os::hasThreads) {
+        return admitAnywhere(function) ? work() : decltype(work())();
+    } else if (current) [[likely]] {
+        return work();
+    }
+    const Stay stay(function);
+    return stay ? work() : decltype(work())();
+}
 
 /** Permanent memory is a held leaf, and no root. The hold is not looked at: letting go of it tells. */
 bool mayBePermanent(Region* region, void* ptr) {
@@ -482,10 +496,10 @@ bool freePermanent(Region* region, void* ptr) {
     return (rt.heap.changeHead(region, ptr, 0, head::held) & head::held) != 0 &&
            rt.heap.free(attached->local, region, ptr);
 }
-} // namespace
 
-void pfree(void* ptr) {
-    Region* region = ptr && admitAnywhere("pfree") ? checked("pfree", ptr) : nullptr;
+/** Free what the caller says is permanent memory. What is not is named. */
+void freeChecked(void* ptr) {
+    Region* region = checked("pfree", ptr);
     if (!region) {
         return;
     }
@@ -499,8 +513,8 @@ void pfree(void* ptr) {
 }
 
 /** Whether a block may be resized by prealloc. Otherwise names the wrong call. */
-static bool admitResizing(void* ptr) {
-    Region* region = admitAnywhere("prealloc") ? checked("prealloc", ptr) : nullptr;
+bool admitResizing(void* ptr) {
+    Region* region = checked("prealloc", ptr);
     if (!region) {
         return false;
     }
@@ -511,10 +525,7 @@ static bool admitResizing(void* ptr) {
     return true;
 }
 
-void* prealloc(void* ptr, size_t size) {
-    if (!ptr) {
-        return palloc(size);
-    }
+void* resizePermanent(void* ptr, size_t size) {
     if (os::hasThreads && !admitResizing(ptr)) {
         return nullptr;
     }
@@ -522,12 +533,34 @@ void* prealloc(void* ptr, size_t size) {
     if (old >= size && old / 2 <= size) {
         return ptr;
     }
-    void* block = palloc(size);
+    // Without threads, where code memory is scarce, these are calls.
+    void* block = os::hasThreads ? allocatePermanent(size) : palloc(size);
     if (block) {
         std::memcpy(block, ptr, std::min(old, size));
-        pfree(ptr);
+        os::hasThreads ? freeChecked(ptr) : pfree(ptr);
     }
     return block;
+}
+} // namespace
+
+void* palloc(size_t size) {
+    return inAnyState("palloc", [=] { return allocatePermanent(size); });
+}
+
+void pfree(void* ptr) {
+    if (ptr) {
+        inAnyState("pfree", [=] { freeChecked(ptr); });
+    }
+}
+
+void* prealloc(void* ptr, size_t size) {
+    if (!ptr) {
+        return palloc(size);
+    }
+    if constexpr (!os::hasThreads) {
+        return resizePermanent(ptr, size);
+    }
+    return inAnyState("prealloc", [=] { return resizePermanent(ptr, size); });
 }
 
 size_t psize(void* ptr) {

@@ -116,16 +116,11 @@ void write(os::Message& message) {
     }
     os::log(os::Level::error, message);
 }
-} // namespace
 
-bool refuse(const char* function) {
+/** @param state What keeps the calling thread. @return false */
+bool refuseIn(const char* state, const char* function) {
     os::Message message;
-    if constexpr (!os::hasThreads) {
-        os::log(os::Level::error, message << function << ": no runtime, or marking");
-        return false;
-    }
     count();
-    const char* const state = stateHere();
     if (!mayWrite(asNumber(function) ^ asNumber(state))) {
         return false;
     }
@@ -141,6 +136,20 @@ bool refuse(const char* function) {
     }
     write(message);
     return false;
+}
+} // namespace
+
+bool refuse(const char* function) {
+    if constexpr (!os::hasThreads) {
+        os::Message message;
+        os::log(os::Level::error, message << function << ": no runtime, or marking");
+        return false;
+    }
+    return refuseIn(stateHere(), function);
+}
+
+bool Stay::refuseAtDoor(const char* function) {
+    return refuseIn(": the runtime has not begun yet, or is ending", function);
 }
 
 bool admitAttached(const char* function) {

@@ -104,6 +104,42 @@ private:
     bool visits_ = false;
 };
 
+/**
+    While this exists the runtime does not end: for functions of class anywhere that touch the heap. A thread that is attached
+    is waited for anyway; another takes part in the runtime's door, which costs it two atomic operations.
+ */
+class Stay {
+public:
+    explicit Stay(const char* function) : admitted_(admitAnywhere(function)) {
+        if constexpr (os::hasThreads) {
+            if (admitted_ && !attached) {
+                inside_ = enter();
+                admitted_ = inside_ || refuseAtDoor(function);
+            }
+        }
+    }
+    ~Stay() {
+        if (inside_) {
+            leave();
+        }
+    }
+    Stay(const Stay&) = delete;
+    Stay& operator=(const Stay&) = delete;
+
+    /** Whether the call may go on. */
+    explicit operator bool() const { return admitted_; }
+
+private:
+    // runtime.cpp
+    static bool enter();
+    static void leave();
+    /** @return false */
+    [[gnu::cold]] static bool refuseAtDoor(const char* function);
+
+    bool admitted_;
+    bool inside_ = false;
+};
+
 /** Whether this process is a child of fork, in which the runtime of its parent cannot go on. */
 bool isForked();
 

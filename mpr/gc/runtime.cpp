@@ -29,8 +29,9 @@ enum class Stage : int { none, forked, starting, running };
 constinit os::Shared<Stage> stage{Stage::none};
 
 /**
-    Threads attach while others end the runtime, or make the next one. Who has come in is waited for until its thread is in the
-    collector's list, for which the runtime waits in turn; once it is closed nobody comes in. Outlives the runtime.
+    Threads attach, and those that are not attached use permanent memory, while others end the runtime, or make the next one.
+    Who has come in is waited for: one that attaches until its thread is in the collector's list, for which the runtime waits
+    in turn. Once it is closed nobody comes in. Outlives the runtime.
  */
 class Door {
 public:
@@ -240,6 +241,14 @@ void attachPrepared(Mutator* mutator) {
     attached = mutator;
     runtime().collector.attach(mutator);
     current = mutator;
+}
+
+bool Stay::enter() {
+    return door.enter();
+}
+
+void Stay::leave() {
+    door.leave();
 }
 
 bool running() {

@@ -97,6 +97,52 @@ TEST_CASE("threads may attach while a runtime ends and the next begins", "[gc][l
     CHECK(created);
 }
 
+TEST_CASE(
+    "threads that are not attached may use permanent memory while a runtime ends, and ask for it while one begins",
+    "[gc][life]") {
+    Log log;
+    Watchdog watchdog(120);
+    std::atomic<bool> over{false}, begins{false};
+    std::atomic<int> users{0};
+    std::atomic<size_t> made{0}, used{0}, refused{0};
+    std::thread asks([&] {
+        while (!over) {
+            (palloc(100) ? made : refused)++;
+        }
+    });
+    std::thread uses([&] {
+        while (!over) {
+            users++;
+            if (!begins) { // in which a block of the last one would be any of its own
+                pfree(prealloc(palloc(100), 1000));
+                pfree(palloc(6 << 20));
+                used++;
+            }
+            users--;
+        }
+    });
+    bool created = true;
+    for (size_t life = 0; created && life < heavy(100); life++) {
+        begins = true;
+        while (users > 0) {
+            std::this_thread::yield();
+        }
+        created = mprCreate(0, nullptr, 0);
+        begins = false;
+        const size_t madeBefore = made, usedBefore = used;
+        while (created && (made < madeBefore + 3 || used < usedBefore + 3)) {
+            mprYield(0);
+        }
+        created = created && mprDestroy();
+    }
+    over = true;
+    asks.join();
+    uses.join();
+    CHECK(created);
+    CHECK(refused > 0);
+    CHECK(log.has("palloc: thread"));
+}
+
 TEST_CASE("200 lives leak nothing", "[gc][life]") {
     int maps = 0, threads = 0;
     size_t resident = 0;
