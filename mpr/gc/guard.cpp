@@ -95,8 +95,10 @@ const char* stateHere() {
     return attached ? stateOf(*attached) : " is not attached to the runtime; see mprAttachThread";
 }
 
+/** A runtime that begins or ends counts nothing: what it has is being made, or given back. */
 void count() {
-    if (!os::hasThreads || running()) {
+    const Stay stay;
+    if (!os::hasThreads || (running() && stay)) {
         runtime().misuses.fetch_add(1, std::memory_order_relaxed);
     }
 }

@@ -118,6 +118,14 @@ public:
             }
         }
     }
+    /** For what is not worth a word when there is no runtime. */
+    Stay() : admitted_(attached) {
+        if constexpr (os::hasThreads) {
+            if (!attached) {
+                admitted_ = inside_ = enter();
+            }
+        }
+    }
     ~Stay() {
         if (inside_) {
             leave();
