@@ -314,6 +314,7 @@ private:
     bool awaitSweep(std::uint64_t limit, std::uint64_t patience);
     std::size_t roomLeft();
     bool awaitDuty(std::uint64_t end) MPR_TRIES(true, duty_);
+    bool park(std::uint64_t end) MPR_TRIES(true, duty_);
     void clearWanted();
 
     /** Free memory is given back when it has not been needed for so long: nanoseconds. */

@@ -34,7 +34,8 @@ NamedThreads Collector::noteLate() {
     NamedThreads late;
     os::Locked locked(threadsLock_);
     for (Mutator* m = mutators_; m; m = m->next) {
-        if (m == attached || m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
+        if (m == attached || m->parked.load(std::memory_order_relaxed) ||
+            m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
             (isRunningOn() &&
              (!m->late.load(std::memory_order_relaxed) ||
               m->passedAt.load(std::memory_order_relaxed) >= requestedAt_.load(std::memory_order_relaxed)))) {

@@ -39,7 +39,9 @@ struct Mutator {
     bool isCollector = false;
     bool calledBack = false; // is in a manager of mprFree or in a terminator: the thread's own
     bool ofService = false;  // a thread of the runtime's own rooms: it ends when the runtime does
-    void* thread = nullptr;  // its MprThread, or null when the thread was made elsewhere
+    /** Runs, but waits for its turn to stop the others, and keeps nobody waiting. By the thread itself; to name those who do. */
+    os::Shared<bool> parked{false};
+    void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
     os::ThreadId id = 0;
     char name[32] = {};
 

@@ -370,6 +370,26 @@ bool Collector::awaitDuty(std::uint64_t end) {
 }
 
 /**
+    The calling thread, which runs, waits for the duty. It counts as stopped meanwhile, for who stops the others, and as
+    long as it has the duty. @return false when the end has passed.
+ */
+bool Collector::park(std::uint64_t end) {
+    attached->parked.store(true, std::memory_order_relaxed);
+    parked_.fetch_add(1, std::memory_order_seq_cst);
+    if (!awaitDuty(end)) {
+        parked_.fetch_sub(1, std::memory_order_seq_cst);
+        // Whoever has counted this thread as one that waits may be at work already.
+        os::Word never{0};
+        while (othersStopped_.load(std::memory_order_seq_cst)) {
+            os::wait(never, 0, poll);
+        }
+        attached->parked.store(false, std::memory_order_relaxed);
+        return false;
+    }
+    return true;
+}
+
+/**
     Polls, since nobody rings for it: a thread on duty may be at anything, and one that finds no collection requested takes the
     flag down as it stops. The caller stays counted as running, so that no collection begins. So do others that want the
     same at the same time; they are stopped as well while they wait here, and, if they wait no longer, until the first of
@@ -380,13 +400,7 @@ bool Collector::awaitOthers() {
     constexpr unsigned deadlines = 8;
     const std::uint64_t end = os::now() + deadlines * deadline_;
     os::Word never{0};
-    parked_.fetch_add(1, std::memory_order_seq_cst);
-    if (!awaitDuty(end)) {
-        parked_.fetch_sub(1, std::memory_order_seq_cst);
-        // Whoever has counted this thread as one that waits may be at work already.
-        while (othersStopped_.load(std::memory_order_seq_cst)) {
-            os::wait(never, 0, poll);
-        }
+    if (!park(end)) {
         return false;
     }
     for (;;) {
@@ -421,6 +435,7 @@ void Collector::letOthersGo() {
     if (pending_.load(std::memory_order_seq_cst)) {
         rendezvous_.setWanted(true);
     }
+    attached->parked.store(false, std::memory_order_relaxed);
     parked_.fetch_sub(1, std::memory_order_seq_cst);
     progress_.fetch_add(1, std::memory_order_release); // for who waits at the gate for a pause to begin
     os::wakeAll(progress_);

@@ -413,6 +413,22 @@ TEST_CASE("who verifies the heap in vain names the late thread, and not itself",
     busy.end();
 }
 
+TEST_CASE("who waits for its turn to verify the heap is not named as late by who verifies it in vain", "[gc][late]") {
+    Runtime runtime("deadline=100,everyyield=0");
+    Busy busy;
+    Mutator next("next", [](Mutator &) {
+        untilUnyielded([] { return mprNeedYield(); }); // the other has its turn
+        pause(20);
+        mprVerifyHeap();
+    });
+    CHECK(mprVerifyHeap() == MPR_ERR_TIMEOUT);
+    next.join();
+    INFO(runtime.log.text());
+    CHECK(runtime.log.text().find("thread \"busy\" keeps") != std::string::npos);
+    CHECK(runtime.log.text().find("thread \"next\" keeps") == std::string::npos);
+    busy.end();
+}
+
 TEST_CASE("threads that come and go touch nothing that another has been given", "[gc][late]") {
     Runtime runtime;
     static std::atomic<long> changed;
