@@ -362,7 +362,8 @@ bool Collector::awaitDuty(std::uint64_t end) {
             recall();
             duty_.unlock();
         }
-        if (os::now() >= end) {
+        // While somebody is at work who has stopped the others, the caller has to wait anyway.
+        if (os::now() >= end && !othersStopped_.load(std::memory_order_seq_cst)) {
             return false;
         }
         os::wait(never, 0, poll);
@@ -581,11 +582,13 @@ void Collector::emergency(Mutator& m) {
 
 bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
     const std::size_t free = heap_.freeBytes();
-    if (m.isCollector || bytes < heap_.chunkBytes() || free < bytes || !awaitDuty(os::now() + longestStallFreeing)) {
+    if (m.isCollector || bytes < heap_.chunkBytes() || free < bytes || !park(os::now() + longestStallFreeing)) {
         return false;
     }
     // More than what is asked for: holes begin and end inside of what can be given back.
     heap_.purge((free - bytes) / 2);
+    attached->parked.store(false, std::memory_order_relaxed);
+    parked_.fetch_sub(1, std::memory_order_seq_cst);
     duty_.unlock();
     ring();
     return true;

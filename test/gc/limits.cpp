@@ -290,6 +290,33 @@ TEST_CASE("a large block is had from memory that is free in pieces", "[gc][limit
     CHECK(limits.heard.limits == 0);
 }
 
+TEST_CASE("a large block is had from memory that is free in pieces while another thread verifies the heap",
+          "[gc][limits][large]") {
+    Limits limits(0, 32 * mega, "everyyield=0");
+    mprSetMemLimits(0, 32 * mega, 64 * mega); // keep what is free
+    void *block = nullptr;
+    // On a busy machine the other thread may come too late to notice that this one waits.
+    for (int tries = 0; tries < 20 && !block; tries++) {
+        Hoard hoard;
+        REQUIRE(growHeap(hoard, 28 * mega));
+        hoard.drop();
+        collect();
+        REQUIRE(stats().heap >= 28 * mega);
+        Gate done;
+        std::atomic<int> defects{-1};
+        Mutator other("other", [&](Mutator &) {
+            defects = mprVerifyHeap();
+            until([&] { return done.isOpen(); });
+        });
+        const bool waits = untilUnyielded([&] { return mprNeedYield() || defects >= 0; });
+        block = waits && defects < 0 ? mprAlloc(16 * mega) : nullptr;
+        done.open();
+        other.join();
+        CHECK(defects == 0);
+    }
+    CHECK(block);
+}
+
 TEST_CASE("the heap is verified while others wait for a sweep at the hard limit", "[gc][limits]") {
     Limits limits(0, 24 * mega);
     const auto works = [](Mutator &self) {
