@@ -581,8 +581,11 @@ void Collector::emergency(Mutator& m) {
 }
 
 bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
+    if (m.isCollector || os::isLogging()) {
+        return false; // on duty already, or it may be: whoever has called the log's handler
+    }
     const std::size_t free = heap_.freeBytes();
-    if (m.isCollector || bytes < heap_.chunkBytes() || free < bytes || !park(os::now() + longestStallFreeing)) {
+    if (bytes < heap_.chunkBytes() || free < bytes || !park(os::now() + longestStallFreeing)) {
         return false;
     }
     // More than what is asked for: holes begin and end inside of what can be given back.

@@ -231,6 +231,27 @@ TEST_CASE("a message that comes of what the handler does is not given to it", "[
     CHECK(mprGetMemStats()->misuses == 3);
 }
 
+TEST_CASE("a handler that allocates at the hard limit gets nothing that would have to be made free first",
+          "[gc][handler]") {
+    Runtime runtime("region=256k,young=1m");
+    constexpr ssize mega = 1 << 20;
+    mprSetMemLimits(0, 32 * mega, 64 * mega); // keep what is free
+    Root root;
+    while (stats().heap < 28 * mega) {
+        root.set(makeNode(root.as<Node>(), mprAlloc(1000)));
+    }
+    root.set(nullptr);
+    collect();
+    REQUIRE(stats().heap >= 28 * mega);
+    static std::atomic<bool> got;
+    got = true;
+    const Handler handler("the block is not held", [] { got = mprAlloc(16 * mega) != nullptr; });
+    mprRelease(mprAlloc(40));
+    CHECK(handled == 1);
+    CHECK_FALSE(got);
+    CHECK(mprAlloc(16 * mega));
+}
+
 // ---- The notifier ---------------------------------------------------------------------------------------------------
 
 TEST_CASE("a thread that ends inside the notifier is detached, and the notifier is called again", "[gc][handler]") {
