@@ -419,6 +419,9 @@ std::size_t Collector::roomLeft() {
 
 void Collector::repace() {
     repaceFor(usage());
+    if (isRunningOn()) {
+        boundRunningOn(roomToRunOn());
+    }
 }
 
 void Collector::repaceFor(const Pacer::Usage& used) {

@@ -249,6 +249,7 @@ private:
     void stopRunningOn();
     void endRunningOn(Course next);
     std::size_t roomToRunOn();
+    void boundRunningOn(std::size_t room);
     bool isRunningOn() const { return course_.load(std::memory_order_acquire) == Course::runsOn; }
     Scope decide(Wish wish) const MPR_REQUIRES(duty_);
     void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(duty_);

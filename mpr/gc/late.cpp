@@ -81,6 +81,13 @@ std::size_t Collector::roomToRunOn() {
     return most - std::min(most, used);
 }
 
+/** Threads that run on do so while this room lasts. */
+void Collector::boundRunningOn(std::size_t room) {
+    const std::size_t until = heap_.allocatedSince() + room;
+    runsUntil_.store(until, std::memory_order_relaxed);
+    heap_.setTrigger(until);
+}
+
 /** Note who runs. @return Whether anybody does. */
 bool Collector::markLate() {
     os::Locked locked(threadsLock_);
@@ -113,13 +120,12 @@ void Collector::giveUpOnLate() {
     if (room <= trigger() / 8 || !markLate()) {
         return;
     }
-    const std::size_t until = heap_.allocatedSince() + room;
-    runsUntil_.store(until, std::memory_order_relaxed);
-    heap_.setTrigger(until);
+    boundRunningOn(room);
     // Set before the gate opens: whoever comes through and yields again must not stop. On duty nobody else leaves `stop`.
     course_.store(Course::runsOn, std::memory_order_seq_cst);
     if (rendezvous_.giveUp()) {
         grace_.failed(os::now());
+        boundRunningOn(roomToRunOn()); // whoever has set limits since the look at them may not have seen the course
         // A thread may have been noted in the moment in which it went, and not have found itself late.
         endRunningOnWithoutLate();
     } else {

@@ -305,10 +305,11 @@ TEST_CASE("threads run on until memory is used up, however often a collection is
     busy.end();
 }
 
-static void runOnToRedline(void (*meanwhile)()) {
+constexpr uint64 redline = 48 << 20;
+
+static void runOnToRedline(void (*meanwhile)(), ssize redlineBefore = redline) {
     Runtime runtime;
-    constexpr uint64 redline = 48 << 20;
-    mprSetMemLimits(redline, 0, -1);
+    mprSetMemLimits(redlineBefore, 0, -1);
     Busy busy;
     Mutator worker("worker", [](Mutator &self) {
         workUntil([&] { return !self.go() || stats().heap > 2 * redline; }, 10'000'000);
@@ -337,6 +338,10 @@ TEST_CASE("threads that run on stop at the redline, too, when budgets are set an
         mprEnableGC(false);
         mprEnableGC(true);
     });
+}
+
+TEST_CASE("threads that run on stop at a redline that is set meanwhile", "[gc][late]") {
+    runOnToRedline([] { mprSetMemLimits(redline, 0, -1); }, 4 * redline);
 }
 
 TEST_CASE("threads that yield at long intervals, each at times of its own, meet for a collection", "[gc][late]") {
