@@ -365,7 +365,7 @@ private:
     // Releases what was noted for it, Mutator::late and runsUntil_; a look acquires. It becomes runsOn on duty only, before
     // the gate opens; any thread may end that, by compare-and-swap.
     std::atomic<Course> course_{Course::stop};
-    std::atomic<std::size_t> runsUntil_{0}; // bytes allocated since a pause, from which on they wait
+    std::atomic<std::size_t> runsUntil_{0}; // bytes allocated since a pause, from which on they wait; 0: nobody runs on
     Grace grace_;
     // Threads that count as running, but wait for their turn in stopOthers. To park releases what they did; who compares
     // this with the rendezvous' word, on duty, acquires.

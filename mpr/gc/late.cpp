@@ -248,6 +248,9 @@ void Collector::endRunningOn(Course next) {
 void Collector::forgetLate(std::uint64_t took) {
     assertStopped();
     grace_.met(took);
+    if (runsUntil_.exchange(0, std::memory_order_relaxed) != 0) {
+        setTrigger(heap_.allocatedSince()); // a slice would leave the one of those who ran on, or none
+    }
     if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
         os::Locked locked(threadsLock_);
         for (Mutator* m = mutators_; m; m = m->next) {
