@@ -4,6 +4,7 @@
     A message has tags (words that say what it is about, such as "http error"), a level from 0 (error) up, and a text. It goes to
     the handler of mprSetLogHandler (mpr/runtime.h) if there is one; else to the log that mprStartLogging opened; else to standard
     error. A line is "tags: text", written at once. Messages of the runtime itself go the same way, whatever the level.
+    What a handler logs goes to standard error: it is not called by itself.
 
     A message is built on the stack, never in managed memory, so that it gets out when memory is short; its text is cut at 2000
     bytes. Logging belongs to the process: it works before mprCreate and after mprDestroy. Any thread. Nothing here yields:

@@ -31,9 +31,7 @@ void emit(cchar* tags, int level, cchar* text, va_list args) {
     FixedSink sink(message, sizeof(message));
     format(sink, text, args);
     sink.finish();
-    if (const os::LogHandler receiver = os::logReceiver()) {
-        receiver(tags ? tags : "", level, message);
-    } else {
+    if (!os::handOver(tags ? tags : "", level, message)) {
         writeLine(tags, message);
     }
 }

@@ -107,16 +107,33 @@ void log(Level level, Message& message) {
     deliver(level, message);
 }
 
+namespace {
+
+/** Who gets a message now: the handler, else the sink, else nullptr for the console. */
+LogHandler logReceiver() {
+    const LogHandler handler = handlerInForce.load(std::memory_order_acquire);
+    return handler ? handler : sinkInForce.load(std::memory_order_acquire);
+}
+} // namespace
+
+bool handOver(const char* tags, int level, const char* text) {
+    const LogHandler receiver = isLogging() ? nullptr : logReceiver();
+    if (!receiver) {
+        return false;
+    }
+    if constexpr (hasThreads) {
+        inLogHandler = true;
+    }
+    receiver(tags, level, text);
+    if constexpr (hasThreads) {
+        inLogHandler = false;
+    }
+    return true;
+}
+
 void deliver(Level level, Message& message) {
     const auto which = static_cast<int>(level);
-    if (const LogHandler receiver = isLogging() ? nullptr : logReceiver()) {
-        if constexpr (hasThreads) {
-            inLogHandler = true;
-        }
-        receiver(names[which].data(), which, message.text());
-        if constexpr (hasThreads) {
-            inLogHandler = false;
-        }
+    if (handOver(names[which].data(), which, message.text())) {
         return;
     }
     Message line;
@@ -133,11 +150,6 @@ LogHandler setLogHandler(LogHandler handler) {
 
 void setLogSink(LogHandler sink) {
     sinkInForce.store(sink, std::memory_order_release);
-}
-
-LogHandler logReceiver() {
-    const LogHandler handler = handlerInForce.load(std::memory_order_acquire);
-    return handler ? handler : sinkInForce.load(std::memory_order_acquire);
 }
 
 } // namespace mpr::os

@@ -45,7 +45,12 @@ enum class Level { error = 0, warning = 1, info = 2 };
 void log(Level level, Message& message);
 /** The same for the last message of all, whatever the caller holds. */
 void deliver(Level level, Message& message);
-/** Whether the calling thread is inside the handler, in a call of log. Without threads nobody asks. */
+/**
+    Hand text to the handler, or else to the sink. @return false when there is neither, or the calling thread is inside of one:
+    the text is for the console.
+ */
+bool handOver(const char* tags, int level, const char* text);
+/** Whether the calling thread is inside the handler, in a call of handOver. Without threads nobody asks. */
 extern constinit MPR_PER_THREAD bool inLogHandler;
 inline bool isLogging() {
     return hasThreads && inLogHandler;
@@ -56,8 +61,5 @@ LogHandler setLogHandler(LogHandler handler);
 
 /** Who gets messages while there is no handler. nullptr: the console. */
 void setLogSink(LogHandler sink);
-
-/** Who gets a message now: the handler, else the sink, else nullptr for the console. */
-LogHandler logReceiver();
 
 } // namespace mpr::os

@@ -248,6 +248,26 @@ TEST_CASE("logging to the standard streams", "[base][log]") {
     CHECK(child.wrote("err: to stderr\n"));
 }
 
+TEST_CASE("child: log in the handler", "[.][log-handler-child]") {
+    mprSetLogHandler([](cchar *tags, int, cchar *msg) {
+        printf("<%s: %s>\n", tags, msg);
+        fflush(stdout);
+        mprError("the handler's own");
+    });
+    mprError("of the program");
+    mprRealloc(nullptr, 10); // there is no runtime
+    mprSetLogHandler(nullptr);
+}
+
+TEST_CASE("a handler is not called for what it logs itself", "[base][log]") {
+    const Ended child = runChild("[log-handler-child]");
+    INFO(child.output);
+    CHECK(child.exited(0));
+    CHECK(child.wrote("<error: of the program>\nerror: the handler's own\n<mpr error: mprAlloc"));
+    CHECK(child.wrote(">\nerror: the handler's own\n"));
+    CHECK_FALSE(child.wrote("<error: the handler's own>"));
+}
+
 TEST_CASE("threads log whole lines while the log is rotated", "[base][log]") {
     Folder folder;
     mprSetLogBackup(4000, 1000, 0);
