@@ -97,10 +97,9 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
                 std::size_t next = at + swar::bytes;
                 for (; marks != 0 && chunks == 0; marks &= marks - 1) {
                     g = at + swar::first(marks);
-                    if (map.get(g) != mark::hole || g >= region->endGranule) {
+                    if (map.get(g) != mark::hole || g >= region->endGranule || !region->agreedHoleSize(g, n)) {
                         continue;
                     }
-                    n = region->holeSize(g);
                     // The first two granules stay: see Region.
                     chunks = region->chunksInside(g + 2, g + n) & region->committed;
                     next = (g + n) & ~std::size_t{swar::bytes - 1};

@@ -205,12 +205,26 @@ struct Region : Shape {
     MPR_INLINE std::size_t wideHoleSize(std::size_t g) {
         return GranuleMap::sizesInMap ? map().wideHoleSize(g) : reinterpret_cast<WideHole*>(address(g))->size;
     }
+    /** Size of the hole that begins at g. @return false: its two ends disagree, and nobody can say. */
+    MPR_INLINE bool agreedHoleSize(std::size_t g, std::size_t& n) {
+        if (!FreeQueues::checksLinks || map().get(g) == mark::hole1) {
+            n = holeSize(g);
+            return true;
+        }
+        return map().agreedHoleSize(g, endGranule, n);
+    }
     [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) {
         MPR_ASSERT(n >= 2 && g >= firstGranule && g + n <= endGranule);
         map().setWideHole(g, n);
         if constexpr (!GranuleMap::sizesInMap) {
             reinterpret_cast<WideHole*>(address(g))->size = n;
         }
+    }
+
+    /** Whether something begins at g: a block, a hole, a 7D. Any g. */
+    bool begins(std::size_t g) {
+        const Byte b = g <= endGranule ? map().get(g) : Byte{0};
+        return b >= mark::hole && b != mark::holeEnd;
     }
 
     /** Granules from g, where a block, a hole or a 7D begins, to what comes behind. */

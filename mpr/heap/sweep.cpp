@@ -31,15 +31,15 @@ void Heap::check() {
 void Heap::beginMarking() {
     const Telling telling(*this);
     os::Locked locked(lock_);
+    if constexpr (os::hasPages) {
+        if (!fixed()) {
+            checkHeaders();
+        }
+    }
     if constexpr (os::checked) {
         static unsigned turn; // under the lock
         if (turn++ % 16 == 0) {
             check();
-        }
-    }
-    if constexpr (os::hasPages) {
-        if (!fixed()) {
-            checkHeaders();
         }
     }
     colours_.youngParity ^= 1;
@@ -180,8 +180,9 @@ std::size_t afterHoles(Region* region, std::size_t at, swar::Word word) {
     const swar::Word marks = swar::boundaries(word) & ~swar::heads(word);
     if (marks != 0) {
         const std::size_t g = at + swar::last(marks);
-        if (region->map().isLongHole(g)) {
-            return (g + region->holeSize(g)) & ~std::size_t{swar::bytes - 1};
+        std::size_t n = 0;
+        if (region->map().isLongHole(g) && region->agreedHoleSize(g, n)) {
+            return (g + n) & ~std::size_t{swar::bytes - 1};
         }
     }
     return at + swar::bytes;
@@ -256,21 +257,30 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     const GranuleMap map = region->map();
     std::size_t end = g;
     std::size_t holes = 0;
+    std::size_t lost = 0;
     for (bool more = true; more;) {
         const std::size_t dead = end;
         end = clearDead(map, end, sliceEnd, swept);
+        // Behind a dead block something begins. If not, its head was none, or its size has changed: who knows whose memory it is.
+        if (FreeQueues::checksLinks && !region->begins(end) && (end != dead || dead == g)) [[unlikely]] {
+            nameDamage(region->address(dead), "a dead block ends where nothing begins; its memory is not used again:");
+            lost = end - dead;
+            break;
+        }
         fillFree(region, dead, end - dead);
         more = false;
-        if (GranuleMap::beginsHole(map.get(end))) {
-            const std::size_t size = region->holeSize(end);
+        std::size_t size = 0;
+        if (GranuleMap::beginsHole(map.get(end)) && region->agreedHoleSize(end, size)) { // else giveBack names it
             unlink(region, end, size);
             holes += size;
             end += size;
             more = end < sliceEnd;
         }
     }
-    gave(end - g - holes);
-    giveBack(region, g, end - g);
+    if (const std::size_t n = end - lost - g; n > 0) [[likely]] {
+        gave(n - holes);
+        giveBack(region, g, n);
+    }
     return end;
 }
 

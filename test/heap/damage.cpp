@@ -1,0 +1,125 @@
+/*
+    test/heap/damage.cpp - The heap's own data changed by a stray pointer: named, and made good where something else says what
+    it was.
+*/
+#include "mpr/gc/runtime.hpp"
+#include "test/support/pattern.hpp"
+#include "test/support/runtime.hpp"
+
+using namespace test;
+using namespace mpr::heap;
+
+namespace {
+
+Heap &heap() {
+    return mpr::gc::runtime().heap;
+}
+
+/* A block that lives, straight from a hole: not in a nursery, which is cleared in another way. */
+struct Lone {
+    static constexpr size_t size = 20000;
+    void *block = mprAlloc(size);
+    Region *region = heap().find(block);
+    size_t g = region->granuleOf(block);
+
+    Lone() {
+        mprAddRoot(block);
+        fill(block, size, 1);
+    }
+    bool isWhole() const { return mprIsValid(block) && filled(block, size, 1); }
+};
+
+constexpr const char *headerName = "a region's header was overwritten, and is made good";
+constexpr const char *listName = "the list of regions was overwritten, and is made anew";
+
+/* After some damage, to a heap of several regions: one collection names and mends it. */
+void checkMended(const char *name) {
+    collect();
+    CHECK(Log::count(name) == 1);
+    collect();
+    CHECK(Log::count("heap defect") == 1);
+    CHECK(mprVerifyHeap() == 0);
+}
+} // namespace
+
+TEST_CASE("a header that was overwritten is named and made good", "[heap][damage]") {
+    Runtime runtime("region=1m");
+    const Lone lone;
+    Region &region = *lone.region;
+    SECTION("end") {
+        region.endGranule ^= 64;
+    }
+    SECTION("first") {
+        region.firstGranule ^= 2;
+    }
+    SECTION("span") {
+        region.span ^= 4096;
+    }
+    SECTION("chunks") {
+        region.chunkShift ^= 1;
+    }
+    SECTION("origin") {
+        region.origin = Origin::large;
+    }
+    SECTION("sort") {
+        region.sort = static_cast<Sort>(static_cast<unsigned>(region.sort) ^ 1);
+    }
+    SECTION("no sort") {
+        region.sort = static_cast<Sort>(129);
+    }
+    SECTION("queues") {
+        region.queues = reinterpret_cast<FreeQueues *>(lone.block);
+    }
+    SECTION("lines") {
+        region.young.open(lone.block);
+    }
+    checkMended(headerName);
+    CHECK(lone.isWhole());
+}
+
+TEST_CASE("the list of regions is made anew when a link of it was overwritten", "[heap][damage]") {
+    Runtime runtime("region=1m");
+    const Lone lone;
+    void *large = mprAlloc(3000000);
+    mprAddRoot(large);
+    Region *region = heap().firstRegion();
+    REQUIRE(region->next);
+    SECTION("it ends early") {
+        region->next = nullptr;
+    }
+    SECTION("it leads elsewhere") {
+        region->next = reinterpret_cast<Region *>(lone.block);
+    }
+    SECTION("it leads back") {
+        region->next->next = region;
+    }
+    SECTION("one way only") {
+        region->next->previous = nullptr;
+    }
+    checkMended(listName);
+    CHECK(lone.isWhole());
+    CHECK(mprIsValid(large));
+}
+
+TEST_CASE("a head inside a block is named and removed, not swept", "[heap][damage]") {
+    Runtime runtime;
+    const Lone lone;
+    const GranuleMap map = lone.region->map();
+    map.set(lone.g + 100, map.get(lone.g)); // of the colour that is dead after the next collection
+    checkMended("a dead block ends where nothing begins");
+    CHECK(map.get(lone.g + 100) == 0);
+    CHECK(lone.isWhole());
+}
+
+TEST_CASE("verifying the heap finds what stands inside a block in the map", "[heap][damage]") {
+    Runtime runtime;
+    const Lone lone;
+    const GranuleMap map = lone.region->map();
+    for (size_t at : {2, 8, 20, 300}) {
+        const Byte before = map.get(lone.g + at);
+        map.set(lone.g + at, before ^ 0x20);
+        CHECK(mprVerifyHeap() > 0);
+        map.set(lone.g + at, before);
+        CHECK(mprVerifyHeap() == 0);
+    }
+}
