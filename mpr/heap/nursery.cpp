@@ -337,7 +337,8 @@ bool Heap::releaseSparse(Region* region, std::size_t i) {
 
 /**
     A nursery without dead blocks becomes ordinary memory: its gaps become holes, in the end also the fence. Between two slices
-    blocks may be freed and made, so each walks from the begin.
+    blocks may be freed and made, so each walks from the begin. Where a size cannot be believed the walk ends: the nursery
+    stays among the retiring ones, and nobody makes anything of its gaps.
  */
 void Heap::retire(Region* region, std::size_t i) {
     Nurseries& nurseries = region->nurseries;
@@ -349,7 +350,12 @@ void Heap::retire(Region* region, std::size_t i) {
         std::size_t g = nurseries.begin(i);
         while (g < std::min(sliceEnd, end)) {
             if (map.get(g) != 0) {
-                g += region->extentAt(g);
+                const std::size_t n = region->extentAt(g);
+                if (n == 0) [[unlikely]] {
+                    nameDamage(region->address(g), "a size in a nursery was overwritten; what is free there stays:");
+                    return;
+                }
+                g += n;
                 continue;
             }
             const std::size_t gapEnd = map.zerosEnd(g, end);

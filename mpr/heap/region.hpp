@@ -227,9 +227,14 @@ struct Region : Shape {
         return b >= mark::hole && b != mark::holeEnd;
     }
 
-    /** Granules from g, where a block, a hole or a 7D begins, to what comes behind. */
+    /** Granules from g, where a block, a hole or a 7D begins, to what comes behind; 0 when the map cannot be believed. */
     std::size_t extentAt(std::size_t g) {
-        return GranuleMap::beginsHole(map().get(g)) ? holeSize(g) : map().blockSize(g);
+        std::size_t n = 0;
+        if (GranuleMap::beginsHole(map().get(g))) {
+            return agreedHoleSize(g, n) ? n : 0;
+        }
+        n = map().blockSize(g);
+        return n <= endGranule - g ? n : 0;
     }
 
     /**

@@ -3,8 +3,11 @@
     it was.
 */
 #include "mpr/gc/runtime.hpp"
+#include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+
+#include <cstring>
 
 using namespace test;
 using namespace mpr::heap;
@@ -122,4 +125,39 @@ TEST_CASE("verifying the heap finds what stands inside a block in the map", "[he
         map.set(lone.g + at, before);
         CHECK(mprVerifyHeap() == 0);
     }
+}
+
+TEST_CASE("a nursery in which a block has lost its size is named and left alone", "[heap][damage]") {
+    Runtime runtime;
+    constexpr size_t size = 20 * granuleSize;
+    constexpr size_t count = 1000;
+    Root root(makeTable(count));
+    auto table = root.as<Table>();
+    for (size_t i = 0; i < count; i++) {
+        table->items[i] = mprAlloc(size);
+        fill(table->items[i], size, i);
+        mprAlloc(2 * size);
+    }
+    collect();
+    Region *region = heap().find(table->items[count / 2]);
+    const size_t g = region->granuleOf(table->items[count / 2]);
+    REQUIRE((region->nurseries.sparse >> region->nurseries.indexOf(g) & 1) != 0);
+    const int digit = GENERATE(0, 0x0F); // no size, too large a size
+    CAPTURE(digit);
+    Byte *const digits = region->map().at((g + 5) & ~size_t(3));
+    region->map().set(g + 1, 1); // they follow
+    memset(digits, digit, 8);
+    heap().retireNurseries();
+    for (size_t i = 0; i < count; i++) {
+        void *block = mprAlloc(2 * size);
+        REQUIRE(block);
+        fill(block, 2 * size, i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        CHECK(filled(table->items[i], size, i));
+    }
+    CHECK(Log::count("a size in a nursery was overwritten") == 1);
+    memset(digits, 0, 8);
+    region->map().set(g + 1, Byte{size / granuleSize});
+    CHECK(mprVerifyHeap() == 0);
 }
