@@ -69,11 +69,32 @@ void Fields::checkBlock(Region* region, std::size_t g) {
         }
         const Byte h = dying->map().get(dying->granuleOf(word));
         const Place place{managerOf(owner, n), offset};
-        if (heap_.dead(h) && (h & head::held) == 0 && reports_ < mostInCollection && isNew(place)) {
+        if (heap_.dead(h) && (h & head::held) == 0 && reports_ < mostInCollection &&
+            !endsBuffer(owner, size, offset, dying) && isNew(place)) {
             ++reports_;
             report(region, g, place, dying, word);
         }
     }
+}
+
+/**
+    Whether a word of a block is the end of a buffer that fills its block, which lives: behind it lies the one that dies. So it is
+    where the begin of the buffer, what is used of it, and its end stand side by side, as in the vectors and deques of C++.
+ */
+bool Fields::endsBuffer(const Byte* owner, std::size_t size, std::size_t offset, Region* region) const {
+    constexpr std::size_t word = sizeof(void*);
+    const void* const end = wordAt(owner, offset);
+    const std::size_t g = region->granuleOf(end);
+    const std::size_t before = g > region->firstGranule ? region->map().headBefore(g - 1, region->firstGranule) : g;
+    if (before >= g || before + region->map().blockSize(before) != g || heap_.dead(region->map().get(before))) {
+        return false;
+    }
+    const void* const begin = region->address(before);
+    const auto isInside = [=](const void* at) { return at >= begin && at <= end; };
+    const void* const last = offset >= word ? wordAt(owner, offset - word) : nullptr;
+    const void* const first = offset >= 2 * word ? wordAt(owner, offset - 2 * word) : nullptr;
+    return (isInside(first) && isInside(last) && (first == begin || last == begin)) ||
+           (last == begin && offset + 2 * word <= size && wordAt(owner, offset + word) == end);
 }
 
 /** @return Whether a place is to be named; it is noted. */

@@ -9,7 +9,7 @@
 
     A suspicion, no proof: memory that was never written, padding and the unused part of a union may hold old addresses, and
     a program may keep one that it does not follow. Leaves are not read, nor is memory outside the heap (buffers of
-    containers). Each offset of each manager is named once, a few in a collection.
+    containers); nor is the end of a vector's buffer suspected. Each offset of each manager is named once, a few in a collection.
  */
 #pragma once
 
@@ -49,6 +49,7 @@ private:
 
     [[gnu::cold]] void checkAll();
     void checkBlock(heap::Region* region, std::size_t g);
+    bool endsBuffer(const heap::Byte* owner, std::size_t size, std::size_t offset, heap::Region* region) const;
     bool isNew(Place place);
     void report(heap::Region* region, std::size_t g, Place place, heap::Region* dying, const void* block) const;
     static void describe(os::Message& message, heap::Region* region, std::size_t g);

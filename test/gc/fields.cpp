@@ -82,6 +82,47 @@ TEST_CASE("check=fields names a field that a manager forgets, in plain and in ba
     checkNamed(pair, offsetof(Pair, forgotten), forgotten);
 }
 
+TEST_CASE("check=fields does not take the end of a vector's buffer for the block behind it", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    struct Vector {
+        char *begin, *end, *capacity;
+        static void manage(void *ptr, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                mprMark(static_cast<Vector *>(ptr)->begin);
+            }
+        }
+    };
+    constexpr size_t size = 64;
+    Root root(mprAllocManaged(sizeof(Vector), Vector::manage, MPR_ALLOC_ZERO));
+    auto vector = root.as<Vector>();
+    // A buffer that fills its block, and behind it a block that dies.
+    char *buffer = nullptr, *behind = nullptr;
+    for (int i = 0; i < 1000 && (!buffer || behind != buffer + size); i++) {
+        buffer = static_cast<char *>(mprAlloc(size));
+        behind = static_cast<char *>(mprAlloc(size));
+    }
+    REQUIRE(behind == buffer + size);
+    SECTION("it is one, of which so much is used") {
+        const int used = GENERATE(0, 40, 64);
+        *vector = {buffer, buffer + used, behind};
+        collect();
+        INFO(Log::text());
+        CHECK(mprIsValid(buffer));
+        CHECK(Log::count(suspicion) == 0);
+    }
+    SECTION("it is none: there is no buffer") {
+        *vector = {nullptr, nullptr, behind};
+        collect();
+        checkNamed(vector, offsetof(Vector, capacity), behind);
+    }
+    SECTION("it is none: something else stands between") {
+        *vector = {buffer, nullptr, behind};
+        collect();
+        checkNamed(vector, offsetof(Vector, capacity), behind);
+    }
+    CHECK_FALSE(mprIsValid(behind));
+}
+
 TEST_CASE("check=fields names a forgotten field of old blocks whose target dies old", "[gc][fields]") {
     Runtime runtime("check=fields,everyyield=0");
     const int flags = kinds[GENERATE(0, 1)];
