@@ -134,7 +134,10 @@ MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Lo
     Hole* hole = queues.front(queue);
     Region* region = regionOf(hole);
     const std::size_t g = region->granuleOf(hole);
-    const std::size_t size = region->holeSize(g);
+    std::size_t size = 0;
+    if (!sizeOfFront(region, g, size)) [[unlikely]] {
+        return nullptr; // there are other queues
+    }
     std::size_t take = share(region, g, size, n, want);
     if (take > n && !FreeQueues::isWarm(queue) && size < 2 * want) {
         take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
@@ -198,8 +201,9 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n,
     for (unsigned i = 0; hole && i < 8; ++i) {
         Region* region = regionOf(hole);
         const std::size_t g = region->granuleOf(hole);
-        const std::size_t size = region->holeSize(g);
-        if (size >= n && carve(region, g, size, n, local.privileged, FreeQueues::none)) {
+        std::size_t size = 0;
+        if (region->agreedHoleSize(g, size) && size >= n &&
+            carve(region, g, size, n, local.privileged, FreeQueues::none)) {
             return settle(local, contextFor(local, n), region, g, n, n, h, n);
         }
         hole = queues.next(hole, MayLead{*this, region});

@@ -179,7 +179,11 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     const Hole* hole = queues.front(queue);
     Region* region = regionOf(hole);
     const std::size_t g = region->granuleOf(hole);
-    const std::size_t size = region->wideHoleSize(g);
+    std::size_t size = 0;
+    if (!sizeOfFront(region, g, size)) [[unlikely]] {
+        lock_.unlock();
+        return allocateSlow(local, n, flags, shortage);
+    }
     const std::size_t take = share(region, g, size, n, want);
     carveWarm(region, g, size, take, queue);
     void* block = settle(local, c, region, g, take, n, h, take);

@@ -22,8 +22,8 @@ void forHoles(Region* regions, F&& f) {
         const GranuleMap map = region->map();
         for (std::size_t g = region->firstGranule; !region->isLarge() && g < region->endGranule; ++g) {
             if (GranuleMap::beginsHole(map.get(g))) {
-                const std::size_t n = region->holeSize(g);
-                if (g + n <= region->endGranule && map.holeSizeBefore(g + n - 1) == n) {
+                std::size_t n = 0;
+                if (region->agreedHoleSize(g, n)) {
                     f(region, g, n);
                 }
             }
@@ -62,6 +62,12 @@ void forHoles(Region* regions, F&& f) {
             }
         });
     }
+}
+
+[[gnu::cold, gnu::noinline]] void Heap::requeueWithoutUnsound(const void* hole) {
+    os::assertHeld(lock_);
+    nameDamage(hole, "a queue does not begin with free memory whose two ends agree, but");
+    requeue(nullptr);
 }
 
 void Heap::nameDamage(const Hole* hole) {

@@ -333,9 +333,11 @@ private:
     void link(Region* region, std::size_t g, std::size_t n, bool warm) MPR_REQUIRES(lock_);
     void unlink(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
     static Hole* holeAt(Region* region, std::size_t g);
+    bool sizeOfFront(Region* region, std::size_t g, std::size_t& size) MPR_REQUIRES(lock_);
+    void requeueWithoutUnsound(const void* hole) MPR_REQUIRES(lock_);
     bool takeOut(Region* region, Hole* hole) MPR_REQUIRES(lock_);
     void giveBack(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
-    void giveBackIntact(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void giveBackIntact(Region* region, std::size_t g, std::size_t n, bool committed) MPR_REQUIRES(lock_);
     void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) MPR_REQUIRES(lock_);
     bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue)
         MPR_REQUIRES(lock_);

@@ -54,7 +54,10 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
     Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
     Region* region = regionOf(hole);
     const std::size_t g = region->granuleOf(hole);
-    const std::size_t size = region->holeSize(g);
+    std::size_t size = 0;
+    if (!sizeOfFront(region, g, size)) [[unlikely]] {
+        return carveBlock(n, h, privileged, shortage);
+    }
     if (!carve(region, g, size, n, privileged, queue)) {
         shortage = Shortage::limit;
         return nullptr;
@@ -138,7 +141,7 @@ int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
     if constexpr (FreeQueues::checksLinks) {
-        giveBackIntact(region, g, n);
+        giveBackIntact(region, g, n, true);
     } else {
         giveBack(region, g, n);
     }

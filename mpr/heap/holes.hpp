@@ -63,6 +63,20 @@ MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
     }
 }
 
+/** Size of the front hole of a queue. @return false: its two ends disagree. It is named, and queues are made anew without it. */
+MPR_INLINE bool Heap::sizeOfFront(Region* region, std::size_t g, std::size_t& size) {
+    os::assertHeld(lock_);
+    if constexpr (FreeQueues::checksLinks) {
+        if (!GranuleMap::beginsHole(region->map().get(g)) || !region->agreedHoleSize(g, size)) [[unlikely]] {
+            requeueWithoutUnsound(region->address(g));
+            return false;
+        }
+        return true;
+    }
+    size = region->holeSize(g);
+    return true;
+}
+
 MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privileged) {
     os::assertHeld(lock_);
     fresh &= ~region->committed;
@@ -105,11 +119,14 @@ MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
     if (!FreeQueues::checksLinks || poisons()) [[unlikely]] {
         return giveBackAnyhow(region, g, n);
     }
-    giveBackIntact(region, g, n);
+    giveBackIntact(region, g, n, false);
 }
 
-/** The same where free memory is not filled. As soon as a neighbour is found damaged, the rest is left to giveBackAnyhow. */
-MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t n) {
+/**
+    The same where free memory is not filled. As soon as a neighbour is found damaged, the rest is left to giveBackAnyhow.
+    @param committed Whether all of it is known to be, since it was a block.
+ */
+MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t n, bool committed) {
     os::assertHeld(lock_);
     MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     const GranuleMap map = region->map();
@@ -125,6 +142,7 @@ MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t 
             map.clearSizeOfHole(g + n, m);
         }
         n += m;
+        committed = false;
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
         std::size_t m = 1;
@@ -137,8 +155,9 @@ MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t 
         }
         g -= m;
         n += m;
+        committed = false;
     }
-    link(region, g, n, isBacked(region, g, n));
+    link(region, g, n, committed || isBacked(region, g, n));
 }
 
 /** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */

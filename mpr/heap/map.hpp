@@ -261,12 +261,13 @@ public:
     // Relaxed: heads decide who may have a block. What stands in it comes with its address, or from the rendezvous; its
     // granules stay with the thread that has claimed it, or are given on under the heap's lock.
 
+    /** Change a head that was just seen. @return false when it has changed. */
+    static bool change(Byte* head, Byte seen, Byte to) {
+        return std::atomic_ref<Byte>(*head).compare_exchange_strong(seen, to, std::memory_order_relaxed);
+    }
     /** Turn a head that was just seen into 7D. @return false when it has changed. */
     static bool claim(Byte* head, Byte seen) {
-        if constexpr (!os::hasThreads) {
-            return true; // nobody else looks before it is cleared
-        }
-        return std::atomic_ref<Byte>(*head).compare_exchange_strong(seen, mark::opaque, std::memory_order_relaxed);
+        return !os::hasThreads || change(head, seen, mark::opaque); // without threads nobody looks before it is cleared
     }
     /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
     bool claim(std::size_t g) const {
@@ -557,7 +558,10 @@ public:
     /** Whether the hole whose first granule is g is longer than a word or two. */
     bool isLongHole(std::size_t g) const { return get(g) == mark::hole && get(g + 1) == large; }
 
-    /** Size of the hole of two granules or more that begins at g. @return Whether its end, before granule `end`, says the same. */
+    /**
+        Size of the hole of two granules or more that begins at g. @return Whether it ends there, before granule `end`, as a hole
+        of such a size does. More digits need not be compared: if those at hand were wrong, no end would be found by them.
+     */
     MPR_INLINE bool agreedHoleSize(std::size_t g, std::size_t end, std::size_t& n) const {
         const Byte size = get(g + 1);
         if (size == mark::holeEnd) {
@@ -566,8 +570,7 @@ public:
         }
         n = size == large ? digits(digitsBehind(bytes_ + g)) : size;
         const std::size_t last = g + n - 1;
-        return last < end && pairAt(last - 1) == pairOf(size, mark::holeEnd) &&
-               (size != large || digits(digitsBefore(bytes_ + last)) == n);
+        return last < end && pairAt(last - 1) == pairOf(size, mark::holeEnd);
     }
     /** The same of the hole whose last granule is g. */
     MPR_INLINE bool agreedHoleSizeBefore(std::size_t g, std::size_t& n) const {
@@ -577,9 +580,7 @@ public:
             return true;
         }
         n = size == large ? digits(digitsBefore(bytes_ + g)) : size;
-        const std::size_t first = g + 1 - n;
-        return n <= g && pairAt(first) == pairOf(mark::hole, size) &&
-               (size != large || digits(digitsBehind(bytes_ + first)) == n);
+        return n <= g && pairAt(g + 1 - n) == pairOf(mark::hole, size);
     }
 
     /** Size of the hole whose last granule is g. */

@@ -116,12 +116,16 @@ public:
         MPR_ASSERT(granules > 0 && reinterpret_cast<std::uintptr_t>(hole) % granuleSize == 0);
         const unsigned queue = rangeOf(granules) + (warm ? 0 : ranges);
         MPR_ASSERT(queue < count);
+        // All seals before all stores, after which the secret would be loaded again.
         const Link next = fronts_[queue];
+        const Link back = sealed(&fronts_[queue]);
+        const Link link = sealed(hole); // also to its `next`, with which it begins
+        Hole* const after = unsealed<Hole>(next);
+        fronts_[queue] = link;
         store(&hole->next, next);
-        store(&hole->back, sealed(&fronts_[queue]));
-        fronts_[queue] = sealed(hole);
-        if (next != sealed(nullptr)) {
-            store(&unsealed<Hole>(next)->back, sealed(&hole->next));
+        store(&hole->back, back);
+        if (after) {
+            store(&after->back, link);
         } else {
             const unsigned word = queue / seconds;
             second_[word] |= static_cast<Bits>(1u << queue % seconds);

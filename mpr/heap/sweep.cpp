@@ -277,7 +277,7 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
             more = end < sliceEnd;
         }
     }
-    if (const std::size_t n = end - lost - g; n > 0) [[likely]] {
+    if (const std::size_t n = end - lost - g; !FreeQueues::checksLinks || n > 0) [[likely]] {
         gave(n - holes);
         giveBack(region, g, n);
     }

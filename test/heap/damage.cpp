@@ -161,3 +161,30 @@ TEST_CASE("a nursery in which a block has lost its size is named and left alone"
     region->map().set(g + 1, Byte{size / granuleSize});
     CHECK(mprVerifyHeap() == 0);
 }
+
+TEST_CASE("nothing is made of a hole whose two ends disagree", "[heap][damage]") {
+    Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
+    constexpr size_t size = 20000;
+    const Lone before;
+    auto *block = static_cast<char *>(mprAlloc(size));
+    auto *next = static_cast<char *>(mprAlloc(size));
+    REQUIRE((before.g + size / granuleSize == before.region->granuleOf(block) && next == block + size));
+    Region *region = heap().find(block);
+    const size_t g = region->granuleOf(block);
+    mprFree(block);
+    const int place = GENERATE(0, 1, -2, -1); // of the hole, or from its end
+    CAPTURE(place);
+    const size_t at = g + static_cast<size_t>(place) + (place < 0 ? size / granuleSize : 0);
+    const Byte was = region->map().get(at);
+    region->map().set(at, was ^ 0x10);
+    for (int i = 0; i < 20; i++) {
+        const size_t smaller = size - 160 * static_cast<size_t>(i);
+        auto *other = static_cast<char *>(mprAlloc(smaller));
+        REQUIRE(other);
+        CHECK((other >= next || other + smaller <= block));
+    }
+    CHECK(Log::count("a queue does not begin with free memory") == 1);
+    region->map().set(at, was);
+    mprFree(next); // joins the hole, which no queue has
+    CHECK(mprVerifyHeap() == 0);
+}
