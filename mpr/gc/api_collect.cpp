@@ -113,12 +113,15 @@ void mprUnlinkRootRef(MprRootRef* ref) {
     if (!__atomic_load_n(&ref->next, __ATOMIC_RELAXED)) {
         return; // it was refused
     }
-    if (mayNotLink()) {
-        refuse("mprUnlinkRootRef"); // it must not stay in the list nevertheless: its memory may go
+    if (os::hasThreads && !current) [[unlikely]] {
+        if (mayNotLink()) {
+            refuse("mprUnlinkRootRef"); // it must not stay in the list nevertheless: its memory may go
+        }
+        if (!running()) {
+            return;
+        }
     }
-    if (!os::hasThreads || running()) {
-        runtime().roots.unlink(ref);
-    }
+    runtime().roots.unlink(ref);
 }
 
 // ---- Yielding and collecting ------------------------------------------------------------------------------------

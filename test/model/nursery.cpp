@@ -127,10 +127,11 @@ TEST_CASE("model: an address in a stale nursery is no block while its map is cle
 }
 
 TEST_CASE("model: a stale pointer into a stale nursery frees nothing") {
-    checkMirrors("mpr/gc/api_memory.cpp", {"const Byte h = mpr::heap::GranuleMap::load(map);",
-                                           "freeable == Heap::Freeable::no || region->nurseries.isUncleared(g) ||",
-                                           "!mpr::heap::GranuleMap::claim(map, h))"});
-    checkMirrors("mpr/heap/map.hpp", {"compare_exchange_strong(seen, mark::opaque, std::memory_order_relaxed)"});
+    checkMirrors("mpr/gc/api_memory.cpp", {"const Byte h = GranuleMap::load(map);",
+                                           "freeable == Heap::Freeable::no || region->nurseries.isUncleared(g))",
+                                           "if (!GranuleMap::claim(map, h))"});
+    checkMirrors("mpr/heap/map.hpp",
+                 {"compare_exchange_strong(seen, to, std::memory_order_relaxed)", "change(head, seen, mark::opaque);"});
     constexpr const char* wrong = "a dead block is freed";
     checkShape<FreeingStale>({
         {"what is cleared is published without releasing", wrong, [](FreeingStale::Orders& o) { o.publish = relaxed; }},
