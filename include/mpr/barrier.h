@@ -1,11 +1,14 @@
 /*
-    mpr/barrier.h - The write barrier: tell the collector what changes, and it need not look for itself.
+    mpr/barrier.h - The write barrier: stores that tell the collector what has changed, so that it need not look for
+    itself.
 
-    A block allocated with MPR_ALLOC_BARRIER promises two things: every managed reference stands in the block itself, and
-    each is written by the calls below, from the first yield of its thread after the allocation on (before that, plain
-    stores will do). Its manager reads the references by mprMarkRef, because it may run while threads store.
+    The program promises two things of a block that it allocates with MPR_ALLOC_BARRIER. Every managed reference
+    stands in the block itself. Every store into such a field goes through the functions below, once the allocating
+    thread has yielded for the first time after the allocation (before that plain stores are fine). The manager of
+    such a block reads the references by mprMarkRef, because it may run while threads store.
 
-    Blocks without the promise stay correct with plain stores; they cost the collector a look at every collection.
+    Blocks without the promise (plain blocks) are correct with plain stores; the collector looks at each of them in
+    every collection.
  */
 #ifndef MPR_BARRIER_H
 #define MPR_BARRIER_H
@@ -14,7 +17,7 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** The runtime's: where it keeps what it knows of a block, and which bit of it says that a store need not be logged. */
+/** The runtime's: how to find the byte that describes a block. One bit of it says that a store need not be logged. */
 typedef struct MprBarrier {
     uintptr_t inside, bias;
 } MprBarrier;
@@ -25,8 +28,9 @@ extern MPR_EXPORT MprBarrier mprBarrier;
 MPR_EXPORT void mprLogRef(void *owner, void *field);
 
 /**
-    The runtime's: whether a store into a block need not be logged. To be asked before the store, where it costs less: only
-    pauses take a yes back, and until the next yield there is none.
+    The runtime's: whether a store into a block need not be logged. Asking before the store costs less than asking
+    after it, and is safe: only a pause turns the answer from yes to no, and there is none before this thread's next
+    yield.
  */
 static inline int mprBarrierDone(cvoid *owner) {
     const uintptr_t inside = (uintptr_t) owner & mprBarrier.inside;
@@ -36,10 +40,11 @@ static inline int mprBarrierDone(cvoid *owner) {
 
 /**
     Store a reference: *field = value.
-    @param owner The start of the block in which the field stands; any block, not NULL. @param field Address of a pointer
-    in it. @param value A block or NULL.
-    Attached threads that run; of others the store is done, and named when it would have to be logged (then the next
-    collection looks at everything, so that nothing is lost). Never yields. The store releases: what was written to *value before can be read through the field.
+    @param owner The start of the block in which the field stands; any block, not NULL. @param field Address of a
+    pointer in it. @param value A block or NULL. Attached threads that run. If another thread calls it, the store is
+    done; if it would have to be logged, the call is named, and the next collection looks at all old blocks, so that
+    nothing is lost. Never yields. The store has release order: a thread that loads the field can read what was
+    written to *value before.
  */
 static inline void mprSetRef(void *owner, void *field, cvoid *value) {
     const int done = mprBarrierDone(owner);
@@ -50,23 +55,23 @@ static inline void mprSetRef(void *owner, void *field, cvoid *value) {
 }
 
 /**
-    The same where the owner is not at hand, or the field may be outside managed memory (on a stack, say): then it is a
-    plain store. Slower than mprSetRef by a function call.
+    Store a reference as mprSetRef does, where the owner is not known. The field may also be outside of managed
+    memory, on a stack for example: then it is a plain store. Slower than mprSetRef by a function call.
  */
 MPR_EXPORT void mprSetRefAt(void *field, cvoid *value);
 
 /** Store count references, as memmove would: the areas may overlap. @param fields,values Addresses of the first pointers. */
 MPR_EXPORT void mprSetRefs(void *owner, void *fields, cvoid *values, size_t count);
 
-/** For managers: mprMark(*field), the field read atomically. */
+/** For managers: mprMark(*field), with an atomic load of the field. */
 MPR_EXPORT void mprMarkRef(cvoid *field);
 
-/** The same for count fields in a row. */
+/** For managers: mprMarkRef for count fields in a row. */
 MPR_EXPORT void mprMarkRefs(cvoid *fields, size_t count);
 
 /**
-    The runtime's, for managers of C++ objects that seem to have no references: whether one of their words is the address of
-    another block. If so it is named in the log. @param type What to call them.
+    The runtime's, for managers of C++ objects that seem to have no references: whether one of their words is the
+    address of another block. If so, the log names it. @param type The name of their type.
  */
 MPR_EXPORT bool mprNameUntraced(cvoid *objects, size_t size, cchar *type);
 

@@ -1,21 +1,22 @@
 /*
     mpr/collect.h - Collect garbage: marks, roots, holds, yield points.
 
-    The collector has its own thread. It may only look at the heap while every attached thread has yielded: a thread
-    that computes for long calls mprYield now and then, a thread that blocks yields stickily around the call.
-    At a yield, everything the thread still needs must be reachable from a root or held.
+    The collector has its own thread. A collection begins only when every attached thread has yielded. So a thread that
+    computes for long calls mprYield now and then, and a thread that blocks yields stickily around the blocking call.
+    At a yield, everything that the thread still needs must be reachable from a root, or held.
 
-    A thread that does not yield delays collections and is named in the log. The others wait for it for 5 milliseconds, and
-    longer when it happens again before the next collection; for less in a program in which it happens at each. Then they
-    run on: up to the redline, or three quarters of the hard limit, or else a quarter of the machine's memory. Waiting costs
-    them a ninth of their time at most, their yields cost nothing, and allocation is as fast as the system gives it memory that
-    was not used before; option reserve has it given from the start. When the memory to run on is used up they wait at
-    their yields until the late thread comes. See mpr/memory.h for those who do not yield then.
+    A thread that does not yield delays collections and is named in the log. The other threads first wait for it for
+    5 milliseconds: longer if it is late again before the next collection, less in a program in which some thread is
+    late for every collection. Then they continue without a collection, up to the redline; without a redline up to
+    three quarters of the hard limit; without a limit up to a quarter of the machine's memory. Meanwhile waiting
+    takes at most a ninth of their time, their yields cost nothing, and allocation is as fast as the system provides
+    new memory (option reserve has the system provide it from the start). When that memory is used up they wait at
+    their yields until the late thread yields. See mpr/memory.h for threads that do not yield then.
 
-    The thread that yields last marks itself, while the others wait, and where no processor is left for the collector's
-    thread, threads that yield do a portion of its other work, too, a quarter of the pause budget long. So a thread that
-    yields needs stack for the deepest manager that marks, and some kilobytes. Managers are called with MPR_MANAGE_FREE by the
-    collector's thread only.
+    The thread that yields last does the marking of the pause, while the others wait. If no processor is free for
+    the collector's thread, threads that yield also do part of its concurrent work (mutator assist), for a quarter
+    of the pause budget per yield. So a thread that yields needs stack for the deepest MPR_MANAGE_MARK call and a
+    few kilobytes more. Only the collector's thread calls managers with MPR_MANAGE_FREE.
  */
 #ifndef MPR_COLLECT_H
 #define MPR_COLLECT_H
@@ -26,15 +27,15 @@ MPR_EXTERN_C_BEGIN
 
 /* Flags of mprYield. */
 #define MPR_YIELD_DEFAULT 0x0  /* Wait while a collection marks */
-#define MPR_YIELD_COMPLETE 0x1 /* Wait until it has swept, too */
+#define MPR_YIELD_COMPLETE 0x1 /* Wait until a collection has marked and swept */
 #define MPR_YIELD_STICKY 0x2   /* Return at once and stay yielded until mprResetYield */
 
 /* Flags of mprGC. */
-#define MPR_GC_FORCE 0x1    /* Collect even when little was allocated since the last time */
-#define MPR_GC_NO_BLOCK 0x2 /* Ask only; the calling thread does not yield */
+#define MPR_GC_FORCE 0x1    /* Collect even if little was allocated since the last collection */
+#define MPR_GC_NO_BLOCK 0x2 /* Request a collection only; the calling thread does not yield */
 #define MPR_GC_COMPLETE 0x4 /* Wait until the memory has been freed */
 #define MPR_GC_MINOR 0x8    /* Young blocks only: those made since the last collection; implies FORCE */
-#define MPR_GC_MAJOR 0x10   /* Everything that is dead now: what MPR_GC_FORCE does; implies it */
+#define MPR_GC_MAJOR 0x10   /* Everything that is dead now, as with MPR_GC_FORCE, which it implies */
 
 /**
     Called by a manager for each managed reference of its block. NULL is fine. A pointer that is not the start of a
@@ -44,30 +45,32 @@ MPR_EXTERN_C_BEGIN
 MPR_EXPORT void mprMark(cvoid *ptr);
 
 /**
-    Make a block a root: it is retained, its manager is invoked. Roots nest: as many mprRemoveRoot as mprAddRoot.
-    When there is no memory to remember another one, not even after the notifier and the policy, the log says so and
-    nothing is collected from then on: rather that than lose a block. mprFree still works, but not of a root, nor of the
-    Mpr: that is refused. mprRealloc makes a root of where it moves one to. Attached threads that run. Does not yield.
+    Make a block a root: it and everything that its manager marks are retained. Roots nest: a block that was added
+    twice must be removed twice. If there is no memory to record a root, even after the notifier and the policy, the
+    log says so and no collection frees anything from then on, so that no block is lost. mprFree refuses roots and
+    the Mpr object. If mprRealloc moves a root, the new block is the root. Attached threads that run. Does not
+    yield.
  */
 MPR_EXPORT void mprAddRoot(cvoid *ptr);
 MPR_EXPORT void mprRemoveRoot(cvoid *ptr);
 
 /**
-    Retain this block alone; what it references is not marked on its behalf. Holds nest. NULL is fine. Attached threads; on
-    one that has yielded, or is exempt, it waits while a pause is on. Does not yield.
+    Retain this block alone: what it references is not marked on its behalf. Holds nest. NULL is fine. Attached
+    threads; a thread that has yielded or is exempt waits for the end of a pause first. Does not yield.
  */
 MPR_EXPORT void mprHold(cvoid *ptr);
-/** Undo one mprHold; the same holds. A block that is not held is named in the log. */
+/** Undo one mprHold. A block that is not held is named in the log. Threads as mprHold. */
 MPR_EXPORT void mprRelease(cvoid *ptr);
-/** The same for several; the last argument is NULL. */
+/** Hold or release several blocks; the last argument is NULL. */
 MPR_EXPORT void mprHoldBlocks(cvoid *ptr, ...);
 MPR_EXPORT void mprReleaseBlocks(cvoid *ptr, ...);
 
 /**
-    A reference that roots what it points to: for C++ smart roots and C structures outside the heap.
-    Link it once, assign ptr freely from attached threads, unlink it before its memory goes.
-    Attached threads in any state. By others a link is refused, and the unlinking of that reference does nothing; what is
-    linked they unlink, and are named. mprDestroy unlinks what is left.
+    A reference that roots what it points to: for C++ smart roots and C structures outside the heap. Link it once,
+    assign ptr freely from attached threads, and unlink it before its memory is freed. Attached threads in any
+    state. A thread that is not attached cannot link: the call is refused and named. It can unlink a linked
+    reference, and is named. Unlinking a reference that is not linked does nothing. mprDestroy unlinks all that are
+    left.
  */
 typedef struct MprRootRef {
     struct MprRootRef *next, *prev; /* The runtime's */
@@ -77,10 +80,10 @@ MPR_EXPORT void mprLinkRootRef(MprRootRef *ref);
 MPR_EXPORT void mprUnlinkRootRef(MprRootRef *ref);
 
 /**
-    A yield point. With MPR_YIELD_DEFAULT returns at once when no collection waits, else when marking has ended; it
-    also waits, boundedly, when this program allocates faster than its garbage can be swept.
-    Does nothing on a thread that has yielded already, and on the collector's own thread. On a thread that is not attached,
-    in MPR_MANAGE_MARK and inside the notifier it does nothing either, and is named in the log.
+    A yield point (safepoint). With MPR_YIELD_DEFAULT it returns at once if no collection waits, else when marking
+    has ended. It also waits, for a bounded time, if the program allocates faster than its garbage can be swept. It
+    does nothing on a thread that has yielded already and on the collector's own thread. On a thread that is not
+    attached, in an MPR_MANAGE_MARK call and inside the notifier it does nothing and is named in the log.
  */
 MPR_EXPORT void mprYield(int flags);
 
@@ -92,17 +95,17 @@ static inline bool mprNeedYield(void) {
     return __atomic_load_n(&mprYieldWanted, __ATOMIC_RELAXED);
 }
 
-/** End a sticky yield. Waits while a collection marks. Without one it does nothing. */
+/** End a sticky yield. Waits while a collection marks. Does nothing on a thread that is not in a sticky yield. */
 MPR_EXPORT void mprResetYield(void);
 
 /**
-    Collect. @param flags MPR_GC_*. With MPR_GC_NO_BLOCK only asks; otherwise the calling thread yields, so whatever it
-    needs must be rooted. Without MPR_GC_FORCE nothing happens until half of the budget has been allocated.
-    A wait with MPR_GC_COMPLETE ends early, with a message, when a manager's MPR_MANAGE_FREE call takes longer than the
-    deadline (it may be waiting for a lock that the caller holds).
+    Collect. @param flags MPR_GC_*. With MPR_GC_NO_BLOCK the call only requests a collection; otherwise the calling
+    thread yields, so whatever it needs must be rooted. Without MPR_GC_FORCE nothing happens until half of the
+    budget has been allocated. A wait with MPR_GC_COMPLETE ends early, with a message, if an MPR_MANAGE_FREE call
+    takes longer than the deadline, because that manager may be waiting for a lock that the caller holds.
     @return Blocks freed by the collection waited for (MPR_GC_COMPLETE), else 0.
-    @remarks Works also while mprEnableGC(false) is in force. From a manager that frees it only asks. Attached threads in
-    any state, but not inside the notifier; with MPR_GC_NO_BLOCK any thread.
+    @remarks Works also while mprEnableGC(false) is in force. In an MPR_MANAGE_FREE call it only requests. Attached
+    threads in any state, except inside the notifier; with MPR_GC_NO_BLOCK any thread.
  */
 MPR_EXPORT int mprGC(int flags);
 #define mprRequestGC(flags) mprGC(flags)

@@ -1,10 +1,11 @@
 /*
     mpr/limits.h - The redline, the hard limit, and what happens when memory runs short.
 
-    Memory here is what the heap has committed: blocks, free memory kept, and the collector's own tables. Without an
-    operating system, where all memory is there from the start: blocks and tables.
+    "Memory" here is what the heap has committed: blocks, free memory that it keeps, and the collector's own tables.
+    Without an operating system, where all memory is committed from the start, it is blocks and tables.
 
-    Threads: any, once there is a runtime; before mprCreate and after mprDestroy these calls are named and do nothing.
+    Threads: any thread while there is a runtime. Before mprCreate and after mprDestroy these functions do nothing
+    and are named in the log.
  */
 #ifndef MPR_LIMITS_H
 #define MPR_LIMITS_H
@@ -16,7 +17,7 @@ MPR_EXTERN_C_BEGIN
 /* What the runtime does by itself, after the notifier, when an allocation fails. */
 #define MPR_ALLOC_POLICY_NOTHING 0 /* The allocation returns NULL */
 #define MPR_ALLOC_POLICY_PRUNE 1   /* Call the pruners (at the redline too), try once more, else NULL */
-#define MPR_ALLOC_POLICY_RESTART 2 /* Execute the program anew with its arguments */
+#define MPR_ALLOC_POLICY_RESTART 2 /* Execute the program again with its arguments */
 #define MPR_ALLOC_POLICY_EXIT 3    /* Run the terminators and exit with status 1 */
 #define MPR_ALLOC_POLICY_ABORT 4   /* Print the state of the heap and abort */
 
@@ -24,26 +25,28 @@ MPR_EXTERN_C_BEGIN
 #define MPR_MEM_WARNING 0x1 /* The redline was crossed; allocations still succeed */
 #define MPR_MEM_LIMIT 0x2   /* An allocation would exceed the hard limit */
 #define MPR_MEM_FAIL 0x4    /* The system has no memory */
-#define MPR_MEM_TOO_BIG 0x8 /* The request alone exceeds what can ever be had */
+#define MPR_MEM_TOO_BIG 0x8 /* The request alone is more than the heap can ever have */
 
 /**
     Called when memory runs short, on the thread that allocates, inside its call.
     @param cause One MPR_MEM_*. @param policy The policy in force.
-    @param size Bytes being asked for. @param total Bytes committed.
-    It may allocate (a reserve below the hard limit is kept for it), drop references, ask for a collection with
-    MPR_GC_NO_BLOCK. It must not yield: mprYield, mprGC without that flag, mprSetThreadYield and mprDetachThread are refused
-    and named; a call that has to wait, for a lock say, waits without a yield, and is named. It is not called again while it runs. MPR_MEM_WARNING comes once per crossing:
-    again only after memory has fallen under the redline by one sixteenth.
+    @param size Bytes being asked for. @param total Bytes committed. It may allocate (a reserve below the hard limit
+    is kept for it), drop references, and request a collection with MPR_GC_NO_BLOCK. It must not yield: mprYield,
+    mprGC without that flag, mprSetThreadYield and mprDetachThread are refused and named. A call that has to wait,
+    for a lock for example, waits without a yield and is named. The notifier is not called again while it runs.
+    MPR_MEM_WARNING comes once per crossing: again only after memory has fallen to one sixteenth below the redline.
  */
 typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total);
 
 /**
-    @param warnHeap The redline, bytes; 0 or less: none. One above the maximum would never be crossed: it is named, and set
-    to 15/16 of that.
-    @param maximum The hard limit, bytes; 0 or less: none. Never exceeded. At 1/32 below it (at least 64 KiB, at most a
-    quarter) allocation ends for everyone but the notifier and the pruners. A maximum below what is committed already is
-    named and accepted: nothing more is committed until enough has been given back.
-    @param cache Free memory kept when the heap is idle or a collection was forced; -1 leaves it as it is (1 MiB).
+    Set the limits.
+    @param warnHeap The redline, bytes; 0 or less: none. A redline above the maximum would never be crossed: it is
+    named in the log and set to 15/16 of the maximum.
+    @param maximum The hard limit, bytes; 0 or less: none. It is never exceeded. The last 1/32 below it (at least 64
+    KiB, at most a quarter) is a reserve for the notifier and the pruners: for everyone else allocation ends there.
+    A maximum below what is committed already is named and accepted: nothing more is committed until enough has been
+    given back.
+    @param cache Free memory to keep when the heap is idle or a collection was forced; -1 does not change it (1 MiB).
  */
 MPR_EXPORT void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache);
 MPR_EXPORT void mprSetMemNotifier(MprMemNotifier cback);

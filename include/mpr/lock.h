@@ -3,11 +3,11 @@
 
     Locks take no resource of the system: a lock that is no longer referenced is collected like any block.
 
-    Which calls yield: mprLock and mprGlobalLock when they have to wait, mprWaitForCond when it has to wait. Nothing else
-    here does. A thread that yields while it holds a lock makes the others wait for the collection, no longer.
+    Three functions yield, if they have to wait: mprLock, mprGlobalLock and mprWaitForCond. If a thread yields while
+    it holds a lock, the threads that want the lock wait for the collection, no longer.
 
-    Not in MPR_MANAGE_MARK, whose caller may be the one that is waited for, nor in a child of fork: there nothing is locked or
-    waited for, and the call is named in the log.
+    In an MPR_MANAGE_MARK call and in a child of fork these functions neither lock nor wait, and are named in the
+    log: the holder of the lock might be waiting for the caller, or not exist.
  */
 #ifndef MPR_LOCK_H
 #define MPR_LOCK_H
@@ -31,19 +31,19 @@ MPR_EXPORT MprMutex *mprCreateLock(void);
 MPR_EXPORT MprMutex *mprInitLock(MprMutex *mutex);
 
 /**
-    Lock. When another thread has it, the calling thread spins briefly and then waits, yielded: everything it has not
-    rooted may be collected. The lock itself is held meanwhile if it is a block; the object in which a lock is
-    embedded must be reachable. NULL is fine: nothing is locked. Any thread, attached or not.
+    Lock. If another thread has it, the calling thread spins briefly and then waits, yielded: everything that it has not
+    rooted may be collected. If the lock is a block, it is held meanwhile; an object in which a lock is embedded must be
+    reachable. NULL is fine: nothing is locked. Any thread, attached or not.
  */
 MPR_EXPORT void mprLock(MprMutex *lock);
 
 /** Lock if that needs no waiting. Never yields. @return Whether it is locked now. */
 MPR_EXPORT bool mprTryLock(MprMutex *lock);
 
-/** Unlock. By another thread than the owner it is refused and named in the log. NULL is fine. */
+/** Unlock. If the calling thread is not the owner, the call is refused and named in the log. NULL is fine. */
 MPR_EXPORT void mprUnlock(MprMutex *lock);
 
-/** One recursive lock that always exists, before mprCreate, too. Waits as mprLock does. */
+/** One recursive lock that always exists, also before mprCreate. Waits as mprLock does. */
 MPR_EXPORT void mprGlobalLock(void);
 MPR_EXPORT void mprGlobalUnlock(void);
 
@@ -61,9 +61,9 @@ MPR_EXPORT MprSpin *mprCreateSpinLock(void);
 MPR_EXPORT MprSpin *mprInitSpinLock(MprSpin *lock);
 
 /**
-    Lock. Never yields, however long it takes: so what a caller has not rooted stays, and therefore whoever holds a spin
-    lock must not yield nor call what may wait. It spins, then sleeps. A thread that locks twice is named in the log
-    before it waits for ever. NULL is fine. Any thread.
+    Lock. Never yields, however long it takes, so the caller's blocks need no roots. Therefore a thread that holds a
+    spin lock must neither yield nor call a function that may wait. It spins, then sleeps. A thread that locks twice
+    is named in the log and then waits for ever. NULL is fine. Any thread.
  */
 MPR_EXPORT void mprSpinLock(MprSpin *lock);
 /** Lock if it is free. @return Whether it is locked now. */
@@ -72,27 +72,27 @@ MPR_EXPORT void mprSpinUnlock(MprSpin *lock);
 
 /* ---- Conditions ---- */
 
-/** Something to wait for: signalled or not. A wait that ends takes the signal away. */
+/** Something to wait for: signalled or not. A wait that succeeds clears the signal. */
 typedef struct MprCond MprCond;
 
 /** Make a condition, not signalled. @return A block, or NULL when memory is short. */
 MPR_EXPORT MprCond *mprCreateCond(void);
 
 /**
-    Wait until the condition is signalled, and take the signal away. Returns at once, without a yield, when it is
-    signalled already; else waits, yielded, with the condition itself held.
+    Wait until the condition is signalled, and clear the signal. Returns at once, without a yield, if it is signalled
+    already; else waits, yielded, with the condition itself held.
     @param timeout Milliseconds; negative: for ever. 0 only looks.
     @return 0; MPR_ERR_TIMEOUT; MPR_ERR_BAD_ARGS when cond is NULL.
  */
 MPR_EXPORT int mprWaitForCond(MprCond *cond, MprTicks timeout);
 
 /**
-    Signal: one waiting thread goes on; when none waits, the next that comes does. Signals do not add up. NULL is fine.
-    Any thread, attached or not. Never yields.
+    Signal: one waiting thread continues; if none waits, the next one to wait does not have to. Signals do not add
+    up. NULL is fine. Any thread, attached or not. Never yields.
  */
 MPR_EXPORT void mprSignalCond(MprCond *cond);
 
-/** Take a signal away. NULL is fine. Any thread. */
+/** Clear the signal. NULL is fine. Any thread. */
 MPR_EXPORT void mprResetCond(MprCond *cond);
 
 /* ---- Atomic operations: any thread, sequentially consistent ---- */

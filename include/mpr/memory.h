@@ -2,32 +2,34 @@
     mpr/memory.h - Allocate, resize, free and examine managed memory.
 
     A block belongs to the collector. It is safe without any root from the moment its thread allocates it, or reads it
-    from the heap, until that thread yields (mpr/collect.h). A NULL from an allocation means that the hard limit was
-    reached or the system had no memory: the notifier of mpr/limits.h has been called before. Before that the allocation
-    waits for the end of a sweep that is under way, and for managers that free, unless one takes longer than 10 ms: it may
-    be waiting for the caller.
+    from the heap, until that thread yields (mpr/collect.h).
 
-    NULL does not mean that all blocks are alive. What has died since the last collection goes in the next, and that cannot
-    begin before the caller yields: it may have blocks that nothing else references. A refused allocation has asked for that
-    collection. So a thread that can, yields and tries again; after the yield its blocks need roots.
+    An allocation returns NULL when the hard limit is reached or the system has no memory. Before it does, it waits
+    for a sweep that is under way, and for finalizers (managers called with MPR_MANAGE_FREE), but no longer than 10
+    ms for one of them, which may be waiting for the caller. Then it calls the notifier of mpr/limits.h.
+
+    NULL does not mean that every block is alive. Blocks that died since the last collection are freed by the next
+    one, which cannot begin before the caller yields, because the caller may use blocks that nothing else
+    references. A refused allocation has requested that collection. A thread that can yield therefore yields and
+    tries again; its blocks need roots across the yield.
 
         void *block = mprAlloc(size);
         if (!block) {
-            mprYield(MPR_YIELD_COMPLETE); // until all that is dead has gone
+            mprYield(MPR_YIELD_COMPLETE); // returns when everything dead has been freed
             block = mprAlloc(size);
         }
 
-    Where threads yield often, collections come early enough for this to be rare, as long as live data take up to about half
-    of the hard limit: blocks never move, so of what is free a part lies between others in pieces too short to serve.
+    If threads yield often and live data take up to about half of the hard limit, this is rare. With more live data
+    it is not: blocks never move, so part of the free memory lies between live blocks in pieces that are too short.
 
-    While one thread does not yield, the others allocate on up to the redline (mpr/collect.h). From there on each waits at its
-    next yield, until the late one, which the log names, has yielded, and a collection has run. A thread that allocates on
-    without a yield crosses the redline, of which the notifier hears, and meets the policy of mprSetMemPolicy at the hard
-    limit.
+    While one thread does not yield, the others continue to allocate up to the redline (mpr/collect.h). From there
+    on each of them waits at its next yield until the late thread, which the log names, has yielded and a collection
+    has run. A thread that continues to allocate without a yield crosses the redline, which calls the notifier, and
+    meets the policy of mprSetMemPolicy at the hard limit.
 
-    Alignment: 16 bytes on 64-bit, 8 on 32-bit. Cost: constant; no allocation and no free scans anything.
-    Threads: attached threads that run (have not yielded), unless said otherwise; others are refused and named in the log, see
-    mpr/runtime.h. None of these calls yields.
+    Alignment: 16 bytes on 64-bit, 8 on 32-bit. Cost: constant; no allocation and no free scans anything. Threads:
+    attached threads that run (have not yielded), unless a function says otherwise. Calls by other threads are
+    refused and named in the log; see mpr/runtime.h. None of these functions yields.
  */
 #ifndef MPR_MEMORY_H
 #define MPR_MEMORY_H
@@ -41,8 +43,8 @@ MPR_EXTERN_C_BEGIN
 #define MPR_ALLOC_ZERO 0x2    /* Zero the block */
 #define MPR_ALLOC_HOLD 0x4    /* Born with one hold; see mprHold */
 #define MPR_ALLOC_NO_FREE \
-    0x10                       /* The manager need not be called with MPR_MANAGE_FREE: the sweep is cheaper.
-                                  Promises also that the manager only marks fields inside the block. */
+    0x10                       /* Never call the manager with MPR_MANAGE_FREE: the sweep is cheaper.
+                                  The manager must only mark fields inside the block. */
 #define MPR_ALLOC_BARRIER 0x20 /* References are written by mprSetRef only; see mpr/barrier.h */
 
 /* What a manager is called for. */
@@ -50,17 +52,16 @@ MPR_EXTERN_C_BEGIN
 #define MPR_MANAGE_MARK 0x2 /* Call mprMark on each managed reference; do nothing else */
 
 /**
-    Says what a block references, and releases what it owns outside the heap.
-    With MPR_MANAGE_MARK all threads are stopped, unless the block is one with a barrier (mpr/barrier.h): call mprMark on
-    each managed reference and nothing else. It may be called more than once in a collection, by the collector's threads
-    and by threads that yield, by several at the same time, for this and other blocks: whatever it writes, statistics of
-    its own say, must be atomic.
-    With MPR_MANAGE_FREE it runs on the collector's thread while the application runs. The order between blocks is
-    arbitrary; the memory of every block that dies in the same collection stays readable until all managers have run.
-    It may lock and allocate. It must not store ptr anywhere.
-    Blocks keep numbers of managers. There are numbers for 2047 different ones in a process, the runtime's own included, and
-    none is given back. Beyond that mprAllocManaged and mprSetManager return NULL for a manager that has not been used before,
-    which the log says, and the others go on as they were. (Without an operating system there is no such limit.)
+    Says what a block references, and releases what it owns outside the heap. With MPR_MANAGE_MARK all threads are
+    stopped, unless the block is one with a barrier (mpr/barrier.h): call mprMark on each managed reference and do
+    nothing else. The collector's threads and threads that yield may call it more than once in a collection, for
+    this and other blocks, several at the same time. Whatever it writes (its own statistics, for example) must
+    therefore be atomic. With MPR_MANAGE_FREE it runs on the collector's thread while the application runs. The
+    order between blocks is arbitrary; the memory of every block that dies in the same collection stays readable
+    until all managers have run. It may lock and allocate. It must not store ptr anywhere. A process can use 2047
+    different managers, including the runtime's own; a manager counts from its first use until the process ends.
+    With any further one mprAllocManaged and mprSetManager return NULL and the log says why. Managers that are in
+    use already are not affected. (Without an operating system there is no such limit.)
  */
 typedef void (*MprManager)(void *ptr, int flags);
 
@@ -86,7 +87,7 @@ MPR_EXPORT void *mprAllocFast(size_t usize);
 MPR_EXPORT void *mprAllocManaged(size_t size, MprManager manager, int flags);
 
 /**
-    Resize a block, in place where room allows.
+    Resize a block, in place if there is room.
     @param ptr A block, or NULL to allocate a leaf.
     @param size New size in bytes. Bytes past the old size are undefined.
     @return The block, perhaps elsewhere, with manager, holds and contents kept; NULL when there is no memory, and then
@@ -100,9 +101,9 @@ MPR_EXPORT void *mprMemdup(cvoid *ptr, size_t size);
 MPR_EXPORT void *mprMemdupMem(cvoid *ptr, size_t size);
 
 /**
-    Give a block back now. Its manager runs with MPR_MANAGE_FREE on this thread first; that of a barrier block may at the
-    same time be marking on the collector's. NULL is fine.
-    A double free, a held block, a root, an interior or a foreign pointer is refused: the log names it and nothing changes.
+    Free a block now. Its manager runs first, with MPR_MANAGE_FREE, on this thread; the manager of a barrier block
+    may be marking on the collector's thread at the same time. NULL is fine. A double free, a held block, a root, an
+    interior pointer and a foreign pointer are refused: the log names the pointer and nothing changes.
     @return 0, or MPR_ERR_BAD_ARGS.
  */
 MPR_EXPORT int mprFree(void *ptr);
@@ -110,13 +111,13 @@ MPR_EXPORT int mprFree(void *ptr);
 /** Set the manager of a block that was allocated with room for one. @return ptr, or NULL when it has no room. */
 MPR_EXPORT void *mprSetManager(void *ptr, MprManager manager);
 
-/** Bytes that may be used in a block, at least the size asked for. 0 when ptr is not a block. Any thread. */
+/** @return Usable bytes of a block: at least the size it was allocated with. 0 if ptr is not a block. Any thread. */
 MPR_EXPORT size_t mprGetBlockSize(cvoid *ptr);
 
-/** Whether ptr is the start of a block in use. Any pointer value may be asked about. Any thread. */
+/** @return Whether ptr is the start of a block in use. Any value is allowed. Any thread. */
 MPR_EXPORT int mprIsValid(cvoid *ptr);
 
-/** Compare like memcmp; the shorter of two equal beginnings comes first. */
+/** Compare like memcmp; if one area is a prefix of the other, the shorter one comes first. */
 MPR_EXPORT int mprMemcmp(cvoid *b1, size_t b1Len, cvoid *b2, size_t b2Len);
 
 /** Copy at most destMax bytes; areas may overlap. @return Bytes copied: nbytes, or 0 when they do not fit. */
@@ -139,7 +140,7 @@ MPR_EXPORT void mprVirtFree(void *ptr, size_t size);
 /** Bytes in a page of the system. */
 MPR_EXPORT int mprGetPageSize(void);
 
-/** Accepted for source compatibility: names are not kept. @return ptr. */
+/** For source compatibility: the name is ignored. @return ptr. */
 MPR_EXPORT void *mprSetName(void *ptr, cchar *name);
 #define mprGetName(ptr) ((cchar *) "")
 

@@ -26,25 +26,25 @@ typedef struct MprMemStats {
     uint64 heap;        /* Committed: never more than maxHeap */
     uint64 heapPeak;
     uint64 bytesFree;                    /* Committed and free: in holes */
-    uint64 largestFree;                  /* The largest hole that needs no new memory (a lower bound, by size range) */
+    uint64 largestFree;                  /* The largest hole that is committed (a lower bound, by size range) */
     uint64 warnHeap, maxHeap, cacheHeap; /* Limits; 0 is none */
-    uint64 youngBudget;                  /* Allocation that starts the next collection */
+    uint64 youngBudget;                  /* Bytes to allocate before the next collection starts */
     uint64 regions;                      /* Regions */
     uint64 collections;                  /* Collections completed */
     uint64 collectionsMinor, collectionsMajor;
-    uint64 collectionsIdle; /* Asked for by a thread that was about to wait for events */
-    uint64 checkDefects;    /* Option check=1: blocks that could be reached and were not marked; each is in the log */
+    uint64 collectionsIdle; /* Requested by a thread that was about to wait for events */
+    uint64 checkDefects;    /* Option check=1: reachable blocks that were not marked; the log names each */
     uint64 managersFreed;   /* MPR_MANAGE_FREE calls by the collector */
     uint64 markOverflows;   /* Times the mark stack was full */
     uint64 marksShared;     /* Pauses in which several threads marked; option markers */
-    uint64 marksBeside;     /* The same while threads ran: stretches of some milliseconds */
-    uint64 marksSliced;     /* Pauses that only went on with a major collection's plain blocks; option pausebudget */
-    uint64 pausesByThreads; /* Pauses done by the thread that stopped last instead of the collector's */
-    uint64 assists;         /* Portions of marking and sweeping by threads: no processor was left for it */
+    uint64 marksBeside;     /* Stretches, of some milliseconds, of parallel marking while threads ran */
+    uint64 marksSliced;     /* Incremental steps: pauses that only marked plain blocks for a major collection */
+    uint64 pausesByThreads; /* Pauses done by the thread that stopped last, not by the collector's thread */
+    uint64 assists;         /* Mutator assists: the collector's work done by threads, no processor being free for it */
     uint64 purged;          /* Given back to the system */
     uint64 redlines;        /* Crossings of the redline */
     uint64 errors;          /* Allocations that returned NULL */
-    uint64 misuses;         /* Wrong calls, and writes to what was freed, named in the log */
+    uint64 misuses;         /* Wrong calls, and writes to freed memory, named in the log */
     uint64 late;            /* Threads named for keeping a collection waiting */
     uint64 ram;             /* Of the machine */
     int threads;            /* Attached */
@@ -54,12 +54,12 @@ typedef struct MprMemStats {
     MprTimes stall;      /* What a thread lost because the sweep was behind */
     MprTimes rendezvous; /* Request until every thread had yielded */
     MprTimes mark;       /* All threads stopped */
-    MprTimes sweep;      /* Work after the release of the threads, until all memory was freed; in parallel with them */
+    MprTimes sweep;      /* From the end of the pause until all memory was freed; threads run meanwhile */
 } MprMemStats;
 
 /** @return A snapshot, overwritten by the next call from any thread. Does not yield. Any thread. */
 MPR_EXPORT MprMemStats *mprGetMemStats(void);
-/** The same into the caller's own structure. */
+/** Write a snapshot into the caller's own structure. Does not yield. Any thread. */
 MPR_EXPORT void mprReadMemStats(MprMemStats *stats);
 
 /** Resident memory of the process, bytes; 0 when the system does not tell. Any thread. */
@@ -71,11 +71,12 @@ MPR_EXPORT uint64 mprGetCPU(void);
 MPR_EXPORT void mprPrintMem(cchar *msg, int flags);
 
 /**
-    Walk the whole heap and check every invariant: each granule belongs to one block or one hole, each hole stands in
-    the queue of its size, counts add up. All other attached threads are stopped meanwhile, at their next yield; the caller
-    does not yield, so it keeps what it holds. For tests: it takes some nanoseconds per block.
-    @return Defects found; each is named in the log. MPR_ERR_TIMEOUT when a thread does not yield, or a manager does not return,
-    within eight deadlines; MPR_ERR_BAD_STATE on a thread that is not attached or has yielded, and in managers.
+    Walk the whole heap and check every invariant: each granule belongs to one block or one hole, each hole stands
+    in the queue of its size, counts add up. All other attached threads stop at their next yield until it is done.
+    The caller does not yield, so its blocks need no roots. For tests: it takes some nanoseconds per block.
+    @return Defects found; each is named in the log. MPR_ERR_TIMEOUT when a thread does not yield, or a manager does
+    not return, within eight deadlines; MPR_ERR_BAD_STATE on a thread that is not attached or has yielded, and in
+    managers.
  */
 MPR_EXPORT int mprVerifyHeap(void);
 

@@ -2,20 +2,22 @@
     mpr/thread.h - Threads that may use managed memory.
 
     Only attached threads may allocate or touch managed memory: the runtime's own (mprCreateThread), the one that
-    called mprCreate, and those that called mprAttachThread. And only while they run: not after mprYield(MPR_YIELD_STICKY),
-    nor while exempt. What a thread in another state may call is said with each function; see also mpr/runtime.h.
+    called mprCreate, and those that called mprAttachThread. They may do so only while they run: not after
+    mprYield(MPR_YIELD_STICKY), and not while exempt. Each function says what threads in other states may call; see also
+    mpr/runtime.h.
 
-    What threads of real-time priority (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE; Linux) wait for in the runtime runs at
-    their priority meanwhile: whoever holds a lock, and whoever marks in a pause. They do not wait for sweeps, nor for
-    managers that free; allocation does at the hard limit. Two waits lend nothing. Before a pause all threads have to
-    yield: one of normal priority that has lost its processor is waited for as mpr/collect.h says. Where all have
-    yielded, the collector's thread is waited for until it gets a processor. Markers that help in a pause have their own
-    priority; option markers=1 does without them. So a thread that must not lose milliseconds
-    - yields stickily in its waits, and elsewhere where a pause suits it: between yields no collection stops it;
-    - marks itself when it is the last to stop, so has time for a pause at each yield;
+    Real-time priorities (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE; Linux). When a thread of real-time priority waits in
+    the runtime, the thread that it waits for inherits its priority: the holder of a lock, and the thread that marks
+    in a pause. It never waits for sweeps or finalizers, except in an allocation at the hard limit. Priority is not
+    inherited in two waits. Before a pause all threads have to yield: if one of normal priority has lost its
+    processor, mpr/collect.h says how long the others wait. When all have yielded, they wait until the collector's
+    thread gets a processor. Helpers that mark in a pause keep their own priority; option markers=1 turns them off.
+    So a thread that must not lose milliseconds
+    - yields stickily in its waits, and elsewhere at moments that suit a pause: between yields no collection stops it;
+    - has time for a pause at each yield, because it does the marking itself if it is the last to stop;
     - has a processor on which no thread of a priority between its own and the others' computes for long;
-    - leaves memory below the redline for what the others allocate while nobody collects.
-    Exempt threads and those that are not attached wait for nobody.
+    - leaves memory below the redline for what the others allocate while no collection can begin.
+    Exempt threads and threads that are not attached wait for nobody.
  */
 #ifndef MPR_THREAD_H
 #define MPR_THREAD_H
@@ -39,21 +41,22 @@ typedef void (*MprThreadProc)(void *data, MprThread *tp);
  */
 MPR_EXPORT MprThread *mprCreateThread(cchar *name, void *proc, void *data, ssize stackSize);
 /**
-    Start it, with the signal mask of the calling thread. The runtime's own threads - the collector's, markers, workers, the
-    thread of mprStartEventsThread - block the program's signals, so that its own threads get them; a thread that one of
-    them starts has the mask that this one was started under. Other processes that workers start by themselves, not by
-    mpr/command.h, are to unblock what they want.
+    Start it, with the signal mask of the calling thread. The runtime's own threads (the collector's, markers,
+    workers, the thread of mprStartEventsThread) block all signals, so that the program's threads receive them. A
+    thread that one of these starts gets the mask that the runtime's thread itself was started under. A process that
+    a worker starts other than by mpr/command.h has to unblock the signals it wants.
     @return 0; MPR_ERR_BAD_STATE when it was started before; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE.
  */
 MPR_EXPORT int mprStartThread(MprThread *thread);
 
 /**
-    Attach the calling thread, made elsewhere. Waits while a collection marks.
-    @param name Copied; for messages. @return 0; MPR_ERR_BAD_STATE when attached already, or there is no runtime, or it is ending;
-    MPR_ERR_MEMORY; MPR_ERR_CANT_INITIALIZE when the system has no pthread key left. A thread that ends is detached by itself.
+    Attach the calling thread, which the runtime did not make. Waits while a collection marks.
+    @param name Copied; for messages. @return 0; MPR_ERR_BAD_STATE when attached already, or there is no runtime, or
+    it is ending; MPR_ERR_MEMORY; MPR_ERR_CANT_INITIALIZE when the system has no pthread key left. A thread that
+    ends is detached automatically.
  */
 MPR_EXPORT int mprAttachThread(cchar *name);
-/** Detach the calling thread: a yield for good. @return 0 or MPR_ERR_BAD_STATE. */
+/** Detach the calling thread: it must not use managed memory any more. @return 0 or MPR_ERR_BAD_STATE. */
 MPR_EXPORT int mprDetachThread(void);
 
 /** @return The calling thread's object if mprCreateThread made it, else NULL. */
@@ -64,7 +67,7 @@ MPR_EXPORT MprOsThread mprGetCurrentOsThread(void);
 
 /**
     Exempt a thread from the rendezvous (on false) or include it again (on true). An exempt thread must not touch
-    managed memory. @param tp NULL or the calling thread; another thread's state is its own. @return The previous
+    managed memory. @param tp NULL or the calling thread; a thread can change only its own state. @return The previous
     setting. Setting it to true waits while a collection marks.
  */
 MPR_EXPORT bool mprSetThreadYield(MprThread *tp, bool on);

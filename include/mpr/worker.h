@@ -1,8 +1,8 @@
 /*
     mpr/worker.h - A pool of threads for work that waits or computes for long.
 
-    Workers are made when they are needed, up to a limit, and end when they have been idle for a minute. They are attached
-    threads. Dispatchers run their events on them (mpr/event.h).
+    Workers are created when they are needed, up to a limit, and end after they have been idle for a minute. They are
+    attached threads. Dispatchers run their events on them (mpr/event.h).
  */
 #ifndef MPR_WORKER_H
 #define MPR_WORKER_H
@@ -20,21 +20,21 @@ typedef void (*MprWorkerProc)(void *data, MprWorker *worker);
 /**
     Run proc(data, worker) on a thread of the pool.
     @param data Marked until proc returns if it is a block; unmanaged memory is fine.
-    @return 0; MPR_ERR_BUSY when all workers that may exist are busy: nothing is queued, the caller decides;
+    @return 0; MPR_ERR_BUSY when as many workers as may exist are busy: nothing is queued, the caller decides;
     MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE when the system refuses a thread; MPR_ERR_BAD_STATE while the runtime ends;
     MPR_ERR_BAD_ARGS when proc is NULL. Attached threads. Never yields.
  */
 MPR_EXPORT int mprStartWorker(MprWorkerProc proc, void *data);
 
-/** At most so many workers (16 if never set; at least 0). What exists above it ends when idle. Any thread. */
+/** Set the greatest number of workers (16 by default; at least 0). Workers above it end when they become idle. Any thread. */
 MPR_EXPORT void mprSetMaxWorkers(int count);
 MPR_EXPORT int mprGetMaxWorkers(void);
-/** So many idle workers are kept (0 if never set). They are made by work, not in advance. Any thread. */
+/** Set how many idle workers are kept (0 by default). They are created by work, not in advance. Any thread. */
 MPR_EXPORT void mprSetMinWorkers(int count);
 
-/** How many calls of mprStartWorker would find a worker now: idle ones, and those that may still be made. Any thread. */
+/** How many calls of mprStartWorker would get a worker now: idle workers, and those that may still be created. Any thread. */
 MPR_EXPORT int mprAvailableWorkers(void);
-/** Workers that run a procedure now. Any thread. */
+/** How many workers run a procedure now. Any thread. */
 MPR_EXPORT int mprGetBusyWorkers(void);
 
 /** @return The worker that is the calling thread, or NULL. */
