@@ -142,7 +142,8 @@ MPR_EXPORT int64 stoi(cchar *str);
 
 /**
     The number at the start of str: white space, a sign, digits.
-    @param radix 2 to 36. With 10 (or 0) a prefix decides as in C: 0x is hexadecimal, a leading 0 octal. 16 takes 0x, too.
+    @param radix 2 to 36. 10 is decimal, leading zeros or not; it takes 0x for hexadecimal, as 16 does, since no decimal
+    number begins so. 0: a prefix decides as in C: 0x is hexadecimal, a leading 0 octal.
     @param err NULL, or set to 0; MPR_ERR_BAD_SYNTAX when there are no digits or something but white space follows them;
     MPR_ERR_BAD_VALUE when the number has no room in 64 bits; MPR_ERR_BAD_ARGS for another radix.
     @return What was read up to the mistake; the nearest int64 when there is no room; 0 for NULL.

@@ -3,7 +3,9 @@
  */
 #include "mpr/log.h"
 
+#include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstring>
 
 #include "mpr/app.h"
@@ -49,7 +51,7 @@ std::size_t takeLevel(cchar* spec, int& level) {
     if (!colon || !snumber(colon + 1)) {
         return std::strlen(spec);
     }
-    level = static_cast<int>(stoiradix(colon + 1, 10, nullptr));
+    level = static_cast<int>(std::clamp<int64>(stoiradix(colon + 1, 10, nullptr), INT_MIN, INT_MAX));
     return static_cast<std::size_t>(colon - spec);
 }
 } // namespace

@@ -46,13 +46,12 @@ private:
 
 /** Step over a prefix that decides about the radix. A prefix without a digit behind it is none. */
 cchar* skipPrefix(cchar* at, int& radix) {
-    const bool open = radix == 10 || radix == 0;
     const bool hexadecimal = at[0] == '0' && lower(at[1]) == 'x' && digitValue(at[2]) < 16;
-    if ((open || radix == 16) && hexadecimal) {
+    if ((radix == 0 || radix == 10 || radix == 16) && hexadecimal) {
         radix = 16;
         return at + 2;
     }
-    if (open) {
+    if (radix == 0) {
         radix = at[0] == '0' && isDigit(at[1]) ? 8 : 10;
     }
     return at;

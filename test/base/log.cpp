@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include <climits>
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -229,6 +230,19 @@ TEST_CASE("a colon that no level follows belongs to the name", "[base][log]") {
     REQUIRE(mprStartLogging(folder.file("a:1:2").c_str(), 0) == 0);
     CHECK(mprGetLogLevel() == 2);
     CHECK(folder.has("a:1"));
+}
+
+TEST_CASE("the level of a log is a decimal number, the nearest that there is", "[base][log]") {
+    Folder folder;
+    auto level = [&](cchar *text) {
+        REQUIRE(mprStartLogging(folder.file(text).c_str(), 0) == 0);
+        return mprGetLogLevel();
+    };
+    CHECK(level("x:010") == 10);
+    CHECK(level("x:4294967296") == INT_MAX); /* 2^32: wraps to 0 */
+    CHECK(level("x:99999999999999999999") == INT_MAX);
+    CHECK(level("x:-99999999999999999999") == INT_MIN);
+    CHECK(level("x:-1") == -1);
 }
 
 TEST_CASE("child: log to the streams", "[.][log-child]") {
