@@ -20,6 +20,9 @@
 
     Floating point is converted by the C library, to the last digit; its decimal point is that of the locale.
 
+    A width or precision, however great, costs no more time and memory than there is room for what it makes: a user who
+    chooses one can fill the buffer, and no more.
+
     Define MPR_CHECK_PRINTF before the include to have the compiler check formats. It knows nothing of NULL for %s,
     of a size L for integers and of the flag ','.
  */

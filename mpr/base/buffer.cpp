@@ -243,7 +243,7 @@ ssize mprPutToBuf(MprBuf* buf, cchar* fmt, ...) {
         return 0;
     }
     // Not straight into the buffer: an argument may be what it holds.
-    StringSink sink;
+    StringSink sink(buf->maxSize - length(buf));
     va_list args;
     va_start(args, fmt);
     format(sink, fmt, args);

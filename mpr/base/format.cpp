@@ -3,6 +3,9 @@
 
     Integers, strings and characters are converted here. A floating-point number is converted by the C library's
     snprintf into a buffer on the stack, because only exact conversion will do; padding and grouping are done here.
+
+    Whoever chooses a width or precision chooses no amount of work: it is bounded by the room in the sink and the length of
+    the arguments. The C library is never asked for more digits than a number has; zeros behind them are added here.
  */
 #include "mpr/base/format.hpp"
 
@@ -13,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cwchar>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -47,7 +51,14 @@ struct Parts {
     std::size_t digitCount;
     const char* rest = nullptr; // decimal point and what follows
     std::size_t restLength = 0;
+    std::size_t restZeros = 0; // behind that
+    const char* exponent = nullptr;
+    std::size_t exponentLength = 0;
 };
+
+/** Digits, decimal or hexadecimal, behind which any number of the type has only zeros, wherever its point is. */
+template <class Float>
+constexpr int mostDigits = std::numeric_limits<Float>::digits - std::numeric_limits<Float>::min_exponent;
 
 constexpr std::size_t separators(std::size_t digits) {
     return digits > 0 ? (digits - 1) / 3 : 0;
@@ -105,8 +116,8 @@ private:
     void integer(const Spec& spec, std::uintmax_t magnitude, bool negative);
     void pointer(Spec spec);
     template <class Float>
-    void floating(const Spec& spec, Float value);
-    void floatingText(const Spec& spec, const char* text, std::size_t length);
+    void floating(Spec spec, Float value);
+    void floatingText(const Spec& spec, const char* text, std::size_t length, std::size_t moreZeros);
     void number(const Spec& spec, const Parts& parts, bool zeroFill);
     void grouped(const Parts& parts);
 
@@ -335,31 +346,36 @@ void Formatter::pointer(Spec spec) {
 }
 
 template <class Float>
-void Formatter::floating(const Spec& spec, Float value) {
+void Formatter::floating(Spec spec, Float value) {
+    std::size_t moreZeros = 0;
+    if (spec.precision > mostDigits<Float>) {
+        moreZeros = static_cast<std::size_t>(spec.precision - mostDigits<Float>);
+        spec.precision = mostDigits<Float>;
+    }
     char text[400]; // the longest double without a precision has 317
     const int length = convertReal(text, sizeof(text), spec, value);
     if (length < 0) {
-        return; // more than INT_MAX characters
+        return; // no memory
     }
     const auto count = static_cast<std::size_t>(length);
     if (count < sizeof(text)) {
-        floatingText(spec, text, count);
+        floatingText(spec, text, count, moreZeros);
         return;
     }
     // A great precision. Permanent memory, because any thread may print.
     auto* large = static_cast<char*>(palloc(count + 1));
     if (!large) {
-        floatingText(spec, text, sizeof(text) - 1);
+        floatingText(spec, text, sizeof(text) - 1, 0);
         return;
     }
     convertReal(large, count + 1, spec, value);
-    floatingText(spec, large, count);
+    floatingText(spec, large, count, moreZeros);
     pfree(large);
 }
 
-/** Pad and group what the C library made. */
-void Formatter::floatingText(const Spec& spec, const char* text, std::size_t length) {
-    if (spec.width == 0 && !spec.group) {
+/** Pad and group what the C library made. @param moreZeros Digits that it was not asked for. */
+void Formatter::floatingText(const Spec& spec, const char* text, std::size_t length, std::size_t moreZeros) {
+    if (spec.width == 0 && !spec.group && moreZeros == 0) {
         out_.put(text, length);
         return;
     }
@@ -374,15 +390,25 @@ void Formatter::floatingText(const Spec& spec, const char* text, std::size_t len
         ++digits;
     }
     const std::size_t before = prefix + digits;
+    std::size_t exponent = before;
+    while (finite && exponent < length && lower(text[exponent]) != (hexadecimal ? 'p' : 'e')) {
+        ++exponent;
+    }
+    // %g leaves zeros at the end out, unless told otherwise.
+    const bool keepsZeros = finite && (lower(spec.type) != 'g' || spec.alternate);
     Spec own = spec;
     own.group = spec.group && !hexadecimal;
-    number(own, {text, prefix, 0, text + prefix, digits, text + before, length - before}, finite);
+    number(own,
+           {text, prefix, 0, text + prefix, digits, text + before, exponent - before, keepsZeros ? moreZeros : 0,
+            text + exponent, length - exponent},
+           finite);
 }
 
 /** @param zeroFill Whether the flag 0 has a meaning here. */
 void Formatter::number(const Spec& spec, const Parts& parts, bool zeroFill) {
     const std::size_t all = parts.zeros + parts.digitCount;
-    const std::size_t length = parts.prefixLength + all + (spec.group ? separators(all) : 0) + parts.restLength;
+    const std::size_t length = parts.prefixLength + all + (spec.group ? separators(all) : 0) + parts.restLength +
+                               parts.restZeros + parts.exponentLength;
     const auto width = static_cast<std::size_t>(spec.width);
     const std::size_t padding = width > length ? width - length : 0;
     const bool zeroPadding = spec.zero && !spec.left && zeroFill;
@@ -404,6 +430,12 @@ void Formatter::number(const Spec& spec, const Parts& parts, bool zeroFill) {
     if (parts.restLength > 0) {
         out_.put(parts.rest, parts.restLength);
     }
+    if (parts.restZeros > 0) {
+        out_.fill('0', parts.restZeros);
+    }
+    if (parts.exponentLength > 0) {
+        out_.put(parts.exponent, parts.exponentLength);
+    }
     if (padding > 0 && spec.left) {
         out_.fill(' ', padding);
     }
@@ -411,7 +443,7 @@ void Formatter::number(const Spec& spec, const Parts& parts, bool zeroFill) {
 
 void Formatter::grouped(const Parts& parts) {
     const std::size_t all = parts.zeros + parts.digitCount;
-    for (std::size_t i = 0; i < all; ++i) {
+    for (std::size_t i = 0; i < all && out_.whole(); ++i) {
         if (i > 0 && (all - i) % 3 == 0) {
             out_.put(',');
         }
@@ -475,7 +507,7 @@ void Formatter::wide(const Spec& spec, const wchar_t* text, std::size_t most) {
     if (!spec.left) {
         out_.fill(' ', padding);
     }
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < count && out_.whole(); ++i) {
         out_.put(bytes, encodeUtf8(static_cast<char32_t>(text[i]), bytes));
     }
     if (spec.left) {

@@ -3,6 +3,8 @@
  */
 #include "mpr/base/sink.hpp"
 
+#include <algorithm>
+
 #include "mpr/base/string.hpp"
 #include "mpr/memory.h"
 
@@ -42,6 +44,10 @@ StringSink::~StringSink() {
 bool StringSink::grow(Sink& self, std::size_t wanted) {
     auto& sink = static_cast<StringSink&>(self);
     const std::size_t used = sink.length();
+    if (used == sink.most_) {
+        return false;
+    }
+    wanted = std::min(wanted, sink.most_ - used);
     std::size_t size = 0;
     if (__builtin_add_overflow(used, wanted, &size) || __builtin_add_overflow(size, sink.size_ + 1, &size)) {
         return false;
@@ -55,7 +61,7 @@ bool StringSink::grow(Sink& self, std::size_t wanted) {
     }
     sink.block_ = block;
     sink.size_ = size;
-    sink.setWindow(block + used, block + size - 1); // one is for the zero
+    sink.setWindow(block + used, block + std::min(size - 1, sink.most_)); // one is for the zero
     return true;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace mpr::base {
@@ -56,7 +57,9 @@ private:
 /** Text in a buffer on the stack, in a block once it is longer. */
 class StringSink : public Sink {
 public:
-    StringSink() : Sink(grow, stack_, sizeof(stack_)) {}
+    /** @param most Bytes after which what comes is dropped. */
+    explicit StringSink(std::size_t most = SIZE_MAX)
+        : Sink(grow, stack_, most < sizeof(stack_) ? most : sizeof(stack_)), most_(most) {}
     ~StringSink();
     StringSink(const StringSink&) = delete;
     StringSink& operator=(const StringSink&) = delete;
@@ -73,6 +76,7 @@ private:
 
     char* block_ = nullptr;
     std::size_t size_ = sizeof(stack_);
+    const std::size_t most_;
     char stack_[480];
 };
 

@@ -218,6 +218,22 @@ TEST_CASE("mprPutToBuf formats into the buffer", "[base][buffer]") {
     CHECK(mprPutToBuf(nullptr, "x") == 0);
 }
 
+TEST_CASE("mprPutToBuf makes no more text than the buffer may hold", "[base][buffer]") {
+    Runtime runtime;
+    mprSetMemLimits(0, 8 << 20, 0);
+    MprBuf *buf = mprCreateBuf(16, 1000);
+    CHECK(mprPutToBuf(buf, "%d", 7) == 1);
+    CHECK(mprPutToBuf(buf, "%2147483647d", 7) == 999);
+    CHECK(mprPutToBuf(buf, "%.2147483647f", 7.0) == 0);
+    CHECK(mprGetBufLength(buf) == 1000);
+    CHECK(Log::text() == "");
+    for (int size : {1, 479, 480, 481, 2000}) {
+        MprBuf *exact = mprCreateBuf(1, size);
+        CHECK(mprPutToBuf(exact, "%d%*d", 1, size + 1, 2) == size);
+        CHECK(std::string(mprBufToString(exact)) == "1" + std::string(static_cast<size_t>(size) - 1, ' '));
+    }
+}
+
 TEST_CASE("a buffer may put what it holds", "[base][buffer]") {
     Runtime runtime;
     MprBuf *buf = mprCreateBuf(8, 0);

@@ -319,6 +319,76 @@ TEST_CASE("a width beyond all memory is an error, no crash", "[base][format]") {
     CHECK(own("%d", 1) == "1");
 }
 
+TEST_CASE("great precisions come as from the C library", "[base][format]") {
+    Random random(5);
+    Runtime runtime;
+    const double values[] = {0, -0.0, 1, 0.1, -1.5, 1e308, DBL_MIN, 5e-324, DBL_MAX, 123456789.125, INFINITY, NAN};
+    for (size_t i = 0; i < heavy(20000); i++) {
+        std::string form = "<%";
+        for (const char *flag = "-+ #0"; *flag; flag++) {
+            if (random.below(4) == 0) {
+                form += *flag;
+            }
+        }
+        form += random.below(2) ? std::to_string(1 + random.below(2500)) : "";
+        form += "." + std::to_string(1000 + random.below(300));
+        const char type = "feEgGaAF"[random.below(8)];
+        char expected[4000];
+        const double value = values[random.below(12)];
+        INFO(form << type << " of " << value);
+        snprintf(expected, sizeof(expected), (form + type + ">").c_str(), value);
+        REQUIRE(own((form + type + ">").c_str(), value) == expected);
+        if (i % 64 == 0) {
+            std::vector<char> large(40000);
+            const int precision = 16300 + static_cast<int>(random.below(400));
+            form = form.substr(0, form.find('.')) + ".*L" + type + ">";
+            const long double wide = random.below(2) ? LDBL_MIN / 3 : static_cast<long double>(value);
+            snprintf(large.data(), large.size(), form.c_str(), precision, wide);
+            REQUIRE(own(form.c_str(), precision, wide) == large.data());
+        }
+        mprYield(0);
+    }
+}
+
+/* What one of these took before: from one second to a minute. Thousands of them do not end then. */
+TEST_CASE("a width or precision costs no more than there is room for", "[base][format]") {
+    Watchdog watchdog(60);
+    char text[64];
+    const std::string zeros(63, '0'), blanks(63, ' ');
+    std::string grouped = "0";
+    while (grouped.size() < 63) {
+        grouped += ",000";
+    }
+    grouped.resize(63);
+    for (int i = 0; i < 1000; i++) {
+        CHECK(fmt(text, sizeof(text), "%'.2147483647d", 7) == grouped);
+        CHECK(fmt(text, sizeof(text), "%.2147483647x", 7) == zeros);
+        CHECK(fmt(text, sizeof(text), "%.300000000f", 0.0) == "0." + zeros.substr(2));
+        CHECK(fmt(text, sizeof(text), "%.2147483647e", 1.0) == "1." + zeros.substr(2));
+        CHECK(fmt(text, sizeof(text), "%#.2147483647g", 1.0) == "1." + zeros.substr(2));
+        CHECK(fmt(text, sizeof(text), "%.2147483647g", 1.0) == std::string("1"));
+        CHECK(fmt(text, sizeof(text), "%.2147483647Lf", 0.0L) == "0." + zeros.substr(2));
+        CHECK(fmt(text, sizeof(text), "%.2147483647a", 0.0) == "0x0." + zeros.substr(4));
+        CHECK(fmt(text, sizeof(text), "%2147483647.2147483647s", "x") == blanks);
+        CHECK(fmt(text, sizeof(text), "%-2147483647cy", 'x') == "x" + blanks.substr(1));
+        CHECK(fmt(text, sizeof(text), "%*.*f%*d", INT_MIN, INT_MAX, 0.5, INT_MAX, 1) == "0.5" + zeros.substr(3));
+        CHECK(fmt(text, sizeof(text), "%2147483647ls", L"x") == blanks);
+        CHECK(fmt(text, sizeof(text), "%2147483647p", text) == blanks);
+    }
+}
+
+TEST_CASE("a precision takes no memory besides the result", "[base][format]") {
+    Runtime runtime;
+    const size_t before = mprGetMem();
+    char text[64];
+    for (int i = 0; i < 100; i++) {
+        fmt(text, sizeof(text), "%.2147483647f", 1e300);
+    }
+    CHECK(mprGetMem() < before + (1 << 20));
+    CHECK(slen(sfmt("%.1000000f", 1e300)) == 301 + 1 + 1000000);
+    CHECK(std::string(sfmt("%.1100e", 1.0)) == "1." + std::string(1100, '0') + "e+00");
+}
+
 TEST_CASE("the result is a managed block of exact size", "[base][format]") {
     Runtime runtime;
     for (size_t length : {0, 1, 14, 15, 16, 17, 100, 478, 479, 480, 481, 482, 1000, 5000, 100000}) {
