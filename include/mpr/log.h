@@ -6,6 +6,13 @@
     error. A line is "tags: text", written at once. Messages of the runtime itself go the same way, whatever the level.
     What a handler logs goes to standard error: it is not called by itself.
 
+    A message is one line of the log, whatever is in it: newlines, escape and other control characters but tabs, and bytes that
+    are no UTF-8, are written as \n, \r, \x1b, \u0085 (in JSON as JSON has it); a newline at the end is dropped. So nobody who
+    chooses a part of a message can forge a line, or command a terminal that shows it. Handlers get the message as it is.
+
+    When a log cannot be written, because the disk is full, say, standard error says so once; lines are counted, and the first
+    line once it can be written again says how many were lost.
+
     A message is built on the stack, never in managed memory, so that it gets out when memory is short; its text is cut at 2000
     bytes. Logging belongs to the process: it works before mprCreate and after mprDestroy. Any thread. Nothing here yields:
     writing to a file is not counted as a wait.
@@ -24,6 +31,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_LOG_CONFIG 0x4   /* Write mprLogConfig first */
 #define MPR_LOG_CMDLINE 0x8  /* The user asked for this log on the command line; see mprGetCmdlineLogging */
 #define MPR_LOG_TAGGED 0x10  /* Accepted for source compatibility: lines carry their tags anyway */
+#define MPR_LOG_JSON 0x20    /* Lines are objects of JSON: time (UTC), level, tags, thread, text */
 
 /** Log a message, if its level is at most that of mprSetLogLevel. @param tags NULL: none. */
 MPR_EXPORT void mprLog(cchar *tags, int level, cchar *fmt, ...) MPR_PRINTF(3, 4);
@@ -38,10 +46,13 @@ MPR_EXPORT void mprSetLogLevel(int level);
 
 /**
     Open the log; one that is open is closed.
-    @param logSpec `place` or `place:level`. The place is a file, which is appended to, or stdout, stderr, or none. The
-    level, if given, is set as by mprSetLogLevel. NULL: stderr.
+    @param logSpec `place`, `place:level`, `place:json` or `place:level:json`. The place is a file, which is appended to, or
+    stdout, stderr, or none. The level, if given, is set as by mprSetLogLevel; json is MPR_LOG_JSON. NULL: stderr.
     @param flags MPR_LOG_*.
     @return 0; MPR_ERR_CANT_OPEN, or MPR_ERR_BAD_ARGS for an empty or too long name: nothing is changed, and the log says why.
+    @remarks A file that is made is for its owner alone (0600), whatever the umask lets others do; one that there is keeps its
+    permissions, as does what takes its place when it becomes a backup. A place that is a symbolic link is refused; links among
+    the folders above it are followed. Processes that are started do not inherit the file.
  */
 MPR_EXPORT int mprStartLogging(cchar *logSpec, int flags);
 
@@ -50,12 +61,14 @@ MPR_EXPORT int mprStartLogging(cchar *logSpec, int flags);
     @param logSize Bytes; 0 or less: no limit. @param backupCount How many backups are kept, at most 1000; 0: the old file is
     dropped.
     @param flags MPR_LOG_ANEW: at the next mprStartLogging, too.
+    @remarks If the file cannot become a backup it is written on, and not emptied: standard error says so once, and it is tried
+    again whenever another logSize bytes are written.
  */
 MPR_EXPORT void mprSetLogBackup(ssize logSize, int backupCount, int flags);
 
 /**
     Rename a file to path.1 after path.1 has become path.2, and so on; path.count goes. A count above 1000 is taken for 1000.
-    @return 0, also when there is no such file; MPR_ERR_CANT_WRITE; MPR_ERR_BAD_ARGS for a NULL, empty or too long path or
+    @return 0, also when there is no such file; MPR_ERR_CANT_WRITE, and no file was overwritten; MPR_ERR_BAD_ARGS for a NULL, empty or too long path or
     a count below 1.
  */
 MPR_EXPORT int mprBackupLog(cchar *path, int count);

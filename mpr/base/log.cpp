@@ -11,6 +11,7 @@
 #include "mpr/app.h"
 #include "mpr/base/format.hpp"
 #include "mpr/base/log_file.hpp"
+#include "mpr/base/utf8.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -28,11 +29,28 @@ constexpr std::size_t longestText = 2000;
 std::atomic<int> levelInForce{0};
 std::atomic<bool> fromCommandLine{false};
 
+/** @return The length of text that was cut at a length, without the part of a character that may be left at its end. */
+std::size_t wholeCharacters(cchar* text, std::size_t length) {
+    for (std::size_t back = 1; back <= 3 && back <= length; ++back) {
+        const auto byte = static_cast<uchar>(text[length - back]);
+        if (byte >= 0xc0) {
+            return decodeUtf8(text + length - back).length == 0 ? length - back : length;
+        }
+        if (byte < 0x80) {
+            break;
+        }
+    }
+    return length;
+}
+
 void emit(cchar* tags, int level, cchar* text, va_list args) {
     char message[longestText + 1];
     FixedSink sink(message, sizeof(message));
     format(sink, text, args);
-    sink.finish();
+    const std::size_t length = sink.finish();
+    if (!sink.whole()) {
+        message[wholeCharacters(message, length)] = '\0';
+    }
     if (!os::handOver(tags ? tags : "", level, message)) {
         writeLine(tags, message);
     }
@@ -45,14 +63,36 @@ void emit(cchar* tags, int level, cchar* text, va_list args) {
     va_end(args);
 }
 
-/** Take a level off the end of a specification. @return The length of the place, and level unchanged if there is none. */
-std::size_t takeLevel(cchar* spec, int& level) {
-    cchar* colon = std::strrchr(spec, ':');
-    if (!colon || !snumber(colon + 1)) {
-        return std::strlen(spec);
+/** What mprStartLogging is told. */
+struct Spec {
+    char place[longestPath + 1];
+    int level;
+    bool json;
+};
+
+/** Take what follows the last colon off a place, if it is a level or "json", each once. @return false when nothing is. */
+bool takeWord(Spec& spec, bool& hasLevel) {
+    char* colon = std::strrchr(spec.place, ':');
+    if (colon && smatch(colon + 1, "json") && !spec.json) {
+        spec.json = true;
+    } else if (colon && snumber(colon + 1) && !hasLevel) {
+        spec.level = static_cast<int>(std::clamp<int64>(stoiradix(colon + 1, 10, nullptr), INT_MIN, INT_MAX));
+        hasLevel = true;
+    } else {
+        return false;
     }
-    level = static_cast<int>(std::clamp<int64>(stoiradix(colon + 1, 10, nullptr), INT_MIN, INT_MAX));
-    return static_cast<std::size_t>(colon - spec);
+    *colon = '\0';
+    return true;
+}
+
+/** @return false when there is no place, or its name is too long. */
+bool parse(cchar* text, Spec& spec) {
+    if (scopy(spec.place, sizeof(spec.place), text) < 0) {
+        return false;
+    }
+    bool hasLevel = false;
+    while (takeWord(spec, hasLevel)) {}
+    return spec.place[0] != '\0';
 }
 } // namespace
 
@@ -100,16 +140,22 @@ void mprSetCmdlineLogging(bool on) {
 }
 
 int mprStartLogging(cchar* logSpec, int flags) {
-    int level = mprGetLogLevel();
+    Spec spec;
+    spec.level = mprGetLogLevel();
+    spec.json = (flags & MPR_LOG_JSON) != 0;
     logSpec = logSpec ? logSpec : "stderr";
-    char place[longestPath + 1];
-    const ssize length = sncopy(place, sizeof(place), logSpec, static_cast<ssize>(takeLevel(logSpec, level)));
-    const int status = length < 1 ? MPR_ERR_BAD_ARGS : openLog(place, flags);
-    if (status != 0) {
-        mprError("mprStartLogging: cannot open the log \"%s\"", logSpec);
-        return status;
+    if (!parse(logSpec, spec)) {
+        mprError("mprStartLogging: \"%s\" names no log, or its name is too long", logSpec);
+        return MPR_ERR_BAD_ARGS;
     }
-    mprSetLogLevel(level);
+    const LineForm form = spec.json                    ? LineForm::json
+                          : (flags & MPR_LOG_DETAILED) ? LineForm::detailed
+                                                       : LineForm::common;
+    if (const int error = openLog(spec.place, form, (flags & MPR_LOG_ANEW) != 0); error != 0) {
+        mprError("mprStartLogging: cannot open the log \"%s\": %s", logSpec, reason(error));
+        return MPR_ERR_CANT_OPEN;
+    }
+    mprSetLogLevel(spec.level);
     if (flags & MPR_LOG_CMDLINE) {
         mprSetCmdlineLogging(true);
     }

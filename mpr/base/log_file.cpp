@@ -2,144 +2,247 @@
     log_file.cpp - A log file and its backups. See mpr/log.h.
 
     One lock guards the file and what is set about it. Under it there are only writes and renames: no allocation from the
-    heap, no messages.
+    heap, no messages. What goes wrong with the log itself is said on the console, once until it goes well again.
  */
 #include "mpr/base/log_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
+#include <cstring>
 
-#include "mpr/base/format.hpp"
 #include "mpr/log.h"
 #include "mpr/os/lock.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
 #include "mpr/string.h"
-#include "mpr/thread.h"
 
 namespace mpr::base {
 
 namespace {
 
-constexpr std::size_t longestLine = 2200;
 constexpr int mostBackups = 1000;
+constexpr mode_t privately = 0600; // messages may tell what is nobody else's business
 
 struct Log {
     os::Lock lock;
-    std::FILE* file = nullptr; // nullptr: nothing is written
-    bool named = false;        // a file of its own, not a standard stream
-    std::size_t size = 0;      // of the file
-    std::size_t limit = 0;     // of size; 0: none
+    int file = -1;               // a file of its own,
+    std::FILE* stream = nullptr; // or a standard stream; neither: nothing is written
+    std::size_t size = 0;        // of the file
+    std::size_t limit = 0;       // of size; 0: none
+    std::size_t rotateAt = 0;    // the size before which no backup is tried again
     int backups = 0;
     bool anew = false;
-    std::atomic<bool> detailed{false};
+    bool stuck = false;     // the last backup was refused
+    bool cut = false;       // the last line is not whole
+    unsigned long lost = 0; // lines since the log could be written
+    std::atomic<LineForm> form{LineForm::common};
     char path[longestPath + 1] = {};
 };
 
 constinit Log theLog;
 
-[[gnu::format(printf, 2, 3)]] void add(Sink& sink, const char* text, ...) {
-    std::va_list args;
-    va_start(args, text);
-    format(sink, text, args);
-    va_end(args);
+/** Say on the console what is wrong with a log. */
+void complain(const char* path, const char* what, const char* why) {
+    char text[longestPath + 200];
+    fmt(text, sizeof(text), "the log \"%s\" %s: %s", path, what, why);
+    writeLine("mpr error", text);
 }
 
-void addTime(Sink& sink) {
-    std::timespec now{};
-    std::tm utc{};
-    std::timespec_get(&now, TIME_UTC);
-    gmtime_r(&now.tv_sec, &utc);
-    add(sink, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ ", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour,
-        utc.tm_min, utc.tm_sec, static_cast<int>(now.tv_nsec / 1'000'000));
-}
-
-/** @param line Room for a line. @return Its length, newline included. */
-std::size_t makeLine(char (&line)[longestLine], const char* tags, int level, const char* text, bool detailed) {
-    FixedSink sink(line, sizeof(line) - 1);
-    if (detailed) {
-        addTime(sink);
-        add(sink, "%.100s%s%d %s: ", tags, *tags ? " " : "", level, mprGetCurrentThreadName());
-    } else if (*tags) {
-        add(sink, "%.100s: ", tags);
-    }
-    add(sink, "%s", text);
-    const std::size_t length = sink.finish();
-    line[length] = '\n';
-    return length + 1;
-}
-
-/** A file that is written without a buffer, so that nothing is lost when the process dies. */
-std::FILE* openFile(const char* path, bool anew, std::size_t& size) {
-    std::FILE* file = std::fopen(path, anew ? "we" : "ae");
-    if (file) {
-        std::setvbuf(file, nullptr, _IONBF, 0);
-        std::fseek(file, 0, SEEK_END);
-        const long end = std::ftell(file);
-        size = end > 0 ? static_cast<std::size_t>(end) : 0;
-    }
+/**
+    Open a file to append to; if it is made, for its owner alone. Where a program with rights writes into a folder of others,
+    what they put in place of the log is not followed.
+    @return The descriptor; or -1, and errno is set.
+ */
+int openFile(const char* path) {
+    // Not to wait for the reader of a named pipe, now or later.
+    constexpr int how = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+    int file;
+    do {
+        file = open(path, how, privately);
+    } while (file < 0 && errno == EINTR);
     return file;
 }
 
-/** Keep the old file as a backup and start an empty one. */
+std::size_t sizeOf(int file) {
+    struct stat status;
+    return fstat(file, &status) == 0 && status.st_size > 0 ? static_cast<std::size_t>(status.st_size) : 0;
+}
+
+bool hasBackup(const Log& log, const char* path) {
+    return log.backups == 0 || mprBackupLog(path, log.backups) == 0;
+}
+
+/** Make a file that was opened empty. What is no file, a pipe say, is so anyway. */
+void empty(int file) {
+    if (sizeOf(file) > 0 && ftruncate(file, 0) != 0) {
+        return; // appended to, then
+    }
+}
+
+/** Put a new, empty file in place of the log's, with the same permissions. @return 0 or an error: the log is as it was. */
+int startFile(Log& log) {
+    const int file = openFile(log.path);
+    if (file < 0) {
+        return errno;
+    }
+    struct stat old;
+    if (fstat(log.file, &old) == 0 && (old.st_mode & 0777) != privately) {
+        fchmod(file, old.st_mode & 0777);
+    }
+    empty(file);
+    if (close(log.file) != 0 && errno != EINTR) {
+        complain(log.path, "may not be whole", reason(errno));
+    }
+    log.file = file;
+    log.size = sizeOf(file);
+    return 0;
+}
+
+/** Keep the old file as a backup and start an empty one. If that is refused, go on with the old one. */
 void rotate(Log& log) {
-    std::fclose(log.file);
-    if (log.backups > 0) {
-        mprBackupLog(log.path, log.backups);
+    const int error = hasBackup(log, log.path) ? startFile(log) : errno;
+    if (error != 0 && !log.stuck) {
+        complain(log.path, "grows past its limit, it cannot become a backup", reason(error));
     }
-    log.file = openFile(log.path, true, log.size);
-    if (!log.file) {
-        log.file = stderr; // better there than lost
-        log.named = false;
+    log.stuck = error != 0;
+    log.rotateAt = log.stuck ? log.size + log.limit : 0;
+}
+
+/** @return 0 or an error; the line may be written in part, then. */
+int writeFile(Log& log, const char* text, std::size_t length) {
+    while (length > 0) {
+        const ssize_t written = write(log.file, text, length);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return written < 0 ? errno : EIO;
+        }
+        const auto count = static_cast<std::size_t>(written);
+        log.cut = count < length;
+        log.size += count;
+        text += count;
+        length -= count;
     }
+    return 0;
+}
+
+int writeStream(Log& log, const char* text, std::size_t length) {
+    errno = 0;
+    if (std::fwrite(text, 1, length, log.stream) == length && std::fflush(log.stream) == 0) {
+        return 0;
+    }
+    std::clearerr(log.stream);
+    return errno != 0 ? errno : EIO;
+}
+
+int writeText(Log& log, const char* text, std::size_t length) {
+    return log.file >= 0 ? writeFile(log, text, length) : log.stream ? writeStream(log, text, length) : 0;
+}
+
+/** Once a log can be written again: end the line that was cut, and say how many were lost. @return 0 or an error. */
+int resume(Log& log) {
+    if (log.cut) {
+        if (const int error = writeText(log, "\n", 1); error != 0) {
+            return error;
+        }
+        log.cut = false;
+    }
+    if (log.lost == 0) {
+        return 0;
+    }
+    char text[80], line[longestLine];
+    fmt(text, sizeof(text), "the log: %lu %s lost here", log.lost, log.lost == 1 ? "line was" : "lines were");
+    const LineForm form = log.form.load(std::memory_order_relaxed);
+    const int error = writeText(log, line, makeLine(line, form, "mpr error", 0, text));
+    if (error == 0) {
+        log.lost = 0;
+    }
+    return error;
 }
 
 /** The receiver of messages while a log is open. */
 void take(const char* tags, int level, const char* text) {
     char line[longestLine];
     Log& log = theLog;
-    const std::size_t length = makeLine(line, tags, level, text, log.detailed.load(std::memory_order_relaxed));
+    const std::size_t length = makeLine(line, log.form.load(std::memory_order_relaxed), tags, level, text);
     const os::Locked guard(log.lock);
-    if (log.named && log.limit > 0 && log.size > 0 && length > log.limit - std::min(log.size, log.limit)) {
+    const bool full = log.limit > 0 && log.size > 0 && length > log.limit - std::min(log.size, log.limit);
+    if (log.file >= 0 && full && log.size >= log.rotateAt) {
         rotate(log);
     }
-    if (log.file) {
-        log.size += std::fwrite(line, 1, length, log.file);
-        std::fflush(log.file);
+    int error = resume(log);
+    error = error == 0 ? writeText(log, line, length) : error;
+    if (error != 0 && log.lost++ == 0 && log.stream != stderr) {
+        complain(log.path, "cannot be written, lines are lost until it can", reason(error));
     }
 }
 
 std::FILE* standardStream(const char* place) {
-    return smatch(place, "stdout") ? stdout : smatch(place, "stderr") ? stderr : nullptr;
+    return smatch(place, "stdout") || smatch(place, "/dev/stdout")   ? stdout
+           : smatch(place, "stderr") || smatch(place, "/dev/stderr") ? stderr
+                                                                     : nullptr;
+}
+
+/** The file of a place, started anew if that was asked for. @return A descriptor; or -1, and errno is set. */
+int openPlace(const Log& log, const char* place, bool anew) {
+    const int file = openFile(place);
+    if (file < 0 || !anew || sizeOf(file) == 0) {
+        return file;
+    }
+    if (log.backups == 0) {
+        empty(file);
+        return file;
+    }
+    if (!hasBackup(log, place)) {
+        complain(place, "is appended to, it cannot become a backup", reason(errno));
+        return file;
+    }
+    close(file); // nothing was written
+    return openFile(place);
+}
+
+void closeFile(Log& log) {
+    if (log.lost > 0 && log.stream != stderr) {
+        char count[40];
+        fmt(count, sizeof(count), "%lu lines were lost", log.lost);
+        complain(log.path, "is closed", count);
+    }
+    if (log.file >= 0 && close(log.file) != 0 && errno != EINTR) {
+        complain(log.path, "may not be whole", reason(errno));
+    }
+    log.lost = 0;
+    log.cut = log.stuck = false;
+    log.rotateAt = 0;
 }
 } // namespace
 
-int openLog(const char* place, int flags) {
+const char* reason(int error) {
+    return error == ELOOP ? "symbolic links are not followed" : std::strerror(error);
+}
+
+int openLog(const char* place, LineForm form, bool anew) {
     Log& log = theLog;
     const os::Locked guard(log.lock);
-    std::FILE* file = standardStream(place);
-    const bool named = !file && !smatch(place, "none");
-    std::size_t size = 0;
-    if (named) {
-        const bool anew = (flags & MPR_LOG_ANEW) || log.anew;
-        if (anew && log.backups > 0) {
-            mprBackupLog(place, log.backups);
-        }
-        file = openFile(place, anew, size);
-        if (!file) {
-            return MPR_ERR_CANT_OPEN;
+    std::FILE* stream = standardStream(place);
+    int file = -1;
+    if (!stream && !smatch(place, "none")) {
+        file = openPlace(log, place, anew || log.anew);
+        if (file < 0) {
+            return errno;
         }
     }
-    if (log.named) {
-        std::fclose(log.file);
-    }
+    closeFile(log);
     log.file = file;
-    log.named = named;
-    log.size = size;
-    log.detailed.store((flags & MPR_LOG_DETAILED) != 0, std::memory_order_relaxed);
+    log.stream = stream;
+    log.size = file >= 0 ? sizeOf(file) : 0;
+    log.form.store(form, std::memory_order_relaxed);
     scopy(log.path, sizeof(log.path), place);
     os::setLogSink(take);
     return 0;
@@ -147,7 +250,7 @@ int openLog(const char* place, int flags) {
 
 void writeLine(const char* tags, const char* text) {
     char line[longestLine];
-    os::write(line, makeLine(line, tags ? tags : "", 0, text, false));
+    os::write(line, makeLine(line, LineForm::common, tags ? tags : "", 0, text));
 }
 
 } // namespace mpr::base
@@ -159,6 +262,7 @@ void mprSetLogBackup(ssize logSize, int backupCount, int flags) {
     theLog.limit = logSize > 0 ? static_cast<std::size_t>(logSize) : 0;
     theLog.backups = backupCount > 0 ? backupCount : 0;
     theLog.anew = (flags & MPR_LOG_ANEW) != 0;
+    theLog.rotateAt = 0;
 }
 
 int mprBackupLog(cchar* path, int count) {
@@ -167,14 +271,13 @@ int mprBackupLog(cchar* path, int count) {
     if (!path || *path == '\0' || slen(path) > static_cast<ssize>(longestPath) || count < 1) {
         return MPR_ERR_BAD_ARGS;
     }
-    int status = 0;
     for (int i = std::min(count, mostBackups); i > 0; --i) {
         fmt(to, sizeof(to), "%s.%d", path, i);
         fmt(from, sizeof(from), i > 1 ? "%s.%d" : "%s", path, i - 1);
-        // Most of them need not exist.
+        // Most of them need not exist. If one stays where it is, the next must not take its place.
         if (std::rename(from, to) != 0 && errno != ENOENT) {
-            status = MPR_ERR_CANT_WRITE;
+            return MPR_ERR_CANT_WRITE;
         }
     }
-    return status;
+    return 0;
 }

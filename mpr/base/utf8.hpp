@@ -35,4 +35,33 @@ constexpr std::size_t encodeUtf8(char32_t c, char (&out)[4]) {
     return 4;
 }
 
+/** A character, and the bytes that it takes; without any it is none. */
+struct Utf8 {
+    char32_t code;
+    std::size_t length;
+};
+
+/** Read the character at the start of text that a zero ends: what is too long, no scalar value or cut is none. */
+constexpr Utf8 decodeUtf8(const char* text) {
+    const auto first = static_cast<unsigned char>(*text);
+    if (first < 0x80) {
+        return {first, 1};
+    }
+    const std::size_t length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    if (length == 0) {
+        return {0, 0};
+    }
+    char32_t code = first & (0x7fu >> length);
+    for (std::size_t i = 1; i < length; ++i) {
+        const auto next = static_cast<unsigned char>(text[i]);
+        if ((next & 0xc0) != 0x80) {
+            return {0, 0};
+        }
+        code = code << 6 | (next & 0x3f);
+    }
+    const bool shortest = code >= (length == 2 ? 0x80u : length == 3 ? 0x800u : 0x10000u);
+    const bool scalar = code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+    return shortest && scalar ? Utf8{code, length} : Utf8{0, 0};
+}
+
 } // namespace mpr::base

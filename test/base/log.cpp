@@ -5,9 +5,13 @@
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -219,7 +223,8 @@ TEST_CASE("a log that cannot be opened changes nothing", "[base][log]") {
     CHECK(mprStartLogging(std::string(5000, 'x').c_str(), 0) == MPR_ERR_BAD_ARGS);
     CHECK(mprGetLogLevel() == 0);
     CHECK_FALSE(mprGetCmdlineLogging());
-    CHECK(folder.text().find("error: mprStartLogging: cannot open the log \"/no/such/folder/log:5\"\n") == 0);
+    CHECK(folder.text().find("error: mprStartLogging: cannot open the log \"/no/such/folder/log:5\": No such file") ==
+          0);
 }
 
 TEST_CASE("a colon that no level follows belongs to the name", "[base][log]") {
@@ -280,6 +285,259 @@ TEST_CASE("a handler is not called for what it logs itself", "[base][log]") {
     CHECK(child.wrote("<error: of the program>\nerror: the handler's own\n<mpr error: mprAlloc"));
     CHECK(child.wrote(">\nerror: the handler's own\n"));
     CHECK_FALSE(child.wrote("<error: the handler's own>"));
+}
+
+TEST_CASE("no message makes two lines or commands a terminal", "[base][log]") {
+    Folder folder;
+    struct {
+        cchar *text, *common, *json;
+    } cases[] = {
+        {"plain, \"quoted\" and C:\\x", "plain, \"quoted\" and C:\\x", "plain, \\\"quoted\\\" and C:\\\\x"},
+        {"a\nerror: forged", "a\\nerror: forged", "a\\nerror: forged"},
+        {"a\r\n\r\n", "a", "a"},
+        {"a\rb\tc", "a\\rb\tc", "a\\rb\\tc"},
+        {"\x1b[2J\x07\x7f\x01", "\\x1b[2J\\x07\\x7f\\x01", "\\u001b[2J\\u0007\\u007f\\u0001"},
+        {"\xc2\x9b"
+         "31m",
+         "\\u009b31m", "\\u009b31m"}, /* the same by a control character of 8 bits */
+        {"\x9b"
+         "31m\xff",
+         "\\x9b31m\\xff", "\\ufffd31m\\ufffd"},
+        {"\xe2\x80\xa8x", "\\u2028x", "\\u2028x"},
+        {"\xc0\x8a\xed\xa0\x80", "\\xc0\\x8a\\xed\\xa0\\x80", "\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd"},
+        {"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+         "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"cut \xe2\x82", "cut \\xe2\\x82", "cut \\ufffd\\ufffd"},
+    };
+    for (auto &c : cases) {
+        INFO(c.text);
+        REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_ANEW) == 0);
+        mprLog("t", 0, "%s", c.text);
+        CHECK(folder.text() == std::string("t: ") + c.common + "\n");
+        REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_ANEW | MPR_LOG_DETAILED) == 0);
+        mprLog("a\nb", 0, "%s", c.text);
+        CHECK(folder.text().find(std::string("Z a\\nb 0 : ") + c.common + "\n") == 24 - 1);
+        REQUIRE(mprStartLogging((folder.file() + ":json").c_str(), MPR_LOG_ANEW) == 0);
+        mprLog("t", 0, "%s", c.text);
+        CHECK(folder.text().find(std::string(",\"text\":\"") + c.json + "\"}\n") != std::string::npos);
+    }
+}
+
+TEST_CASE("lines of JSON", "[base][log]") {
+    Folder folder;
+    Runtime runtime;
+    mprSetLogHandler(nullptr);
+    const std::string time =
+        "\\{\"time\":\"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\\.[0-9]{3}Z\",";
+    struct {
+        cchar *suffix;
+        int flags, level;
+    } cases[] = {{":json", 0, 0}, {":4:json", 0, 4}, {":json:4", 0, 4}, {"", MPR_LOG_JSON, 0}, {":3", MPR_LOG_JSON, 3}};
+    for (auto &c : cases) {
+        INFO(c.suffix);
+        mprSetLogLevel(0);
+        REQUIRE(mprStartLogging((folder.file() + c.suffix).c_str(), c.flags | MPR_LOG_ANEW) == 0);
+        CHECK(mprGetLogLevel() == c.level);
+        mprLog("app info", -1, "say \"%s\"", "hi");
+        CHECK(
+            std::regex_match(folder.text(), std::regex(time + "\"level\":-1,\"tags\":\"app info\",\"thread\":\"main\","
+                                                              "\"text\":\"say \\\\\"hi\\\\\"\"\\}\n")));
+    }
+    /* A line stays an object when it is cut. */
+    REQUIRE(mprStartLogging((folder.file() + ":json").c_str(), MPR_LOG_ANEW) == 0);
+    mprLog(std::string(500, '\n').c_str(), 0, "%s", std::string(5000, '\x01').c_str());
+    std::string line = folder.text();
+    CHECK(line.size() <= 4400);
+    CHECK(line.substr(line.size() - 9) == "\\u0001\"}\n");
+    /* Only the last words are more than the name. */
+    REQUIRE(mprStartLogging(folder.file("x:json:json").c_str(), 0) == 0);
+    CHECK(folder.has("x:json"));
+}
+
+TEST_CASE("a message is not cut within a character", "[base][log]") {
+    Log log;
+    const std::string text = std::string(1998, 'x') + "\xe2\x82\xac"
+                                                      "more";
+    mprLog("t", 0, "%s", text.c_str());
+    CHECK(log.text() == "t: " + std::string(1998, 'x') + "\n");
+    Log::clear();
+    mprLog("t", 0, "%s", (text.substr(1) + "more").c_str());
+    CHECK(log.text() == "t: " + text.substr(1, 2000) + "\n");
+}
+
+/* Runs as nobody for a while if it is root, for whom nothing is read-only. */
+class Nobody {
+public:
+    Nobody() { done = geteuid() != 0 || seteuid(65534) == 0; }
+    ~Nobody() { REQUIRE((getuid() != 0 || seteuid(0) == 0)); }
+    bool done;
+};
+
+TEST_CASE("a log that cannot become a backup is written on", "[base][log]") {
+    Folder folder;
+    mprSetLogBackup(100, 2, 0);
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    std::string expected;
+    auto fill = [&] {
+        for (int i = 0; i < 30; i++) {
+            mprError("message %02d", i);
+            expected += "error: message " + std::string(i < 10 ? "0" : "") + std::to_string(i) + "\n";
+        }
+    };
+    SECTION("a folder is in the way") {
+        REQUIRE(mkdir(folder.file("app.log.2").c_str(), 0700) == 0);
+        REQUIRE(mkdir(folder.file("app.log.2/x").c_str(), 0700) == 0);
+        std::ofstream(folder.file("app.log.1")) << "first";
+        fill();
+        CHECK(folder.text() == expected);
+        CHECK(folder.text("app.log.1") == "first");
+        /* And once more at the start: nothing is emptied. */
+        CHECK(mprStartLogging(folder.file().c_str(), MPR_LOG_ANEW) == 0);
+        CHECK(folder.text() == expected);
+        CHECK(mprBackupLog(folder.file().c_str(), 2) == MPR_ERR_CANT_WRITE);
+        CHECK(folder.text() == expected);
+        /* When the way is free it becomes one. */
+        REQUIRE(system(("rm -r " + folder.file("app.log.2")).c_str()) == 0);
+        mprSetLogBackup(100, 2, 0);
+        mprError("last");
+        CHECK(folder.text() == "error: last\n");
+        CHECK(folder.text("app.log.1") == expected);
+        CHECK(folder.text("app.log.2") == "first");
+    }
+    SECTION("the folder is read-only") {
+        const std::string path = folder.file("");
+        REQUIRE((chown(path.c_str(), geteuid() == 0 ? 65534 : geteuid(), static_cast<gid_t>(-1)) == 0));
+        REQUIRE(chmod(path.c_str(), 0500) == 0);
+        {
+            Nobody nobody;
+            if (nobody.done) {
+                fill();
+            }
+        }
+        REQUIRE(chmod(path.c_str(), 0700) == 0);
+        CHECK(folder.text() == expected);
+        CHECK_FALSE(folder.has("app.log.1"));
+    }
+}
+
+TEST_CASE("child: a log that cannot become a backup", "[.][log-stuck]") {
+    Folder folder;
+    mprSetLogBackup(100, 1, 0);
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    REQUIRE(mkdir(folder.file("app.log.1").c_str(), 0700) == 0);
+    for (int i = 0; i < 100; i++) {
+        mprError("message %02d", i);
+    }
+}
+
+TEST_CASE("child: logs that cannot be written", "[.][log-full]") {
+    REQUIRE(mprStartLogging("/dev/full", 0) == 0);
+    for (int i = 0; i < 10; i++) {
+        mprError("message %02d", i);
+    }
+    REQUIRE(mprStartLogging("none", 0) == 0);
+
+    Folder folder;
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit before;
+    getrlimit(RLIMIT_FSIZE, &before);
+    for (cchar *form : {"", ":json"}) {
+        REQUIRE(mprStartLogging((folder.file() + form).c_str(), MPR_LOG_ANEW) == 0);
+        rlimit small = before;
+        small.rlim_cur = 45;
+        setrlimit(RLIMIT_FSIZE, &small);
+        for (int i = 0; i < 7; i++) {
+            mprError("message %02d", i);
+        }
+        setrlimit(RLIMIT_FSIZE, &before);
+        mprError("again");
+        mprError("and again");
+        if (*form) {
+            CHECK(folder.text().find("\n{\"time\":") == 45);
+            CHECK(folder.text().find("\"text\":\"the log: 7 lines were lost here\"}\n{") != std::string::npos);
+        } else {
+            CHECK(folder.text() == "error: message 00\nerror: message 01\nerror: me\n"
+                                   "mpr error: the log: 5 lines were lost here\nerror: again\nerror: and again\n");
+        }
+    }
+}
+
+TEST_CASE("what is wrong with the log is said on standard error, once", "[base][log]") {
+    auto times = [](const Ended &child, const std::string &part) {
+        int found = 0;
+        for (size_t at = 0; (at = child.output.find(part, at)) != std::string::npos; at += part.size()) {
+            found++;
+        }
+        return found;
+    };
+    Ended stuck = runChild("[log-stuck]");
+    INFO(stuck.output);
+    CHECK(stuck.exited(0));
+    CHECK(times(stuck, "grows past its limit, it cannot become a backup: Is a directory\n") == 1);
+    Ended full = runChild("[log-full]");
+    INFO(full.output);
+    CHECK(full.exited(0));
+    CHECK(times(full,
+                "mpr error: the log \"/dev/full\" cannot be written, lines are lost until it can: No space left") == 1);
+    CHECK(times(full, "mpr error: the log \"/dev/full\" is closed: 10 lines were lost\n") == 1);
+    CHECK(times(full, "cannot be written, lines are lost until it can: File too large\n") == 2);
+}
+
+TEST_CASE("a log is its owner's, no link, and not inherited", "[base][log]") {
+    Folder folder;
+    auto permissions = [&](cchar *name) {
+        struct stat status;
+        REQUIRE(stat(folder.file(name).c_str(), &status) == 0);
+        return status.st_mode & 0777;
+    };
+    const mode_t mask = umask(0);
+    mprSetLogBackup(20, 1, 0);
+    REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
+    mprError("one");
+    mprError("another");
+    CHECK(permissions("app.log") == 0600);
+    CHECK(permissions("app.log.1") == 0600);
+    std::ofstream(folder.file("shared.log")) << "";
+    REQUIRE(chmod(folder.file("shared.log").c_str(), 0640) == 0);
+    REQUIRE(mprStartLogging(folder.file("shared.log").c_str(), 0) == 0);
+    mprError("one");
+    mprError("another");
+    CHECK(permissions("shared.log") == 0640);
+    CHECK(permissions("shared.log.1") == 0640);
+    umask(mask);
+
+    int found = 0;
+    for (int file = 0; file < 1000; file++) {
+        char path[PATH_MAX] = {};
+        if (readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), path, sizeof(path) - 1) > 0 &&
+            folder.file("shared.log") == path) {
+            found++;
+            CHECK((fcntl(file, F_GETFD) & FD_CLOEXEC) != 0);
+        }
+    }
+    CHECK(found == 1);
+
+    std::ofstream(folder.file("victim")) << "untouched";
+    REQUIRE(symlink(folder.file("victim").c_str(), folder.file("link").c_str()) == 0);
+    Log log;
+    for (int flags : {0, MPR_LOG_ANEW}) {
+        CHECK(mprStartLogging(folder.file("link").c_str(), flags) == MPR_ERR_CANT_OPEN);
+        CHECK(log.has("symbolic links are not followed"));
+    }
+    CHECK(folder.text("victim") == "untouched");
+    /* Nor one that is put in place of the file when that becomes a backup. */
+    mprSetLogBackup(20, 0, 0);
+    mprSetLogHandler(nullptr);
+    REQUIRE(mprStartLogging(folder.file().c_str(), MPR_LOG_ANEW) == 0);
+    REQUIRE(unlink(folder.file().c_str()) == 0);
+    REQUIRE(symlink(folder.file("victim").c_str(), folder.file().c_str()) == 0);
+    for (int i = 0; i < 10; i++) {
+        mprError("message %02d", i);
+    }
+    CHECK(folder.text("victim") == "untouched");
+    /* A named pipe without a reader is not waited for. */
+    REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+    CHECK(mprStartLogging(folder.file("pipe").c_str(), 0) == MPR_ERR_CANT_OPEN);
 }
 
 TEST_CASE("threads log whole lines while the log is rotated", "[base][log]") {
