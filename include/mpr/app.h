@@ -40,20 +40,22 @@ MPR_EXPORT bool mprGetDebugMode(void);
 #define MPR_ARGV_ARGS_ONLY 0x1 /* The command starts with the first argument: argv[0] will be "" */
 
 /**
-    Split a command into words, as a shell does.
-    @param command Words are separated by white space. Quotes, single or double, take white space into a word and are
-    removed; a backslash takes the next character as it is, inside single quotes only if that is a single quote or a backslash.
+    Split a command into words.
+    @param command Words are separated by white space. Quotes, single or double, take white space and the other kind of quote
+    into a word, and are removed; one that is not closed ends with the command. A backslash before a quote, inside quotes or
+    not, makes it a character like any other, and two before a quote are one backslash; any other backslash is one, so that
+    C:\dir and \d+ stay as they are. That is not what a shell does: a text of mprEscapeCmd is for a shell.
     @param argv Set to the words with a NULL behind them: one managed block that holds words and pointers.
-    @return The number of words; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS when command or argv is NULL; MPR_ERR_BAD_SYNTAX when a
-    quote is not closed. *argv is NULL then. Attached threads. Does not yield.
+    @return The number of words; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS when command or argv is NULL. *argv is NULL then. Attached
+    threads. Does not yield.
  */
 MPR_EXPORT int mprMakeArgv(cchar *command, cchar ***argv, int flags);
 
 /**
     The same in place: the words stay in command, which is written to, and argv points to them.
     @param argv At least maxArgs pointers; no NULL is put behind the words. NULL: only count, command is not written to.
-    @return The number of words, at most maxArgs if argv is given; further words are left out. MPR_ERR_BAD_ARGS,
-    MPR_ERR_BAD_SYNTAX as above. Any thread.
+    @return The number of words, at most maxArgs if argv is given; further words are left out. MPR_ERR_BAD_ARGS as above. Any
+    thread.
  */
 MPR_EXPORT int mprParseArgs(char *command, char **argv, int maxArgs);
 

@@ -19,26 +19,48 @@ struct Words {
     int most;
 };
 
+constexpr bool isQuote(char c) {
+    return c == '"' || c == '\'';
+}
+
+/** Backslashes in a row at the start of a text. */
+std::size_t countBackslashes(cchar* text) {
+    std::size_t count = 0;
+    while (text[count] == '\\') {
+        ++count;
+    }
+    return count;
+}
+
 /**
     One word, quotes and backslashes resolved.
     @param from Its first character; set behind it. @param to Where it is written; may overlap what was read. nullptr: nowhere.
-    @return false when a quote is not closed.
  */
-bool takeWord(cchar*& from, char*& to) {
-    char quote = 0;
-    for (; *from != '\0' && (quote || !isBlank(*from)); ++from) {
-        char c = *from;
-        if (c == '\\' && from[1] != '\0' && (quote != '\'' || from[1] == '\'' || from[1] == '\\')) {
-            c = *++from;
-        } else if (quote ? c == quote : c == '"' || c == '\'') {
-            quote = quote ? char{0} : c;
-            continue;
-        }
-        if (to) {
+void takeWord(cchar*& from, char*& to) {
+    const auto put = [&to](char c, std::size_t times) {
+        for (; to && times > 0; --times) {
             *to++ = c;
         }
+    };
+    char quote = 0;
+    while (*from != '\0' && (quote || !isBlank(*from))) {
+        const std::size_t backslashes = countBackslashes(from);
+        from += backslashes;
+        if (!isQuote(*from)) {
+            put('\\', backslashes);
+            if (backslashes == 0) {
+                put(*from++, 1);
+            }
+            continue;
+        }
+        put('\\', backslashes / 2);
+        if (backslashes % 2 != 0 || (quote && *from != quote)) {
+            put(*from, 1);
+        } else {
+            quote = quote ? char{0} : *from;
+        }
+        ++from;
     }
-    return quote == 0;
 }
 
 /** Split text into words written to a buffer (which may be the text). @param out nullptr: only count. */
@@ -52,9 +74,7 @@ int split(cchar* text, char* out, Words words) {
             break;
         }
         char* const start = out;
-        if (!takeWord(text, out)) {
-            return MPR_ERR_BAD_SYNTAX;
-        }
+        takeWord(text, out);
         text += *text != '\0' ? 1 : 0; // step over the blank before the zero may take its place
         if (out) {
             *out++ = '\0';
@@ -70,12 +90,7 @@ int mprParseArgs(char* command, char** argv, int maxArgs) {
     if (!command) {
         return MPR_ERR_BAD_ARGS;
     }
-    // Counting first, so that a mistake leaves the command as it was.
-    const int count = split(command, nullptr, {nullptr, INT_MAX});
-    if (!argv || count < 0) {
-        return count;
-    }
-    return split(command, command, {argv, maxArgs});
+    return argv ? split(command, command, {argv, maxArgs}) : split(command, nullptr, {nullptr, INT_MAX});
 }
 
 int mprMakeArgv(cchar* command, cchar*** argv, int flags) {
@@ -86,9 +101,6 @@ int mprMakeArgv(cchar* command, cchar*** argv, int flags) {
         return MPR_ERR_BAD_ARGS;
     }
     const int count = split(command, nullptr, {nullptr, INT_MAX - 1});
-    if (count < 0) {
-        return count;
-    }
     // Words never become longer than they were, and a blank makes room for each zero but the last.
     const int first = (flags & MPR_ARGV_ARGS_ONLY) ? 1 : 0;
     const std::size_t words = static_cast<std::size_t>(first) + static_cast<std::size_t>(count) + 1;

@@ -128,7 +128,7 @@ TEST_CASE("names change while others read", "[base][app]") {
     CHECK(wrong == 0);
 }
 
-TEST_CASE("mprMakeArgv splits as a shell does", "[base][app]") {
+TEST_CASE("mprMakeArgv splits at white space outside quotes", "[base][app]") {
     Runtime runtime;
     CHECK(words("ls -l file") == Words{"ls", "-l", "file"});
     CHECK(words("  ls\t-l \n") == Words{"ls", "-l"});
@@ -136,15 +136,15 @@ TEST_CASE("mprMakeArgv splits as a shell does", "[base][app]") {
     CHECK(words("a'b c'd\"e f\"g") == Words{"ab cde fg"});
     CHECK(words("x '' \"\"") == Words{"x", "", ""});
     CHECK(words("x \"it's\" 'a \"b\"'") == Words{"x", "it's", "a \"b\""});
-    CHECK(words("x a\\ b \\\"q\\\" \"in \\\" it\" 'in \\' it' 'c:\\dir'") ==
-          Words{"x", "a b", "\"q\"", "in \" it", "in ' it", "c:\\dir"});
+    CHECK(words("x \\\"q\\\" \"in \\\" it\" 'in \\' it' \\'") == Words{"x", "\"q\"", "in \" it", "in ' it", "'"});
     CHECK(words("trailing\\") == Words{"trailing\\"});
     CHECK(words("") == Words{});
     CHECK(words("   ") == Words{});
     CHECK(words("-l -a", MPR_ARGV_ARGS_ONLY) == Words{"", "-l", "-a"});
     CHECK(words("", MPR_ARGV_ARGS_ONLY) == Words{""});
-    CHECK(words("x 'open") == Words{"error", std::to_string(MPR_ERR_BAD_SYNTAX)});
-    CHECK(words("x \"open'") == Words{"error", std::to_string(MPR_ERR_BAD_SYNTAX)});
+    CHECK(words("x 'open up") == Words{"x", "open up"});
+    CHECK(words("x \"open' \\\"") == Words{"x", "open' \""});
+    CHECK(words("x '") == Words{"x", ""});
     CHECK(words(nullptr) == Words{"error", std::to_string(MPR_ERR_BAD_ARGS)});
     CHECK(mprMakeArgv("x", nullptr, 0) == MPR_ERR_BAD_ARGS);
     std::string many;
@@ -154,12 +154,23 @@ TEST_CASE("mprMakeArgv splits as a shell does", "[base][app]") {
     CHECK(words(many.c_str()).size() == 100000);
 }
 
+TEST_CASE("backslashes are kept but before quotes", "[base][app]") {
+    Runtime runtime;
+    CHECK(words(R"(C:\dir\file "C:\my dir\file" 'c:\x' \d+ a\ b)") ==
+          Words{R"(C:\dir\file)", R"(C:\my dir\file)", R"(c:\x)", R"(\d+)", R"(a\)", "b"});
+    CHECK(words(R"(\\server\\share "\\server")") == Words{R"(\\server\\share)", R"(\\server)"});
+    CHECK(words(R"("dir\\" next)") == Words{R"(dir\)", "next"});
+    CHECK(words(R"(a\\\"b "c\\\"d" \\\\"e f")") == Words{R"(a\"b)", R"(c\"d)", R"(\\e f)"});
+    CHECK(words(R"(sed 's/\(a\)\n/\1/')") == Words{"sed", R"(s/\(a\)\n/\1/)"});
+    CHECK(parsed(R"(x \"a\b\" "\\")", 5) == Words{"x", R"("a\b")", R"(\)"});
+}
+
 TEST_CASE("mprParseArgs splits in place", "[base][app]") {
     CHECK(parsed("one 'two words' three", 20) == Words{"one", "two words", "three"});
     CHECK(parsed("a b c d", 2) == Words{"a", "b"});
     CHECK(parsed("a b", 0) == Words{});
     CHECK(parsed("", 5) == Words{});
-    CHECK(parsed("x 'open", 5) == Words{"error", std::to_string(MPR_ERR_BAD_SYNTAX)});
+    CHECK(parsed("x 'open up", 5) == Words{"x", "open up"});
     char text[] = "one 'two words' three";
     CHECK(mprParseArgs(text, nullptr, 0) == 3);
     CHECK(std::string(text) == "one 'two words' three");
