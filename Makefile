@@ -41,7 +41,7 @@ test:
 	$(Q)$(call BUILD,release)
 	$(Q)ctest --preset release
 
-## soak       random threads for a minute, then random programs for SECONDS=60; SEED=N for other ones
+## soak       random threads for a minute, 100,000 waits, 10,000 commands, then random programs for SECONDS=60; SEED=N for other ones
 # PRESET=tsan, asan, ubsan, debug or delays: random programs alone, in that build. PROFILE=NAME: one kind of them.
 SEED ?= 100
 SECONDS ?= 60
@@ -50,10 +50,12 @@ PROFILE ?=
 soak:
 	$(Q)$(DEPS) build test demo
 	$(Q)$(call CONFIGURE,$(PRESET))
-	$(Q)$(call BUILD,$(PRESET),$(if $(filter release,$(PRESET)),test_gc test_stress) test_oracle)
+	$(Q)$(call BUILD,$(PRESET),$(if $(filter release,$(PRESET)),test_gc test_stress test_task test_io) test_oracle)
 ifeq ($(PRESET),release)
 	$(Q)build/release/test/test_gc '[soak]'
 	$(Q)MPR_SEED=$(SEED) build/release/test/test_stress '[soak]'
+	$(Q)build/release/test/test_task '[soak]'
+	$(Q)build/release/test/test_io '[soak]'
 endif
 	$(Q)$(if $(filter tsan,$(PRESET)),$(TSAN_RUN)) build/$(PRESET)/test/oracle --seconds $(SECONDS) \
 	    $(if $(filter-out file,$(origin SEED)),--seed $(SEED)) $(PROFILE:%=--profile %)

@@ -9,7 +9,11 @@
     Events of different dispatchers run at the same time.
 
     One thread at a time services events: it calls mprServiceEvents, or mprStart made one that does. It waits for
-    timers, I/O, and what foreign threads post.
+    timers, I/O, and what foreign threads post. While there is none, a thread in mprWaitForEvent or mprWaitForCmd services,
+    and runs the events of those dispatchers, too, so that none waits for the end of another's wait. It gives way to a
+    thread that calls mprServiceEvents. But a program that gives mprCreate the flag MPR_USER_EVENTS_THREAD has a thread for
+    these events: once a thread has called mprServiceEvents, they run in that thread alone, until another calls it or that
+    thread ends.
 
     Time is counted in milliseconds of a monotonic clock. An event runs no earlier than asked for. Events of one
     dispatcher that are due in the same millisecond run in no particular order, unless they had the same period: then as
@@ -138,7 +142,8 @@ MPR_EXPORT int mprServiceEvents(MprTicks delay, int flags);
 
 /**
     Wait until an event of a dispatcher has run. Yields. Runs the dispatcher's events when it is the calling thread's to
-    run: claimed by mprStartDispatcher, or from within one of its events (which then nest).
+    run: claimed by mprStartDispatcher, or from within one of its events (which then nest). When nobody services events it
+    does so until then: see above.
     @param dispatcher NULL: the main dispatcher. @param timeout Milliseconds; negative: for ever.
     @param mark From mprGetEventMark: an event that ran since then counts, too. -1: from now on.
     @return 0; MPR_ERR_TIMEOUT; MPR_ERR_ABORTED when the runtime is stopping; MPR_ERR_BAD_STATE.

@@ -127,6 +127,7 @@ public:
     bool wanted() const { return rendezvous_.wanted(); }
     /** How many are attached. @param all Count those that the runtime made, too: the rooms' and mprCreateThread's. */
     int threads(bool all = true);
+    bool isAttached(os::ThreadId thread);
     /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
     bool awaitAlone(Mutator& self, std::uint64_t deadline);
     /** Name the attached threads other than self in the log. */

@@ -100,6 +100,15 @@ int Collector::threads(bool all) {
     return count;
 }
 
+bool Collector::isAttached(os::ThreadId thread) {
+    os::Locked locked(threadsLock_);
+    const Mutator* m = mutators_;
+    while (m && m->id != thread) {
+        m = m->next;
+    }
+    return m != nullptr;
+}
+
 bool Collector::awaitAlone(Mutator& self, std::uint64_t deadline) {
     yield(self, MPR_YIELD_STICKY, nullptr);
     std::uint64_t now = os::now();

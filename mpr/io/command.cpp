@@ -492,7 +492,7 @@ int mprWaitForCmd(MprCmd* cmd, MprTicks timeout) {
         }
         const std::uint64_t left = task::leftUntil(deadline);
         const MprTicks rest = left == os::forever ? -1 : static_cast<MprTicks>((left + 999'999) / 1'000'000);
-        const int result = task::events().waitFor(*cmd->own, rest, mark, __builtin_return_address(0));
+        const int result = task::events().waitFor({{cmd->own, nullptr}, {mark, 0}}, rest, __builtin_return_address(0));
         if (result != 0) {
             return mprIsCmdRunning(cmd) ? result : 0;
         }

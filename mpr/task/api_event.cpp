@@ -131,7 +131,11 @@ int mprServiceEvents(MprTicks delay, int flags) {
 int mprWaitForEvent(MprDispatcher* dispatcher, MprTicks timeout, int64 mark) {
     const void* site = __builtin_return_address(0);
     MprDispatcher* d = meant(dispatcher, "mprWaitForEvent");
-    return d ? events().waitFor(*d, timeout, mark, site) : MPR_ERR_BAD_STATE;
+    if (!d) {
+        return MPR_ERR_BAD_STATE;
+    }
+    const Awaited awaited{{d, nullptr}, {mark < 0 ? events().mark(*d) : mark, 0}};
+    return events().waitFor(awaited, timeout, site);
 }
 
 int64 mprGetEventMark(MprDispatcher* dispatcher) {

@@ -159,6 +159,8 @@ void Events::close() {
         readyCount_ = 0;
     }
     servicer_.store(0);
+    loopThread_.store(0);
+    givesWay_.store(false);
     sleeping_.store(false);
     turnWanted_.store(false);
     opened_.store(false);

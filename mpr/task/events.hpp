@@ -20,6 +20,17 @@
 
 namespace mpr::task {
 
+/** The dispatchers that a thread waits for, each with its mark before. */
+struct Awaited {
+    MprDispatcher* dispatchers[2]; // the second may be nullptr
+    std::int64_t since[2];
+
+    template <class Condition>
+    bool any(Condition condition) const {
+        return condition(*dispatchers[0], since[0]) || (dispatchers[1] && condition(*dispatchers[1], since[1]));
+    }
+};
+
 class Events {
 public:
     /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
@@ -55,7 +66,8 @@ public:
 
     // ---- Servicing ----
     int service(MprTicks delay, int flags, const void* site);
-    int waitFor(MprDispatcher& dispatcher, MprTicks timeout, std::int64_t since, const void* site);
+    /** Wait until an event of an awaited dispatcher has run; run its events if they are the calling thread's to run. */
+    int waitFor(const Awaited& awaited, MprTicks timeout, const void* site);
     /** Let everyone who waits look again: the runtime stops, or the like. */
     void wakeAll();
     Loop& loop() { return loop_; }
@@ -75,7 +87,14 @@ private:
     };
     /** Who is to be told, after the lock has been let go, that a dispatcher has something to do. */
     enum class Hand { nobody, eventsThread, worker, waiters };
-    /** The same for many, collected by the events' thread. */
+    /** What a thread finds that waits for events. */
+    struct Found {
+        MprDispatcher* mine = nullptr; // whose events are the thread's to run
+        bool isShort = false;          // they are short
+        bool ran = false;
+        int error = 0;
+    };
+    /** Who is to be told of many, collected by the events' thread. */
     struct Hands {
         MprDispatcher* forWorkers = nullptr; // by nextReady: none of them is in the list of ready ones
         bool forWaiters = false;
@@ -97,7 +116,7 @@ private:
     void setTimer(Event& event) MPR_REQUIRES(lock_);
     void leaveTimed(Event& event) MPR_REQUIRES(lock_);
     bool isMine(const MprDispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
-    bool mustStayAwake(const MprDispatcher* awaited, std::int64_t since) MPR_REQUIRES(lock_);
+    bool mustStayAwake(const Awaited* awaited, bool runsReady) MPR_REQUIRES(lock_);
     Hand hand(MprDispatcher& dispatcher) MPR_REQUIRES(lock_);
     Event* begin(MprDispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
     bool repeat(MprDispatcher& dispatcher, Event& event, const Running* outer) MPR_REQUIRES(lock_);
@@ -110,13 +129,18 @@ private:
     int run(MprDispatcher& dispatcher, int most);
     int readyEvents();
     int runReady();
+    int runReadyBeside();
+    bool runsReady(os::ThreadId self) const;
+    bool mustGiveWay() const;
+    Found lookFor(const Awaited& awaited, os::ThreadId self);
     bool beginService(os::ThreadId self);
-    void endService();
+    bool beginWaiterService(os::ThreadId self);
+    void endService(int waiting);
     bool awaitService(os::ThreadId self, std::uint64_t deadline, const void* site);
     void takePosts();
     void expire();
     void look(bool now);
-    void sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::int64_t since, const void* site);
+    void sleep(std::uint64_t deadline, const Awaited* awaited, bool runsReady, const void* site);
     /** The yield after an event. @param more Others are queued. @param services The calling thread services events. */
     void yield(bool more, bool services) {
         if (services) {
@@ -147,6 +171,12 @@ private:
     // only looks whether it is itself.
     std::atomic<os::ThreadId> servicer_{0};
     int nesting_ = 0;
+    // The servicer only waits for an event and gives way to claimants, threads in mprServiceEvents. Sequentially consistent as
+    // the two that follow: who claims counts itself and wakes, who sleeps says so and looks at the count.
+    std::atomic<bool> givesWay_{false};
+    std::atomic<int> claimants_{0};
+    // With MPR_USER_EVENTS_THREAD: who was last in mprServiceEvents. A number, orders nothing.
+    std::atomic<os::ThreadId> loopThread_{0};
     // Sequentially consistent: it says that it sleeps and looks for work; others give work and look whether it sleeps.
     std::atomic<bool> sleeping_{false};
     std::atomic<bool> turnWanted_{false};

@@ -4,6 +4,10 @@
     One thread at a time services. Its turn: take what foreign threads posted, let libuv look, queue what is due, run the
     dispatchers that are its own. When there is nothing to do it announces that it sleeps, looks once more, and sleeps;
     whoever gives it something to do does so first and looks at the announcement afterwards. So nothing is slept over.
+
+    A thread in mprWaitForEvent services only while nobody else does. It gives way to a thread in mprServiceEvents, and
+    before it runs events of its own, which may take long. Until then it runs all that who services has to run, so that
+    no dispatcher's events wait for the end of another's wait.
  */
 #include <algorithm>
 
@@ -162,10 +166,24 @@ bool Events::beginService(os::ThreadId self) {
     return true;
 }
 
-void Events::endService() {
+/** A thread that waits for an event begins to service, unless another does, or wants to who would do so for longer. */
+bool Events::beginWaiterService(os::ThreadId self) {
+    if ((claimants_.load(std::memory_order_seq_cst) > 0 && servicer_.load(std::memory_order_relaxed) != self) ||
+        !beginService(self)) {
+        return false;
+    }
+    if (nesting_ == 1) {
+        givesWay_.store(true, std::memory_order_seq_cst);
+    }
+    return true;
+}
+
+/** @param waiting How many of those who wait for events are the calling thread itself. */
+void Events::endService(int waiting) {
     if (--nesting_ == 0) {
+        givesWay_.store(false, std::memory_order_relaxed);
         servicer_.store(0, std::memory_order_release);
-        if (waiters_.load(std::memory_order_seq_cst) > 0) {
+        if (waiters_.load(std::memory_order_seq_cst) > waiting) {
             ring(); // one of them may have to service now
         }
     }
@@ -256,23 +274,31 @@ bool Events::isMine(const MprDispatcher& d, os::ThreadId self) {
     return d.runner != 0 ? d.runner == self : d.owner != 0 ? d.owner == self : d.onEventsThread && servicer_ == self;
 }
 
-/** Under the lock: whether there is something to do first. @param awaited Only for this one, or to see that it has run. */
-bool Events::mustStayAwake(const MprDispatcher* awaited, std::int64_t since) {
+/** Under the lock: whether there is something to do first. @param awaited As of sleep(). */
+bool Events::mustStayAwake(const Awaited* awaited, bool runsReady) {
     os::assertHeld(lock_);
-    if (mailbox_.hasUnread() && !postsWait_) {
-        return true; // posts to make events of
+    if ((mailbox_.hasUnread() && !postsWait_) || (runsReady && firstReady_)) {
+        return true; // posts to make events of, or events to run
     }
     if (!awaited) {
-        return firstReady_ != nullptr;
+        return false;
     }
-    return awaited->mark != since || (awaited->head && !awaited->disabled && isMine(*awaited, os::currentThread()));
+    const os::ThreadId self = os::currentThread();
+    return awaited->any([&](const MprDispatcher& d, std::int64_t since) {
+        os::assertHeld(lock_);
+        return d.mark != since || (d.head && !d.disabled && isMine(d, self));
+    });
 }
 
-void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::int64_t since, const void* site) {
+/**
+    Wait for something to do.
+    @param awaited nullptr: nothing in particular. @param runsReady Whether the calling thread runs all ready dispatchers.
+ */
+void Events::sleep(std::uint64_t deadline, const Awaited* awaited, bool runsReady, const void* site) {
     std::uint64_t until = deadline;
     {
         os::Locked locked(lock_);
-        if (mustStayAwake(awaited, since)) {
+        if (mustStayAwake(awaited, runsReady)) {
             return;
         }
         const std::uint64_t next = wheel_.next();
@@ -288,7 +314,7 @@ void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::in
     if (until > os::now() + idleTime) {
         gc::runtime().collector.idle();
     }
-    if (mailbox_.isEmpty() && !turnWanted_.load(std::memory_order_seq_cst) && !stopping()) {
+    if (mailbox_.isEmpty() && !turnWanted_.load(std::memory_order_seq_cst) && !stopping() && !mustGiveWay()) {
         if (loop_.wait(milliseconds(leftUntil(until)), site)) {
             turnWanted_.store(true, std::memory_order_relaxed);
         }
@@ -298,21 +324,34 @@ void Events::sleep(std::uint64_t deadline, const MprDispatcher* awaited, std::in
     sleepUntil_ = 0;
 }
 
-/** Wait until no other thread services, and begin. @return false when the time is up or the runtime stops. */
+/**
+    Wait until no other thread services, and begin. One that services only while it waits for an event gives way, however
+    short the time is. @return false when the time is up or the runtime stops.
+ */
 bool Events::awaitService(os::ThreadId self, std::uint64_t deadline, const void* site) {
+    constexpr std::uint64_t moment = 1'000'000; // nanoseconds
     waiters_.fetch_add(1, std::memory_order_seq_cst);
+    claimants_.fetch_add(1, std::memory_order_seq_cst);
     bool begun = false;
     for (;;) {
         const std::uint32_t seen = bell_.load(std::memory_order_seq_cst);
         begun = beginService(self);
+        const bool willBeFree = givesWay_.load(std::memory_order_seq_cst);
         const std::uint64_t left = leftUntil(deadline);
-        if (begun || stopping() || left == 0) {
+        if (begun || stopping() || (left == 0 && !willBeFree)) {
             break;
         }
+        if (willBeFree) {
+            wakeServicer();
+        }
         Waiting waiting(site);
-        os::wait(bell_, seen, left);
+        os::wait(bell_, seen, std::max(left, moment));
     }
+    claimants_.fetch_sub(1, std::memory_order_seq_cst);
     waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    if (begun && nesting_ == 1 && (gc::runtime().flags & MPR_USER_EVENTS_THREAD)) {
+        loopThread_.store(self, std::memory_order_relaxed);
+    }
     return begun;
 }
 
@@ -339,7 +378,7 @@ int Events::service(MprTicks delay, int flags, const void* site) {
         }
         yield(ran > 0 && mprNeedYield() && readyEvents() > 0, true);
         if (ran == 0) {
-            sleep(deadline, nullptr, 0, site);
+            sleep(deadline, nullptr, true, site);
         }
         look(false);
         if (!all && mailbox_.hasRead(posted)) {
@@ -347,56 +386,107 @@ int Events::service(MprTicks delay, int flags, const void* site) {
             due = count + readyEvents();
         }
     }
-    endService();
+    endService(0);
     return count;
 }
 
 // ---- Threads that wait for an event -----------------------------------------------------------------------------
 
-int Events::waitFor(MprDispatcher& d, MprTicks timeout, std::int64_t since, const void* site) {
+/** Whether the thread that services, which only waits for an event, is to stop servicing. */
+bool Events::mustGiveWay() const {
+    return givesWay_.load(std::memory_order_relaxed) && claimants_.load(std::memory_order_seq_cst) > 0;
+}
+
+/** Whether the calling thread, while it services, runs ready dispatchers: not if the program has a thread for that. */
+bool Events::runsReady(os::ThreadId self) const {
+    const os::ThreadId loop = loopThread_.load(std::memory_order_relaxed);
+    return loop == 0 || loop == self || !gc::runtime().collector.isAttached(loop);
+}
+
+/** Run ready dispatchers while waiting. An event that waits itself keeps the service for as long. @return How many events. */
+int Events::runReadyBeside() {
+    const bool gaveWay = givesWay_.exchange(false, std::memory_order_seq_cst);
+    const int count = runReady();
+    givesWay_.store(gaveWay, std::memory_order_seq_cst);
+    return count;
+}
+
+/** What a thread finds that waits for events. */
+Events::Found Events::lookFor(const Awaited& awaited, os::ThreadId self) {
+    os::Locked locked(lock_);
+    Found found;
+    found.ran = awaited.any([](const MprDispatcher& d, std::int64_t since) { return d.mark != since; });
+    if (!found.ran) {
+        found.error = awaited.dispatchers[0]->destroyed ? MPR_ERR_BAD_STATE : stopping() ? MPR_ERR_ABORTED : 0;
+    }
+    for (MprDispatcher* d : awaited.dispatchers) {
+        if (d && d->head && !d->disabled && !d->destroyed && !found.mine && isMine(*d, self)) {
+            found.mine = d;
+            found.isShort = d->onEventsThread && d->owner == 0;
+        }
+    }
+    return found;
+}
+
+int Events::waitFor(const Awaited& awaited, MprTicks timeout, const void* site) {
     const os::ThreadId self = os::currentThread();
     const std::uint64_t deadline = deadlineIn(timeout);
-    const Hold held(&d);
-    const std::int64_t start = since < 0 ? mark(d) : since;
+    const Hold first(awaited.dispatchers[0]);
+    const Hold second(awaited.dispatchers[1]);
     const std::size_t posted = mailbox_.posted(); // these become events, however short the time
     waiters_.fetch_add(1, std::memory_order_seq_cst);
     bool services = false;
+    bool expired = false;
     int result = 0;
+    const auto stopServicing = [&] {
+        endService(1);
+        services = false;
+    };
     for (;;) {
         const std::uint32_t seen = bell_.load(std::memory_order_seq_cst);
-        bool mine = false;
-        services = services || beginService(self);
+        services = services || beginWaiterService(self);
         if (services) {
             look(false);
         }
-        {
-            os::Locked locked(lock_);
-            if (d.mark != start) {
-                break;
-            }
-            mine = isMine(d, self);
-            result = d.destroyed ? MPR_ERR_BAD_STATE : stopping() ? MPR_ERR_ABORTED : 0;
-        }
-        if (result != 0 || (mine && run(d, 1) > 0)) {
+        const Found found = lookFor(awaited, self);
+        result = found.error;
+        if (found.ran || result != 0) {
             break;
         }
-        const std::uint64_t left = leftUntil(deadline);
-        if (left == 0 && (!services || postsWait_ || mailbox_.hasRead(posted))) {
+        if (found.mine) {
+            if (services && !found.isShort) {
+                stopServicing();
+            }
+            if (run(*found.mine, 1) > 0) {
+                break;
+            }
+        }
+        if (expired) {
             result = MPR_ERR_TIMEOUT;
             break;
         }
-        if (services) {
+        const bool tookPosts = postsWait_ || mailbox_.hasRead(posted);
+        const bool runs = services && runsReady(self);
+        const int ran = runs && tookPosts ? runReadyBeside() : 0;
+        const std::uint64_t left = leftUntil(deadline);
+        if (left == 0 && (!services || tookPosts)) {
+            expired = true; // what has run beside may have queued what is waited for
+        } else if (services && mustGiveWay()) {
+            stopServicing();
+        } else if (services) {
             mprYield(0); // there may be so much to take that it does not sleep
-            sleep(deadline, &d, start, site);
+            if (ran == 0) {
+                sleep(deadline, &awaited, runs, site);
+            }
         } else {
             Waiting waiting(site);
             os::wait(bell_, seen, left);
         }
     }
-    if (services) {
-        endService();
-    }
     waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    if (services) {
+        endService(0);
+    }
     return result;
 }
 
