@@ -1,8 +1,11 @@
 /*
     mpr/command.h - Other programs as child processes: run and waited for, or running beside and read as events tell.
 
-    A command is for one thread at a time. Attached threads only. Nothing of the runtime is inherited but what is said
-    here. Children are waited for by number: those that the application starts by itself are not touched.
+    A command is for one thread at a time, and for its callback beside it. Attached threads only. Nothing of the runtime is
+    inherited but what is said here. Children are waited for by number: those that the application starts by itself are not
+    touched. The end of children is told by SIGCHLD, which is watched from the first start on: a program that ignores it, or
+    waits for all children itself, finds MPR_ERR as exit status. In a child no signal is blocked or ignored. Where the
+    application has closed standard input or output, its children have /dev/null there.
  */
 #ifndef MPR_COMMAND_H
 #define MPR_COMMAND_H
@@ -36,13 +39,19 @@ typedef ssize (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
 /** Make a command. @param dispatcher Of its callbacks; NULL: the main one. @return NULL when memory is short. */
 MPR_EXPORT MprCmd *mprCreateCmd(MprDispatcher *dispatcher);
 
-/** End it: kill the process if it runs, close the channels. The command may be started anew. NULL is fine. */
+/**
+    End it: kill the process if it runs (with MPR_CMD_NEW_SESSION all of its process group), close the channels. The
+    command may be started anew. NULL is fine.
+ */
 MPR_EXPORT void mprDestroyCmd(MprCmd *cmd);
 
 /** Folders in which programs are looked for, separated by colons; NULL: the variable PATH. Copied. */
 MPR_EXPORT void mprSetCmdSearchPath(MprCmd *cmd, cchar *search);
 
-/** Set who is called. @param data Marked with the command if it is a block. Before mprStartCmd. */
+/**
+    Set who is called. Before mprStartCmd, which then enables the events of both outputs. @param data Marked with the
+    command if it is a block.
+ */
 MPR_EXPORT void mprSetCmdCallback(MprCmd *cmd, MprCmdProc callback, void *data);
 
 /**
@@ -64,15 +73,19 @@ MPR_EXPORT void mprCloseCmdFd(MprCmd *cmd, int channel);
 /** Our end of a channel, or -1. */
 MPR_EXPORT int mprGetCmdFd(MprCmd *cmd, int channel);
 
-/** Call the callback once when the channel is ready (again). */
+/** Call the callback once when the channel is ready (again). An output that mprReadCmd has read to its end is no more. */
 MPR_EXPORT void mprEnableCmdEvents(MprCmd *cmd, int channel);
 MPR_EXPORT void mprDisableCmdEvents(MprCmd *cmd, int channel);
 /** The same for both outputs. */
 MPR_EXPORT void mprEnableCmdOutputEvents(MprCmd *cmd, bool on);
 
 /**
-    Wait, yielded, until the process has ended. The command is a root meanwhile.
-    @param timeout Milliseconds; negative: for ever. @return 0; MPR_ERR_TIMEOUT; MPR_ERR_BAD_STATE when none was started.
+    Wait, yielded, until the command is complete: its process has ended, and the callback, if there is one, has returned from
+    the end of all output for which it still enables events. Meanwhile events of the command's dispatcher run here when they
+    are the calling thread's to run, and others when nobody services: see mprWaitForEvent. The command is a root meanwhile.
+    @param timeout Milliseconds; negative: for ever.
+    @return 0; MPR_ERR_TIMEOUT, also when the process has ended and others hold its output open; MPR_ERR_ABORTED when the
+    runtime is stopping; MPR_ERR_BAD_STATE when none was started.
  */
 MPR_EXPORT int mprWaitForCmd(MprCmd *cmd, MprTicks timeout);
 /** Send the process a signal. @param signal 0: SIGTERM. @return 0; MPR_ERR_BAD_STATE when it does not run. */
@@ -84,12 +97,13 @@ MPR_EXPORT int mprGetCmdPid(MprCmd *cmd);
 MPR_EXPORT int mprGetCmdExitStatus(MprCmd *cmd);
 
 /**
-    Run a command to its end, yielded.
+    Run a command, yielded, until it has ended and closed its outputs. It has a process group of its own, which a terminal
+    takes for one in the background.
     @param command Program and arguments in one text: see mprMakeArgv.
     @param in Text for its standard input, or NULL for none. Must be unmanaged, held, or rooted, as the others.
     @param out,err Receive what it writes, each a block that ends with a NUL; NULL: its output goes where ours goes.
     They are safe until the calling thread yields. @param timeout Milliseconds; negative: for ever. When it is over, the
-    process is killed.
+    process is killed with all that it has started (its process group), and waited for.
     @return Its exit status, 0 or more; MPR_ERR_TIMEOUT; others as mprStartCmd.
  */
 MPR_EXPORT int mprRunCmd(MprCmd *cmd, cchar *command, cchar **envp, cchar *in, char **out, char **err, MprTicks timeout,

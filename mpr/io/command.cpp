@@ -1,11 +1,15 @@
 /*
-    command.cpp - Child processes, by libuv's spawn: the C API of mpr/command.h.
+    command.cpp - Child processes: the C API of mpr/command.h.
 
-    libuv's side of a process is permanent memory, which outlives the command until the process has ended. While a process
-    runs its command stands in a list that retains it; the loop guards list and state.
+    A child is made by posix_spawn, and waited for by number when SIGCHLD has come, of which libuv's loop tells. Its number
+    is in permanent memory: when a command is destroyed before its child could be waited for, that memory stays in a list
+    until somebody could. While a child runs, its command stands in a list that retains it; the loop guards lists and state.
 
     The end of a process is an event of a dispatcher that each command has for itself, so that mprWaitForCmd can run it
     wherever it is called; the user's callback is an event of the user's dispatcher.
+
+    mprRunCmd gives its child a process group, to be killed with all that it has started when the time is up. Until then it
+    is not waited for, though it may have ended: else the number of the group might be another's by then.
  */
 #include "mpr/command.h"
 
@@ -13,12 +17,16 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "mpr/app.h"
 #include "mpr/barrier.h"
@@ -28,9 +36,11 @@
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/shutdown.h"
 #include "mpr/task/events.hpp"
 #include "mpr/task/retain.hpp"
 #include "mpr/task/waiting.hpp"
+#include "mpr/thread.h"
 
 namespace gc = mpr::gc;
 namespace os = mpr::os;
@@ -43,11 +53,17 @@ namespace {
 
 constexpr int channels = 3;
 
-/** libuv's side of a process. It stands at the start of its memory: Loop::discard. */
+/** A child that has not been waited for. */
 struct Process {
-    uv_process_t handle;
-    task::Fired fired;
-    MprCmd* cmd; // null when nobody wants to know of the end
+    pid_t pid;
+    Process* next; // in the list of those that no command waits for
+};
+
+/** What is said of the events of a channel. */
+enum ChannelState : std::uint8_t {
+    armed = 1,   // the callback will be called
+    calling = 2, // it runs
+    atEnd = 4,   // nothing more comes
 };
 } // namespace
 
@@ -61,18 +77,29 @@ struct MprCmd {
     MprCmd* next;                       // reference: in the list of those that run
     MprCmd* previous;
     MprCmdProc callback;
-    Process* process; // while it runs
-    int fds[channels];
+    Process* process; // until it has been waited for
+    task::Fired fired;
+    std::atomic<os::ThreadId> caller; // of the callback for a channel, while it runs; a number, orders nothing
+    std::atomic<std::uint8_t> states[channels];
+    std::atomic<int> fds[channels];
     int status;
     bool started;
+    bool runs;      // the process has not ended, as far as is known
+    bool leads;     // it leads a process group, perhaps of a session of its own
+    bool keepsLead; // it is not waited for until the command lets it go
 };
 
 namespace {
 
 /** The commands that run. */
 constinit mpr::io::Retained<MprCmd> running;
+/** Children that were killed, whose commands no longer want to know of their end. */
+constinit Process* forsaken = nullptr;
+/** libuv's watcher of SIGCHLD. Made with the first child; the loop frees it when it is closed. */
+constinit uv_signal_t* ofChildren = nullptr;
 
-gc::Service room{[] { running.mark(); }, [](std::uint64_t) { return true; }, [] { running.close(); }};
+void close();
+gc::Service room{[] { running.mark(); }, [](std::uint64_t) { return true; }, close};
 
 void manageCmd(void* ptr, int flags) {
     auto* cmd = static_cast<MprCmd*>(ptr);
@@ -87,8 +114,8 @@ void manageCmd(void* ptr, int flags) {
     } else if (flags & MPR_MANAGE_FREE) {
         for (int channel = 0; channel < channels; ++channel) {
             mpr::io::dropHandler(cmd->handlers[channel]);
-            if (cmd->fds[channel] >= 0) {
-                close(cmd->fds[channel]);
+            if (const int fd = cmd->fds[channel]; fd >= 0) {
+                ::close(fd);
             }
         }
     }
@@ -96,16 +123,125 @@ void manageCmd(void* ptr, int flags) {
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 
-void onExit(uv_process_t* handle, int64_t status, int signal) {
-    auto& process = *reinterpret_cast<Process*>(handle);
-    if (MprCmd* cmd = process.cmd) {
-        cmd->status = signal != 0 ? 128 + signal : static_cast<int>(status);
-        cmd->process = nullptr;
-        running.unlink(*cmd);
-        process.fired.event = cmd->end;
-        task::events().fire(process.fired);
+/** Forget a child that has been waited for, if it has ended. @return Whether it has. */
+bool reap(Process& process, int& status) {
+    int how = 0;
+    pid_t found = 0;
+    do {
+        found = waitpid(process.pid, &how, WNOHANG);
+    } while (found < 0 && errno == EINTR);
+    if (found == 0) {
+        return false;
     }
-    Loop::discard(reinterpret_cast<uv_handle_t*>(handle));
+    // Who waits for all children, or ignores SIGCHLD, has taken the status.
+    status = found < 0 ? MPR_ERR : WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+    pfree(&process);
+    return true;
+}
+
+/** Whether a child has ended that is not to be waited for yet. */
+bool hasEnded(const Process& process, int& status) {
+    siginfo_t how{};
+    if (waitid(P_PID, static_cast<id_t>(process.pid), &how, WEXITED | WNOHANG | WNOWAIT) != 0) {
+        status = MPR_ERR;
+        return errno != EINTR;
+    }
+    status = how.si_code == CLD_EXITED ? how.si_status : 128 + how.si_status;
+    return how.si_pid != 0;
+}
+
+/** Ask whether a command that runs has ended. @return Whether it has: its event is to be queued. */
+bool findEnd(MprCmd& cmd) {
+    if (cmd.keepsLead ? !hasEnded(*cmd.process, cmd.status) : !reap(*cmd.process, cmd.status)) {
+        return false;
+    }
+    if (!cmd.keepsLead) {
+        cmd.process = nullptr;
+    }
+    cmd.runs = false;
+    running.unlink(cmd);
+    return true;
+}
+
+void reapForsaken() {
+    for (Process** link = &forsaken; *link;) {
+        Process* next = (*link)->next;
+        int status = 0;
+        if (reap(**link, status)) {
+            *link = next;
+        } else {
+            link = &(*link)->next;
+        }
+    }
+}
+
+void onChild(uv_signal_t*, int) {
+    const auto* all = running.head();
+    for (MprCmd* next = all ? all->first : nullptr; next;) {
+        MprCmd& cmd = *next;
+        next = cmd.next;
+        if (findEnd(cmd)) {
+            cmd.fired.event = cmd.end;
+            task::events().fire(cmd.fired);
+        }
+    }
+    reapForsaken();
+}
+
+/** Hear of ends from now on. @return 0 or libuv's error. */
+int watchChildren(uv_loop_t* loop) {
+    if (ofChildren) {
+        return 0;
+    }
+    auto* watcher = static_cast<uv_signal_t*>(palloc(sizeof(uv_signal_t)));
+    if (!watcher) {
+        return UV_ENOMEM;
+    }
+    int result = uv_signal_init(loop, watcher);
+    if (result != 0) {
+        pfree(watcher);
+        return result;
+    }
+    result = uv_signal_start(watcher, onChild, SIGCHLD);
+    if (result != 0) {
+        Loop::discard(reinterpret_cast<uv_handle_t*>(watcher));
+        return result;
+    }
+    ofChildren = watcher;
+    return 0;
+}
+
+/** The command has no more to do with its child, which has ended or was killed. */
+void letGo(MprCmd& cmd) {
+    Process* process = std::exchange(cmd.process, nullptr);
+    if (cmd.runs) {
+        cmd.runs = false;
+        running.unlink(cmd);
+    }
+    int status = 0;
+    if (process && !reap(*process, status)) {
+        process->next = forsaken;
+        forsaken = process;
+    }
+    reapForsaken();
+}
+
+void killAll(const MprCmd& cmd) {
+    kill(cmd.leads ? -cmd.process->pid : cmd.process->pid, SIGKILL);
+}
+
+/** For the room's end: what was killed ends at once, unless the system itself waits for something. */
+void close() {
+    constexpr int longest = 100; // milliseconds
+    for (int i = 0; forsaken && i < longest; ++i) {
+        reapForsaken();
+        if (forsaken) {
+            poll(nullptr, 0, 1);
+        }
+    }
+    forsaken = nullptr;
+    ofChildren = nullptr;
+    running.close();
 }
 
 // ---- Channels ---------------------------------------------------------------------------------------------------
@@ -114,37 +250,79 @@ bool isChannel(const MprCmd* cmd, int channel) {
     return cmd && channel >= 0 && channel < channels && cmd->fds[channel] >= 0;
 }
 
+/** The handler stays in its place until the next start: who enables events meanwhile in another thread finds it ended. */
 void closeChannel(MprCmd& cmd, int channel) {
-    if (isChannel(&cmd, channel)) {
+    const int fd = cmd.fds[channel].exchange(-1);
+    if (fd >= 0) {
         mprDestroyWaitHandler(cmd.handlers[channel]);
-        mprSetRef(&cmd, &cmd.handlers[channel], nullptr);
-        close(cmd.fds[channel]);
-        cmd.fds[channel] = -1;
+        ::close(fd);
     }
 }
 
-/** A pipe that is not inherited; our end does not block. */
-bool openPipe(int& ours, int& childs, bool input) {
+/** A descriptor that is not one of the first three, which the child's own will be. -1 stays. */
+int moveUp(int fd) {
+    if (fd < 0 || fd > 2) {
+        return fd;
+    }
+    const int higher = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    ::close(fd);
+    return higher;
+}
+
+/** A pipe that is not inherited; our end does not block. @return false when descriptors are short. */
+bool openPipe(MprCmd& cmd, int channel, int& childs) {
     int ends[2];
-    if (pipe(ends) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         return false;
     }
-    ours = ends[input ? 1 : 0];
-    childs = ends[input ? 0 : 1];
-    fcntl(ours, F_SETFD, FD_CLOEXEC);
-    fcntl(childs, F_SETFD, FD_CLOEXEC);
-    fcntl(ours, F_SETFL, fcntl(ours, F_GETFL) | O_NONBLOCK);
-    return true;
+    const bool input = channel == MPR_CMD_STDIN;
+    const int ours = moveUp(ends[input ? 1 : 0]);
+    childs = moveUp(ends[input ? 0 : 1]);
+    cmd.fds[channel] = ours;
+    return ours >= 0 && childs >= 0 && fcntl(ours, F_SETFL, fcntl(ours, F_GETFL) | O_NONBLOCK) == 0;
 }
 
 void onChannel(void* data, MprEvent* event) {
     auto* cmd = static_cast<MprCmd*>(data);
     for (int channel = 0; channel < channels; ++channel) {
         if (cmd->handlers[channel] == event->handler && cmd->callback) {
+            const os::ThreadId outer = cmd->caller.exchange(os::currentThread());
+            std::atomic<std::uint8_t>& state = cmd->states[channel];
+            std::uint8_t seen = state;
+            // At once, for who looks meanwhile whether more is to come.
+            while (!state.compare_exchange_weak(seen, static_cast<std::uint8_t>((seen & ~armed) | calling))) {}
             cmd->callback(cmd, channel, cmd->data);
+            state &= static_cast<std::uint8_t>(seen & calling ? ~0 : ~calling); // it may nest
+            cmd->caller = outer;
             return;
         }
     }
+}
+
+/** What events of a channel go to. @return nullptr when memory is short. */
+MprWaitHandler* makeHandler(MprCmd& cmd, int channel, MprDispatcher* dispatcher, MprEventProc proc) {
+    MprWaitHandler* handler =
+        mprCreateWaitHandler(cmd.fds[channel], 0, dispatcher, reinterpret_cast<void*>(proc), &cmd, 0);
+    if (handler) {
+        mpr::io::setOwner(*handler, &cmd);
+    }
+    mprSetRef(&cmd, &cmd.handlers[channel], handler);
+    return handler;
+}
+
+void waitOnChannel(MprCmd& cmd, int channel) {
+    mprWaitOn(cmd.handlers[channel], channel == MPR_CMD_STDIN ? MPR_WRITABLE : MPR_READABLE);
+}
+
+/** Whether the callback is to be called for output, or runs, but not in the calling thread, which waits inside. */
+bool hasOutput(const MprCmd& cmd) {
+    bool more = false;
+    for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {
+        const std::uint8_t state = cmd.states[channel];
+        more = more || (cmd.fds[channel] >= 0 && (state & armed) && !(state & atEnd)) ||
+               ((state & calling) && cmd.caller != os::currentThread());
+    }
+    return more;
 }
 
 // ---- What is run ------------------------------------------------------------------------------------------------
@@ -221,39 +399,193 @@ char** mixEnvironment(const char** envp) {
     return mixed;
 }
 
-/** Start the process, whose descriptors are given. @return 0 or MPR_ERR_*. */
-int spawn(MprCmd& cmd, uv_process_options_t& options) {
+/** What posix_spawn is to do, and what is to be given back after it. */
+class SpawnPlan {
+public:
+    SpawnPlan() : error_(posix_spawnattr_init(&attributes_)) {
+        if (error_ == 0 && (error_ = posix_spawn_file_actions_init(&actions_)) != 0) {
+            posix_spawnattr_destroy(&attributes_);
+        }
+        made_ = error_ == 0;
+    }
+    ~SpawnPlan() {
+        if (made_) {
+            posix_spawn_file_actions_destroy(&actions_);
+            posix_spawnattr_destroy(&attributes_);
+        }
+    }
+    SpawnPlan(const SpawnPlan&) = delete;
+    SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+    /** No signal is blocked or ignored in the child. */
+    void setTraits(bool ownSession, bool ownGroup) {
+        sigset_t all;
+        sigset_t none;
+        sigfillset(&all);
+        sigemptyset(&none);
+        const int flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (ownSession ? POSIX_SPAWN_SETSID : 0) |
+                          (ownGroup && !ownSession ? POSIX_SPAWN_SETPGROUP : 0);
+        note(made_ ? posix_spawnattr_setflags(&attributes_, static_cast<short>(flags)) : error_);
+        note(made_ ? posix_spawnattr_setsigdefault(&attributes_, &all) : error_);
+        note(made_ ? posix_spawnattr_setsigmask(&attributes_, &none) : error_);
+    }
+    /**
+        Give the child a descriptor, which is above 2. @param given -1: what we have at that place; nothing for its input.
+        What is closed on execution there is no standard output, but something of ours that was opened after that was closed.
+     */
+    void setChannel(int channel, int given) {
+        if (!made_) {
+            return;
+        }
+        const int flags = channel == MPR_CMD_STDIN ? -1 : fcntl(channel, F_GETFD);
+        if (given >= 0) {
+            note(posix_spawn_file_actions_adddup2(&actions_, given, channel));
+        } else if (flags < 0 || (flags & FD_CLOEXEC)) {
+            note(posix_spawn_file_actions_addopen(&actions_, channel, "/dev/null",
+                                                  channel == MPR_CMD_STDIN ? O_RDONLY : O_WRONLY, 0));
+        }
+    }
+    /** @param arguments Has room for one more. @return 0 or the system's error. */
+    int spawn(pid_t& pid, const char* path, char** arguments, int count, char** environment) {
+        if (error_ != 0) {
+            return error_;
+        }
+        char** all = environment ? environment : environ;
+        int result = posix_spawn(&pid, path, &actions_, &attributes_, arguments, all);
+        if (result == ENOEXEC) { // a script that does not say of what
+            std::copy_backward(arguments + 1, arguments + count + 1, arguments + count + 2);
+            arguments[0] = const_cast<char*>("sh");
+            arguments[1] = const_cast<char*>(path);
+            result = posix_spawn(&pid, "/bin/sh", &actions_, &attributes_, arguments, all);
+        }
+        return result;
+    }
+
+private:
+    void note(int error) { error_ = error_ != 0 ? error_ : error; }
+
+    posix_spawnattr_t attributes_;
+    posix_spawn_file_actions_t actions_;
+    int error_;
+    bool made_ = false;
+};
+
+/** What a command runs, by which means. */
+struct Start {
+    const char* path;
+    char** arguments; // with room for one more
+    int count;
+    char** environment; // nullptr: ours
+    int childs[channels];
+};
+
+/** Start the process. @return 0 or MPR_ERR_*. */
+int spawn(MprCmd& cmd, const Start& start, int flags) {
     auto* process = static_cast<Process*>(palloc(sizeof(Process)));
     if (!process) {
         return MPR_ERR_MEMORY;
     }
-    *process = {};
-    process->cmd = &cmd;
-    options.exit_cb = onExit;
-    int result = 0;
+    int error = 0;
+    bool first = false;
     {
         const Loop::Using loop(task::events().loop());
-        result = uv_spawn(*loop, &process->handle, &options);
-        if (result == 0) {
-            cmd.process = process;
-            running.link(cmd);
-        } else {
-            Loop::discard(reinterpret_cast<uv_handle_t*>(&process->handle));
+        first = !ofChildren;
+        error = -watchChildren(*loop);
+        reapForsaken();
+    }
+    if (first) {
+        task::events().loopChanged();
+    }
+    if (error == 0) {
+        SpawnPlan plan;
+        plan.setTraits((flags & MPR_CMD_NEW_SESSION) != 0, cmd.keepsLead);
+        for (int channel = 0; channel < channels; ++channel) {
+            plan.setChannel(channel, start.childs[channel]);
         }
+        error = plan.spawn(process->pid, start.path, start.arguments, start.count, start.environment);
     }
-    task::events().loopChanged();
-    if (result != 0) {
+    if (error != 0) {
+        pfree(process);
         os::Message message;
-        os::log(os::Level::error,
-                message << "mprStartCmd: \"" << string_view(options.file) << "\": " << uv_strerror(result));
-        return result == UV_EACCES ? MPR_ERR_CANT_ACCESS : MPR_ERR_CANT_CREATE;
+        os::log(os::Level::error, message << "mprStartCmd: \"" << string_view(start.path) << "\": " << strerror(error));
+        return error == EACCES ? MPR_ERR_CANT_ACCESS : MPR_ERR_CANT_CREATE;
     }
+    const Loop::Using loop(task::events().loop());
+    cmd.process = process;
+    cmd.runs = true;
+    running.link(cmd);
     return 0;
+}
+
+/** Whether the process runs, asked of the system: it may have ended before its command stood in the list. */
+bool stillRuns(MprCmd& cmd) {
+    bool found = false;
+    {
+        const Loop::Using loop(task::events().loop());
+        if (!cmd.runs) {
+            return false;
+        }
+        found = findEnd(cmd);
+    }
+    if (found) {
+        task::events().queue(*cmd.end, 0);
+    }
+    return !found;
 }
 
 int killProcess(MprCmd& cmd, int signal) {
     const Loop::Using loop(task::events().loop());
-    return cmd.process && uv_process_kill(&cmd.process->handle, signal) == 0 ? 0 : MPR_ERR_BAD_STATE;
+    return cmd.runs && kill(cmd.process->pid, signal) == 0 ? 0 : MPR_ERR_BAD_STATE;
+}
+
+/** Start a program. @param gathers For mprRunCmd, which reads the output itself, and may have to kill all of them. */
+int startCmd(MprCmd& cmd, int argc, cchar** argv, cchar** envp, int flags, bool gathers) {
+    if (cmd.process) {
+        return MPR_ERR_BAD_STATE;
+    }
+    char path[PATH_MAX];
+    if (const int result = findProgram(cmd, argv[0], path)) {
+        return result;
+    }
+    const bool mixes = envp && !(flags & MPR_CMD_EXACT_ENV);
+    auto** arguments = static_cast<char**>(palloc((static_cast<std::size_t>(argc) + 2) * sizeof(char*)));
+    Start start{path, arguments, argc, mixes ? mixEnvironment(envp) : const_cast<char**>(envp), {-1, -1, -1}};
+    int result = arguments && (start.environment || !mixes) ? 0 : MPR_ERR_MEMORY;
+    for (int channel = 0; channel < channels; ++channel) {
+        closeChannel(cmd, channel);
+        mprSetRef(&cmd, &cmd.handlers[channel], nullptr);
+        cmd.states[channel] = 0;
+        const bool wanted = flags & (MPR_CMD_IN << channel);
+        if (result == 0 && wanted && !openPipe(cmd, channel, start.childs[channel])) {
+            result = MPR_ERR_CANT_CREATE;
+        }
+        if (result == 0 && wanted && channel != MPR_CMD_STDIN && cmd.callback && !gathers &&
+            !makeHandler(cmd, channel, cmd.dispatcher, onChannel)) {
+            result = MPR_ERR_MEMORY;
+        }
+    }
+    cmd.keepsLead = gathers;
+    cmd.leads = gathers || (flags & MPR_CMD_NEW_SESSION);
+    if (result == 0) {
+        std::copy(argv, argv + argc, const_cast<const char**>(arguments));
+        arguments[argc] = nullptr;
+        result = spawn(cmd, start, flags);
+    }
+    cmd.started = result == 0;
+    for (int channel = 0; channel < channels; ++channel) {
+        if (start.childs[channel] >= 0) {
+            ::close(start.childs[channel]);
+        }
+        if (result != 0) {
+            closeChannel(cmd, channel);
+        }
+    }
+    pfree(arguments);
+    pfree(mixes ? start.environment : nullptr);
+    if (result == 0 && cmd.callback && !gathers) {
+        mprEnableCmdOutputEvents(&cmd, true);
+    }
+    return result;
 }
 } // namespace
 
@@ -269,7 +601,7 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     if (!cmd) {
         return nullptr;
     }
-    for (int& fd : cmd->fds) {
+    for (std::atomic<int>& fd : cmd->fds) {
         fd = -1;
     }
     cmd->dispatcher = dispatcher ? dispatcher : events.mainDispatcher();
@@ -300,11 +632,9 @@ void mprDestroyCmd(MprCmd* cmd) {
     }
     const Loop::Using loop(task::events().loop());
     if (cmd->process) {
-        uv_process_kill(&cmd->process->handle, SIGKILL);
-        cmd->process->cmd = nullptr;
-        cmd->process = nullptr;
+        killAll(*cmd);
         cmd->status = 128 + SIGKILL;
-        running.unlink(*cmd);
+        letGo(*cmd);
     }
     cmd->started = false;
 }
@@ -326,51 +656,7 @@ int mprStartCmd(MprCmd* cmd, int argc, cchar** argv, cchar** envp, int flags) {
     if (!cmd || argc < 1 || !argv || !argv[0] || !*argv[0]) {
         return MPR_ERR_BAD_ARGS;
     }
-    if (cmd->process) {
-        return MPR_ERR_BAD_STATE;
-    }
-    char path[PATH_MAX];
-    if (const int result = findProgram(*cmd, argv[0], path)) {
-        return result;
-    }
-    const bool mixes = envp && !(flags & MPR_CMD_EXACT_ENV);
-    auto** arguments = static_cast<char**>(palloc((static_cast<std::size_t>(argc) + 1) * sizeof(char*)));
-    char** environment = mixes ? mixEnvironment(envp) : const_cast<char**>(envp);
-    int result = arguments && (environment || !mixes) ? 0 : MPR_ERR_MEMORY;
-    int childs[channels] = {-1, -1, -1};
-    uv_stdio_container_t stdio[channels] = {};
-    for (int channel = 0; channel < channels; ++channel) {
-        closeChannel(*cmd, channel);
-        if (result == 0 && (flags & (MPR_CMD_IN << channel))) {
-            result = openPipe(cmd->fds[channel], childs[channel], channel == 0) ? 0 : MPR_ERR_CANT_CREATE;
-        }
-        stdio[channel].flags = childs[channel] >= 0 || channel > 0 ? UV_INHERIT_FD : UV_IGNORE;
-        stdio[channel].data.fd = childs[channel] >= 0 ? childs[channel] : channel;
-    }
-    if (result == 0) {
-        std::copy(argv, argv + argc, const_cast<const char**>(arguments));
-        arguments[argc] = nullptr;
-        uv_process_options_t options{};
-        options.file = path;
-        options.args = arguments;
-        options.env = environment;
-        options.stdio = stdio;
-        options.stdio_count = channels;
-        options.flags = (flags & MPR_CMD_NEW_SESSION) ? unsigned{UV_PROCESS_DETACHED} : 0;
-        result = spawn(*cmd, options);
-    }
-    cmd->started = result == 0;
-    for (int channel = 0; channel < channels; ++channel) {
-        if (childs[channel] >= 0) {
-            close(childs[channel]);
-        }
-        if (result != 0) {
-            closeChannel(*cmd, channel);
-        }
-    }
-    pfree(arguments);
-    pfree(mixes ? environment : nullptr);
-    return result;
+    return startCmd(*cmd, argc, argv, envp, flags, false);
 }
 
 // ---- Channels ---------------------------------------------------------------------------------------------------
@@ -383,6 +669,9 @@ ssize mprReadCmd(MprCmd* cmd, int channel, char* buf, ssize bufsize) {
     do {
         count = read(cmd->fds[channel], buf, static_cast<std::size_t>(bufsize));
     } while (count < 0 && errno == EINTR);
+    if (count == 0 && bufsize > 0) {
+        cmd->states[channel] |= atEnd;
+    }
     return count >= 0 ? count : errno == EAGAIN ? MPR_ERR_WOULD_BLOCK : MPR_ERR_CANT_READ;
 }
 
@@ -420,26 +709,23 @@ void mprFinalizeCmd(MprCmd* cmd) {
 }
 
 int mprGetCmdFd(MprCmd* cmd, int channel) {
-    return isChannel(cmd, channel) ? cmd->fds[channel] : -1;
+    return isChannel(cmd, channel) ? cmd->fds[channel].load() : -1;
 }
 
 void mprEnableCmdEvents(MprCmd* cmd, int channel) {
-    if (!isChannel(cmd, channel)) {
-        return;
+    if (!isChannel(cmd, channel) || (cmd->states[channel] & atEnd)) {
+        return; // there would be no end of events
     }
     if (!cmd->handlers[channel]) {
-        MprWaitHandler* handler =
-            mprCreateWaitHandler(cmd->fds[channel], 0, cmd->dispatcher, reinterpret_cast<void*>(onChannel), cmd, 0);
-        if (handler) {
-            mpr::io::setOwner(*handler, cmd);
-        }
-        mprSetRef(cmd, &cmd->handlers[channel], handler);
+        makeHandler(*cmd, channel, cmd->dispatcher, onChannel);
     }
-    mprWaitOn(cmd->handlers[channel], channel == MPR_CMD_STDIN ? MPR_WRITABLE : MPR_READABLE);
+    cmd->states[channel] |= armed;
+    waitOnChannel(*cmd, channel);
 }
 
 void mprDisableCmdEvents(MprCmd* cmd, int channel) {
     if (isChannel(cmd, channel)) {
+        cmd->states[channel] &= static_cast<std::uint8_t>(~armed);
         mprWaitOn(cmd->handlers[channel], 0);
     }
 }
@@ -457,7 +743,7 @@ bool mprIsCmdRunning(MprCmd* cmd) {
         return false;
     }
     const Loop::Using loop(task::events().loop());
-    return cmd->process != nullptr;
+    return cmd->runs;
 }
 
 int mprGetCmdPid(MprCmd* cmd) {
@@ -465,7 +751,7 @@ int mprGetCmdPid(MprCmd* cmd) {
         return 0;
     }
     const Loop::Using loop(task::events().loop());
-    return cmd->process ? cmd->process->handle.pid : 0;
+    return cmd->runs ? cmd->process->pid : 0;
 }
 
 int mprGetCmdExitStatus(MprCmd* cmd) {
@@ -479,23 +765,33 @@ int mprStopCmd(MprCmd* cmd, int signal) {
     return cmd ? killProcess(*cmd, signal != 0 ? signal : SIGTERM) : MPR_ERR_BAD_ARGS;
 }
 
+namespace {
+
+/** Milliseconds left until a deadline, as mprWaitForEvent wants them. */
+MprTicks restUntil(std::uint64_t deadline) {
+    const std::uint64_t left = task::leftUntil(deadline);
+    return left == os::forever ? -1 : static_cast<MprTicks>((left + 999'999) / 1'000'000);
+}
+} // namespace
+
 int mprWaitForCmd(MprCmd* cmd, MprTicks timeout) {
     if (!cmd || !cmd->started) {
         return MPR_ERR_BAD_STATE;
     }
     const std::uint64_t deadline = task::deadlineIn(timeout);
+    const void* site = __builtin_return_address(0);
     const task::Rooted rooted(cmd);
-    for (;;) {
-        const std::int64_t mark = task::events().mark(*cmd->own);
-        if (!mprIsCmdRunning(cmd)) {
+    for (int result = 0;;) {
+        // Taken before it looks: then no event is missed.
+        const task::Awaited awaited{{cmd->own, cmd->dispatcher},
+                                    {task::events().mark(*cmd->own), task::events().mark(*cmd->dispatcher)}};
+        if (!stillRuns(*cmd) && !hasOutput(*cmd)) {
             return 0;
         }
-        const std::uint64_t left = task::leftUntil(deadline);
-        const MprTicks rest = left == os::forever ? -1 : static_cast<MprTicks>((left + 999'999) / 1'000'000);
-        const int result = task::events().waitFor({{cmd->own, nullptr}, {mark, 0}}, rest, __builtin_return_address(0));
         if (result != 0) {
-            return mprIsCmdRunning(cmd) ? result : 0;
+            return result;
         }
+        result = task::events().waitFor(awaited, restUntil(deadline), site);
     }
 }
 
@@ -547,40 +843,75 @@ int gather(MprCmd& cmd, int channel, Gathered& into) {
     }
 }
 
-/** Feed and read a process until it has closed its outputs. @return 0 or MPR_ERR_*. */
-int exchange(MprCmd& cmd, const char* in, Gathered (&gathered)[channels], std::uint64_t deadline, const void* site) {
-    std::size_t left = in ? std::strlen(in) : 0;
-    while (cmd.fds[1] >= 0 || cmd.fds[2] >= 0 || (cmd.fds[0] >= 0 && left > 0)) {
-        pollfd polled[channels];
+/** Write input as far as the process takes it; close its input when it has all, or wants no more. */
+void feed(MprCmd& cmd, string_view& in) {
+    ssize count = 1;
+    while (count > 0 && !in.empty() && isChannel(&cmd, MPR_CMD_STDIN)) {
+        count = mprWriteCmd(&cmd, MPR_CMD_STDIN, in.data(), static_cast<ssize>(in.size()));
+        in.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+    }
+    if (in.empty() || count < 0) {
+        closeChannel(cmd, MPR_CMD_STDIN);
+    }
+}
+
+/**
+    Wait until a channel may be ready, or something has happened to the process. While the runtime stops nobody waits for
+    events: then it is looked every now and then.
+ */
+void waitForChannels(MprCmd& cmd, const task::Awaited& awaited, std::uint64_t deadline, const void* site) {
+    constexpr MprTicks now = 10;
+    const MprTicks rest = restUntil(deadline);
+    if (!mprIsStopping()) {
         for (int channel = 0; channel < channels; ++channel) {
-            polled[channel] = {cmd.fds[channel], static_cast<short>(channel == 0 ? POLLOUT : POLLIN), 0};
-        }
-        const std::uint64_t rest = task::leftUntil(deadline);
-        const std::uint64_t wait = rest == os::forever ? 0x7FFFFFFF : (rest + 999'999) / 1'000'000;
-        int ready = 0;
-        {
-            const task::Waiting waiting(site);
-            ready = poll(polled, channels, static_cast<int>(wait < 0x7FFFFFFF ? wait : 0x7FFFFFFF));
-        }
-        if (ready == 0 && task::leftUntil(deadline) == 0) {
-            return MPR_ERR_TIMEOUT;
-        }
-        if (polled[0].revents != 0) {
-            const ssize count = mprWriteCmd(&cmd, MPR_CMD_STDIN, in, static_cast<ssize>(left));
-            in += count > 0 ? count : 0;
-            left -= count > 0 ? static_cast<std::size_t>(count) : 0;
-            if (left == 0 || count < 0) {
-                closeChannel(cmd, MPR_CMD_STDIN);
+            if (isChannel(&cmd, channel)) {
+                waitOnChannel(cmd, channel);
             }
         }
+        task::events().waitFor(awaited, rest, site);
+    } else {
+        mprSleep(rest < 0 ? now : std::min(rest, now));
+    }
+}
+
+/** Feed and read a process until it has ended and closed its outputs. @return 0 or MPR_ERR_*. */
+int exchange(MprCmd& cmd, string_view in, Gathered (&gathered)[channels], std::uint64_t deadline, const void* site) {
+    for (int channel = 0; channel < channels; ++channel) {
+        // Their events say no more than that they are there.
+        if (isChannel(&cmd, channel) && !makeHandler(cmd, channel, cmd.own, [](void*, MprEvent*) {})) {
+            return MPR_ERR_MEMORY;
+        }
+    }
+    for (bool expired = false;;) {
+        const task::Awaited awaited{{cmd.own, nullptr}, {task::events().mark(*cmd.own), 0}};
+        feed(cmd, in);
         for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {
-            if (polled[channel].revents != 0 && gather(cmd, channel, gathered[channel]) != 0) {
+            if (isChannel(&cmd, channel) && gather(cmd, channel, gathered[channel]) != 0) {
                 return MPR_ERR_MEMORY;
             }
         }
+        if (!stillRuns(cmd) && !isChannel(&cmd, MPR_CMD_STDOUT) && !isChannel(&cmd, MPR_CMD_STDERR)) {
+            closeChannel(cmd, MPR_CMD_STDIN);
+            return 0;
+        }
+        if (expired) {
+            return MPR_ERR_TIMEOUT;
+        }
+        waitForChannels(cmd, awaited, deadline, site);
+        expired = task::leftUntil(deadline) == 0;
     }
-    closeChannel(cmd, MPR_CMD_STDIN);
-    return 0;
+}
+
+/** Kill a process and all that it has started, and wait for it, unless the system itself waits for something. */
+void killAndWait(MprCmd& cmd) {
+    constexpr int longest = 1000; // milliseconds
+    {
+        const Loop::Using loop(task::events().loop());
+        killAll(cmd);
+    }
+    for (int i = 0; i < longest && stillRuns(cmd); ++i) {
+        mprSleep(1);
+    }
 }
 } // namespace
 
@@ -604,19 +935,18 @@ int mprRunCmd(MprCmd* cmd, cchar* command, cchar** envp, cchar* in, char** out, 
     }
     const task::Rooted rooted(cmd);
     flags |= (in ? MPR_CMD_IN : 0) | (out ? MPR_CMD_OUT : 0) | (err ? MPR_CMD_ERR : 0);
-    int result = mprStartCmd(cmd, argc, argv, envp, flags);
+    int result = argc > 0 && *argv[0] ? startCmd(*cmd, argc, argv, envp, flags, true) : MPR_ERR_BAD_ARGS;
     if (result != 0) {
         return result;
     }
     Gathered gathered[channels];
-    result = exchange(*cmd, in, gathered, deadline, site);
-    if (result == 0) {
-        const std::uint64_t left = task::leftUntil(deadline);
-        result = mprWaitForCmd(cmd, left == os::forever ? -1 : static_cast<MprTicks>((left + 999'999) / 1'000'000));
-    }
+    result = exchange(*cmd, in ? in : "", gathered, deadline, site);
     if (result == 0) {
         result = mprGetCmdExitStatus(cmd);
+        const Loop::Using loop(task::events().loop());
+        letGo(*cmd);
     } else {
+        killAndWait(*cmd);
         mprDestroyCmd(cmd);
     }
     for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {

@@ -3,8 +3,11 @@
  */
 #include "mpr/task/loop.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "mpr/memory.h"
 #include "mpr/task/waiting.hpp"
@@ -28,21 +31,39 @@ Loop::Using::~Using() {
 static int tryDescriptors() {
     int ends[3][2];
     int pipes = 0;
-    while (pipes < 3 && pipe(ends[pipes]) == 0) {
+    while (pipes < 3 && pipe2(ends[pipes], O_CLOEXEC) == 0) {
         ++pipes;
     }
     const int result = pipes == 3 ? 0 : UV_EMFILE;
     while (pipes-- > 0) {
-        close(ends[pipes][0]);
-        close(ends[pipes][1]);
+        ::close(ends[pipes][0]);
+        ::close(ends[pipes][1]);
     }
     return result;
+}
+
+/**
+    Take the places of standard input and output where they are closed. Else libuv's pipes may stand where the program
+    writes its messages, and libuv ends a process that writes into its pipes. @return 0 or libuv's error.
+ */
+static int takeStandardPlaces() {
+    int fd = 0;
+    while (fd >= 0 && fd <= 2) {
+        fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
+    if (fd >= 0) {
+        ::close(fd);
+    }
+    return fd < 0 && (errno == EMFILE || errno == ENFILE) ? UV_EMFILE : 0;
 }
 
 int Loop::open() {
     replaceAllocator();
     Using using_(*this);
-    int result = tryDescriptors();
+    int result = takeStandardPlaces();
+    if (result == 0) {
+        result = tryDescriptors();
+    }
     if (result == 0) {
         result = uv_loop_init(&loop_);
     }

@@ -13,10 +13,9 @@
       uv_poll_start    grows the table of descriptors: aborts ("watchers")
       uv_run           aborts when epoll_ctl takes no descriptor although uv_poll_init tried it: kernel memory, or the
                        user's max_user_watches
-      uv_spawn         returns UV_ENOMEM, UV_EMFILE, UV_EAGAIN
       uv_fs_*, without a loop   return UV_ENOMEM
     These abort for nothing of the kind, only when a system call fails that cannot: uv_async_send, uv_signal_start,
-    uv_close of a signal, reaping of children. The pool of threads, whose start aborts, is not used.
+    uv_close of a signal. The pool of threads, whose start aborts, is not used.
     An application that calls uv_replace_allocator itself must do so before mprCreate and free nothing through libuv that
     it allocated before.
  */

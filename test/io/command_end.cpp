@@ -1,0 +1,322 @@
+/*
+    test/io/command_end.cpp - How commands end: with all their output, with all that they have started, without zombies.
+*/
+#include "test/support/every_yield.hpp"
+#include "test/support/folder.hpp"
+#include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+#include "test/support/service.hpp"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+using namespace test;
+
+namespace {
+
+/* What a callback has received; it asks for more until the end, which it sees by closing the channel or not. */
+struct Received {
+    std::atomic<long> bytes{0};
+    std::atomic<int> ends{0};
+    bool closes = false;
+
+    static ssize take(MprCmd *cmd, int channel, void *data) {
+        auto &self = *static_cast<Received *>(data);
+        if (channel < 0) {
+            return 0;
+        }
+        char buf[8192];
+        const ssize count = mprReadCmd(cmd, channel, buf, sizeof(buf));
+        self.bytes += count > 0 ? count : 0;
+        self.ends += count == 0;
+        if (count == 0 && self.closes) {
+            mprCloseCmdFd(cmd, channel);
+        } else {
+            mprEnableCmdEvents(cmd, channel);
+        }
+        return count;
+    }
+};
+
+/* A process writes so many bytes; @return whether all were in the callback by the time when mprWaitForCmd said that it ended. */
+bool receivesAll(MprDispatcher *dispatcher, cchar *bytes, bool closes) {
+    Received received;
+    received.closes = closes;
+    MprCmd *cmd = mprCreateCmd(dispatcher);
+    Root root(cmd);
+    mprSetCmdCallback(cmd, Received::take, &received);
+    cchar *argv[] = {"sh", "-c", "head -c $0 /dev/zero; head -c $0 /dev/zero >&2", bytes, nullptr};
+    if (mprStartCmd(cmd, 4, argv, nullptr, MPR_CMD_OUT | MPR_CMD_ERR) != 0 || mprWaitForCmd(cmd, 40000) != 0) {
+        return false;
+    }
+    const bool all = received.bytes == 2 * atol(bytes) && received.ends == 2 && mprGetCmdExitStatus(cmd) == 0;
+    mprDestroyCmd(cmd);
+    return all;
+}
+
+/* A process that is there, and not merely as a zombie. */
+bool isAlive(long pid) {
+    char path[64], state = 'Z';
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    if (FILE *file = fopen(path, "r")) {
+        if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) {
+            state = 'Z';
+        }
+        fclose(file);
+    }
+    return state != 'Z';
+}
+
+/* No child is left that runs or has not been waited for. */
+bool hasNoChildren() {
+    return waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD;
+}
+
+/* Those that other tests left running at the end of their runtimes are nobody's. */
+void awaitOldChildren() {
+    while (waitpid(-1, nullptr, 0) > 0) {}
+}
+
+/* One command by the synchronous call, or by callback and wait. @return Whether all its output has come. */
+bool runsOne(int which, int number) {
+    const std::string command =
+        "sh -c 'echo begin " + std::to_string(number) + "; head -c 3000 /dev/zero | tr \"\\0\" x; echo; echo end'";
+    if (which % 2) {
+        char *out = nullptr;
+        const std::string begin = "begin " + std::to_string(number) + "\n";
+        return mprRun(nullptr, command.c_str(), "ignored", &out, nullptr, 40000) == 0 && out &&
+               std::string(out) == begin + std::string(3000, 'x') + "\nend\n";
+    }
+    return receivesAll(nullptr, which % 4 ? "3000" : "200000", which % 8 < 4);
+}
+
+void runMany(int total) {
+    awaitOldChildren();
+    for (bool started : {true, false}) {
+        Runtime runtime("", 0, 300);
+        REQUIRE(mprGetDispatcher());
+        if (started) {
+            REQUIRE(mprStart() == 0);
+        }
+        REQUIRE(runsOne(1, 0));
+        REQUIRE(runsOne(0, 0));
+        collect();
+        const int files = countEntries("/proc/self/fd");
+        std::atomic<int> next{0}, complete{0};
+        const auto body = [&](Mutator &) {
+            for (int i; (i = next++) < total;) {
+                complete += runsOne(i, i);
+                mprYield(0);
+            }
+        };
+        {
+            Mutator a("a", body), b("b", body), c("c", body), d("d", body);
+            a.join();
+            b.join();
+            c.join();
+            d.join();
+        }
+        CHECK(complete == total);
+        CHECK(hasNoChildren());
+        collect();
+        mprServiceEvents(0, 0);
+        CHECK(until([&] { return countEntries("/proc/self/fd") == files; }));
+    }
+}
+} // namespace
+
+TEST_CASE("a command is complete when its process has ended and the callback has all output", "[io][command]") {
+    for (bool started : {false, true}) {
+        Runtime runtime;
+        if (started) {
+            REQUIRE(mprStart() == 0);
+        }
+        MprDispatcher *claimed = mprCreateDispatcher("claimed", 0);
+        MprDispatcher *worker = mprCreateDispatcher("worker", 0);
+        MprDispatcher *prompt = mprCreateDispatcher("prompt", MPR_DISPATCHER_IMMEDIATE);
+        Root a(claimed), b(worker), c(prompt);
+        REQUIRE(mprStartDispatcher(claimed) == 0);
+        for (cchar *bytes : {"0", "1000", "1000000"}) {
+            for (MprDispatcher *dispatcher : {static_cast<MprDispatcher *>(nullptr), claimed, worker, prompt}) {
+                INFO((started ? "an events' thread, " : "none, ") << (!dispatcher             ? "main"
+                                                                      : dispatcher == claimed ? "claimed"
+                                                                      : dispatcher == worker  ? "worker"
+                                                                                              : "prompt")
+                                                                  << ", " << bytes << " bytes");
+                CHECK(receivesAll(dispatcher, bytes, false));
+                CHECK(receivesAll(dispatcher, bytes, true));
+            }
+        }
+    }
+}
+
+TEST_CASE("an event waits for a command whose callbacks are its own dispatcher's", "[io][command]") {
+    Runtime runtime;
+    static std::atomic<int> complete;
+    MprDispatcher *worker = mprCreateDispatcher("worker", 0);
+    Root root(worker);
+    for (MprDispatcher *dispatcher : {mprGetDispatcher(), worker}) {
+        complete = -1;
+        const auto proc = [](void *, MprEvent *event) { complete = receivesAll(event->dispatcher, "100000", true); };
+        mprCreateEvent(dispatcher, "waits", 0, reinterpret_cast<void *>(static_cast<MprEventProc>(proc)), nullptr, 0);
+        CHECK(serviceUntil([] { return complete >= 0; }));
+        CHECK(complete == 1);
+    }
+}
+
+TEST_CASE("a wait for a command ends although its callback wants no more, and from within the callback",
+          "[io][command]") {
+    Runtime runtime;
+    static std::atomic<int> called, waited;
+    called = waited = 0;
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    cchar *argv[] = {"echo", "text", nullptr};
+    mprSetCmdCallback(
+        cmd, [](MprCmd *, int channel, void *) { return ssize(called += channel > 0); }, nullptr);
+    REQUIRE(mprStartCmd(cmd, 2, argv, nullptr, MPR_CMD_OUT) == 0);
+    CHECK(mprWaitForCmd(cmd, 20000) == 0);
+    CHECK(called <= 1);
+    mprDestroyCmd(cmd);
+
+    mprSetCmdCallback(
+        cmd,
+        [](MprCmd *self, int channel, void *) {
+            waited += channel > 0 && mprWaitForCmd(self, 20000) == 0;
+            return ssize(0);
+        },
+        nullptr);
+    REQUIRE(mprStartCmd(cmd, 2, argv, nullptr, MPR_CMD_OUT) == 0);
+    CHECK(serviceUntil([] { return waited == 1; }));
+}
+
+TEST_CASE("a command is not complete while somebody may write to its output", "[io][command]") {
+    Runtime runtime;
+    static std::string text;
+    text.clear();
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    mprSetCmdCallback(
+        cmd,
+        [](MprCmd *self, int channel, void *) {
+            char buf[100];
+            const ssize count = channel > 0 ? mprReadCmd(self, channel, buf, sizeof(buf)) : 0;
+            text.append(buf, static_cast<size_t>(count > 0 ? count : 0));
+            mprEnableCmdEvents(self, channel);
+            return count;
+        },
+        nullptr);
+    cchar *argv[] = {"sh", "-c", "sleep 1000 & echo $!; exit 3", nullptr};
+    REQUIRE(mprStartCmd(cmd, 3, argv, nullptr, MPR_CMD_OUT) == 0);
+    CHECK(until([&] {
+        return mprWaitForCmd(cmd, 20) == MPR_ERR_TIMEOUT && !mprIsCmdRunning(cmd) && text.find('\n') != text.npos;
+    }));
+    CHECK(mprGetCmdExitStatus(cmd) == 3);
+    kill(static_cast<pid_t>(atol(text.c_str())), SIGKILL);
+    CHECK(mprWaitForCmd(cmd, 20000) == 0);
+}
+
+TEST_CASE("when a command's time is up all that it has started is killed, and waited for", "[io][command]") {
+    awaitOldChildren();
+    Runtime runtime;
+    REQUIRE(mprGetDispatcher()); // nobody services
+    // It waits for what it started, or has ended, or ignores what it can.
+    for (cchar *rest : {"wait", "exit", "trap \"\" TERM INT HUP; wait"}) {
+        char *out = nullptr;
+        const std::string command = std::string("sh -c 'sleep 1000 & echo $! $$; ") + rest + "'";
+        long started = 0, first = 0;
+        for (MprTicks limit = 100; !first && limit < 30000; limit *= 4) { // time enough for it to begin
+            CHECK(mprRun(nullptr, command.c_str(), nullptr, &out, nullptr, limit) == MPR_ERR_TIMEOUT);
+            if (!out || sscanf(out, "%ld %ld", &started, &first) != 2) {
+                first = 0;
+            }
+        }
+        REQUIRE(first > 0);
+        CHECK(until([&] { return !isAlive(started); }));
+        CHECK_FALSE(isAlive(first));
+        CHECK(hasNoChildren());
+    }
+}
+
+TEST_CASE("what a command leaves running on purpose goes on when it ends in time", "[io][command]") {
+    Runtime runtime;
+    char *out = nullptr;
+    CHECK(mprRun(nullptr, "sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!'", nullptr, &out, nullptr, 20000) == 0);
+    REQUIRE(out);
+    const long started = atol(out);
+    CHECK(isAlive(started));
+    kill(static_cast<pid_t>(started), SIGKILL);
+}
+
+TEST_CASE("a command that is destroyed while it runs leaves no zombie", "[io][command]") {
+    awaitOldChildren();
+    Runtime runtime;
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    cchar *argv[] = {"sleep", "1000", nullptr};
+    for (int flags : {0, MPR_CMD_NEW_SESSION}) {
+        REQUIRE(mprStartCmd(cmd, 2, argv, nullptr, flags) == 0);
+        mprDestroyCmd(cmd);
+        CHECK_FALSE(mprIsCmdRunning(cmd));
+        CHECK(serviceUntil(hasNoChildren));
+    }
+    REQUIRE(mprStartCmd(cmd, 2, argv, nullptr, 0) == 0);
+    mprDestroyCmd(cmd);
+    runtime.end();
+    CHECK(hasNoChildren());
+}
+
+TEST_CASE("a script without a first line that says of what is the shell's", "[io][command]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string script = folder.write("script", "echo script $1 $2\n");
+    REQUIRE(chmod(script.c_str(), 0700) == 0);
+    char *out = nullptr;
+    CHECK(mprRun(nullptr, (script + " one two").c_str(), nullptr, &out, nullptr, 20000) == 0);
+    CHECK((out && std::string(out) == "script one two\n"));
+}
+
+TEST_CASE("a program whose first three descriptors are closed", "[.][child][command]") {
+    if (!getenv("MPR_TEST_CHILD")) {
+        return;
+    }
+    for (int fd : {0, 1, 2}) {
+        close(fd);
+    }
+    mprCreate(0, nullptr, 0);
+    char *out = nullptr, *err = nullptr;
+    int failed = mprRun(nullptr, "sh -c 'cat; echo out; echo err >&2; exit 3'", "in ", &out, &err, 20000) != 3 ||
+                 !out || strcmp(out, "in out\n") != 0 || !err || strcmp(err, "err\n") != 0;
+    failed |= (mprRun(nullptr, "sh -c 'read line; echo out && echo err >&2 && exit 4'", nullptr, nullptr, nullptr,
+                      20000) != 4)
+              << 1;
+    mprLog("test", 0, "to nobody"); // and into nothing of libuv's
+    failed |=
+        (mprRun(nullptr, "sh -c 'echo out; exit 5'", nullptr, &out, nullptr, 20000) != 5 || strcmp(out, "out\n") != 0)
+        << 2;
+    failed |= !mprDestroy() << 3;
+    _exit(100 + failed);
+}
+
+TEST_CASE("commands of a program whose first three descriptors are closed", "[io][command]") {
+    const Ended ended = runChild("a program whose first three descriptors are closed");
+    INFO("status " << ended.status);
+    CHECK(ended.exited(100));
+}
+
+TEST_CASE("commands by four threads, with all output, no zombie, no descriptor left", "[io][command]") {
+    runMany(static_cast<int>(inTrial() ? 40 : heavy(400)));
+}
+
+TEST_CASE("ten thousand commands by four threads", "[.][soak]") {
+    runMany(10000);
+}
