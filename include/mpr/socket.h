@@ -25,15 +25,16 @@ typedef int Socket;
 #endif
 
 /* Flags of sockets. */
-#define MPR_SOCKET_BLOCK 0x1      /* Reading and writing wait */
-#define MPR_SOCKET_BROADCAST 0x2  /* Datagrams may go to everyone */
-#define MPR_SOCKET_CLOSED 0x4     /* State: it was closed */
-#define MPR_SOCKET_CONNECTING 0x8 /* State: the peer has not answered yet */
-#define MPR_SOCKET_DATAGRAM 0x10  /* UDP */
-#define MPR_SOCKET_EOF 0x20       /* State: nothing more will come */
-#define MPR_SOCKET_LISTENER 0x40  /* State: it listens */
-#define MPR_SOCKET_NOREUSE 0x80   /* Do not take an address over that was in use a moment ago */
-#define MPR_SOCKET_NODELAY 0x100  /* Send small packets at once */
+#define MPR_SOCKET_BLOCK 0x1       /* Reading and writing wait */
+#define MPR_SOCKET_BROADCAST 0x2   /* Datagrams may go to everyone */
+#define MPR_SOCKET_CLOSED 0x4      /* State: it was closed */
+#define MPR_SOCKET_CONNECTING 0x8  /* State: the peer has not answered yet */
+#define MPR_SOCKET_DATAGRAM 0x10   /* UDP */
+#define MPR_SOCKET_EOF 0x20        /* State: nothing more will come */
+#define MPR_SOCKET_LISTENER 0x40   /* State: it listens */
+#define MPR_SOCKET_NOREUSE 0x80    /* Do not take an address over that was in use a moment ago */
+#define MPR_SOCKET_NODELAY 0x100   /* Send small packets at once */
+#define MPR_SOCKET_EXHAUSTED 0x200 /* State of a listener: the system had nothing left for a connection */
 
 struct MprSsl;
 
@@ -74,7 +75,11 @@ MPR_EXPORT Socket mprListenOnSocket(MprSocket *sp, cchar *ip, int port, int flag
  */
 MPR_EXPORT int mprConnectSocket(MprSocket *sp, cchar *ip, int port, int flags);
 
-/** Accept a connection. With MPR_SOCKET_BLOCK waits, yielded. @return NULL when none waits, or on error. */
+/**
+    Accept a connection. With MPR_SOCKET_BLOCK waits, yielded. When there are no descriptors left, or no memory of the system,
+    the log says so once, and connections wait; so that nobody tries all the time, the listener's handler tells of them only
+    some 50 ms later, and in blocking mode the call takes as long. @return NULL when none waits, or on error.
+ */
 MPR_EXPORT MprSocket *mprAcceptSocket(MprSocket *listen);
 
 /**

@@ -6,7 +6,6 @@
  */
 #include "mpr/socket.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/uio.h>
@@ -22,6 +21,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/task/retain.hpp"
+#include "mpr/thread.h"
 
 using mpr::io::Address;
 namespace os = mpr::os;
@@ -58,12 +58,7 @@ void setOption(int fd, int level, int option, int value) {
 
 /** A new descriptor: not inherited, not blocking. */
 int makeDescriptor(int family, bool datagram) {
-    const int fd = socket(family, datagram ? SOCK_DGRAM : SOCK_STREAM, 0);
-    if (fd >= 0) {
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-    }
-    return fd;
+    return socket(family, (datagram ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
 void logFailure(const char* function, const MprSocket* sp, int error) {
@@ -139,6 +134,27 @@ int connectOne(MprSocket* sp, const addrinfo& address) {
         return errno;
     }
     return ready == 0 ? ETIMEDOUT : error;
+}
+
+/**
+    Connections cannot be taken, for which the listener stays readable: who is told so at once would do nothing else. So its
+    handler has a rest, or a blocking caller.
+ */
+void pauseAccepting(MprSocket* listen, int error) {
+    constexpr MprTicks rest = 50;
+    if (!(listen->flags & MPR_SOCKET_EXHAUSTED)) {
+        listen->flags |= MPR_SOCKET_EXHAUSTED;
+        os::Message message;
+        message << "mprAcceptSocket: port " << listen->port << ": " << strerror(error);
+        os::log(os::Level::error, message << "; connections wait until that is over");
+    }
+    if (listen->flags & MPR_SOCKET_BLOCK) {
+        const task::Rooted rooted(listen);
+        mprSleep(rest);
+    } else if (listen->handler) {
+        mpr::io::pauseHandler(*listen->handler, rest);
+    }
+    errno = error;
 }
 
 /** What a transfer of bytes ended with: how many, 0 for not now, negative for never. */
@@ -253,7 +269,7 @@ MprSocket* mprAcceptSocket(MprSocket* listen) {
     int fd = -1;
     for (;;) {
         peer.length = sizeof(peer.storage);
-        fd = accept(listen->fd, peer.get(), &peer.length);
+        fd = accept4(listen->fd, peer.get(), &peer.length, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
             break;
         }
@@ -261,12 +277,15 @@ MprSocket* mprAcceptSocket(MprSocket* listen) {
         if (errno == EINTR || errno == ECONNABORTED) {
             continue;
         }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            pauseAccepting(listen, errno);
+            return nullptr;
+        }
         if (!none || !(listen->flags & MPR_SOCKET_BLOCK) || !waitUntil(listen, MPR_READABLE)) {
             return nullptr;
         }
     }
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    listen->flags &= ~MPR_SOCKET_EXHAUSTED;
     MprSocket* sp = mprCreateSocket();
     Address own;
     if (!sp || getsockname(fd, own.get(), &own.length) != 0) {
@@ -467,7 +486,7 @@ int mprGetSocketPort(MprSocket* sp) {
 }
 
 bool mprHasIPv6(void) {
-    const int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    const int fd = makeDescriptor(AF_INET6, false);
     if (fd >= 0) {
         close(fd);
     }
@@ -475,7 +494,7 @@ bool mprHasIPv6(void) {
 }
 
 bool mprHasDualNetworkStack(void) {
-    const int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    const int fd = makeDescriptor(AF_INET6, false);
     if (fd < 0) {
         return false;
     }

@@ -40,10 +40,13 @@ struct Watch {
 
 struct MprWaitHandler {
     task::Event* event;   // reference
+    task::Event* resume;  // reference: ends a pause; made with the first
     void* owner;          // reference: the block that owns the descriptor, if the runtime knows one
     MprWaitHandler* next; // reference: in the list of those that wait
     MprWaitHandler* previous;
     Watch* watch; // null once destroyed
+    int wanted;   // what to wait for when the pause ends
+    bool pauses;
     bool waits;
     bool isNew; // waits since the last turn of the loop; so do those before it in the list
 };
@@ -95,6 +98,19 @@ void waitOn(MprWaitHandler& handler, int mask) {
         handler.watch->wanted = mask;
         link(handler);
     }
+}
+
+void resume(void* data, MprEvent*) {
+    auto& handler = *static_cast<MprWaitHandler*>(data);
+    {
+        const Loop::Using loop(task::events().loop());
+        handler.pauses = false;
+        if (!handler.watch) {
+            return;
+        }
+        waitOn(handler, handler.wanted);
+    }
+    task::events().loopChanged();
 }
 
 /** Whether there is something to wait for. */
@@ -149,6 +165,7 @@ void manageHandler(void* ptr, int flags) {
     auto& handler = *static_cast<MprWaitHandler*>(ptr);
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRef(&handler.event);
+        mprMarkRef(&handler.resume);
         mprMarkRef(&handler.owner);
         mprMarkRef(&handler.next);
     } else if (flags & MPR_MANAGE_FREE) {
@@ -183,6 +200,24 @@ bool watch(MprWaitHandler& handler, int fd) {
 
 void mpr::io::setOwner(MprWaitHandler& handler, void* owner) {
     mprSetRef(&handler, &handler.owner, owner);
+}
+
+void mpr::io::pauseHandler(MprWaitHandler& handler, MprTicks rest) {
+    task::Events& events = task::events();
+    if (!handler.resume) {
+        mprSetRef(&handler, &handler.resume,
+                  events.makeEvent(*handler.event->dispatcher, "resume", 0, ::resume, &handler, MPR_EVENT_DONT_QUEUE));
+    }
+    {
+        const Loop::Using loop(events.loop());
+        if (!handler.resume || !handler.watch || handler.pauses) {
+            return;
+        }
+        handler.wanted = handler.waits ? handler.watch->wanted : 0;
+        handler.pauses = true;
+        waitOn(handler, 0);
+    }
+    events.schedule(*handler.resume, rest, -1);
 }
 
 void mpr::io::dropHandler(MprWaitHandler* handler) {
@@ -224,6 +259,10 @@ void mprWaitOn(MprWaitHandler* wp, int desiredMask) {
         if (!wp->watch) {
             return;
         }
+        if (wp->pauses) {
+            wp->wanted = desiredMask;
+            return;
+        }
         waitOn(*wp, desiredMask);
     }
     task::events().loopChanged();
@@ -241,6 +280,9 @@ void mprDestroyWaitHandler(MprWaitHandler* wp) {
         discard(*wp);
     }
     task::events().cancel(*wp->event);
+    if (wp->resume) {
+        task::events().cancel(*wp->resume);
+    }
     task::events().loopChanged();
 }
 

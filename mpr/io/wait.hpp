@@ -12,6 +12,9 @@ namespace mpr::io {
 
 void setOwner(MprWaitHandler& handler, void* owner);
 
+/** For some milliseconds a handler waits for nothing. What it waited for before, or is to wait for meanwhile, it does then. */
+void pauseHandler(MprWaitHandler& handler, MprTicks rest);
+
 /** For managers with MPR_MANAGE_FREE: end a handler that waits no more. nullptr is fine. */
 void dropHandler(MprWaitHandler* handler);
 
