@@ -30,7 +30,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     everyYield_ = options.everyYield == heap::Options::on;
     trial_ = everyYield_ || options.everyAlloc > 0;
     heap_.setStepping(options.everyAlloc);
-    rendezvous_.setAlways(everyYield_);
+    cycle_.rendezvous().setAlways(everyYield_);
     generations_.setTrial(trial_);
     if (!marks_.open(heap_, options.marks, fixedHeap)) {
         return false;
@@ -40,6 +40,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     }
     helpers_.open(fixedHeap == 0 ? options.markers : 1, options.stack);
     processors_ = static_cast<unsigned>(std::max(os::processors(), 1));
+    cycle_.assists().open(processors_, trial_);
     own_.isCollector = true;
     heap_.attach(own_.local);
     repace();
@@ -49,84 +50,62 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
         return false;
     }
     // No thread may stand in for one that has not begun yet.
-    while (progress_.load(std::memory_order_acquire) == 0) {
-        os::wait(progress_, 0);
+    while (cycle_.progress() == 0) {
+        cycle_.awaitProgress(0);
     }
     return true;
 }
 
 void Collector::close() {
-    stop_.store(true, std::memory_order_release);
-    ring();
-    progress_.fetch_add(1, std::memory_order_release);
-    os::wakeAll(progress_);
+    cycle_.end();
     os::joinThread(thread_);
     helpers_.close();
     marks_.close();
     oldLines_.close();
     fields_.close();
     markedBlocks_.close();
-    rendezvous_.setAlways(false); // without a runtime nobody need yield
-}
-
-/** Phases are published so that a thread that saw the old one and then slept on progress_ wakes up. */
-/** Whether one phase may follow another: the table of collector.hpp, and a slice ends where it began. */
-bool Collector::follows(Phase phase, Phase before) {
-    switch (phase) {
-    case Phase::marking: return before == Phase::requested;
-    case Phase::freeing: return before == Phase::marking;
-    case Phase::sweeping: return before == Phase::freeing;
-    case Phase::idle: return before == Phase::sweeping || before == Phase::marking;
-    default: return false;
-    }
-}
-
-void Collector::moveTo(Phase phase) {
-    assertOnDuty();
-    MPR_ASSERT(follows(phase, this->phase()));
-    phase_.store(static_cast<std::uint32_t>(phase), std::memory_order_seq_cst);
-    progress_.fetch_add(1, std::memory_order_release);
-    os::wakeAll(progress_);
+    cycle_.rendezvous().setAlways(false); // without a runtime nobody need yield
 }
 
 void Collector::budgetSpent() {
     if (isRunningOn()) {
         return stopRunningOn();
     }
-    if (!enabled_.load(std::memory_order_relaxed)) {
+    if (!cycle_.enabled()) {
         return;
     }
     if (heap_.isScattered()) {
-        request(Wish::urgent); // of what is free little is of use: what is dead has to go, old or young
+        cycle_.request(Wish::urgent); // of what is free little is of use: what is dead has to go, old or young
         return;
     }
-    if (assists(Assist::marking) && phase() == Phase::idle && heap_.allocatedSince() < trigger()) {
-        rendezvous_.setWanted(true); // a portion of it only
+    if (cycle_.assists().with(Assists::marking) && cycle_.phase() == Phase::idle &&
+        heap_.allocatedSince() < trigger()) {
+        cycle_.rendezvous().setWanted(true); // a portion of it only
         return;
     }
-    request(Wish::budget);
+    cycle_.request(Wish::budget);
 }
 
 void Collector::idle() {
-    if (enabled_.load(std::memory_order_relaxed) && phase() == Phase::idle && halfSpent()) {
+    if (cycle_.enabled() && cycle_.phase() == Phase::idle && halfSpent()) {
         stats_.idle.fetch_add(1, std::memory_order_relaxed);
-        request(Wish::budget);
+        cycle_.request(Wish::budget);
     }
 }
 
 void Collector::freedLarge() {
     if (heap_.retiredBytes() > pacer_.cache()) {
         purge_.store(true, std::memory_order_release);
-        ring();
+        cycle_.ring();
     }
 }
 
 bool Collector::enable(bool on) {
-    const bool was = enabled_.exchange(on, std::memory_order_acq_rel);
+    const bool was = cycle_.setEnabled(on);
     heap_.setNurseries(on);
     if (on && !was) {
         repace();
-        ring(); // a major collection may be half done
+        cycle_.ring(); // a major collection may be half done
     }
     return was;
 }
@@ -134,40 +113,35 @@ bool Collector::enable(bool on) {
 // ---- A collection -----------------------------------------------------------------------------------------------
 
 void Collector::cycle() {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     pause();
-    if (phase() == Phase::freeing) {
-        assists_.fetch_and(~unsigned{Assist::sweeping}, std::memory_order_relaxed);
+    if (cycle_.phase() == Phase::freeing) {
+        cycle_.assists().endSweeping();
         reclaim();
     }
-    goOn();
+    cycle_.beginNext();
 }
 
 /** All threads have stopped. Ends in idle or freeing. */
 void Collector::pause() {
-    assertOnDuty();
-    MPR_ASSERT(phase() == Phase::requested && rendezvous_.stopped());
-    const os::Locked pausing(pausing_);
-    moveTo(Phase::marking);
+    cycle_.assertOnDuty();
+    MPR_ASSERT(cycle_.phase() == Phase::requested && cycle_.rendezvous().stopped());
+    const os::Locked pausing(cycle_.pausing());
+    cycle_.beginMarking();
     ++rendezvousNumber_;
     patience_ = deadline_;
-    crowd_ = rendezvous_.waiting();
+    const unsigned crowd = cycle_.rendezvous().waiting();
     const std::uint64_t stopped = os::now();
-    const std::uint64_t took = stopped - std::min(stopped, requestedAt_.load(std::memory_order_relaxed));
+    const std::uint64_t took = cycle_.waited(stopped);
     stats_.rendezvous.record(took);
     forgetLate(took);
-    const Wish wish = wish_.exchange(Wish::slice, std::memory_order_seq_cst);
-    if (wish >= Wish::full) {
-        // What one that is half done has reached may have died since: it will not do.
-        forcedMajor_.store(majorsBegun_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-        urgent_ = urgent_ || wish == Wish::urgent;
-    }
-    scope_ = decide(wish);
-    if (scope_ == Scope::slice) {
+    const Wish wish = cycle_.takeWish();
+    cycle_.setScope(decide(wish));
+    if (cycle_.scope() == Scope::slice) {
         slice(stopped + pauseBudget_ * 3 / 4);
         reopen(Phase::idle, stopped);
         if (wish == Wish::minor || wish == Wish::budget) {
-            request(wish); // it has let the slice pass
+            cycle_.request(wish); // it has let the slice pass
         }
         return;
     }
@@ -175,11 +149,11 @@ void Collector::pause() {
     pacer_.noteScattered(heap_.takeScattered());
     const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
     heap_.beginMarking();
-    const bool traced = tracing_;
-    mark(scope_, cost);
-    chooseAssists(!traced);
-    heap_.setTrigger(pacer_.slack(trigger(), usage(), assists(Assist::sweeping)));
-    heap_.beginSweep(scope_ == Scope::minor ? heap::Sweep::young : heap::Sweep::all);
+    const bool traced = cycle_.major().isTracing();
+    mark(cycle_.scope(), cost);
+    cycle_.assists().choose(cycle_.major(), crowd, !traced);
+    heap_.setTrigger(pacer_.slack(trigger(), usage(), cycle_.assists().with(Assists::sweeping)));
+    heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
     if (roots_.incomplete()) [[unlikely]] {
         heap_.retainDead();
     }
@@ -187,45 +161,29 @@ void Collector::pause() {
         check();
     }
     fields_.check();
-    marked_.fetch_add(1, std::memory_order_release);
-    if (scope_ != Scope::minor) {
-        majorsMarked_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
-    }
+    cycle_.countMarked();
     reopen(Phase::freeing, stopped);
     minorAt_ = os::now();
 }
 
-/** A collection has ended: begin the next if one is wanted already. */
-void Collector::goOn() {
-    assertOnDuty();
-    if (pending_.exchange(false, std::memory_order_seq_cst) || (mustBegin() && !tracing_)) {
-        request(urgent_ ? Wish::urgent : Wish::slice);
-    }
-}
-
 /** Marking has ended, or is to be interrupted: threads may go on. */
 void Collector::reopen(Phase phase, std::uint64_t stopped) {
-    assertStopped();
-    // A request that comes while this collection frees and sweeps will set it again.
-    rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
-    pauses_.fetch_add(1, std::memory_order_release);
-    moveTo(phase);
-    const std::uint64_t opened = os::now();
-    rendezvous_.open();
+    cycle_.assertStopped();
+    const std::uint64_t opened = cycle_.reopen(phase);
     stats_.mark.record(opened - stopped);
     restUntil_ = trial_ ? 0 : opened + 2 * std::min(opened - stopped, pauseBudget_);
 }
 
 /** Threads run again: free what was found dead. @return Whether that is done; true when there is no `until`. */
 bool Collector::reclaim(std::uint64_t until) {
-    assertOnDuty();
-    MPR_ASSERT(phase() == Phase::freeing || phase() == Phase::sweeping);
+    cycle_.assertOnDuty();
+    MPR_ASSERT(cycle_.phase() == Phase::freeing || cycle_.phase() == Phase::sweeping);
     const std::uint64_t begin = os::now();
-    if (phase() == Phase::freeing) {
+    if (cycle_.phase() == Phase::freeing) {
         callFree(false);
         sweep_ = {};
         sweep_.region = heap_.firstRegion();
-        moveTo(Phase::sweeping);
+        cycle_.beginSweeping();
     }
     const bool done = sweep(until);
     sweep_.took += os::now() - begin;
@@ -236,26 +194,20 @@ bool Collector::reclaim(std::uint64_t until) {
 }
 
 void Collector::endReclaim() {
-    assertOnDuty();
-    MPR_ASSERT(phase() == Phase::sweeping);
+    cycle_.assertOnDuty();
+    MPR_ASSERT(cycle_.phase() == Phase::sweeping);
     heap_.endSweep();
-    freedBlocks_.fetch_add(sweep_.swept.blocks, std::memory_order_relaxed);
+    cycle_.countFreed(sweep_.swept.blocks);
     settle();
     stats_.sweep.record(sweep_.took);
-    (scope_ == Scope::minor ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
-    swept_.fetch_add(1, std::memory_order_release);
-    if (scope_ != Scope::minor) {
-        urgent_ = urgent_ && mustBegin();
-        majorsSwept_.store(majorsBegun_.load(std::memory_order_relaxed), std::memory_order_release);
-    }
-    assists_.fetch_and(~unsigned{Assist::sweeping}, std::memory_order_relaxed);
-    rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
-    moveTo(Phase::idle);
+    (cycle_.isMinor() ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
+    cycle_.countSwept();
+    cycle_.endSweeping();
 }
 
 /** Whether managers of dead blocks are to be called, held ones included, which may be released; or it takes long to see. */
 bool Collector::callsFree() const {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     unsigned looks = 0;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
@@ -306,7 +258,7 @@ void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
 
 /** @return Whether the sweep is done; if not, `until` has passed. */
 bool Collector::sweep(std::uint64_t until) {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     while (sweepStep()) {
         if (until != os::forever && os::now() >= until) {
             return false;
@@ -317,7 +269,7 @@ bool Collector::sweep(std::uint64_t until) {
 
 /** Some ten microseconds of the sweep. @return false when nothing is left. */
 bool Collector::sweepStep() {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     if (sweep_.stage == Sweep::leftOver) {
         if (heap_.reclaimNursery(false)) {
             return true;
@@ -340,7 +292,7 @@ bool Collector::sweepStep() {
 /** @return Whether something is left to be done in this region at this stage. */
 bool Collector::sweepRegion(Region* region) {
     constexpr unsigned fewNurseries = 8;
-    MPR_ASSERT(phase() == Phase::sweeping);
+    MPR_ASSERT(cycle_.phase() == Phase::sweeping);
     switch (sweep_.stage) {
     case Sweep::dead: heap_.releaseDeadNurseries(region, sweep_.swept); return false;
     case Sweep::kept: return heap_.releaseKeptNurseries(region, sweep_.swept, fewNurseries);
@@ -352,14 +304,14 @@ bool Collector::sweepRegion(Region* region) {
     }
     if (sweep_.at == 0) {
         for (std::size_t i = 0; i < region->lineWords(); ++i) {
-            if (scope_ == Scope::minor) {
+            if (cycle_.isMinor()) {
                 heap_.sweepYoungLines(region, i, sweep_.swept);
             }
             region->sweepYoung.clear(i);
         }
         sweep_.at = region->firstGranule;
     }
-    if (scope_ == Scope::minor || sweep_.at >= region->endGranule) {
+    if (cycle_.isMinor() || sweep_.at >= region->endGranule) {
         return false;
     }
     sweep_.at = heap_.sweepSlice(region, sweep_.at, sweep_.swept);
@@ -368,16 +320,16 @@ bool Collector::sweepRegion(Region* region) {
 
 /** Set the next budget and see to it that memory is given back. */
 void Collector::settle() {
-    assertOnDuty();
-    const bool major = scope_ != Scope::minor;
+    cycle_.assertOnDuty();
+    const bool major = !cycle_.isMinor();
     if (major) {
         marks_.trim();
     }
     const Pacer::Usage used = usage();
     generations_.swept(major, used.live, pacer_.room(used), pacer_.tight(used));
     repaceFor(used);
-    const bool forced = major && isForced();
-    if (standsIn_) {
+    const bool forced = major && cycle_.major().isForced();
+    if (cycle_.standsIn()) {
         givesBack_ = givesBack_ || os::now() - purgedAt_ >= decayTime; // it would take long
     } else if (forced || os::now() - purgedAt_ >= decayTime) {
         giveBack(forced);
@@ -389,7 +341,7 @@ void Collector::settle() {
     breathes keeps what it breathes with.
  */
 void Collector::giveBack(bool forced) {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     givesBack_ = false;
     if (forced) {
         heap_.purge(pacer_.cache());

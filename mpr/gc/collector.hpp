@@ -1,21 +1,12 @@
 /*
     collector.hpp - The collector: its thread, the phases of a collection, and how threads ask and wait for one.
 
-    Phases, in order. One writer at a time moves on: who has the duty, the collector's thread or one that stops (duty.cpp).
-        idle       -> requested   whoever asks (compare-and-swap); from then on threads stop at their next yield
-        requested  -> marking     on duty, when the gate is closed and all threads have stopped
-        marking    -> freeing     on duty; the gate opens
-        freeing    -> sweeping    on duty, when all MPR_MANAGE_FREE calls have returned
-        sweeping   -> idle        on duty
-        marking    -> idle        on duty, after a slice; the gate opens
-    A request outside idle is remembered and becomes the next collection. Threads are stopped only in requested and
-    marking: in particular no thread must wait for a manager that frees, whatever lock that manager may be waiting for.
-    Where one does wait (MPR_GC_COMPLETE, and shortly when allocation outruns the sweep) the wait is bounded.
+    cycle.hpp has the phases of a collection and who moves it from one to the next.
 
-    What a collection does between is its scope. A *minor* one traces young blocks only and frees what of them is dead. When
+    What a collection does is its scope. A *minor* one traces young blocks only and frees what of them is dead. When
     the heap has grown enough, or somebody asks for all that is dead, a minor collection's pause ends with the start of a
     major one: all old blocks become unmarked, the roots are reached, and from then on old blocks are marked in idle,
-    while threads run (`tracing_`). Plain blocks, whose managers may run only while threads are stopped, are traced in
+    while threads run (`Major`). Plain blocks, whose managers may run only while threads are stopped, are traced in
     *slices*, pauses of bounded length that do nothing else, with rests between. Minor collections go on meanwhile. When
     nothing is left to mark, one more pause, the *last*, does what a minor one does and also traces whatever old blocks
     that leads to; then everything unmarked is dead.
@@ -28,50 +19,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/block_filter.hpp"
+#include "mpr/gc/collector_stats.hpp"
+#include "mpr/gc/cycle.hpp"
 #include "mpr/gc/fields.hpp"
 #include "mpr/gc/generations.hpp"
 #include "mpr/gc/grace.hpp"
 #include "mpr/gc/helpers.hpp"
-#include "mpr/gc/block_filter.hpp"
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator.hpp"
 #include "mpr/gc/named_threads.hpp"
 #include "mpr/gc/pacer.hpp"
-#include "mpr/gc/rendezvous.hpp"
 #include "mpr/gc/roots.hpp"
-#include "mpr/gc/times.hpp"
 #include "mpr/gc/write_log.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
-
-enum class Phase : std::uint32_t { idle, requested, marking, freeing, sweeping };
-
-enum class Scope : std::uint8_t { slice, minor, last, full };
-
-/** What whoever asks for a collection wants; a greater wish includes the lesser. */
-enum class Wish : std::uint8_t {
-    slice,  // the collector's own: to go on with what it is at
-    budget, // what the pacing finds best
-    minor,  // at least the young
-    full,   // everything that is dead now, and free memory given back
-    urgent, // the same in one pause
-};
-
-/** What collections cost and did. */
-struct CollectorStats {
-    Times pause, stall, rendezvous, mark, sweep;
-    // Statistics: nothing is ordered by them.
-    os::Counter minors{0}, majors{0}, slices{0}, shared{0}, beside{0}, idle{0};
-    os::Counter stoodIn{0}, assists{0}; // pauses and portions done by threads
-    os::Counter freeCalls{0};           // MPR_MANAGE_FREE calls begun and ended: odd while one runs
-    os::Counter late{0};
-    os::Counter defects{0}; // found by checks
-    os::Counter marked{0};  // bytes reached by the last collection
-
-    void report(MprMemStats& s) const;
-};
 
 /**
     Who waits watches whether one call of a manager runs on: in looks, not by the clock, for the whole process may have
@@ -124,7 +88,7 @@ public:
     void visit();
     void endVisit();
     /** Whether a yield would wait. */
-    bool wanted() const { return rendezvous_.wanted(); }
+    bool wanted() const { return cycle_.rendezvous().wanted(); }
     /** How many are attached. @param all Count those that the runtime made, too: the rooms' and mprCreateThread's. */
     int threads(bool all = true);
     bool isAttached(os::ThreadId thread);
@@ -135,7 +99,7 @@ public:
 
     // ---- Collections ----
     /** Ask for a collection; never waits. */
-    void request(Wish wish);
+    void request(Wish wish) { cycle_.request(wish); }
     /** Ask and wait. @return blocks freed when complete. */
     int collect(Mutator& m, Wish wish, bool complete, const void* site);
     /** Allocation has used up the budget, or what is left of memory is scattered. */
@@ -182,25 +146,17 @@ public:
     const CollectorStats& stats() const { return stats_; }
 
     // ---- Assertions ----
-    /** The calling thread is the collector: it alone moves phases on. */
-    void assertOnDuty(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const MPR_ASSERTS(duty_) {
-        os::assertHeld(duty_, file, line);
+    void assertOnDuty(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const MPR_ASSERTS(onDuty) {
+        cycle_.assertOnDuty(file, line);
     }
-    /** And all threads are stopped: the heap and all that threads own are the caller's. */
-    void assertStopped(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const MPR_ASSERTS(duty_) {
-        assertOnDuty(file, line);
-        if constexpr (os::checked) {
-            os::check(phase() == Phase::marking && rendezvous_.stopped(), "threads are stopped", file, line);
-        }
+    void assertStopped(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const MPR_ASSERTS(onDuty) {
+        cycle_.assertStopped(file, line);
     }
 
     const Marker& marker() const { return marker_; }
 
 private:
     class StandIn;
-    struct Assist {
-        enum : unsigned { marking = 1, sweeping = 2 };
-    };
     /** What threads do while a requested collection waits for others: see late.cpp. */
     enum class Course : std::uint8_t { stop, runsOn, spent };
     /** How far the sweep has come. What costs nothing comes first: threads wait for it. */
@@ -213,36 +169,34 @@ private:
     };
 
     void run();
-    void rest(std::uint32_t heard) MPR_REQUIRES(duty_);
-    bool sleep(std::uint32_t heard, std::uint64_t timeout) MPR_REQUIRES(duty_);
-    void takeDuty() MPR_ACQUIRES(duty_);
-    void awaitThreads(std::uint32_t heard) MPR_REQUIRES(duty_);
-    bool meet() MPR_REQUIRES(duty_);
+    void rest(std::uint32_t heard) MPR_REQUIRES(onDuty);
+    bool sleep(std::uint32_t heard, std::uint64_t timeout) MPR_REQUIRES(onDuty);
+    void takeDuty() MPR_ACQUIRES(onDuty);
+    void awaitThreads(std::uint32_t heard) MPR_REQUIRES(onDuty);
+    bool meet() MPR_REQUIRES(onDuty);
     void stepOut(Mutator& m);
     void stepOut();
     bool serve();
-    void recall();
-    bool collectHere() MPR_REQUIRES(duty_);
-    bool assist() MPR_REQUIRES(duty_);
-    void sweepHere() MPR_REQUIRES(duty_);
-    bool isLeft() const MPR_REQUIRES(duty_);
+    bool collectHere() MPR_REQUIRES(onDuty);
+    bool assist() MPR_REQUIRES(onDuty);
+    void sweepHere() MPR_REQUIRES(onDuty);
+    bool isLeft() const MPR_REQUIRES(onDuty);
     /** Whether marking beside the threads is left to the collector's. */
-    bool marksAlone() const MPR_REQUIRES(duty_) { return tracing_ && !traced_ && !assists(Assist::marking); }
-    bool assists(unsigned what) const { return (assists_.load(std::memory_order_relaxed) & what) != 0; }
+    bool marksAlone() const MPR_REQUIRES(onDuty) {
+        return cycle_.major().isTracing() && !cycle_.major().isTraced() && !cycle_.assists().with(Assists::marking);
+    }
     std::uint64_t portion() const { return pauseBudget_ / 4; }
-    void chooseAssists(bool begins) MPR_REQUIRES(duty_);
     void setTrigger(std::size_t since);
-    void cycle() MPR_REQUIRES(duty_);
-    void pause() MPR_REQUIRES(duty_);
-    void goOn() MPR_REQUIRES(duty_);
-    NamedThreads noteLate() MPR_REQUIRES(duty_);
+    void cycle() MPR_REQUIRES(onDuty);
+    void pause() MPR_REQUIRES(onDuty);
+    NamedThreads noteLate() MPR_REQUIRES(onDuty);
     static void nameLate(const NamedThreads& late, std::uint64_t waited);
     void runOn();
-    void giveUpOnLate() MPR_REQUIRES(duty_);
-    void endRunningOnWithoutLate() MPR_REQUIRES(duty_);
+    void giveUpOnLate() MPR_REQUIRES(onDuty);
+    void endRunningOnWithoutLate() MPR_REQUIRES(onDuty);
     void afterLeaving(bool last);
     bool markLate();
-    void forgetLate(std::uint64_t took) MPR_REQUIRES(duty_);
+    void forgetLate(std::uint64_t took) MPR_REQUIRES(onDuty);
     bool passesBy(Mutator& m);
     bool gather(Mutator& m);
     bool cameLast(Mutator& m) MPR_REQUIRES(threadsLock_);
@@ -252,55 +206,42 @@ private:
     std::size_t roomToRunOn();
     void boundRunningOn(std::size_t room);
     bool isRunningOn() const { return course_.load(std::memory_order_acquire) == Course::runsOn; }
-    Scope decide(Wish wish) const MPR_REQUIRES(duty_);
-    void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(duty_);
-    void check() MPR_REQUIRES(duty_);
-    void markRoots() MPR_REQUIRES(duty_);
+    Scope decide(Wish wish) const MPR_REQUIRES(onDuty);
+    void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(onDuty);
+    void check() MPR_REQUIRES(onDuty);
+    void markRoots() MPR_REQUIRES(onDuty);
     /**
         Whether all markers read the log. Heads of old blocks are changed on the way, so not when others may be doing
         that, too: to reach them, say.
      */
-    bool sharesLog(Scope scope, bool lost) const MPR_REQUIRES(duty_) {
-        return scope == Scope::minor && !tracing_ && !lost;
+    bool sharesLog(Scope scope, bool lost) const MPR_REQUIRES(onDuty) {
+        return scope == Scope::minor && !cycle_.major().isTracing() && !lost;
     }
-    void markWritten(Scope scope, bool lost) MPR_REQUIRES(duty_);
-    void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) MPR_REQUIRES(duty_);
-    void slice(std::uint64_t until) MPR_REQUIRES(duty_);
-    void startMajor() MPR_REQUIRES(duty_);
+    void markWritten(Scope scope, bool lost) MPR_REQUIRES(onDuty);
+    void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) MPR_REQUIRES(onDuty);
+    void slice(std::uint64_t until) MPR_REQUIRES(onDuty);
+    void startMajor() MPR_REQUIRES(onDuty);
     unsigned freeProcessors() const;
-    void markTogether(std::uint64_t until) MPR_REQUIRES(duty_);
-    bool markBeside(std::uint64_t until = os::forever) MPR_REQUIRES(duty_);
-    bool advanceMajor(std::uint32_t heard) MPR_REQUIRES(duty_);
-    bool betweenSlices(std::uint32_t heard) MPR_REQUIRES(duty_);
-    bool isForced() const {
-        return forcedMajor_.load(std::memory_order_relaxed) == majorsBegun_.load(std::memory_order_relaxed);
-    }
-    /** Whether a major collection that somebody waits for has not begun. */
-    bool mustBegin() const {
-        return forcedMajor_.load(std::memory_order_relaxed) == majorsBegun_.load(std::memory_order_relaxed) + 1;
-    }
-    /** Whether minor collections, asked for one upon the other, keep a major one from its work. */
-    bool isStarved() const MPR_REQUIRES(duty_) { return tracing_ && !traced_ && passed_ >= mostPassed; }
-    void reopen(Phase phase, std::uint64_t stopped) MPR_REQUIRES(duty_);
-    void callFree(bool everything) MPR_REQUIRES(duty_);
-    void callFreeIn(heap::Region* region, unsigned chunk, bool everything) MPR_REQUIRES(duty_);
-    bool reclaim(std::uint64_t until = os::forever) MPR_REQUIRES(duty_);
-    void endReclaim() MPR_REQUIRES(duty_);
-    bool callsFree() const MPR_REQUIRES(duty_);
+    void markTogether(std::uint64_t until) MPR_REQUIRES(onDuty);
+    bool markBeside(std::uint64_t until = os::forever) MPR_REQUIRES(onDuty);
+    bool advanceMajor(std::uint32_t heard) MPR_REQUIRES(onDuty);
+    bool betweenSlices(std::uint32_t heard) MPR_REQUIRES(onDuty);
+    void reopen(Phase phase, std::uint64_t stopped) MPR_REQUIRES(onDuty);
+    void callFree(bool everything) MPR_REQUIRES(onDuty);
+    void callFreeIn(heap::Region* region, unsigned chunk, bool everything) MPR_REQUIRES(onDuty);
+    bool reclaim(std::uint64_t until = os::forever) MPR_REQUIRES(onDuty);
+    void endReclaim() MPR_REQUIRES(onDuty);
+    bool callsFree() const MPR_REQUIRES(onDuty);
     static constexpr unsigned mostLooks = 32; // pieces of regions
-    bool sweep(std::uint64_t until) MPR_REQUIRES(duty_);
-    bool sweepStep() MPR_REQUIRES(duty_);
-    bool sweepRegion(heap::Region* region) MPR_REQUIRES(duty_);
-    void settle() MPR_REQUIRES(duty_);
-    void giveBack(bool forced) MPR_REQUIRES(duty_);
+    bool sweep(std::uint64_t until) MPR_REQUIRES(onDuty);
+    bool sweepStep() MPR_REQUIRES(onDuty);
+    bool sweepRegion(heap::Region* region) MPR_REQUIRES(onDuty);
+    void settle() MPR_REQUIRES(onDuty);
+    void giveBack(bool forced) MPR_REQUIRES(onDuty);
     Pacer::Usage usage();
     void repaceFor(const Pacer::Usage& used);
-    bool awaitOthers() MPR_TRIES(true, duty_);
-    void letOthersGo() MPR_RELEASES(duty_);
-    void moveTo(Phase phase) MPR_REQUIRES(duty_);
-    static bool follows(Phase phase, Phase before);
-    Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire)); }
-    void ring();
+    bool awaitOthers() MPR_TRIES(true, onDuty);
+    void letOthersGo() MPR_RELEASES(onDuty);
     void forget(Mutator* mutator) MPR_REQUIRES(threadsLock_);
     static void stop(Mutator& m, Mutator::State state);
     bool enter();
@@ -315,9 +256,8 @@ private:
     void stall();
     bool awaitSweep(std::uint64_t limit, std::uint64_t patience);
     std::size_t roomLeft();
-    bool awaitDuty(std::uint64_t end) MPR_TRIES(true, duty_);
-    bool park(std::uint64_t end) MPR_TRIES(true, duty_);
-    void clearWanted();
+    bool awaitDuty(std::uint64_t end) MPR_TRIES(true, onDuty);
+    bool park(std::uint64_t end) MPR_TRIES(true, onDuty);
 
     /** Free memory is given back when it has not been needed for so long: nanoseconds. */
     static constexpr std::uint64_t decayTime = 1'000'000'000;
@@ -328,7 +268,8 @@ private:
     Helpers helpers_;
     WriteLog log_;
     Fields fields_;
-    Rendezvous rendezvous_;
+    Cycle cycle_;
+    std::atomic<bool> purge_{false}; // a wish, before the bell
     Pacer pacer_;
     CollectorStats stats_;
     MarkMemory marks_;
@@ -339,29 +280,8 @@ private:
     bool everyYield_ = false; // collect at each yield point
     bool trial_ = false;      // collections by turns in each scope: at each yield point, or each so manieth allocation
 
-    // Sequentially consistent where one thread writes one of two and looks at the other, and a second thread the other
-    // way round: phase_ with the wanted flag, pending_, watching_. Elsewhere a new phase releases, and a look acquires.
-    os::Word phase_{0};
-    os::Word progress_{0}; // changes with every phase, behind it; waiters sleep on it
-    os::Word bell_{0};     // the collector's thread sleeps on it; rings behind what it is to see
-    std::atomic<bool> pending_{false};
-    std::atomic<Wish> wish_{Wish::slice}; // before the phase or pending_
-    std::atomic<bool> purge_{false};      // a wish, before the bell
-    std::atomic<bool> stop_{false};       // before the bell and progress_
-    std::atomic<bool> enabled_{true};     // a wish: a collection that has begun goes on
-    os::Counter requestedAt_{0};          // for statistics and messages
-    // Each releases what a collection has done so far; who waits for it acquires. Relaxed reads are on duty.
-    std::atomic<std::uint32_t> marked_{0}; // collections that have marked
-    std::atomic<std::uint32_t> swept_{0};  // and have swept, too
-    // The number of the last major collection that has begun, has marked, has swept.
-    std::atomic<std::uint32_t> majorsBegun_{0}, majorsMarked_{0}, majorsSwept_{0};
-    std::atomic<std::uint32_t> forcedMajor_{0}; // the last that somebody asked for
-    std::atomic<std::uint32_t> pauses_{0};
-    std::atomic<std::size_t> freedBlocks_{0}; // by all sweeps: before swept_
-    std::atomic<std::size_t> trigger_{0};     // a number for pacing
-    std::atomic<unsigned> assists_{0};  // what threads do at their yields: Assist. A hint: looked at again on duty
-    os::Counter markingNamed_{0};       // when a manager that does not return from MPR_MANAGE_MARK was named
-    std::atomic<bool> watching_{false}; // the collector's thread will look whether a collection is overdue
+    std::atomic<std::size_t> trigger_{0}; // a number for pacing
+    os::Counter markingNamed_{0};         // when a manager that does not return from MPR_MANAGE_MARK was named
 
     // Releases what was noted for it, Mutator::late and runsUntil_; a look acquires. It becomes runsOn on duty only, before
     // the gate opens; any thread may end that, by compare-and-swap.
@@ -373,35 +293,21 @@ private:
     std::atomic<unsigned> parked_{0};
     std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be: see awaitOthers
 
-    os::Lock duty_{os::outermost}; // see duty.cpp
-    /** Held on duty from before the phase is marking until the gate is open again. */
-    os::Lock pausing_{os::outermost};
-    Scope scope_ MPR_GUARDED_BY(duty_) = Scope::minor;         // of the collection that runs
-    std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(duty_) = 1; // in Mutator::lateFor 0 means none
-    std::uint32_t pausesSeen_ MPR_GUARDED_BY(duty_) = 0;       // when the collector's thread last rested
-    std::uint64_t patience_ MPR_GUARDED_BY(duty_) = 0; // a collection that waits longer names those who are late
-    static constexpr unsigned portions = 4;            // in which threads assist, to a budget
-    unsigned portions_ MPR_GUARDED_BY(duty_) = 0;      // since the last pause
-    Sweep sweep_ MPR_GUARDED_BY(duty_);
-    bool standsIn_ MPR_GUARDED_BY(duty_) = false;  // a thread is the collector now
-    bool givesBack_ MPR_GUARDED_BY(duty_) = false; // it is time to
+    std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(onDuty) = 1; // in Mutator::lateFor 0 means none
+    std::uint32_t pausesSeen_ MPR_GUARDED_BY(onDuty) = 0;       // when the collector's thread last rested
+    std::uint64_t patience_ MPR_GUARDED_BY(onDuty) = 0; // a collection that waits longer names those who are late
+    Sweep sweep_ MPR_GUARDED_BY(onDuty);
+    bool givesBack_ MPR_GUARDED_BY(onDuty) = false; // it is time to
     unsigned processors_ = 1;
-    unsigned crowd_ MPR_GUARDED_BY(duty_) = 0;     // threads that waited for the last pause to end
-    bool tracing_ MPR_GUARDED_BY(duty_) = false;   // a major collection marks old blocks while threads run
-    bool traced_ MPR_GUARDED_BY(duty_) = false;    // and has nothing left to mark
-    bool rootsLeft_ MPR_GUARDED_BY(duty_) = false; // roots were left unmarked at its start, for want of mark stack
-    unsigned passed_ MPR_GUARDED_BY(duty_) = 0;    // minor collections since it last marked anything;
-    static constexpr unsigned mostPassed = 4;      // more have to let it go first
     Generations generations_;
-    bool urgent_ MPR_GUARDED_BY(duty_) = false;          // and is to have in one pause
-    std::uint64_t restUntil_ MPR_GUARDED_BY(duty_) = 0;  // no slice before
-    std::uint64_t togetherAt_ MPR_GUARDED_BY(duty_) = 0; // helpers may be called again
-    std::uint64_t pauseBudget_ = 0;                      // nanoseconds
-    bool isLong_[4] MPR_GUARDED_BY(duty_) = {};          // by scope: whether its marking took long the last time
-    std::uint64_t minorAt_ MPR_GUARDED_BY(duty_) = 0;    // when threads went on after the last pause that was no slice
+    std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0;  // no slice before
+    std::uint64_t togetherAt_ MPR_GUARDED_BY(onDuty) = 0; // helpers may be called again
+    std::uint64_t pauseBudget_ = 0;                       // nanoseconds
+    bool isLong_[4] MPR_GUARDED_BY(onDuty) = {};          // by scope: whether its marking took long the last time
+    std::uint64_t minorAt_ MPR_GUARDED_BY(onDuty) = 0;    // when threads went on after the last pause that was no slice
     /** Least free memory at the rendezvous since purgedAt_. */
-    std::size_t unneeded_ MPR_GUARDED_BY(duty_) = ~std::size_t{0};
-    std::uint64_t purgedAt_ MPR_GUARDED_BY(duty_) = 0;
+    std::size_t unneeded_ MPR_GUARDED_BY(onDuty) = ~std::size_t{0};
+    std::uint64_t purgedAt_ MPR_GUARDED_BY(onDuty) = 0;
 
     os::Lock threadsLock_;
     Mutator* mutators_ MPR_GUARDED_BY(threadsLock_) = nullptr;

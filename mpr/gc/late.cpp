@@ -30,15 +30,14 @@ constexpr std::uint64_t promptly = 1'000'000;
 
 /** Who keeps a collection, or the calling thread, waiting. */
 NamedThreads Collector::noteLate() {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     NamedThreads late;
     os::Locked locked(threadsLock_);
     for (Mutator* m = mutators_; m; m = m->next) {
         if (m == attached || m->parked.load(std::memory_order_relaxed) ||
             m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
-            (isRunningOn() &&
-             (!m->late.load(std::memory_order_relaxed) ||
-              m->passedAt.load(std::memory_order_relaxed) >= requestedAt_.load(std::memory_order_relaxed)))) {
+            (isRunningOn() && (!m->late.load(std::memory_order_relaxed) ||
+                               m->passedAt.load(std::memory_order_relaxed) >= cycle_.requestedAt()))) {
             continue;
         }
         if (m->lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
@@ -105,15 +104,16 @@ bool Collector::markLate() {
     reasons, too: then it goes on waiting.
  */
 void Collector::runOn() {
-    if (phase() == Phase::requested && course_.load(std::memory_order_acquire) == Course::stop && duty_.tryLock()) {
+    if (cycle_.phase() == Phase::requested && course_.load(std::memory_order_acquire) == Course::stop &&
+        cycle_.tryDuty()) {
         giveUpOnLate();
-        duty_.unlock();
+        cycle_.giveUpDuty();
     }
 }
 
 void Collector::giveUpOnLate() {
-    assertOnDuty();
-    if (phase() != Phase::requested || course_.load(std::memory_order_acquire) != Course::stop) {
+    cycle_.assertOnDuty();
+    if (cycle_.phase() != Phase::requested || course_.load(std::memory_order_acquire) != Course::stop) {
         return;
     }
     const std::size_t room = roomToRunOn();
@@ -123,7 +123,7 @@ void Collector::giveUpOnLate() {
     boundRunningOn(room);
     // Set before the gate opens: whoever comes through and yields again must not stop. On duty nobody else leaves `stop`.
     course_.store(Course::runsOn, std::memory_order_seq_cst);
-    if (rendezvous_.giveUp()) {
+    if (cycle_.rendezvous().giveUp()) {
         grace_.failed(os::now());
         boundRunningOn(roomToRunOn()); // whoever has set limits since the look at them may not have seen the course
         // A thread may have been noted in the moment in which it went, and not have found itself late.
@@ -131,8 +131,7 @@ void Collector::giveUpOnLate() {
     } else {
         endRunningOn(Course::stop);
     }
-    progress_.fetch_add(1, std::memory_order_release);
-    os::wakeAll(progress_);
+    cycle_.announce();
 }
 
 /** A thread yields. @return Whether it runs on with others, and need not stop. */
@@ -171,9 +170,8 @@ bool Collector::gather(Mutator& m) {
     }
     const std::uint64_t end = os::now() + grace_.wait();
     for (;;) {
-        const std::uint32_t seen = progress_.load(std::memory_order_acquire);
-        if (!isRunningOn() || phase() != Phase::requested || rendezvous_.empty() ||
-            stop_.load(std::memory_order_acquire)) {
+        const std::uint32_t seen = cycle_.progress();
+        if (!isRunningOn() || cycle_.phase() != Phase::requested || cycle_.rendezvous().empty() || cycle_.ends()) {
             return true;
         }
         const std::uint64_t now = os::now();
@@ -183,7 +181,7 @@ bool Collector::gather(Mutator& m) {
             m.late.store(true, std::memory_order_relaxed);
             return false;
         }
-        os::wait(progress_, seen, end - now);
+        cycle_.awaitProgress(seen, end - now);
     }
 }
 
@@ -212,7 +210,7 @@ bool Collector::isAnyLate() const {
 
 /** Where none of those who run is late, nobody would ever end it. */
 void Collector::endRunningOnWithoutLate() {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     if (!isRunningOn()) {
         return;
     }
@@ -239,14 +237,13 @@ void Collector::stopRunningOn() {
 void Collector::endRunningOn(Course next) {
     Course runsOn = Course::runsOn;
     if (course_.compare_exchange_strong(runsOn, next, std::memory_order_seq_cst)) {
-        progress_.fetch_add(1, std::memory_order_release);
-        os::wakeAll(progress_);
+        cycle_.announce();
     }
 }
 
 /** @param took From the request to the rendezvous, in nanoseconds. */
 void Collector::forgetLate(std::uint64_t took) {
-    assertStopped();
+    cycle_.assertStopped();
     grace_.met(took);
     if (runsUntil_.exchange(0, std::memory_order_relaxed) != 0) {
         setTrigger(heap_.allocatedSince()); // a slice would leave the one of those who ran on, or none

@@ -19,14 +19,14 @@ constexpr std::uint64_t apart = 1'000'000;
 } // namespace
 
 Scope Collector::decide(Wish wish) const {
-    assertStopped();
-    if (tracing_) {
-        return traced_ || urgent_ || generations_.overdue() ? Scope::last
-               : wish == Wish::slice || isStarved()         ? Scope::slice
-                                                            : Scope::minor;
+    cycle_.assertStopped();
+    if (cycle_.major().isTracing()) {
+        return cycle_.major().isTraced() || cycle_.major().isUrgent() || generations_.overdue() ? Scope::last
+               : wish == Wish::slice || cycle_.major().isStarved()                              ? Scope::slice
+                                                                                                : Scope::minor;
     }
-    const bool major = mustBegin() || (wish != Wish::minor && generations_.majorDue());
-    if (major && (urgent_ || !generations_.concurrently())) {
+    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && generations_.majorDue());
+    if (major && (cycle_.major().isUrgent() || !generations_.concurrently())) {
         return Scope::full;
     }
     return wish == Wish::minor || generations_.worthwhile() ? Scope::minor : Scope::full;
@@ -34,20 +34,20 @@ Scope Collector::decide(Wish wish) const {
 
 /** @param cost What is known of it before. */
 void Collector::mark(Scope scope, Pacer::Cost cost) {
-    assertStopped();
+    cycle_.assertStopped();
     const std::uint64_t begin = os::now();
     if (scope == Scope::full) {
-        majorsBegun_.fetch_add(1, std::memory_order_seq_cst);
+        cycle_.major().count();
         heap_.unmarkOld();
     }
-    if (!tracing_) {
+    if (!cycle_.major().isTracing()) {
         marks_.choose(heap_.limits());
         helpers_.lend(marks_, marker_);
     }
     const bool lost = log_.takeLost() && scope != Scope::full;
     // What the young reference of the old is left for the time when threads run.
-    const bool defers =
-        tracing_ && scope == Scope::minor && !lost && oldLines_ && marker_.mayDefer() && generations_.mostlyBarrier();
+    const bool defers = cycle_.major().isTracing() && scope == Scope::minor && !lost && oldLines_ &&
+                        marker_.mayDefer() && generations_.mostlyBarrier();
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all, nullptr, defers);
     markRoots();
     markWritten(scope, lost);
@@ -58,23 +58,24 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
     isLong_[static_cast<unsigned>(scope)] = took > longPause;
     if (scope == Scope::minor) {
         pacer_.observe(cost);
-        ++passed_;
+        cycle_.major().passBy();
     }
     if (scope != Scope::minor) {
-        tracing_ = traced_ = rootsLeft_ = false;
+        cycle_.major().end();
         heap_.setTracing(false);
     }
-    if (!tracing_) {
+    if (!cycle_.major().isTracing()) {
         generations_.marked(scope != Scope::minor, scope == Scope::full, marker_.takeReached(), took);
     }
-    if (scope == Scope::minor && !tracing_ && (mustBegin() || generations_.majorDue())) {
+    if (scope == Scope::minor && !cycle_.major().isTracing() &&
+        (cycle_.major().mustBegin() || generations_.majorDue())) {
         startMajor();
     }
 }
 
 /** See check.hpp. */
 void Collector::check() {
-    assertStopped();
+    cycle_.assertStopped();
     const heap::Totals totals = heap_.totals();
     Check check(heap_, static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed));
     marker_.beginCheck(check);
@@ -84,7 +85,7 @@ void Collector::check() {
 }
 
 void Collector::markRoots() {
-    assertStopped();
+    cycle_.assertStopped();
     roots_.forEach([this](const void* block) { marker_.markRoot(block); });
     os::Locked locked(threadsLock_);
     for (Mutator* m = mutators_; m; m = m->next) {
@@ -97,7 +98,7 @@ void Collector::markRoots() {
     What stands in full chunks is left to all markers if they share it.
  */
 void Collector::markWritten(Scope scope, bool lost) {
-    assertStopped();
+    cycle_.assertStopped();
     Logged logged(heap_, marker_, scope == Scope::last);
     const auto read = [&](LogChunk* chunk) {
         if (!chunk) {
@@ -125,7 +126,7 @@ void Collector::markWritten(Scope scope, bool lost) {
     has been reached.
  */
 void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
-    assertStopped();
+    cycle_.assertStopped();
     MarkJob job;
     job.first = heap_.firstRegion();
     job.retraces = scope != Scope::full;
@@ -145,7 +146,7 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
             oldLines_.fillOld(heap_);
             old = &oldLines_;
         }
-        job.filter = tracing_ && !defers ? nullptr : old;
+        job.filter = cycle_.major().isTracing() && !defers ? nullptr : old;
         job.defers = defers;
         if (!lost) {
             // Old blocks are not reached from old plain ones: who knows whether those are alive?
@@ -168,16 +169,14 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
 
 /** A minor collection has just marked: everything that can be reached is old and marked. */
 void Collector::startMajor() {
-    assertStopped();
-    MPR_ASSERT(!tracing_);
-    majorsBegun_.fetch_add(1, std::memory_order_seq_cst);
+    cycle_.assertStopped();
+    MPR_ASSERT(!cycle_.major().isTracing());
+    cycle_.major().count();
     heap_.unmarkOld();
     // The sweep of the young is still to come.
     marker_.beginRoots();
     markRoots();
-    rootsLeft_ = !marker_.endRoots();
-    tracing_ = true;
-    passed_ = 0;
+    cycle_.major().start(!marker_.endRoots());
     heap_.setTracing(true);
 }
 
@@ -186,16 +185,16 @@ void Collector::startMajor() {
     for milliseconds. If somebody waits for the collection that one, too.
  */
 unsigned Collector::freeProcessors() const {
-    const unsigned busy = rendezvous_.running() + (isForced() ? 1 : 2);
+    const unsigned busy = cycle_.rendezvous().running() + (cycle_.major().isForced() ? 1 : 2);
     return trial_ ? Helpers::most : processors_ - std::min(processors_, busy);
 }
 
 /** Mark with helpers, if there are processors for them, and as long as no pause is wanted. */
 void Collector::markTogether(std::uint64_t until) {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     const auto over = [](const void* self) {
         const auto* c = static_cast<const Collector*>(self);
-        return c->phase() != Phase::idle || c->freeProcessors() == 0;
+        return c->cycle_.phase() != Phase::idle || c->freeProcessors() == 0;
     };
     const std::uint64_t now = os::now();
     if (over(this) || (now < togetherAt_ && !trial_)) {
@@ -210,8 +209,8 @@ void Collector::markTogether(std::uint64_t until) {
 
 /** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return Whether nothing is. */
 bool Collector::markBeside(std::uint64_t until) {
-    assertOnDuty();
-    MPR_ASSERT(tracing_);
+    cycle_.assertOnDuty();
+    MPR_ASSERT(cycle_.major().isTracing());
     marker_.begin(Marking::concurrent);
     bool left = true;
     do {
@@ -219,42 +218,38 @@ bool Collector::markBeside(std::uint64_t until) {
         if (left) {
             markTogether(until);
         }
-    } while (left && phase() == Phase::idle && !stop_.load(std::memory_order_relaxed) &&
-             (until == os::forever || os::now() < until));
+    } while (left && cycle_.phase() == Phase::idle && !cycle_.ends() && (until == os::forever || os::now() < until));
     marker_.end();
-    traced_ = !left && !marker_.plainWaits() && !rootsLeft_;
-    if (left || traced_) {
-        passed_ = 0;
-    }
+    cycle_.major().advanced(left, marker_.plainWaits());
     return !left;
 }
 
 /** Mark beside the threads, then ask for a pause. @return false when there is nothing to do until the bell rings. */
 bool Collector::advanceMajor(std::uint32_t heard) {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     if (!markBeside()) {
         return true;
     }
-    if (!enabled_.load(std::memory_order_relaxed) && !isForced() && !mustBegin()) {
+    if (!cycle_.enabled() && !cycle_.major().isForced() && !cycle_.major().mustBegin()) {
         return false;
     }
-    if (traced_ || betweenSlices(heard)) {
-        request(traced_ ? Wish::budget : Wish::slice);
+    if (cycle_.major().isTraced() || betweenSlices(heard)) {
+        cycle_.request(cycle_.major().isTraced() ? Wish::budget : Wish::slice);
     }
     return true;
 }
 
 /** Threads are stopped: trace old plain blocks that wait, for a while. First, roots that had no room to wait. */
 void Collector::slice(std::uint64_t until) {
-    assertStopped();
+    cycle_.assertStopped();
     stats_.slices.fetch_add(1, std::memory_order_relaxed);
-    passed_ = 0;
+    cycle_.major().sliced();
     MarkJob job;
     job.marking = Marking::slice;
-    job.pause = pauses_.load(std::memory_order_relaxed);
+    job.pause = cycle_.pauses().load(std::memory_order_relaxed);
     job.until.time = until;
     marker_.begin(Marking::slice);
-    if (std::exchange(rootsLeft_, false)) {
+    if (cycle_.major().takeRootsLeft()) {
         markRoots();
     }
     stats_.shared.fetch_add(helpers_.mark(job, marker_, Helpers::most) > 1, std::memory_order_relaxed);
@@ -265,7 +260,7 @@ void Collector::slice(std::uint64_t until) {
 
 void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
     // While a collection sweeps, threads would have to wait for its end; the log can.
-    if (log_.add(m.log, entry) && phase() == Phase::idle) {
+    if (log_.add(m.log, entry) && cycle_.phase() == Phase::idle) {
         budgetSpent();
     }
 }

@@ -161,26 +161,22 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         return;
     }
     if (flags & MPR_YIELD_COMPLETE) {
-        const auto forcedDone = [&] {
-            return static_cast<std::int32_t>(majorsSwept_.load(std::memory_order_acquire) -
-                                             forcedMajor_.load(std::memory_order_acquire)) >= 0;
-        };
-        if (phase() != Phase::idle || !forcedDone()) {
-            const std::uint32_t target = swept_.load(std::memory_order_acquire) + 1;
+        const auto forcedDone = [&] { return Cycle::reached(cycle_.major().swept(), cycle_.major().forced()); };
+        if (cycle_.phase() != Phase::idle || !forcedDone()) {
+            const std::uint32_t target = cycle_.swept().load(std::memory_order_acquire) + 1;
             stop(m, Mutator::State::waiting);
             stepOut(m);
             awaitProgress(
                 [&] {
-                    const bool idle = phase() == Phase::idle;
-                    const bool swept = static_cast<std::int32_t>(swept_.load(std::memory_order_acquire) - target) >= 0;
-                    return (idle || swept) && forcedDone();
+                    const bool idle = cycle_.phase() == Phase::idle;
+                    return (idle || Cycle::reached(cycle_.swept(), target)) && forcedDone();
                 },
                 os::forever, deadline_);
             resume(m);
         }
         return;
     }
-    if (rendezvous_.wanted() && !passesBy(m)) {
+    if (cycle_.rendezvous().wanted() && !passesBy(m)) {
         if (everyYield_) {
             budgetSpent();
         }
@@ -199,13 +195,13 @@ void Collector::waitOut(Mutator& m) {
     assertRunning(m);
     const std::uint64_t begin = os::now();
     stop(m, Mutator::State::waiting);
-    rendezvous_.want();
+    cycle_.rendezvous().want();
     // The count comes first. A thread that notes the late ones meanwhile either finds this one gone or is noticed here.
-    rendezvous_.leave();
+    cycle_.rendezvous().leave();
     const bool stays = !m.late.load(std::memory_order_relaxed) || gather(m);
     const bool met = !stays || serve();
     std::uint64_t stalled = 0;
-    switch (met ? Phase::marking : phase()) {
+    switch (met ? Phase::marking : cycle_.phase()) {
     case Phase::freeing:
     case Phase::sweeping:
         if (!os::waitsInherit()) { // its priority would be lost on managers that free, and on a sweep of milliseconds
@@ -216,37 +212,25 @@ void Collector::waitOut(Mutator& m) {
         break;
     case Phase::requested: {
         // Whoever is on duty may not have closed the gate yet.
-        const std::uint32_t before = pauses_.load(std::memory_order_acquire);
+        const std::uint32_t before = cycle_.pauses().load(std::memory_order_acquire);
         const auto over = [&] {
-            return phase() != Phase::requested || pauses_.load(std::memory_order_acquire) != before || isRunningOn();
+            return cycle_.phase() != Phase::requested || cycle_.pauses().load(std::memory_order_acquire) != before ||
+                   isRunningOn();
         };
-        while (!awaitProgress(over, grace_.wait(), deadline_) && !stop_.load(std::memory_order_acquire)) {
+        while (!awaitProgress(over, grace_.wait(), deadline_) && !cycle_.ends()) {
             runOn();
         }
         break;
     }
     case Phase::idle:
         // Set late, by a request whose collection is over.
-        clearWanted();
+        cycle_.clearWanted();
         break;
     case Phase::marking: break;
     }
     resume(m);
-    rendezvous_.wantNoMore();
+    cycle_.rendezvous().wantNoMore();
     stats_.pause.record(os::now() - begin - stalled);
-}
-
-/**
-    Threads need not yield for now. The next collection may have been requested, and its gate closed, since the caller looked at
-    the phase: then its flag must not stay cleared, or a thread that runs would never come to the rendezvous. Whoever
-    requests stores the phase first and the flag second, this the other way round, all sequentially consistent: so
-    either the phase is seen here or the flag is set last there.
- */
-void Collector::clearWanted() {
-    rendezvous_.setWanted(false);
-    if (phase_.load(std::memory_order_seq_cst) == static_cast<std::uint32_t>(Phase::requested)) {
-        rendezvous_.setWanted(true);
-    }
 }
 
 /**
@@ -257,16 +241,16 @@ void Collector::clearWanted() {
  */
 void Collector::stall() {
     const bool runsShort = roomLeft() / 2 < trigger();
-    const std::uint64_t longest = phase() == Phase::freeing ? longestStallFreeing : longestStall;
+    const std::uint64_t longest = cycle_.phase() == Phase::freeing ? longestStallFreeing : longestStall;
     if (!awaitSweep(runsShort ? os::forever : longest, runsShort ? longestStallFreeing : deadline_)) {
-        clearWanted();
+        cycle_.clearWanted();
         heap_.setTrigger(heap_.allocatedSince() + std::min(trigger(), roomLeft() / 2));
     }
 }
 
 /** @param patience With one manager's call. @return false when the limit has passed, or a manager is stuck. */
 bool Collector::awaitSweep(std::uint64_t limit, std::uint64_t patience) {
-    const auto over = [&] { return phase() != Phase::freeing && phase() != Phase::sweeping; };
+    const auto over = [&] { return cycle_.phase() != Phase::freeing && cycle_.phase() != Phase::sweeping; };
     return awaitProgress(over, limit, patience) || over();
 }
 
@@ -275,7 +259,7 @@ void Collector::resume(Mutator& m) {
         return;
     }
     const bool sticky = m.state.load(std::memory_order_relaxed) == Mutator::State::yielded;
-    const std::uint64_t begin = sticky && rendezvous_.wanted() ? os::now() : 0;
+    const std::uint64_t begin = sticky && cycle_.rendezvous().wanted() ? os::now() : 0;
     if (enter() && begin != 0) {
         stats_.pause.record(os::now() - begin);
     }
@@ -306,9 +290,10 @@ bool Collector::enter() {
             untilWatch = watchNap();
         }
     };
-    return rendezvous_.enter(nap, lookAgain, [this](os::Word& openings, std::uint32_t seen, std::uint64_t time) {
-        return sleepAtGate(openings, seen, time);
-    });
+    return cycle_.rendezvous().enter(nap, lookAgain,
+                                     [this](os::Word& openings, std::uint32_t seen, std::uint64_t time) {
+                                         return sleepAtGate(openings, seen, time);
+                                     });
 }
 
 /**
@@ -320,15 +305,15 @@ bool Collector::sleepAtGate(os::Word& openings, std::uint32_t seen, std::uint64_
     if (!os::waitsInherit()) {
         return os::wait(openings, seen, nap);
     }
-    const std::uint32_t progress = progress_.load(std::memory_order_acquire);
-    switch (phase()) {
+    const std::uint32_t progress = cycle_.progress();
+    switch (cycle_.phase()) {
     case Phase::marking: {
-        const os::Locked untilOver(pausing_);
+        const os::Locked untilOver(cycle_.pausing());
         return true;
     }
     case Phase::requested:
         // Who opens a gate without a pause counts that first: it has not done so yet, or this progress is not the last.
-        return openings.load(std::memory_order_acquire) != seen || os::wait(progress_, progress, nap);
+        return openings.load(std::memory_order_acquire) != seen || cycle_.awaitProgress(progress, nap);
     default: return os::wait(openings, seen, nap);
     }
 }
@@ -364,12 +349,12 @@ bool Collector::setExempt(Mutator& m, bool exempt) {
 bool Collector::awaitDuty(std::uint64_t end) {
     os::Word never{0};
     for (;;) {
-        if (duty_.tryLock()) {
-            if (phase() != Phase::freeing && phase() != Phase::sweeping) {
+        if (cycle_.tryDuty()) {
+            if (cycle_.phase() != Phase::freeing && cycle_.phase() != Phase::sweeping) {
                 return true;
             }
-            recall();
-            duty_.unlock();
+            cycle_.recall();
+            cycle_.giveUpDuty();
         }
         // While somebody is at work who has stopped the others, the caller has to wait anyway.
         if (os::now() >= end && !othersStopped_.load(std::memory_order_seq_cst)) {
@@ -416,12 +401,12 @@ bool Collector::awaitOthers() {
     for (;;) {
         // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
         endRunningOn(Course::stop);
-        rendezvous_.close();
-        rendezvous_.setWanted(true);
+        cycle_.rendezvous().close();
+        cycle_.rendezvous().setWanted(true);
         // Set before the look at those who are parked: one who goes on counts itself out and then looks at this.
         othersStopped_.store(true, std::memory_order_seq_cst);
         // In this order: one who gives up in between is counted as running and not as parked, rather than the other way round.
-        const unsigned running = rendezvous_.running();
+        const unsigned running = cycle_.rendezvous().running();
         if (running <= parked_.load(std::memory_order_seq_cst)) {
             return true;
         }
@@ -438,19 +423,18 @@ bool Collector::awaitOthers() {
 
 /** What was requested meanwhile the last thread to stop sees to, or the collector's. */
 void Collector::letOthersGo() {
-    assertOnDuty();
+    cycle_.assertOnDuty();
     othersStopped_.store(false, std::memory_order_seq_cst);
-    rendezvous_.open();
-    clearWanted();
-    if (pending_.load(std::memory_order_seq_cst)) {
-        rendezvous_.setWanted(true);
+    cycle_.rendezvous().open();
+    cycle_.clearWanted();
+    if (cycle_.isPending()) {
+        cycle_.rendezvous().setWanted(true);
     }
     attached->parked.store(false, std::memory_order_relaxed);
     parked_.fetch_sub(1, std::memory_order_seq_cst);
-    progress_.fetch_add(1, std::memory_order_release); // for who waits at the gate for a pause to begin
-    os::wakeAll(progress_);
-    duty_.unlock();
-    ring();
+    cycle_.announce(); // for who waits at the gate for a pause to begin
+    cycle_.giveUpDuty();
+    cycle_.ring();
 }
 
 // ---- Waiting for the collector ----------------------------------------------------------------------------------
@@ -497,19 +481,19 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit, std::uint64_t pati
     std::uint64_t markingPatience = deadline_;
     CallWatch marking;
     for (CallWatch watch;;) {
-        const std::uint32_t seen = progress_.load(std::memory_order_acquire);
+        const std::uint32_t seen = cycle_.progress();
         if (done()) {
             return true;
         }
-        if (left == 0 || stop_.load(std::memory_order_acquire)) {
+        if (left == 0 || cycle_.ends()) {
             return false;
         }
-        if (phase() == Phase::sweeping && assists(Assist::sweeping)) {
-            recall(); // threads may take their time
+        if (cycle_.phase() == Phase::sweeping && cycle_.assists().with(Assists::sweeping)) {
+            cycle_.recall(); // threads may take their time
         }
         // All that may be waited for comes with a change of phase, which wakes.
-        const bool freeing = phase() == Phase::freeing;
-        const bool waited = !os::wait(progress_, seen, std::min(freeing ? nap : watchNap(), left));
+        const bool freeing = cycle_.phase() == Phase::freeing;
+        const bool waited = !cycle_.awaitProgress(seen, std::min(freeing ? nap : watchNap(), left));
         if (limit != os::forever) {
             left = limit - std::min(limit, os::now() - begin);
         }
@@ -532,32 +516,34 @@ bool Collector::awaitProgress(Done done, std::uint64_t limit, std::uint64_t pati
 
 int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     m.site.store(site, std::memory_order_relaxed);
-    if (m.isCollector || stop_.load(std::memory_order_acquire)) {
-        request(wish);
+    if (m.isCollector || cycle_.ends()) {
+        cycle_.request(wish);
         return 0;
     }
     // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped. So does any
     // major one that begins from here on, wherever the caller is.
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
     const bool all = wish >= Wish::full;
-    const std::uint32_t target = all ? majorsBegun_.load(std::memory_order_seq_cst) + 1
-                                     : marked_.load(std::memory_order_acquire) + (running ? 1 : 2);
-    const auto& counter = all ? (complete ? majorsSwept_ : majorsMarked_) : complete ? swept_ : marked_;
-    const std::size_t freedBefore = freedBlocks_.load(std::memory_order_relaxed);
+    const std::uint32_t target =
+        all ? cycle_.major().begun() + 1 : cycle_.marked().load(std::memory_order_acquire) + (running ? 1 : 2);
+    const auto& counter = all        ? (complete ? cycle_.major().swept() : cycle_.major().marked())
+                          : complete ? cycle_.swept()
+                                     : cycle_.marked();
+    const std::size_t freedBefore = cycle_.freedBlocks();
     const std::uint64_t begin = os::now();
-    request(wish);
+    cycle_.request(wish);
     if (running) {
         stop(m, Mutator::State::waiting);
         stepOut(m);
     }
     const bool done = awaitProgress(
         [&] {
-            if (static_cast<std::int32_t>(counter.load(std::memory_order_acquire) - target) >= 0) {
+            if (Cycle::reached(counter, target)) {
                 return true;
             }
             // One more may be needed when not running.
-            if (!all && phase() == Phase::idle) {
-                request(wish);
+            if (!all && cycle_.phase() == Phase::idle) {
+                cycle_.request(wish);
             }
             return false;
         },
@@ -566,12 +552,12 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
         resume(m);
         stats_.pause.record(os::now() - begin);
     }
-    const std::size_t freed = freedBlocks_.load(std::memory_order_relaxed) - freedBefore;
+    const std::size_t freed = cycle_.freedBlocks() - freedBefore;
     return complete && done ? static_cast<int>(std::min(freed, std::size_t{0x7FFFFFFF})) : 0;
 }
 
 bool Collector::awaitSweep(Mutator& m) {
-    if (m.isCollector || (phase() != Phase::freeing && phase() != Phase::sweeping)) {
+    if (m.isCollector || (cycle_.phase() != Phase::freeing && cycle_.phase() != Phase::sweeping)) {
         return false;
     }
     // However long the sweep takes: it waits for nobody, and no other can begin while this thread runs. Nor do managers
@@ -586,7 +572,7 @@ void Collector::emergency(Mutator& m) {
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
     heap_.retireNurseries();
-    request(Wish::urgent);
+    cycle_.request(Wish::urgent);
 }
 
 bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
@@ -601,8 +587,8 @@ bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
     heap_.purge((free - bytes) / 2);
     attached->parked.store(false, std::memory_order_relaxed);
     parked_.fetch_sub(1, std::memory_order_seq_cst);
-    duty_.unlock();
-    ring();
+    cycle_.giveUpDuty();
+    cycle_.ring();
     return true;
 }
 

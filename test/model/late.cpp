@@ -216,12 +216,12 @@ struct Parking {
 TEST_CASE("model: a thread that goes as it is noted as late does not leave others running on") {
     checkMirrors("mpr/gc/threads.cpp", {"m.state.store(state, std::memory_order_relaxed); current = nullptr;"});
     checkMirrors("mpr/gc/duty.cpp",
-                 {"const bool last = rendezvous_.leave(); if (m.late.load(std::memory_order_relaxed)) { "
+                 {"const bool last = cycle_.rendezvous().leave(); if (m.late.load(std::memory_order_relaxed)) { "
                   "os::Locked locked(threadsLock_); cameLast(m); }"});
     checkMirrors("mpr/gc/late.cpp",
                  {"m.late.store(false, std::memory_order_relaxed); const bool last = !isAnyLate(); if (last) { "
                   "endRunningOn(Course::stop);",
-                  "course_.store(Course::runsOn, std::memory_order_seq_cst); if (rendezvous_.giveUp()) {"});
+                  "course_.store(Course::runsOn, std::memory_order_seq_cst); if (cycle_.rendezvous().giveUp()) {"});
     checkMirrors("mpr/gc/rendezvous.hpp",
                  {"while (!word_.compare_exchange_weak(word, word & ~closedBit, std::memory_order_acq_rel,"});
     constexpr const char* forever = "threads run on without a late one";
@@ -253,7 +253,8 @@ TEST_CASE("model: who finds threads running on finds what was noted for it") {
 }
 
 TEST_CASE("model: who waits for a late thread wakes up when the others run on") {
-    checkMirrors("mpr/gc/late.cpp", {"progress_.fetch_add(1, std::memory_order_release); os::wakeAll(progress_);"});
+    checkMirrors("mpr/gc/late.cpp", {"cycle_.announce();"});
+    checkMirrors("mpr/gc/cycle.cpp", {"progress_.fetch_add(1, std::memory_order_release); os::wakeAll(progress_);"});
     constexpr const char* asleep = "nobody goes on: waiting";
     using Orders = Waking::Orders;
     checkShape<Waking>({
@@ -265,13 +266,11 @@ TEST_CASE("model: who waits for a late thread wakes up when the others run on") 
 }
 
 TEST_CASE("model: who stops the others has them all stopped, or parked") {
-    checkMirrors(
-        "mpr/gc/threads.cpp",
-        {"parked_.fetch_add(1, std::memory_order_seq_cst); if (!awaitDuty(end)) {",
-         "const unsigned running = rendezvous_.running(); if (running <= parked_.load(std::memory_order_seq_cst)) {",
-         "parked_.fetch_sub(1, std::memory_order_seq_cst); progress_.fetch_add(1, "
-         "std::memory_order_release);",
-         "os::wakeAll(progress_); duty_.unlock();"});
+    checkMirrors("mpr/gc/threads.cpp", {"parked_.fetch_add(1, std::memory_order_seq_cst); if (!awaitDuty(end)) {",
+                                        "const unsigned running = cycle_.rendezvous().running(); if (running <= "
+                                        "parked_.load(std::memory_order_seq_cst)) {",
+                                        "parked_.fetch_sub(1, std::memory_order_seq_cst); cycle_.announce();",
+                                        "cycle_.giveUpDuty(); cycle_.ring();"});
     checkMirrors("mpr/gc/rendezvous.hpp", {"return word_.load(std::memory_order_acquire) / step;"});
     using Orders = Parking::Orders;
     checkShape<Parking>({

@@ -1,6 +1,6 @@
 /*
     rendezvous.cpp - How threads stop and go on (mpr/gc/rendezvous.hpp), who collects (mpr/gc/duty.cpp) and how
-    collections are asked for, under weak memory. rendezvous.pml has the same protocols with more steps and no
+    collections are asked for (mpr/gc/cycle.cpp), under weak memory. rendezvous.pml has the same protocols with more steps and no
     reordering.
  */
 #include "test/model/shapes.hpp"
@@ -49,7 +49,7 @@ struct Stopping {
     Data own[2], colours;
 };
 
-/** Collector::request, and Collector::clearWanted by a thread that has seen no collection requested. */
+/** Cycle::request, and Cycle::clearWanted by a thread that has seen no collection requested. */
 struct Wanting {
     struct Orders {
         Order request = seqCst, want = seqCst, clear = seqCst, look = seqCst;
@@ -85,7 +85,7 @@ struct Wanting {
     Place phase, wanted;
 };
 
-/** A request while a collection runs, and Collector::goOn at its end. Phases: 0 idle, 1 requested, 2 another. */
+/** A request while a collection runs, and Cycle::beginNext at its end. Phases: 0 idle, 1 requested, 2 another. */
 struct Remembering {
     struct Orders {
         Order remember = seqCst, look = seqCst, end = seqCst, take = seqCst;
@@ -276,9 +276,8 @@ TEST_CASE("model: whoever runs is ordered with the collector's work before and a
 
 TEST_CASE("model: the flag of a collection that is requested does not stay cleared") {
     checkMirrors("mpr/gc/rendezvous.hpp", {"__atomic_store_n(&mprYieldWanted, on || always_, __ATOMIC_SEQ_CST)"});
-    checkMirrors("mpr/gc/threads.cpp",
-                 {"rendezvous_.setWanted(false); if (phase_.load(std::memory_order_seq_cst) == "
-                  "static_cast<std::uint32_t>(Phase::requested)) { rendezvous_.setWanted(true);"});
+    checkMirrors("mpr/gc/cycle.cpp", {"rendezvous_.setWanted(false); if (phase_.load(std::memory_order_seq_cst) == "
+                                      "static_cast<std::uint32_t>(Phase::requested)) { rendezvous_.setWanted(true);"});
     constexpr const char* stays = "a collection is requested, and its flag stays cleared";
     checkShape<Wanting>({
         {"the request is not sequentially consistent", stays, [](Wanting::Orders& o) { o.request = acqRel; }},
@@ -292,11 +291,11 @@ TEST_CASE("model: the flag of a collection that is requested does not stay clear
 
 TEST_CASE("model: a request that comes as a collection ends is not lost") {
     checkMirrors(
-        "mpr/gc/duty.cpp",
+        "mpr/gc/cycle.cpp",
         {"pending_.store(true, std::memory_order_seq_cst); rendezvous_.setWanted(true); "
          "if (phase_.load(std::memory_order_seq_cst) != static_cast<std::uint32_t>(Phase::idle)) { return; }"});
-    checkMirrors("mpr/gc/collector.cpp", {"phase_.store(static_cast<std::uint32_t>(phase), std::memory_order_seq_cst);",
-                                          "if (pending_.exchange(false, std::memory_order_seq_cst)"});
+    checkMirrors("mpr/gc/cycle.cpp", {"phase_.store(static_cast<std::uint32_t>(phase), std::memory_order_seq_cst);",
+                                      "if (pending_.exchange(false, std::memory_order_seq_cst)"});
     checkShape<Remembering>({
         {"remembering is not sequentially consistent", "a request is lost",
          [](Remembering::Orders& o) { o.remember = release; }},
@@ -310,11 +309,11 @@ TEST_CASE("model: a request that comes as a collection ends is not lost") {
 }
 
 TEST_CASE("model: a request rings if the collector's thread does not watch") {
-    checkMirrors(
-        "mpr/gc/duty.cpp",
-        {"if (!isRunning() || !watching_.load(std::memory_order_seq_cst)) { ring();",
-         "watching_.store(watches, std::memory_order_seq_cst); "
-         "if (phase_.load(std::memory_order_seq_cst) == static_cast<std::uint32_t>(Phase::requested)) { return;"});
+    checkMirrors("mpr/gc/cycle.cpp", {"if (!isRunning() || !watching_.load(std::memory_order_seq_cst)) { ring();",
+                                      "watching_.store(watches, std::memory_order_seq_cst); "
+                                      "if (phase_.load(std::memory_order_seq_cst) == "
+                                      "static_cast<std::uint32_t>(Phase::requested)) { return false;"});
+    checkMirrors("mpr/gc/duty.cpp", {"if (!cycle_.mayRest(watches)) { return;"});
     checkShape<Watching>({
         {"the request is not sequentially consistent", "nobody goes on: collector",
          [](Watching::Orders& o) { o.request = acqRel; }},
@@ -326,9 +325,11 @@ TEST_CASE("model: a request rings if the collector's thread does not watch") {
 }
 
 TEST_CASE("model: whoever stops last collects, or rings for it") {
-    checkMirrors("mpr/gc/duty.cpp", {"if (!duty_.tryLock()) { if (collects && rendezvous_.empty()) { ring(); }",
-                                     "bell_.fetch_add(1, std::memory_order_release); os::wakeOne(bell_);",
-                                     "const std::uint32_t heard = bell_.load(std::memory_order_acquire);"});
+    checkMirrors("mpr/gc/duty.cpp",
+                 {"if (!cycle_.tryDuty()) { if (collects && cycle_.rendezvous().empty()) { cycle_.ring(); }",
+                  "const std::uint32_t heard = cycle_.heard();"});
+    checkMirrors("mpr/gc/cycle.cpp", {"bell_.fetch_add(1, std::memory_order_release); os::wakeOne(bell_);"});
+    checkMirrors("mpr/gc/cycle.hpp", {"return bell_.load(std::memory_order_acquire);", "return duty_.tryLock();"});
     checkShape<Duty>({
         {"the duty is taken without acquiring", "data race", [](Duty::Orders& o) { o.take = relaxed; }},
         {"it is given up without releasing", "data race", [](Duty::Orders& o) { o.giveUp = relaxed; }},

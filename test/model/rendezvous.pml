@@ -1,6 +1,6 @@
 /*
     rendezvous.pml - The protocols of mpr/gc/rendezvous.hpp and mpr/gc/duty.cpp in Promela, and how collections are asked for
-    (mpr/gc/collector.hpp), step for step.
+    (mpr/gc/cycle.hpp), step for step.
 
     Checked: no thread runs while a collection marks, and only who has the duty marks (assertions); nobody sleeps for ever and no
     request is lost (no invalid end state): a thread goes on running until it sees `wanted`, and ends only when no collection
@@ -90,13 +90,13 @@ inline pause() {
     fi
 }
 
-/* Collector::endReclaim */
+/* Cycle::endSweeping */
 inline endReclaim() {
     wanted = pending;
     phase = idle
 }
 
-/* Collector::goOn; the request of a collector wakes its thread. */
+/* Cycle::beginNext; the request of a collector wakes its thread. */
 inline goOn() {
     atomic { again = pending; pending = false };
     if

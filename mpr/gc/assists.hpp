@@ -1,0 +1,53 @@
+/*
+    assists.hpp - What threads do at their yields for the collector, until the next pause: duty.cpp says why.
+ */
+#pragma once
+
+#include <atomic>
+
+#include "mpr/gc/major.hpp"
+#include "mpr/gc/on_duty.hpp"
+
+namespace mpr::gc {
+
+class Assists {
+public:
+    enum : unsigned { marking = 1, sweeping = 2 };
+    static constexpr unsigned portions = 4; // in which threads assist, to a budget
+
+    /** @param trial Every scope is tried by turns: threads never assist. */
+    void open(unsigned processors, bool trial) {
+        processors_ = processors;
+        trial_ = trial;
+    }
+
+    /** Any thread. A hint: looked at again on duty. */
+    bool with(unsigned what) const { return (now_.load(std::memory_order_relaxed) & what) != 0; }
+    void endSweeping() { now_.fetch_and(~unsigned{sweeping}, std::memory_order_relaxed); }
+    void end() { now_.store(0, std::memory_order_relaxed); }
+
+    /** A portion of marking was done. */
+    void count() MPR_REQUIRES(onDuty) { ++portions_; }
+    /**
+        At the end of a pause: nothing if there is a processor for the collector's thread or somebody waits for the end of it
+        all; no marking if they have yielded too rarely for it.
+        @param waiting Threads that wait for the pause to end. @param begins No major collection was tracing before.
+     */
+    void choose(const Major& major, unsigned waiting, bool begins) MPR_REQUIRES(onDuty) {
+        const bool keptUp = begins || portions_ >= portions / 2;
+        portions_ = 0;
+        unsigned chosen = 0;
+        if (waiting >= processors_ && !trial_ && !major.isUrgent() && !major.isForced() && !major.mustBegin()) {
+            chosen = major.isTracing() && !major.isTraced() && keptUp ? marking | sweeping : sweeping;
+        }
+        now_.store(chosen, std::memory_order_relaxed);
+    }
+
+private:
+    std::atomic<unsigned> now_{0};
+    unsigned processors_ = 1;
+    bool trial_ = false;
+    unsigned portions_ MPR_GUARDED_BY(onDuty) = 0; // since the last pause
+};
+
+} // namespace mpr::gc
