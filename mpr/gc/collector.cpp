@@ -16,11 +16,6 @@ using heap::Region;
 namespace swar = heap::swar;
 
 bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
-    pacer_.open(options, os::privateCache(), fixedHeap);
-    if (fixedHeap > 0) {
-        pacer_.setCache(0);
-    }
-    generations_.open(fixedHeap == 0, pacer_.young(), options.growth, options.pauseBudget);
     pauseBudget_ = options.pauseBudget;
     deadline_ = options.deadline;
     checks_ = options.check != heap::Options::Check::none;
@@ -31,7 +26,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     trial_ = everyYield_ || options.everyAlloc > 0;
     heap_.setStepping(options.everyAlloc);
     cycle_.rendezvous().setAlways(everyYield_);
-    generations_.setTrial(trial_);
+    budget_.open(options, fixedHeap, trial_);
     if (!marks_.open(heap_, options.marks, fixedHeap)) {
         return false;
     }
@@ -43,7 +38,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     cycle_.assists().open(processors_, trial_);
     own_.isCollector = true;
     heap_.attach(own_.local);
-    repace();
+    budget_.repace();
     const os::ThreadTraits traits{.stackSize = options.stack, .joinable = true, .ofRuntime = true};
     const auto entry = [](void* self) { static_cast<Collector*>(self)->run(); };
     if (!os::startThread(thread_, "mpr-collector", entry, this, traits)) {
@@ -79,7 +74,7 @@ void Collector::budgetSpent() {
         return;
     }
     if (cycle_.assists().with(Assists::marking) && cycle_.phase() == Phase::idle &&
-        heap_.allocatedSince() < trigger()) {
+        heap_.allocatedSince() < budget_.trigger()) {
         cycle_.rendezvous().setWanted(true); // a portion of it only
         return;
     }
@@ -87,16 +82,9 @@ void Collector::budgetSpent() {
 }
 
 void Collector::idle() {
-    if (cycle_.enabled() && cycle_.phase() == Phase::idle && halfSpent()) {
+    if (cycle_.enabled() && cycle_.phase() == Phase::idle && budget_.halfSpent()) {
         stats_.idle.fetch_add(1, std::memory_order_relaxed);
         cycle_.request(Wish::budget);
-    }
-}
-
-void Collector::freedLarge() {
-    if (heap_.retiredBytes() > pacer_.cache()) {
-        purge_.store(true, std::memory_order_release);
-        cycle_.ring();
     }
 }
 
@@ -145,14 +133,14 @@ void Collector::pause() {
         }
         return;
     }
-    unneeded_ = std::min(unneeded_, heap_.freeBytes());
-    pacer_.noteScattered(heap_.takeScattered());
+    givingBack_.noteFree();
+    budget_.pacer().noteScattered(heap_.takeScattered());
     const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
     heap_.beginMarking();
     const bool traced = cycle_.major().isTracing();
     mark(cycle_.scope(), cost);
     cycle_.assists().choose(cycle_.major(), crowd, !traced);
-    heap_.setTrigger(pacer_.slack(trigger(), usage(), cycle_.assists().with(Assists::sweeping)));
+    budget_.setSlack();
     heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
     if (roots_.incomplete()) [[unlikely]] {
         heap_.retainDead();
@@ -325,83 +313,15 @@ void Collector::settle() {
     if (major) {
         marks_.trim();
     }
-    const Pacer::Usage used = usage();
-    generations_.swept(major, used.live, pacer_.room(used), pacer_.tight(used));
-    repaceFor(used);
-    const bool forced = major && cycle_.major().isForced();
-    if (cycle_.standsIn()) {
-        givesBack_ = givesBack_ || os::now() - purgedAt_ >= decayTime; // it would take long
-    } else if (forced || os::now() - purgedAt_ >= decayTime) {
-        giveBack(forced);
-    }
-}
-
-/**
-    Give memory back. What was free when each collection of the last second began was not needed in that second; a heap that
-    breathes keeps what it breathes with.
- */
-void Collector::giveBack(bool forced) {
-    cycle_.assertOnDuty();
-    givesBack_ = false;
-    if (forced) {
-        heap_.purge(pacer_.cache());
-    } else if (const std::size_t free = heap_.freeBytes(); unneeded_ > pacer_.cache() && free > unneeded_) {
-        heap_.purge(free - unneeded_ + pacer_.cache());
-    } else if (heap_.retiredBytes() > pacer_.cache()) {
-        heap_.purge(free);
-    }
-    purgedAt_ = os::now();
-    unneeded_ = ~std::size_t{0};
-}
-
-/** What the heap holds, as far as is known: of blocks those that were there at the last rendezvous. */
-Pacer::Usage Collector::usage() {
-    const heap::Totals totals = heap_.totals();
-    const auto live = static_cast<std::size_t>((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift);
-    const std::size_t since = heap_.allocatedSince();
-    return {live > since ? live - since : 0, totals.overheadBytes, heap_.limits()};
-}
-
-/** Bytes that can still be allocated, going by what is in use now, dead or alive. */
-std::size_t Collector::roomLeft() {
-    Pacer::Usage used = usage();
-    used.live += heap_.allocatedSince();
-    return pacer_.room(used);
+    budget_.renew(major);
+    givingBack_.swept(major && cycle_.major().isForced());
 }
 
 void Collector::repace() {
-    repaceFor(usage());
+    budget_.repace();
     if (isRunningOn()) {
         boundRunningOn(roomToRunOn());
     }
-}
-
-void Collector::repaceFor(const Pacer::Usage& used) {
-    stats_.marked.store(used.live, std::memory_order_relaxed);
-    const std::size_t trigger = pacer_.trigger(used, generations_.worthwhile());
-    trigger_.store(trigger, std::memory_order_relaxed);
-    setTrigger(0);
-}
-
-void CollectorStats::report(MprMemStats& s) const {
-    s.bytesMarked = marked.load(std::memory_order_relaxed);
-    s.collectionsMinor = minors.load(std::memory_order_relaxed);
-    s.collectionsMajor = majors.load(std::memory_order_relaxed);
-    s.collections = s.collectionsMinor + s.collectionsMajor;
-    s.collectionsIdle = idle.load(std::memory_order_relaxed);
-    s.marksShared = shared.load(std::memory_order_relaxed);
-    s.marksBeside = beside.load(std::memory_order_relaxed);
-    s.marksSliced = slices.load(std::memory_order_relaxed);
-    s.pausesByThreads = stoodIn.load(std::memory_order_relaxed);
-    s.assists = assists.load(std::memory_order_relaxed);
-    s.checkDefects = defects.load(std::memory_order_relaxed);
-    s.managersFreed = freeCalls.load(std::memory_order_relaxed) / 2;
-    s.late = late.load(std::memory_order_relaxed);
-    s.pause = pause.summary();
-    s.stall = stall.summary();
-    s.rendezvous = rendezvous.summary();
-    s.mark = mark.summary();
-    s.sweep = sweep.summary();
 }
 
 void Collector::freeEverything() {

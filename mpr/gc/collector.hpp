@@ -20,17 +20,17 @@
 #include <cstdint>
 
 #include "mpr/gc/block_filter.hpp"
+#include "mpr/gc/budget.hpp"
 #include "mpr/gc/collector_stats.hpp"
 #include "mpr/gc/cycle.hpp"
 #include "mpr/gc/fields.hpp"
-#include "mpr/gc/generations.hpp"
+#include "mpr/gc/giving_back.hpp"
 #include "mpr/gc/grace.hpp"
 #include "mpr/gc/helpers.hpp"
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator.hpp"
 #include "mpr/gc/named_threads.hpp"
-#include "mpr/gc/pacer.hpp"
 #include "mpr/gc/roots.hpp"
 #include "mpr/gc/write_log.hpp"
 #include "mpr/heap/heap.hpp"
@@ -59,7 +59,8 @@ private:
 class Collector {
 public:
     Collector(heap::Heap& heap, Roots& roots)
-        : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap), fields_(heap) {}
+        : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap), fields_(heap),
+          budget_(heap, cycle_, stats_), givingBack_(heap, cycle_, budget_) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
@@ -127,7 +128,7 @@ public:
         return stopped;
     }
     /** A large block was freed by hand: have its memory purged when enough has gathered. */
-    void freedLarge();
+    void freedLarge() { givingBack_.freedLarge(); }
     /** Whether a block with this head was found dead by the collection that runs. */
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
     /** The write barrier found that a store into a block has to be logged: see WriteLog. */
@@ -138,11 +139,11 @@ public:
     bool enable(bool on);
     /** Limits or cache have changed. */
     void repace();
-    Pacer& pacer() { return pacer_; }
-    std::size_t trigger() const { return trigger_.load(std::memory_order_relaxed); }
+    Pacer& pacer() { return budget_.pacer(); }
+    std::size_t trigger() const { return budget_.trigger(); }
     /** The caller has nothing to do for some milliseconds: collect when that is worth it. */
     void idle();
-    bool halfSpent() { return heap_.allocatedSince() >= trigger() / 2; }
+    bool halfSpent() const { return budget_.halfSpent(); }
     const CollectorStats& stats() const { return stats_; }
 
     // ---- Assertions ----
@@ -186,7 +187,6 @@ private:
         return cycle_.major().isTracing() && !cycle_.major().isTraced() && !cycle_.assists().with(Assists::marking);
     }
     std::uint64_t portion() const { return pauseBudget_ / 4; }
-    void setTrigger(std::size_t since);
     void cycle() MPR_REQUIRES(onDuty);
     void pause() MPR_REQUIRES(onDuty);
     NamedThreads noteLate() MPR_REQUIRES(onDuty);
@@ -237,9 +237,6 @@ private:
     bool sweepStep() MPR_REQUIRES(onDuty);
     bool sweepRegion(heap::Region* region) MPR_REQUIRES(onDuty);
     void settle() MPR_REQUIRES(onDuty);
-    void giveBack(bool forced) MPR_REQUIRES(onDuty);
-    Pacer::Usage usage();
-    void repaceFor(const Pacer::Usage& used);
     bool awaitOthers() MPR_TRIES(true, onDuty);
     void letOthersGo() MPR_RELEASES(onDuty);
     void forget(Mutator* mutator) MPR_REQUIRES(threadsLock_);
@@ -255,12 +252,8 @@ private:
     bool awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience);
     void stall();
     bool awaitSweep(std::uint64_t limit, std::uint64_t patience);
-    std::size_t roomLeft();
     bool awaitDuty(std::uint64_t end) MPR_TRIES(true, onDuty);
     bool park(std::uint64_t end) MPR_TRIES(true, onDuty);
-
-    /** Free memory is given back when it has not been needed for so long: nanoseconds. */
-    static constexpr std::uint64_t decayTime = 1'000'000'000;
 
     heap::Heap& heap_;
     Roots& roots_;
@@ -269,9 +262,9 @@ private:
     WriteLog log_;
     Fields fields_;
     Cycle cycle_;
-    std::atomic<bool> purge_{false}; // a wish, before the bell
-    Pacer pacer_;
     CollectorStats stats_;
+    Budget budget_;
+    GivingBack givingBack_;
     MarkMemory marks_;
     BlockFilter oldLines_{BlockFilter::Kind::old};
     BlockFilter markedBlocks_{BlockFilter::Kind::marked}; // opened when it is first needed
@@ -280,8 +273,7 @@ private:
     bool everyYield_ = false; // collect at each yield point
     bool trial_ = false;      // collections by turns in each scope: at each yield point, or each so manieth allocation
 
-    std::atomic<std::size_t> trigger_{0}; // a number for pacing
-    os::Counter markingNamed_{0};         // when a manager that does not return from MPR_MANAGE_MARK was named
+    os::Counter markingNamed_{0}; // when a manager that does not return from MPR_MANAGE_MARK was named
 
     // Releases what was noted for it, Mutator::late and runsUntil_; a look acquires. It becomes runsOn on duty only, before
     // the gate opens; any thread may end that, by compare-and-swap.
@@ -297,15 +289,12 @@ private:
     std::uint32_t pausesSeen_ MPR_GUARDED_BY(onDuty) = 0;       // when the collector's thread last rested
     std::uint64_t patience_ MPR_GUARDED_BY(onDuty) = 0; // a collection that waits longer names those who are late
     Sweep sweep_ MPR_GUARDED_BY(onDuty);
-    bool givesBack_ MPR_GUARDED_BY(onDuty) = false; // it is time to
     unsigned processors_ = 1;
-    Generations generations_;
     std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0;  // no slice before
     std::uint64_t togetherAt_ MPR_GUARDED_BY(onDuty) = 0; // helpers may be called again
     std::uint64_t pauseBudget_ = 0;                       // nanoseconds
     bool isLong_[4] MPR_GUARDED_BY(onDuty) = {};          // by scope: whether its marking took long the last time
     std::uint64_t minorAt_ MPR_GUARDED_BY(onDuty) = 0;    // when threads went on after the last pause that was no slice
-    /** Least free memory at the rendezvous since purgedAt_. */
     std::size_t unneeded_ MPR_GUARDED_BY(onDuty) = ~std::size_t{0};
     std::uint64_t purgedAt_ MPR_GUARDED_BY(onDuty) = 0;
 

@@ -91,11 +91,8 @@ void Collector::rest(std::uint32_t heard) {
     cycle_.assertOnDuty();
     const bool isIdle =
         cycle_.phase() == Phase::idle; // and stays so as long as this thread has the duty, or is requested
-    if (isIdle && givesBack_) {
-        giveBack(false);
-    }
-    if (isIdle && purge_.exchange(false, std::memory_order_acq_rel)) {
-        heap_.purge(heap_.freeBytes());
+    if (isIdle) {
+        givingBack_.catchUp();
     }
     const std::uint32_t pauses = cycle_.pauses().load(std::memory_order_relaxed);
     const bool watches = std::exchange(pausesSeen_, pauses) != pauses;
@@ -108,11 +105,12 @@ void Collector::rest(std::uint32_t heard) {
     if (!cycle_.mayRest(watches)) {
         return;
     }
-    const bool decays = heap_.freeBytes() > pacer_.cache() + pacer_.cache() / 4;
-    const bool rang = sleep(heard, watches ? std::min(deadline_, decayTime) : decays ? decayTime : os::forever);
+    const bool rang = sleep(heard, watches                ? std::min(deadline_, GivingBack::decayTime)
+                                   : givingBack_.decays() ? GivingBack::decayTime
+                                                          : os::forever);
     if (!rang && !watches && pauses == cycle_.pauses().load(std::memory_order_relaxed) &&
         cycle_.phase() == Phase::idle) {
-        heap_.purge(pacer_.cache());
+        givingBack_.decay();
     }
 }
 
@@ -265,7 +263,7 @@ bool Collector::assist() {
         if (done) {
             cycle_.assists().end(); // and the next collection is the last pause
         }
-        setTrigger(heap_.allocatedSince());
+        budget_.setTrigger(heap_.allocatedSince());
     }
     return isLeft();
 }
@@ -285,17 +283,10 @@ void Collector::sweepHere() {
 bool Collector::isLeft() const {
     cycle_.assertOnDuty();
     switch (cycle_.phase()) {
-    case Phase::idle: return givesBack_ || marksAlone();
+    case Phase::idle: return givingBack_.isLeft() || marksAlone();
     case Phase::sweeping: return !cycle_.assists().with(Assists::sweeping);
     default: return true;
     }
-}
-
-/** Have threads called again when the budget is spent, or, if they mark, a part of it. @param since Is spent already. */
-void Collector::setTrigger(std::size_t since) {
-    const std::size_t budget = trigger();
-    heap_.setTrigger(
-        cycle_.assists().with(Assists::marking) ? std::min(since + budget / (Assists::portions + 1), budget) : budget);
 }
 
 } // namespace mpr::gc

@@ -76,7 +76,7 @@ std::size_t Collector::roomToRunOn() {
             ? limits.maximum() / 4 * 3
             : static_cast<std::size_t>(std::min<std::uint64_t>(os::ram() / 4, ~std::size_t{0} / 4));
     const std::size_t free = heap_.freeBytes();
-    const std::size_t used = limits.committed() - std::min(limits.committed(), free) + pacer_.scattered();
+    const std::size_t used = limits.committed() - std::min(limits.committed(), free) + budget_.pacer().scattered();
     return most - std::min(most, used);
 }
 
@@ -117,7 +117,7 @@ void Collector::giveUpOnLate() {
         return;
     }
     const std::size_t room = roomToRunOn();
-    if (room <= trigger() / 8 || !markLate()) {
+    if (room <= budget_.trigger() / 8 || !markLate()) {
         return;
     }
     boundRunningOn(room);
@@ -246,7 +246,7 @@ void Collector::forgetLate(std::uint64_t took) {
     cycle_.assertStopped();
     grace_.met(took);
     if (runsUntil_.exchange(0, std::memory_order_relaxed) != 0) {
-        setTrigger(heap_.allocatedSince()); // a slice would leave the one of those who ran on, or none
+        budget_.setTrigger(heap_.allocatedSince()); // a slice would leave the one of those who ran on, or none
     }
     if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
         os::Locked locked(threadsLock_);

@@ -21,15 +21,15 @@ constexpr std::uint64_t apart = 1'000'000;
 Scope Collector::decide(Wish wish) const {
     cycle_.assertStopped();
     if (cycle_.major().isTracing()) {
-        return cycle_.major().isTraced() || cycle_.major().isUrgent() || generations_.overdue() ? Scope::last
-               : wish == Wish::slice || cycle_.major().isStarved()                              ? Scope::slice
-                                                                                                : Scope::minor;
+        return cycle_.major().isTraced() || cycle_.major().isUrgent() || budget_.generations().overdue() ? Scope::last
+               : wish == Wish::slice || cycle_.major().isStarved()                                       ? Scope::slice
+                                                                                                         : Scope::minor;
     }
-    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && generations_.majorDue());
-    if (major && (cycle_.major().isUrgent() || !generations_.concurrently())) {
+    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && budget_.generations().majorDue());
+    if (major && (cycle_.major().isUrgent() || !budget_.generations().concurrently())) {
         return Scope::full;
     }
-    return wish == Wish::minor || generations_.worthwhile() ? Scope::minor : Scope::full;
+    return wish == Wish::minor || budget_.generations().worthwhile() ? Scope::minor : Scope::full;
 }
 
 /** @param cost What is known of it before. */
@@ -47,7 +47,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
     const bool lost = log_.takeLost() && scope != Scope::full;
     // What the young reference of the old is left for the time when threads run.
     const bool defers = cycle_.major().isTracing() && scope == Scope::minor && !lost && oldLines_ &&
-                        marker_.mayDefer() && generations_.mostlyBarrier();
+                        marker_.mayDefer() && budget_.generations().mostlyBarrier();
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all, nullptr, defers);
     markRoots();
     markWritten(scope, lost);
@@ -57,7 +57,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
     const std::uint64_t took = os::now() - begin;
     isLong_[static_cast<unsigned>(scope)] = took > longPause;
     if (scope == Scope::minor) {
-        pacer_.observe(cost);
+        budget_.pacer().observe(cost);
         cycle_.major().passBy();
     }
     if (scope != Scope::minor) {
@@ -65,10 +65,10 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
         heap_.setTracing(false);
     }
     if (!cycle_.major().isTracing()) {
-        generations_.marked(scope != Scope::minor, scope == Scope::full, marker_.takeReached(), took);
+        budget_.generations().marked(scope != Scope::minor, scope == Scope::full, marker_.takeReached(), took);
     }
     if (scope == Scope::minor && !cycle_.major().isTracing() &&
-        (cycle_.major().mustBegin() || generations_.majorDue())) {
+        (cycle_.major().mustBegin() || budget_.generations().majorDue())) {
         startMajor();
     }
 }
@@ -134,7 +134,7 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
     if (scope == Scope::last) {
         marker_.forgetPlain();
         // To look at a line of the map takes as long as to find that what a block references is marked, without.
-        const bool pays = generations_.plain() > heap_.totals().overheadBytes / os::cacheLine;
+        const bool pays = budget_.generations().plain() > heap_.totals().overheadBytes / os::cacheLine;
         if (oldLines_ && pays && markedBlocks_.open()) {
             markedBlocks_.fillMarked(heap_);
             job.filter = job.retracingFilter = &markedBlocks_;

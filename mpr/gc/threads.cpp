@@ -240,11 +240,11 @@ void Collector::waitOut(Mutator& m) {
     would fail though most of the heap is garbage.
  */
 void Collector::stall() {
-    const bool runsShort = roomLeft() / 2 < trigger();
+    const bool runsShort = budget_.roomLeft() / 2 < budget_.trigger();
     const std::uint64_t longest = cycle_.phase() == Phase::freeing ? longestStallFreeing : longestStall;
     if (!awaitSweep(runsShort ? os::forever : longest, runsShort ? longestStallFreeing : deadline_)) {
         cycle_.clearWanted();
-        heap_.setTrigger(heap_.allocatedSince() + std::min(trigger(), roomLeft() / 2));
+        heap_.setTrigger(heap_.allocatedSince() + std::min(budget_.trigger(), budget_.roomLeft() / 2));
     }
 }
 

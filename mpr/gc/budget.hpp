@@ -1,0 +1,56 @@
+/*
+    budget.hpp - How much may be allocated until threads ask for the next collection, and of which kind that will be: the
+    arithmetic of pacer.hpp and generations.hpp applied to the heap as it is.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+#include "mpr/gc/collector_stats.hpp"
+#include "mpr/gc/cycle.hpp"
+#include "mpr/gc/generations.hpp"
+#include "mpr/gc/pacer.hpp"
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::gc {
+
+class Budget {
+public:
+    Budget(heap::Heap& heap, const Cycle& cycle, CollectorStats& stats) : heap_(heap), cycle_(cycle), stats_(stats) {}
+
+    /** @param trial Every scope is tried by turns. */
+    void open(const heap::Options& options, std::size_t fixedHeap, bool trial);
+
+    Pacer& pacer() { return pacer_; }
+    const Pacer& pacer() const { return pacer_; }
+    Generations& generations() { return generations_; }
+    const Generations& generations() const { return generations_; }
+
+    /** Bytes. */
+    std::size_t trigger() const { return trigger_.load(std::memory_order_relaxed); }
+    bool halfSpent() const { return heap_.allocatedSince() >= trigger() / 2; }
+    /** Have threads called again when the budget is spent, or, if they mark, a part of it. @param since Is spent already. */
+    void setTrigger(std::size_t since);
+    /** As long as the sweep to come lasts threads may allocate that much. */
+    void setSlack();
+    /** Limits or cache have changed. */
+    void repace() { repaceFor(usage()); }
+    /** A sweep has ended: set the next budget. @param everything Not only the young were swept. */
+    void renew(bool everything);
+    /** Bytes that can still be allocated, going by what is in use now, dead or alive. */
+    std::size_t roomLeft() const;
+
+private:
+    Pacer::Usage usage() const;
+    void repaceFor(const Pacer::Usage& used);
+
+    heap::Heap& heap_;
+    const Cycle& cycle_;
+    CollectorStats& stats_;
+    Pacer pacer_;
+    Generations generations_;
+    std::atomic<std::size_t> trigger_{0}; // a number: orders nothing
+};
+
+} // namespace mpr::gc
