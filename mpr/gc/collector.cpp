@@ -27,15 +27,11 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     heap_.setStepping(options.everyAlloc);
     cycle_.rendezvous().setAlways(everyYield_);
     budget_.open(options, fixedHeap, trial_);
-    if (!marks_.open(heap_, options.marks, fixedHeap)) {
-        return false;
-    }
-    if (fixedHeap == 0) {
-        oldLines_.open();
-    }
-    helpers_.open(fixedHeap == 0 ? options.markers : 1, options.stack);
     processors_ = static_cast<unsigned>(std::max(os::processors(), 1));
     cycle_.assists().open(processors_, trial_);
+    if (!tracing_.open(options, fixedHeap, processors_, trial_)) {
+        return false;
+    }
     own_.isCollector = true;
     heap_.attach(own_.local);
     budget_.repace();
@@ -54,17 +50,14 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
 void Collector::close() {
     cycle_.end();
     os::joinThread(thread_);
-    helpers_.close();
-    marks_.close();
-    oldLines_.close();
+    tracing_.close();
     fields_.close();
-    markedBlocks_.close();
     cycle_.rendezvous().setAlways(false); // without a runtime nobody need yield
 }
 
 void Collector::budgetSpent() {
-    if (isRunningOn()) {
-        return stopRunningOn();
+    if (late_.isRunningOn()) {
+        return late_.stopRunningOn();
     }
     if (!cycle_.enabled()) {
         return;
@@ -79,6 +72,13 @@ void Collector::budgetSpent() {
         return;
     }
     cycle_.request(Wish::budget);
+}
+
+void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
+    // While a collection sweeps, threads would have to wait for its end; the log can.
+    if (tracing_.logWrite(m, entry) && cycle_.phase() == Phase::idle) {
+        budgetSpent();
+    }
 }
 
 void Collector::idle() {
@@ -110,23 +110,36 @@ void Collector::cycle() {
     cycle_.beginNext();
 }
 
+Scope Collector::decide(Wish wish) const {
+    cycle_.assertStopped();
+    if (cycle_.major().isTracing()) {
+        return cycle_.major().isTraced() || cycle_.major().isUrgent() || budget_.generations().overdue() ? Scope::last
+               : wish == Wish::slice || cycle_.major().isStarved()                                       ? Scope::slice
+                                                                                                         : Scope::minor;
+    }
+    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && budget_.generations().majorDue());
+    if (major && (cycle_.major().isUrgent() || !budget_.generations().concurrently())) {
+        return Scope::full;
+    }
+    return wish == Wish::minor || budget_.generations().worthwhile() ? Scope::minor : Scope::full;
+}
+
 /** All threads have stopped. Ends in idle or freeing. */
 void Collector::pause() {
     cycle_.assertOnDuty();
     MPR_ASSERT(cycle_.phase() == Phase::requested && cycle_.rendezvous().stopped());
     const os::Locked pausing(cycle_.pausing());
     cycle_.beginMarking();
-    ++rendezvousNumber_;
     patience_ = deadline_;
     const unsigned crowd = cycle_.rendezvous().waiting();
     const std::uint64_t stopped = os::now();
     const std::uint64_t took = cycle_.waited(stopped);
     stats_.rendezvous.record(took);
-    forgetLate(took);
+    late_.forget(took);
     const Wish wish = cycle_.takeWish();
     cycle_.setScope(decide(wish));
     if (cycle_.scope() == Scope::slice) {
-        slice(stopped + pauseBudget_ * 3 / 4);
+        tracing_.slice(stopped + pauseBudget_ * 3 / 4);
         reopen(Phase::idle, stopped);
         if (wish == Wish::minor || wish == Wish::budget) {
             cycle_.request(wish); // it has let the slice pass
@@ -138,7 +151,7 @@ void Collector::pause() {
     const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
     heap_.beginMarking();
     const bool traced = cycle_.major().isTracing();
-    mark(cycle_.scope(), cost);
+    tracing_.mark(cycle_.scope(), cost);
     cycle_.assists().choose(cycle_.major(), crowd, !traced);
     budget_.setSlack();
     heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
@@ -146,7 +159,7 @@ void Collector::pause() {
         heap_.retainDead();
     }
     if (checks_) {
-        check();
+        tracing_.check();
     }
     fields_.check();
     cycle_.countMarked();
@@ -311,7 +324,7 @@ void Collector::settle() {
     cycle_.assertOnDuty();
     const bool major = !cycle_.isMinor();
     if (major) {
-        marks_.trim();
+        tracing_.trim();
     }
     budget_.renew(major);
     givingBack_.swept(major && cycle_.major().isForced());
@@ -319,9 +332,7 @@ void Collector::settle() {
 
 void Collector::repace() {
     budget_.repace();
-    if (isRunningOn()) {
-        boundRunningOn(roomToRunOn());
-    }
+    late_.repace();
 }
 
 void Collector::freeEverything() {

@@ -19,20 +19,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpr/gc/block_filter.hpp"
 #include "mpr/gc/budget.hpp"
 #include "mpr/gc/collector_stats.hpp"
 #include "mpr/gc/cycle.hpp"
 #include "mpr/gc/fields.hpp"
 #include "mpr/gc/giving_back.hpp"
-#include "mpr/gc/grace.hpp"
-#include "mpr/gc/helpers.hpp"
-#include "mpr/gc/mark_memory.hpp"
-#include "mpr/gc/marker.hpp"
+#include "mpr/gc/late.hpp"
+#include "mpr/gc/tracing.hpp"
 #include "mpr/gc/mutator.hpp"
-#include "mpr/gc/named_threads.hpp"
+#include "mpr/gc/mutator_list.hpp"
 #include "mpr/gc/roots.hpp"
-#include "mpr/gc/write_log.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
@@ -59,8 +55,9 @@ private:
 class Collector {
 public:
     Collector(heap::Heap& heap, Roots& roots)
-        : heap_(heap), roots_(roots), marker_(heap), helpers_(heap), log_(heap), fields_(heap),
-          budget_(heap, cycle_, stats_), givingBack_(heap, cycle_, budget_) {}
+        : heap_(heap), roots_(roots), fields_(heap), budget_(heap, cycle_, stats_), givingBack_(heap, cycle_, budget_),
+          late_(heap, cycle_, budget_, mutators_, stats_),
+          tracing_(heap, roots, cycle_, budget_, mutators_, own_, stats_) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
@@ -134,7 +131,7 @@ public:
     /** The write barrier found that a store into a block has to be logged: see WriteLog. */
     void logWrite(Mutator& m, std::uintptr_t entry);
     /** A store could not be logged: the next collection looks at everything. */
-    void loseWrites() { log_.lose(); }
+    void loseWrites() { tracing_.loseWrites(); }
 
     bool enable(bool on);
     /** Limits or cache have changed. */
@@ -154,12 +151,10 @@ public:
         cycle_.assertStopped(file, line);
     }
 
-    const Marker& marker() const { return marker_; }
+    const Marker& marker() const { return tracing_.marker(); }
 
 private:
     class StandIn;
-    /** What threads do while a requested collection waits for others: see late.cpp. */
-    enum class Course : std::uint8_t { stop, runsOn, spent };
     /** How far the sweep has come. What costs nothing comes first: threads wait for it. */
     struct Sweep {
         enum Stage { dead, kept, leftOver, lines } stage = dead;
@@ -189,41 +184,8 @@ private:
     std::uint64_t portion() const { return pauseBudget_ / 4; }
     void cycle() MPR_REQUIRES(onDuty);
     void pause() MPR_REQUIRES(onDuty);
-    NamedThreads noteLate() MPR_REQUIRES(onDuty);
-    static void nameLate(const NamedThreads& late, std::uint64_t waited);
-    void runOn();
-    void giveUpOnLate() MPR_REQUIRES(onDuty);
-    void endRunningOnWithoutLate() MPR_REQUIRES(onDuty);
     void afterLeaving(bool last);
-    bool markLate();
-    void forgetLate(std::uint64_t took) MPR_REQUIRES(onDuty);
-    bool passesBy(Mutator& m);
-    bool gather(Mutator& m);
-    bool cameLast(Mutator& m) MPR_REQUIRES(threadsLock_);
-    bool isAnyLate() const MPR_REQUIRES(threadsLock_);
-    void stopRunningOn();
-    void endRunningOn(Course next);
-    std::size_t roomToRunOn();
-    void boundRunningOn(std::size_t room);
-    bool isRunningOn() const { return course_.load(std::memory_order_acquire) == Course::runsOn; }
     Scope decide(Wish wish) const MPR_REQUIRES(onDuty);
-    void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(onDuty);
-    void check() MPR_REQUIRES(onDuty);
-    void markRoots() MPR_REQUIRES(onDuty);
-    /**
-        Whether all markers read the log. Heads of old blocks are changed on the way, so not when others may be doing
-        that, too: to reach them, say.
-     */
-    bool sharesLog(Scope scope, bool lost) const MPR_REQUIRES(onDuty) {
-        return scope == Scope::minor && !cycle_.major().isTracing() && !lost;
-    }
-    void markWritten(Scope scope, bool lost) MPR_REQUIRES(onDuty);
-    void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) MPR_REQUIRES(onDuty);
-    void slice(std::uint64_t until) MPR_REQUIRES(onDuty);
-    void startMajor() MPR_REQUIRES(onDuty);
-    unsigned freeProcessors() const;
-    void markTogether(std::uint64_t until) MPR_REQUIRES(onDuty);
-    bool markBeside(std::uint64_t until = os::forever) MPR_REQUIRES(onDuty);
     bool advanceMajor(std::uint32_t heard) MPR_REQUIRES(onDuty);
     bool betweenSlices(std::uint32_t heard) MPR_REQUIRES(onDuty);
     void reopen(Phase phase, std::uint64_t stopped) MPR_REQUIRES(onDuty);
@@ -239,7 +201,6 @@ private:
     void settle() MPR_REQUIRES(onDuty);
     bool awaitOthers() MPR_TRIES(true, onDuty);
     void letOthersGo() MPR_RELEASES(onDuty);
-    void forget(Mutator* mutator) MPR_REQUIRES(threadsLock_);
     static void stop(Mutator& m, Mutator::State state);
     bool enter();
     void waitOut(Mutator& m);
@@ -257,17 +218,15 @@ private:
 
     heap::Heap& heap_;
     Roots& roots_;
-    Marker marker_;
-    Helpers helpers_;
-    WriteLog log_;
     Fields fields_;
     Cycle cycle_;
     CollectorStats stats_;
     Budget budget_;
     GivingBack givingBack_;
-    MarkMemory marks_;
-    BlockFilter oldLines_{BlockFilter::Kind::old};
-    BlockFilter markedBlocks_{BlockFilter::Kind::marked}; // opened when it is first needed
+    MutatorList mutators_;
+    Late late_;
+    Mutator own_; // of the collector's thread
+    Tracing tracing_;
     std::uint64_t deadline_ = 0;
     bool checks_ = false;     // every pause: see check.hpp
     bool everyYield_ = false; // collect at each yield point
@@ -275,35 +234,24 @@ private:
 
     os::Counter markingNamed_{0}; // when a manager that does not return from MPR_MANAGE_MARK was named
 
-    // Releases what was noted for it, Mutator::late and runsUntil_; a look acquires. It becomes runsOn on duty only, before
-    // the gate opens; any thread may end that, by compare-and-swap.
-    std::atomic<Course> course_{Course::stop};
-    std::atomic<std::size_t> runsUntil_{0}; // bytes allocated since a pause, from which on they wait; 0: nobody runs on
-    Grace grace_;
     // Threads that count as running, but wait for their turn in stopOthers. To park releases what they did; who compares
     // this with the rendezvous' word, on duty, acquires.
     std::atomic<unsigned> parked_{0};
     std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be: see awaitOthers
 
-    std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(onDuty) = 1; // in Mutator::lateFor 0 means none
-    std::uint32_t pausesSeen_ MPR_GUARDED_BY(onDuty) = 0;       // when the collector's thread last rested
-    std::uint64_t patience_ MPR_GUARDED_BY(onDuty) = 0; // a collection that waits longer names those who are late
+    std::uint32_t pausesSeen_ MPR_GUARDED_BY(onDuty) = 0; // when the collector's thread last rested
+    std::uint64_t patience_ MPR_GUARDED_BY(onDuty) = 0;   // a collection that waits longer names those who are late
     Sweep sweep_ MPR_GUARDED_BY(onDuty);
     unsigned processors_ = 1;
-    std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0;  // no slice before
-    std::uint64_t togetherAt_ MPR_GUARDED_BY(onDuty) = 0; // helpers may be called again
-    std::uint64_t pauseBudget_ = 0;                       // nanoseconds
-    bool isLong_[4] MPR_GUARDED_BY(onDuty) = {};          // by scope: whether its marking took long the last time
-    std::uint64_t minorAt_ MPR_GUARDED_BY(onDuty) = 0;    // when threads went on after the last pause that was no slice
+    std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0; // no slice before
+    std::uint64_t pauseBudget_ = 0;                      // nanoseconds
+    std::uint64_t minorAt_ MPR_GUARDED_BY(onDuty) = 0;   // when threads went on after the last pause that was no slice
     std::size_t unneeded_ MPR_GUARDED_BY(onDuty) = ~std::size_t{0};
     std::uint64_t purgedAt_ MPR_GUARDED_BY(onDuty) = 0;
 
-    os::Lock threadsLock_;
-    Mutator* mutators_ MPR_GUARDED_BY(threadsLock_) = nullptr;
     // Of all runtimes: a thread that has detached touches nothing else, since the runtime may be gone.
-    static inline constinit os::Word leaving_{0};    // threads that may not have let go of threadsLock_ yet
+    static inline constinit os::Word leaving_{0};    // threads that may not have let go of the list yet
     static inline constinit os::Word departures_{0}; // changes whenever a thread has detached
-    Mutator own_;                                    // of the collector's thread
     os::ThreadId thread_ = 0;
 };
 

@@ -60,7 +60,7 @@ void Collector::run() {
     cycle_.takeDuty();
     patience_ = deadline_;
     cycle_.announce();
-    helpers_.settle(os::currentThread());
+    tracing_.settle(os::currentThread());
     os::wakeModestly(); // not in the place of the thread that rings: another processor is free, or threads assist
     for (;;) {
         // Before the look at stop_ and all others, so that a wait that comes after them returns.
@@ -74,7 +74,7 @@ void Collector::run() {
             break;
         } else if (cycle_.phase() == Phase::requested) {
             if (cycle_.major().isStarved()) {
-                markBeside();
+                tracing_.advance();
             }
             awaitThreads(heard);
         } else if (cycle_.phase() != Phase::idle || !marksAlone() || !advanceMajor(heard)) {
@@ -117,7 +117,7 @@ void Collector::rest(std::uint32_t heard) {
 /** A collection is requested: do it when all have stopped, and name those who have not within the deadline. */
 void Collector::awaitThreads(std::uint32_t heard) {
     cycle_.assertOnDuty();
-    endRunningOnWithoutLate();
+    late_.endRunningOnWithoutLate();
     if (meet()) {
         cycle();
         return;
@@ -125,7 +125,7 @@ void Collector::awaitThreads(std::uint32_t heard) {
     const std::uint64_t now = os::now();
     const std::uint64_t waited = cycle_.waited(now);
     if (waited >= patience_) {
-        nameLate(noteLate(), waited);
+        Late::name(late_.note(), waited);
         patience_ *= 2; // the message comes again, ever more rarely
     }
     sleep(heard, patience_ - std::min(patience_, waited));
@@ -137,14 +137,29 @@ bool Collector::meet() {
     if (cycle_.phase() != Phase::requested) {
         return false;
     }
-    if (isRunningOn()) {
+    if (late_.isRunningOn()) {
         if (!cycle_.rendezvous().empty()) {
             return false;
         }
         // Whoever comes before the gate is closed has to stop again: while threads run on the gate is open.
-        endRunningOn(Course::stop);
+        late_.endRunningOn();
     }
     return cycle_.closeGate();
+}
+
+/** Mark beside the threads, then ask for a pause. @return false when there is nothing to do until the bell rings. */
+bool Collector::advanceMajor(std::uint32_t heard) {
+    cycle_.assertOnDuty();
+    if (!tracing_.advance()) {
+        return true;
+    }
+    if (!cycle_.enabled() && !cycle_.major().isForced() && !cycle_.major().mustBegin()) {
+        return false;
+    }
+    if (cycle_.major().isTraced() || betweenSlices(heard)) {
+        cycle_.request(cycle_.major().isTraced() ? Wish::budget : Wish::slice);
+    }
+    return true;
 }
 
 /** Threads have the processor for a while between slices, if any is there to use it. @return false: look again. */
@@ -192,8 +207,7 @@ void Collector::stepOut(Mutator& m) {
     // finds this one gone then, or what it has noted is seen here.
     const bool last = cycle_.rendezvous().leave();
     if (m.late.load(std::memory_order_relaxed)) {
-        os::Locked locked(threadsLock_);
-        cameLast(m);
+        late_.cameLast(MutatorList::Locked(mutators_), m);
     }
     afterLeaving(last);
 }
@@ -257,7 +271,7 @@ bool Collector::assist() {
         }
     } else if (cycle_.phase() == Phase::idle && cycle_.assists().with(Assists::marking)) {
         cycle_.clearWanted();
-        const bool done = markBeside(os::now() + portion());
+        const bool done = tracing_.advance(os::now() + portion());
         stats_.assists.fetch_add(1, std::memory_order_relaxed);
         cycle_.assists().count();
         if (done) {

@@ -1,24 +1,10 @@
 /*
-    late.cpp - Threads that do not come to a rendezvous: they are named, and the others run on without them.
-
-    A collection needs all threads to stop. One that computes for a second without a yield would keep all that have stopped
-    waiting for as long. So whoever has waited for the grace period (grace.hpp) gives up: it notes who still runs as late,
-    opens the gate again, and all run on. The collection stays requested.
-
-    When one that was late yields, ends or goes away to wait, all stop as before, if it was the only one. Otherwise it
-    waits for the other late ones by itself, again for a grace period, while the rest runs on: late threads *gather*. The last
-    of them stops the rest. One that gathers in vain is late again. Until it is time for the next wait, late threads that
-    yield pass by, too.
-
-    Memory grows meanwhile, so threads may run on up to the redline only; without one up to three quarters of the hard limit;
-    without that up to a quarter of the machine's memory. From there on they wait: the course is *spent* until the next pause.
-
-        stop --grace has passed--> runsOn --all that were late have stopped--> stop
-                                   runsOn --memory is used up--> spent --pause--> stop
+    late.cpp - Threads run on without those who are late.
  */
+#include "mpr/gc/late.hpp"
+
 #include <algorithm>
 
-#include "mpr/gc/collector.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
@@ -28,27 +14,26 @@ namespace {
 constexpr std::uint64_t promptly = 1'000'000;
 } // namespace
 
-/** Who keeps a collection, or the calling thread, waiting. */
-NamedThreads Collector::noteLate() {
+NamedThreads Late::note() {
     cycle_.assertOnDuty();
     NamedThreads late;
-    os::Locked locked(threadsLock_);
-    for (Mutator* m = mutators_; m; m = m->next) {
-        if (m == attached || m->parked.load(std::memory_order_relaxed) ||
-            m->state.load(std::memory_order_relaxed) != Mutator::State::running ||
-            (isRunningOn() && (!m->late.load(std::memory_order_relaxed) ||
-                               m->passedAt.load(std::memory_order_relaxed) >= cycle_.requestedAt()))) {
+    const MutatorList::Locked list(mutators_);
+    for (Mutator& m : list) {
+        if (&m == attached || m.parked.load(std::memory_order_relaxed) ||
+            m.state.load(std::memory_order_relaxed) != Mutator::State::running ||
+            (isRunningOn() && (!m.late.load(std::memory_order_relaxed) ||
+                               m.passedAt.load(std::memory_order_relaxed) >= cycle_.requestedAt()))) {
             continue;
         }
-        if (m->lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
+        if (m.lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
             stats_.late.fetch_add(1, std::memory_order_relaxed);
         }
-        late.add(*m);
+        late.add(m);
     }
     return late;
 }
 
-void Collector::nameLate(const NamedThreads& late, std::uint64_t waited) {
+void Late::name(const NamedThreads& late, std::uint64_t waited) {
     for (const NamedThreads::Thread& thread : late) {
         os::Message message;
         message << "thread \"" << std::string_view(thread.name) << "\" keeps a collection waiting: no yield for "
@@ -68,7 +53,7 @@ void Collector::nameLate(const NamedThreads& late, std::uint64_t waited) {
 }
 
 /** Bytes that may be allocated before threads wait for those who are late. */
-std::size_t Collector::roomToRunOn() {
+std::size_t Late::roomToRunOn() const {
     const heap::Limits limits = heap_.limits();
     const std::size_t most =
         limits.warn() != heap::Limits::none ? limits.warn()
@@ -81,29 +66,26 @@ std::size_t Collector::roomToRunOn() {
 }
 
 /** Threads that run on do so while this room lasts. */
-void Collector::boundRunningOn(std::size_t room) {
+void Late::boundRunningOn(std::size_t room) {
     const std::size_t until = heap_.allocatedSince() + room;
     runsUntil_.store(until, std::memory_order_relaxed);
     heap_.setTrigger(until);
 }
 
 /** Note who runs. @return Whether anybody does. */
-bool Collector::markLate() {
-    os::Locked locked(threadsLock_);
+bool Late::markLate() {
+    const MutatorList::Locked list(mutators_);
     bool any = false;
-    for (Mutator* m = mutators_; m; m = m->next) {
-        const bool late = m->state.load(std::memory_order_relaxed) == Mutator::State::running;
-        m->late.store(late, std::memory_order_relaxed);
+    for (Mutator& m : list) {
+        const bool late = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
+        m.late.store(late, std::memory_order_relaxed);
         any = any || late;
     }
     return any;
 }
 
-/**
-    The calling thread, which has stopped, has waited long enough. While somebody is on duty the gate is closed for other
-    reasons, too: then it goes on waiting.
- */
-void Collector::runOn() {
+/** While somebody is on duty the gate is closed for other reasons, too: then the calling thread goes on waiting. */
+void Late::runOn() {
     if (cycle_.phase() == Phase::requested && course_.load(std::memory_order_acquire) == Course::stop &&
         cycle_.tryDuty()) {
         giveUpOnLate();
@@ -111,7 +93,7 @@ void Collector::runOn() {
     }
 }
 
-void Collector::giveUpOnLate() {
+void Late::giveUpOnLate() {
     cycle_.assertOnDuty();
     if (cycle_.phase() != Phase::requested || course_.load(std::memory_order_acquire) != Course::stop) {
         return;
@@ -134,8 +116,7 @@ void Collector::giveUpOnLate() {
     cycle_.announce();
 }
 
-/** A thread yields. @return Whether it runs on with others, and need not stop. */
-bool Collector::passesBy(Mutator& m) {
+bool Late::passesBy(Mutator& m) {
     if (!isRunningOn()) {
         return false;
     }
@@ -150,21 +131,17 @@ bool Collector::passesBy(Mutator& m) {
     m.passedAt.store(now, std::memory_order_relaxed);
     if (since < promptly) {
         // It was late once, without its processor, say. The others are not to wait for it, nor it for those.
-        os::Locked locked(threadsLock_);
+        const MutatorList::Locked list(mutators_);
         m.late.store(false, std::memory_order_relaxed);
-        m.late.store(!isAnyLate(), std::memory_order_relaxed);
+        m.late.store(!isAnyLate(list), std::memory_order_relaxed);
     }
     return true;
 }
 
-/**
-    The calling thread, which was late, has stopped. Wait for others that are late, while the rest runs on.
-    @return Whether it need wait for the gate only. Else they did not come: it is late again, and is to go on.
- */
-bool Collector::gather(Mutator& m) {
+bool Late::gather(Mutator& m) {
     {
-        os::Locked locked(threadsLock_);
-        if (cameLast(m)) {
+        const MutatorList::Locked list(mutators_);
+        if (cameLast(list, m)) {
             return true;
         }
     }
@@ -185,11 +162,9 @@ bool Collector::gather(Mutator& m) {
     }
 }
 
-/** A thread that was late has stopped, or goes. @return Whether nobody is late any more: then all stop. */
-bool Collector::cameLast(Mutator& m) {
-    os::assertHeld(threadsLock_);
+bool Late::cameLast(const MutatorList::Locked& list, Mutator& m) {
     m.late.store(false, std::memory_order_relaxed);
-    const bool last = !isAnyLate();
+    const bool last = !isAnyLate(list);
     if (last) {
         endRunningOn(Course::stop);
     }
@@ -197,26 +172,24 @@ bool Collector::cameLast(Mutator& m) {
 }
 
 /** Whether one that runs is late. */
-bool Collector::isAnyLate() const {
-    os::assertHeld(threadsLock_);
-    for (const Mutator* m = mutators_; m; m = m->next) {
-        if (m->late.load(std::memory_order_relaxed) &&
-            m->state.load(std::memory_order_relaxed) == Mutator::State::running) {
+bool Late::isAnyLate(const MutatorList::Locked& list) {
+    for (const Mutator& m : list) {
+        if (m.late.load(std::memory_order_relaxed) &&
+            m.state.load(std::memory_order_relaxed) == Mutator::State::running) {
             return true;
         }
     }
     return false;
 }
 
-/** Where none of those who run is late, nobody would ever end it. */
-void Collector::endRunningOnWithoutLate() {
+void Late::endRunningOnWithoutLate() {
     cycle_.assertOnDuty();
     if (!isRunningOn()) {
         return;
     }
     {
-        os::Locked locked(threadsLock_);
-        if (isAnyLate()) {
+        const MutatorList::Locked list(mutators_);
+        if (isAnyLate(list)) {
             return;
         }
     }
@@ -224,7 +197,7 @@ void Collector::endRunningOnWithoutLate() {
 }
 
 /** A budget is spent. If it is the one of those who run on they wait from here on; else somebody has set another meanwhile. */
-void Collector::stopRunningOn() {
+void Late::stopRunningOn() {
     const std::size_t until = runsUntil_.load(std::memory_order_relaxed);
     if (heap_.allocatedSince() >= until) {
         endRunningOn(Course::spent);
@@ -234,24 +207,24 @@ void Collector::stopRunningOn() {
 }
 
 /** Threads are to stop. Late ones that wait for others are waked, to wait with all. */
-void Collector::endRunningOn(Course next) {
+void Late::endRunningOn(Course next) {
     Course runsOn = Course::runsOn;
     if (course_.compare_exchange_strong(runsOn, next, std::memory_order_seq_cst)) {
         cycle_.announce();
     }
 }
 
-/** @param took From the request to the rendezvous, in nanoseconds. */
-void Collector::forgetLate(std::uint64_t took) {
+void Late::forget(std::uint64_t took) {
     cycle_.assertStopped();
+    ++rendezvousNumber_;
     grace_.met(took);
     if (runsUntil_.exchange(0, std::memory_order_relaxed) != 0) {
         budget_.setTrigger(heap_.allocatedSince()); // a slice would leave the one of those who ran on, or none
     }
     if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
-        os::Locked locked(threadsLock_);
-        for (Mutator* m = mutators_; m; m = m->next) {
-            m->late.store(false, std::memory_order_relaxed);
+        const MutatorList::Locked list(mutators_);
+        for (Mutator& m : list) {
+            m.late.store(false, std::memory_order_relaxed);
         }
     }
 }

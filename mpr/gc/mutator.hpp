@@ -33,7 +33,7 @@ struct Mutator {
     /** Where the thread last yielded: a code address. */
     os::Shared<const void*> site{nullptr};
     os::Shared<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in, by who has the duty
-    /** The others run on without it. Written under threadsLock_, before course_, or by the thread itself, behind it. */
+    /** The others run on without it. Written under the list's lock, before Late::course_, or by the thread itself, behind it. */
     os::Shared<bool> late{false};
     bool visits = false; // is counted in the rendezvous in spite of its state: Visit; the thread's own
     bool isCollector = false;
@@ -45,7 +45,7 @@ struct Mutator {
     os::ThreadId id = 0;
     char name[32] = {};
 
-    Mutator* next = nullptr; // the collector's list, under its lock
+    Mutator* next = nullptr; // MutatorList's
     Mutator* previous = nullptr;
 
     /** When it last passed by a collection that others run on without: by itself, and to name those who did not. */

@@ -36,12 +36,7 @@ Mutator* Collector::prepare(const char* name, bool service, void* thread) {
     std::strncpy(m->name, name ? name : "", sizeof(m->name) - 1);
     m->ofService = service;
     m->thread = thread;
-    os::Locked locked(threadsLock_);
-    m->next = mutators_;
-    if (mutators_) {
-        mutators_->previous = m;
-    }
-    mutators_ = m;
+    MutatorList::Locked(mutators_).add(*m);
     return m;
 }
 
@@ -53,37 +48,27 @@ void Collector::attach(Mutator* m) {
     m->local.newborn = heap_.colours().newborn();
 }
 
-/** Out of the list, and gone. The lock is held. */
-void Collector::forget(Mutator* m) {
-    os::assertHeld(threadsLock_);
-    MPR_ASSERT((m->previous ? m->previous->next : mutators_) == m);
-    MPR_ASSERT(!m->next || m->next->previous == m);
-    (m->previous ? m->previous->next : mutators_) = m->next;
-    if (m->next) {
-        m->next->previous = m->previous;
-    }
-    heap_.freeShared(heap_.find(m), m);
-}
-
 void Collector::abandon(Mutator* m) {
-    os::Locked locked(threadsLock_);
-    forget(m);
+    MutatorList::Locked list(mutators_);
+    list.remove(*m);
+    heap_.freeShared(heap_.find(m), m);
 }
 
 void Collector::detach(Mutator* m) {
     // Running until the local state is back in the heap: no collection starts meanwhile.
     resume(*m);
     assertRunning(*m);
-    log_.leave(m->log);
+    tracing_.leave(*m);
     heap_.detach(m->local);
     leaving_.fetch_add(1, std::memory_order_relaxed);
     {
         // All of it under the lock: whoever finds the thread gone there may end the runtime.
-        os::Locked locked(threadsLock_);
+        MutatorList::Locked list(mutators_);
         if (m->late.load(std::memory_order_relaxed)) {
-            cameLast(*m); // while it is there
+            late_.cameLast(list, *m); // while it is there
         }
-        forget(m);
+        list.remove(*m);
+        heap_.freeShared(heap_.find(m), m);
         stepOut();
     }
     leaving_.fetch_sub(1, std::memory_order_release);
@@ -92,10 +77,10 @@ void Collector::detach(Mutator* m) {
 }
 
 int Collector::threads(bool all) {
-    os::Locked locked(threadsLock_);
+    const MutatorList::Locked list(mutators_);
     int count = 0;
-    for (const Mutator* m = mutators_; m; m = m->next) {
-        count += all || (!m->ofService && !m->thread);
+    for (const Mutator& m : list) {
+        count += all || (!m.ofService && !m.thread);
     }
     return count;
 }
@@ -130,10 +115,10 @@ bool Collector::awaitAlone(Mutator& self, std::uint64_t deadline) {
 void Collector::nameOthers(const Mutator& self, const char* what) {
     NamedThreads others;
     {
-        os::Locked locked(threadsLock_);
-        for (const Mutator* m = mutators_; m; m = m->next) {
-            if (m != &self) {
-                others.add(*m);
+        const MutatorList::Locked list(mutators_);
+        for (const Mutator& m : list) {
+            if (&m != &self) {
+                others.add(m);
             }
         }
     }
@@ -176,7 +161,7 @@ void Collector::yield(Mutator& m, int flags, const void* site) {
         }
         return;
     }
-    if (cycle_.rendezvous().wanted() && !passesBy(m)) {
+    if (cycle_.rendezvous().wanted() && !late_.passesBy(m)) {
         if (everyYield_) {
             budgetSpent();
         }
@@ -198,7 +183,7 @@ void Collector::waitOut(Mutator& m) {
     cycle_.rendezvous().want();
     // The count comes first. A thread that notes the late ones meanwhile either finds this one gone or is noticed here.
     cycle_.rendezvous().leave();
-    const bool stays = !m.late.load(std::memory_order_relaxed) || gather(m);
+    const bool stays = !m.late.load(std::memory_order_relaxed) || late_.gather(m);
     const bool met = !stays || serve();
     std::uint64_t stalled = 0;
     switch (met ? Phase::marking : cycle_.phase()) {
@@ -215,10 +200,10 @@ void Collector::waitOut(Mutator& m) {
         const std::uint32_t before = cycle_.pauses().load(std::memory_order_acquire);
         const auto over = [&] {
             return cycle_.phase() != Phase::requested || cycle_.pauses().load(std::memory_order_acquire) != before ||
-                   isRunningOn();
+                   late_.isRunningOn();
         };
-        while (!awaitProgress(over, grace_.wait(), deadline_) && !cycle_.ends()) {
-            runOn();
+        while (!awaitProgress(over, late_.grace(), deadline_) && !cycle_.ends()) {
+            late_.runOn();
         }
         break;
     }
@@ -275,15 +260,15 @@ void Collector::resume(Mutator& m) {
 bool Collector::enter() {
     CallWatch watch;
     std::uint64_t patience = deadline_;
-    std::uint64_t untilRunOn = grace_.wait();
+    std::uint64_t untilRunOn = late_.grace();
     std::uint64_t untilWatch = watchNap();
     const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
     const auto lookAgain = [&](std::uint64_t napped) {
         untilRunOn -= napped;
         untilWatch -= napped;
         if (untilRunOn == 0) {
-            runOn();
-            untilRunOn = grace_.wait();
+            late_.runOn();
+            untilRunOn = late_.grace();
         }
         if (untilWatch == 0) {
             watchMarking(watch, patience);
@@ -400,7 +385,7 @@ bool Collector::awaitOthers() {
     }
     for (;;) {
         // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
-        endRunningOn(Course::stop);
+        late_.endRunningOn();
         cycle_.rendezvous().close();
         cycle_.rendezvous().setWanted(true);
         // Set before the look at those who are parked: one who goes on counts itself out and then looks at this.
@@ -412,9 +397,9 @@ bool Collector::awaitOthers() {
         }
         othersStopped_.store(false, std::memory_order_seq_cst);
         if (os::now() >= end) {
-            const NamedThreads late = noteLate();
+            const NamedThreads late = late_.note();
             letOthersGo();
-            nameLate(late, deadlines * deadline_);
+            Late::name(late, deadlines * deadline_);
             return false;
         }
         os::wait(never, 0, poll);
@@ -442,7 +427,7 @@ void Collector::letOthersGo() {
 /** After another look's time: if the same MPR_MANAGE_MARK call has run on for long, name it, and be more patient. */
 void Collector::watchMarking(CallWatch& watch, std::uint64_t& patience) {
     const std::uint64_t nap = watchNap();
-    const std::uint64_t call = helpers_.traced() + marker_.traced();
+    const std::uint64_t call = tracing_.traced();
     if (watch.seen(call, true) * nap < patience) {
         return;
     }
@@ -457,16 +442,14 @@ void Collector::nameMarking(std::uint64_t waited) {
     if (now - last < waited / 2 || !markingNamed_.compare_exchange_strong(last, now, std::memory_order_relaxed)) {
         return;
     }
-    const auto name = [waited](const Marker& marker) {
+    tracing_.forEachMarker([waited](const Marker& marker) {
         if (marker.traced() != 0) {
             os::Message message;
             message << "a manager's MPR_MANAGE_MARK call has not returned for " << waited / 1'000'000 << " ms";
             marker.describeTraced(message);
             os::log(os::Level::warning, message << "; threads wait for it");
         }
-    };
-    name(marker_);
-    helpers_.forEach(name);
+    });
 }
 
 /**

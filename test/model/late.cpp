@@ -12,7 +12,7 @@ constexpr Order relaxed = Order::relaxed, acquire = Order::acquire, release = Or
 
 constexpr Value stop = 0, runsOn = 1; // Course
 
-/** Collector::stepOut by a thread that is noted as late by Collector::giveUpOnLate meanwhile. A third one runs. */
+/** Collector::stepOut by a thread that is noted as late by Late::giveUpOnLate meanwhile. A third one runs. */
 struct Noting {
     struct Orders {
         Gate::Orders gate;
@@ -217,9 +217,9 @@ TEST_CASE("model: a thread that goes as it is noted as late does not leave other
     checkMirrors("mpr/gc/threads.cpp", {"m.state.store(state, std::memory_order_relaxed); current = nullptr;"});
     checkMirrors("mpr/gc/duty.cpp",
                  {"const bool last = cycle_.rendezvous().leave(); if (m.late.load(std::memory_order_relaxed)) { "
-                  "os::Locked locked(threadsLock_); cameLast(m); }"});
+                  "late_.cameLast(MutatorList::Locked(mutators_), m); }"});
     checkMirrors("mpr/gc/late.cpp",
-                 {"m.late.store(false, std::memory_order_relaxed); const bool last = !isAnyLate(); if (last) { "
+                 {"m.late.store(false, std::memory_order_relaxed); const bool last = !isAnyLate(list); if (last) { "
                   "endRunningOn(Course::stop);",
                   "course_.store(Course::runsOn, std::memory_order_seq_cst); if (cycle_.rendezvous().giveUp()) {"});
     checkMirrors("mpr/gc/rendezvous.hpp",
@@ -241,9 +241,9 @@ TEST_CASE("model: a thread that goes as it is noted as late does not leave other
 }
 
 TEST_CASE("model: who finds threads running on finds what was noted for it") {
-    checkMirrors("mpr/gc/collector.hpp", {"return course_.load(std::memory_order_acquire) == Course::runsOn;"});
+    checkMirrors("mpr/gc/late.hpp", {"return course_.load(std::memory_order_acquire) == Course::runsOn;"});
     checkMirrors("mpr/gc/late.cpp", {"runsUntil_.store(until, std::memory_order_relaxed);",
-                                     "m->late.store(late, std::memory_order_relaxed);"});
+                                     "m.late.store(late, std::memory_order_relaxed);"});
     using Orders = Deciding::Orders;
     checkShape<Deciding>({
         {"the course does not release", "a ", [](Orders& o) { o.decide = relaxed; }},

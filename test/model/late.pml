@@ -1,5 +1,5 @@
 /*
-    late.pml - Threads that give up waiting for a late one (mpr/gc/late.cpp), and threads that stop the others without a collection
+    late.pml - Threads that give up waiting for a late one (mpr/gc/late.hpp), and threads that stop the others without a collection
     (Collector::stopOthers), in Promela, step for step. What rendezvous.pml checks is one step here: to open the gate and wake
     who sleeps before it, say. Left out are requests that come while a collection runs, and its sweep.
 
@@ -66,7 +66,7 @@ inline lock() { atomic { !list -> list = true } }
 
 #define mayGiveUp (phase == requested && course == stops && !duty && givenUp < MOST)
 
-/* Collector::isAnyLate; the list is locked */
+/* Late::isAnyLate; the list is locked */
 inline isAnyLate() {
     any = false;
     i = 0;
@@ -76,7 +76,7 @@ inline isAnyLate() {
     od
 }
 
-/* Collector::giveUpOnLate; the guard is checked by who calls it */
+/* Late::giveUpOnLate; the guard is checked by who calls it */
 inline giveUpOnLate() {
     lock();
     any = false;
@@ -120,7 +120,7 @@ inline giveUpOnLate() {
     fi
 }
 
-/* Collector::runOn */
+/* Late::runOn */
 inline runOn() {
     if
 #ifdef BROKEN_OFF_DUTY
@@ -140,7 +140,7 @@ inline enter() {
     state[_pid] = true
 }
 
-/* Collector::cameLast; the list is locked */
+/* Late::cameLast; the list is locked */
 inline cameLast() {
     late[_pid] = false;
     isAnyLate();
@@ -154,7 +154,7 @@ inline cameLast() {
     fi
 }
 
-/* Collector::gather */
+/* Late::gather */
 inline gather() {
     lock();
     cameLast();
@@ -225,7 +225,7 @@ inline serve() {
 }
 
 inline yield() {
-    if /* Collector::passesBy */
+    if /* Late::passesBy */
     :: course == runsOn && !late[_pid] -> goes = false
     :: course == runsOn && late[_pid] -> goes = true
     :: course == runsOn && late[_pid] -> goes = false; /* promptly: it is late only if nobody else is */

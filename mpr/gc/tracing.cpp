@@ -1,11 +1,11 @@
 /*
-    pause.cpp - What a pause marks: roots, what was written, plain blocks; and the major collection's work between pauses.
+    tracing.cpp - What a pause marks: roots, what was written, plain blocks; and the major collection's work between pauses.
  */
+#include "mpr/gc/tracing.hpp"
+
 #include <algorithm>
-#include <utility>
 
 #include "mpr/gc/check.hpp"
-#include "mpr/gc/collector.hpp"
 #include "mpr/gc/logged.hpp"
 
 namespace mpr::gc {
@@ -18,22 +18,29 @@ constexpr std::uint64_t together = 5'000'000;
 constexpr std::uint64_t apart = 1'000'000;
 } // namespace
 
-Scope Collector::decide(Wish wish) const {
-    cycle_.assertStopped();
-    if (cycle_.major().isTracing()) {
-        return cycle_.major().isTraced() || cycle_.major().isUrgent() || budget_.generations().overdue() ? Scope::last
-               : wish == Wish::slice || cycle_.major().isStarved()                                       ? Scope::slice
-                                                                                                         : Scope::minor;
+bool Tracing::open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial) {
+    processors_ = processors;
+    trial_ = trial;
+    if (!marks_.open(heap_, options.marks, fixedHeap)) {
+        return false;
     }
-    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && budget_.generations().majorDue());
-    if (major && (cycle_.major().isUrgent() || !budget_.generations().concurrently())) {
-        return Scope::full;
+    if (fixedHeap == 0) {
+        oldLines_.open();
     }
-    return wish == Wish::minor || budget_.generations().worthwhile() ? Scope::minor : Scope::full;
+    helpers_.open(fixedHeap == 0 ? options.markers : 1, options.stack);
+    return true;
 }
 
-/** @param cost What is known of it before. */
-void Collector::mark(Scope scope, Pacer::Cost cost) {
+void Tracing::close() {
+    helpers_.close();
+    marks_.close();
+    oldLines_.close();
+    markedBlocks_.close();
+}
+
+// ---- In a pause ----------------------------------------------------------------------------------------------------
+
+void Tracing::mark(Scope scope, Pacer::Cost cost) {
     cycle_.assertStopped();
     const std::uint64_t begin = os::now();
     if (scope == Scope::full) {
@@ -73,8 +80,7 @@ void Collector::mark(Scope scope, Pacer::Cost cost) {
     }
 }
 
-/** See check.hpp. */
-void Collector::check() {
+void Tracing::check() {
     cycle_.assertStopped();
     const heap::Totals totals = heap_.totals();
     Check check(heap_, static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed));
@@ -84,12 +90,12 @@ void Collector::check() {
     marker_.end();
 }
 
-void Collector::markRoots() {
+void Tracing::markRoots() {
     cycle_.assertStopped();
     roots_.forEach([this](const void* block) { marker_.markRoot(block); });
-    os::Locked locked(threadsLock_);
-    for (Mutator* m = mutators_; m; m = m->next) {
-        marker_.markRoot(m->thread);
+    const MutatorList::Locked list(mutators_);
+    for (const Mutator& m : list) {
+        marker_.markRoot(m.thread);
     }
 }
 
@@ -97,7 +103,7 @@ void Collector::markRoots() {
     Old blocks that may reference young ones, or, in the last pause of a major collection, blocks that it has not reached.
     What stands in full chunks is left to all markers if they share it.
  */
-void Collector::markWritten(Scope scope, bool lost) {
+void Tracing::markWritten(Scope scope, bool lost) {
     cycle_.assertStopped();
     Logged logged(heap_, marker_, scope == Scope::last);
     const auto read = [&](LogChunk* chunk) {
@@ -110,9 +116,9 @@ void Collector::markWritten(Scope scope, bool lost) {
         chunk->clear();
     };
     {
-        os::Locked locked(threadsLock_);
-        for (Mutator* m = mutators_; m; m = m->next) {
-            read(m->log);
+        const MutatorList::Locked list(mutators_);
+        for (const Mutator& m : list) {
+            read(m.log);
         }
     }
     read(own_.log);
@@ -125,7 +131,7 @@ void Collector::markWritten(Scope scope, bool lost) {
     Trace old plain blocks once more, or, when part of the log was lost, all old blocks that reference anything; and all that
     has been reached.
  */
-void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
+void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
     cycle_.assertStopped();
     MarkJob job;
     job.first = heap_.firstRegion();
@@ -168,7 +174,7 @@ void Collector::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) 
 // ---- A major collection beside the threads ------------------------------------------------------------------------
 
 /** A minor collection has just marked: everything that can be reached is old and marked. */
-void Collector::startMajor() {
+void Tracing::startMajor() {
     cycle_.assertStopped();
     MPR_ASSERT(!cycle_.major().isTracing());
     cycle_.major().count();
@@ -184,16 +190,16 @@ void Collector::startMajor() {
     Processors that neither a thread nor this one uses, without one for a thread that wakes up: the system might let it wait
     for milliseconds. If somebody waits for the collection that one, too.
  */
-unsigned Collector::freeProcessors() const {
+unsigned Tracing::freeProcessors() const {
     const unsigned busy = cycle_.rendezvous().running() + (cycle_.major().isForced() ? 1 : 2);
     return trial_ ? Helpers::most : processors_ - std::min(processors_, busy);
 }
 
 /** Mark with helpers, if there are processors for them, and as long as no pause is wanted. */
-void Collector::markTogether(std::uint64_t until) {
+void Tracing::markTogether(std::uint64_t until) {
     cycle_.assertOnDuty();
     const auto over = [](const void* self) {
-        const auto* c = static_cast<const Collector*>(self);
+        const auto* c = static_cast<const Tracing*>(self);
         return c->cycle_.phase() != Phase::idle || c->freeProcessors() == 0;
     };
     const std::uint64_t now = os::now();
@@ -207,8 +213,7 @@ void Collector::markTogether(std::uint64_t until) {
     togetherAt_ = os::now() + apart;
 }
 
-/** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return Whether nothing is. */
-bool Collector::markBeside(std::uint64_t until) {
+bool Tracing::advance(std::uint64_t until) {
     cycle_.assertOnDuty();
     MPR_ASSERT(cycle_.major().isTracing());
     marker_.begin(Marking::concurrent);
@@ -224,23 +229,7 @@ bool Collector::markBeside(std::uint64_t until) {
     return !left;
 }
 
-/** Mark beside the threads, then ask for a pause. @return false when there is nothing to do until the bell rings. */
-bool Collector::advanceMajor(std::uint32_t heard) {
-    cycle_.assertOnDuty();
-    if (!markBeside()) {
-        return true;
-    }
-    if (!cycle_.enabled() && !cycle_.major().isForced() && !cycle_.major().mustBegin()) {
-        return false;
-    }
-    if (cycle_.major().isTraced() || betweenSlices(heard)) {
-        cycle_.request(cycle_.major().isTraced() ? Wish::budget : Wish::slice);
-    }
-    return true;
-}
-
-/** Threads are stopped: trace old plain blocks that wait, for a while. First, roots that had no room to wait. */
-void Collector::slice(std::uint64_t until) {
+void Tracing::slice(std::uint64_t until) {
     cycle_.assertStopped();
     stats_.slices.fetch_add(1, std::memory_order_relaxed);
     cycle_.major().sliced();
@@ -254,15 +243,6 @@ void Collector::slice(std::uint64_t until) {
     }
     stats_.shared.fetch_add(helpers_.mark(job, marker_, Helpers::most) > 1, std::memory_order_relaxed);
     marker_.end();
-}
-
-// ---- The barrier ---------------------------------------------------------------------------------------------------
-
-void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
-    // While a collection sweeps, threads would have to wait for its end; the log can.
-    if (log_.add(m.log, entry) && cycle_.phase() == Phase::idle) {
-        budgetSpent();
-    }
 }
 
 } // namespace mpr::gc

@@ -1,0 +1,105 @@
+/*
+    tracing.hpp - What is marked, when: in a pause, in slices, and beside the threads.
+
+    A pause of scope *minor* reaches the young: from the roots, from the remembered set (write_log.hpp) and from all old plain
+    blocks, which are traced again each time. One of scope *last* or *full* reaches everything that a major collection has
+    not reached so far. Beside the threads old barrier blocks are traced, with helpers where processors are free; what old
+    plain blocks there are waits for slices. collector.hpp says how these follow one another.
+ */
+#pragma once
+
+#include <cstdint>
+
+#include "mpr/gc/block_filter.hpp"
+#include "mpr/gc/budget.hpp"
+#include "mpr/gc/collector_stats.hpp"
+#include "mpr/gc/cycle.hpp"
+#include "mpr/gc/helpers.hpp"
+#include "mpr/gc/mark_memory.hpp"
+#include "mpr/gc/marker.hpp"
+#include "mpr/gc/mutator_list.hpp"
+#include "mpr/gc/roots.hpp"
+#include "mpr/gc/write_log.hpp"
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::gc {
+
+class Tracing {
+public:
+    /** @param own The collector's own thread. */
+    Tracing(heap::Heap& heap, Roots& roots, Cycle& cycle, Budget& budget, MutatorList& mutators, Mutator& own,
+            CollectorStats& stats)
+        : heap_(heap), roots_(roots), cycle_(cycle), budget_(budget), mutators_(mutators), own_(own), stats_(stats),
+          marker_(heap), helpers_(heap), log_(heap) {}
+
+    /** @param trial Every scope is tried by turns, with all helpers. @return false when memory is short. */
+    bool open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial);
+    void close();
+    /** @param home The collector's thread. */
+    void settle(os::ThreadId home) { helpers_.settle(home); }
+
+    // ---- In a pause ----
+    /** Everything but a slice. @param cost What is known of it before. */
+    void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(onDuty);
+    /** Trace old plain blocks that wait, for a while. First, roots that had no room to wait. */
+    void slice(std::uint64_t until) MPR_REQUIRES(onDuty);
+    /** See check.hpp. */
+    void check() MPR_REQUIRES(onDuty);
+
+    // ---- Between pauses ----
+    /** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return Whether nothing is. */
+    bool advance(std::uint64_t until = os::forever) MPR_REQUIRES(onDuty);
+    /** All has been marked: give back memory that only long marking takes. */
+    void trim() { marks_.trim(); }
+
+    // ---- Threads ----
+    /** See WriteLog. @return true when so much has been logged that a pause should come. */
+    bool logWrite(Mutator& m, std::uintptr_t entry) { return log_.add(m.log, entry); }
+    void loseWrites() { log_.lose(); }
+    /** A thread ends. */
+    void leave(Mutator& m) { log_.leave(m.log); }
+    /** Changes with each manager's MPR_MANAGE_MARK call. */
+    std::uint64_t traced() const { return helpers_.traced() + marker_.traced(); }
+    const Marker& marker() const { return marker_; }
+    /** @param f Is called with each marker. */
+    template <typename F>
+    void forEachMarker(F&& f) const {
+        f(marker_);
+        helpers_.forEach(f);
+    }
+
+private:
+    void markRoots() MPR_REQUIRES(onDuty);
+    /**
+        Whether all markers read the log. Heads of old blocks are changed on the way, so not when others may be doing
+        that, too: to reach them, say.
+     */
+    bool sharesLog(Scope scope, bool lost) const MPR_REQUIRES(onDuty) {
+        return scope == Scope::minor && !cycle_.major().isTracing() && !lost;
+    }
+    void markWritten(Scope scope, bool lost) MPR_REQUIRES(onDuty);
+    void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) MPR_REQUIRES(onDuty);
+    void startMajor() MPR_REQUIRES(onDuty);
+    unsigned freeProcessors() const;
+    void markTogether(std::uint64_t until) MPR_REQUIRES(onDuty);
+
+    heap::Heap& heap_;
+    Roots& roots_;
+    Cycle& cycle_;
+    Budget& budget_;
+    MutatorList& mutators_;
+    Mutator& own_;
+    CollectorStats& stats_;
+    Marker marker_;
+    Helpers helpers_;
+    WriteLog log_;
+    MarkMemory marks_;
+    BlockFilter oldLines_{BlockFilter::Kind::old};
+    BlockFilter markedBlocks_{BlockFilter::Kind::marked}; // opened when it is first needed
+    unsigned processors_ = 1;
+    bool trial_ = false;
+    std::uint64_t togetherAt_ MPR_GUARDED_BY(onDuty) = 0; // helpers may be called again
+    bool isLong_[4] MPR_GUARDED_BY(onDuty) = {};          // by scope: whether its marking took long the last time
+};
+
+} // namespace mpr::gc
