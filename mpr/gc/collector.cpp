@@ -4,16 +4,10 @@
 #include "mpr/gc/collector.hpp"
 
 #include <algorithm>
-#include <bit>
 
-#include "mpr/gc/manager.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
-
-using heap::Byte;
-using heap::Region;
-namespace swar = heap::swar;
 
 bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     pauseBudget_ = options.pauseBudget;
@@ -181,13 +175,13 @@ bool Collector::reclaim(std::uint64_t until) {
     MPR_ASSERT(cycle_.phase() == Phase::freeing || cycle_.phase() == Phase::sweeping);
     const std::uint64_t begin = os::now();
     if (cycle_.phase() == Phase::freeing) {
-        callFree(false);
-        sweep_ = {};
-        sweep_.region = heap_.firstRegion();
+        sweepTook_ = 0;
+        sweeping_.callFree(false);
+        sweeping_.begin();
         cycle_.beginSweeping();
     }
-    const bool done = sweep(until);
-    sweep_.took += os::now() - begin;
+    const bool done = sweeping_.advance(until);
+    sweepTook_ += os::now() - begin;
     if (done) {
         endReclaim();
     }
@@ -197,126 +191,12 @@ bool Collector::reclaim(std::uint64_t until) {
 void Collector::endReclaim() {
     cycle_.assertOnDuty();
     MPR_ASSERT(cycle_.phase() == Phase::sweeping);
-    heap_.endSweep();
-    cycle_.countFreed(sweep_.swept.blocks);
+    cycle_.countFreed(sweeping_.end());
     settle();
-    stats_.sweep.record(sweep_.took);
+    stats_.sweep.record(sweepTook_);
     (cycle_.isMinor() ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
     cycle_.countSwept();
     cycle_.endSweeping();
-}
-
-/** Whether managers of dead blocks are to be called, held ones included, which may be released; or it takes long to see. */
-bool Collector::callsFree() const {
-    cycle_.assertOnDuty();
-    unsigned looks = 0;
-    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
-            swar::Row found{};
-            const auto doomed = [&found, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
-                found |= swar::wantFree(words) & dead(words);
-                return words ^ words;
-            };
-            region->forEach(static_cast<unsigned>(std::countr_zero(chunks)), doomed, [](std::size_t) {});
-            if (swar::any(found) || ++looks > mostLooks) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-void Collector::callFree(bool everything) {
-    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
-        for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
-            callFreeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
-        }
-    }
-}
-
-/** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
-void Collector::callFreeIn(Region* region, unsigned chunk, bool everything) {
-    swar::Row survivors{};
-    const auto doomed = [&survivors, everything, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
-        const auto wanting = swar::wantFree(words);
-        const auto found = everything ? wanting : wanting & dead(words) & ~swar::held(words);
-        survivors |= wanting ^ found;
-        return found;
-    };
-    region->forEach(chunk, doomed, [&](std::size_t g) {
-        Byte* block = region->address(g);
-        os::assertUnlocked();
-        if (const MprManager manager = managerOf(block, region->blockSize(g))) {
-            stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
-            manager(block, MPR_MANAGE_FREE);
-            stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
-        }
-    });
-    if (swar::any(survivors)) {
-        region->noteWantsFree(std::size_t{chunk} << region->chunkShift);
-    }
-}
-
-/** @return Whether the sweep is done; if not, `until` has passed. */
-bool Collector::sweep(std::uint64_t until) {
-    cycle_.assertOnDuty();
-    while (sweepStep()) {
-        if (until != os::forever && os::now() >= until) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/** Some ten microseconds of the sweep. @return false when nothing is left. */
-bool Collector::sweepStep() {
-    cycle_.assertOnDuty();
-    if (sweep_.stage == Sweep::leftOver) {
-        if (heap_.reclaimNursery(false)) {
-            return true;
-        }
-    } else if (sweep_.region) {
-        if (!sweepRegion(sweep_.region)) {
-            sweep_.region = heap_.nextRegion(sweep_.region);
-            sweep_.at = 0;
-        }
-        return true;
-    }
-    if (sweep_.stage == Sweep::lines) {
-        return false;
-    }
-    sweep_.stage = static_cast<Sweep::Stage>(sweep_.stage + 1);
-    sweep_.region = heap_.firstRegion();
-    return true;
-}
-
-/** @return Whether something is left to be done in this region at this stage. */
-bool Collector::sweepRegion(Region* region) {
-    constexpr unsigned fewNurseries = 8;
-    MPR_ASSERT(cycle_.phase() == Phase::sweeping);
-    switch (sweep_.stage) {
-    case Sweep::dead: heap_.releaseDeadNurseries(region, sweep_.swept); return false;
-    case Sweep::kept: return heap_.releaseKeptNurseries(region, sweep_.swept, fewNurseries);
-    default: break;
-    }
-    if (region->isLarge()) {
-        heap_.sweepLarge(region, sweep_.swept);
-        return false;
-    }
-    if (sweep_.at == 0) {
-        for (std::size_t i = 0; i < region->lineWords(); ++i) {
-            if (cycle_.isMinor()) {
-                heap_.sweepYoungLines(region, i, sweep_.swept);
-            }
-            region->sweepYoung.clear(i);
-        }
-        sweep_.at = region->firstGranule;
-    }
-    if (cycle_.isMinor() || sweep_.at >= region->endGranule) {
-        return false;
-    }
-    sweep_.at = heap_.sweepSlice(region, sweep_.at, sweep_.swept);
-    return true;
 }
 
 /** Set the next budget and see to it that memory is given back. */
@@ -340,7 +220,7 @@ void Collector::freeEverything() {
     heap_.detach(own_.local);
     heap_.beginMarking();
     heap_.beginSweep(heap::Sweep::all);
-    callFree(true);
+    sweeping_.callFree(true);
 }
 
 } // namespace mpr::gc

@@ -25,10 +25,11 @@
 #include "mpr/gc/fields.hpp"
 #include "mpr/gc/giving_back.hpp"
 #include "mpr/gc/late.hpp"
-#include "mpr/gc/tracing.hpp"
 #include "mpr/gc/mutator.hpp"
 #include "mpr/gc/mutator_list.hpp"
 #include "mpr/gc/roots.hpp"
+#include "mpr/gc/sweeping.hpp"
+#include "mpr/gc/tracing.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
@@ -57,7 +58,7 @@ public:
     Collector(heap::Heap& heap, Roots& roots)
         : heap_(heap), roots_(roots), fields_(heap), budget_(heap, cycle_, stats_), givingBack_(heap, cycle_, budget_),
           late_(heap, cycle_, budget_, mutators_, stats_),
-          tracing_(heap, roots, cycle_, budget_, mutators_, own_, stats_) {}
+          tracing_(heap, roots, cycle_, budget_, mutators_, own_, stats_), sweeping_(heap, cycle_, stats_) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
@@ -155,14 +156,6 @@ public:
 
 private:
     class StandIn;
-    /** How far the sweep has come. What costs nothing comes first: threads wait for it. */
-    struct Sweep {
-        enum Stage { dead, kept, leftOver, lines } stage = dead;
-        heap::Region* region = nullptr; // at this
-        std::size_t at = 0;             // and with `lines` in a large sweep at this granule
-        heap::Heap::Swept swept;
-        std::uint64_t took = 0; // nanoseconds
-    };
 
     void run();
     void rest(std::uint32_t heard) MPR_REQUIRES(onDuty);
@@ -189,15 +182,8 @@ private:
     bool advanceMajor(std::uint32_t heard) MPR_REQUIRES(onDuty);
     bool betweenSlices(std::uint32_t heard) MPR_REQUIRES(onDuty);
     void reopen(Phase phase, std::uint64_t stopped) MPR_REQUIRES(onDuty);
-    void callFree(bool everything) MPR_REQUIRES(onDuty);
-    void callFreeIn(heap::Region* region, unsigned chunk, bool everything) MPR_REQUIRES(onDuty);
     bool reclaim(std::uint64_t until = os::forever) MPR_REQUIRES(onDuty);
     void endReclaim() MPR_REQUIRES(onDuty);
-    bool callsFree() const MPR_REQUIRES(onDuty);
-    static constexpr unsigned mostLooks = 32; // pieces of regions
-    bool sweep(std::uint64_t until) MPR_REQUIRES(onDuty);
-    bool sweepStep() MPR_REQUIRES(onDuty);
-    bool sweepRegion(heap::Region* region) MPR_REQUIRES(onDuty);
     void settle() MPR_REQUIRES(onDuty);
     bool awaitOthers() MPR_TRIES(true, onDuty);
     void letOthersGo() MPR_RELEASES(onDuty);
@@ -227,6 +213,7 @@ private:
     Late late_;
     Mutator own_; // of the collector's thread
     Tracing tracing_;
+    Sweeping sweeping_;
     std::uint64_t deadline_ = 0;
     bool checks_ = false;     // every pause: see check.hpp
     bool everyYield_ = false; // collect at each yield point
@@ -241,7 +228,7 @@ private:
 
     std::uint32_t pausesSeen_ MPR_GUARDED_BY(onDuty) = 0; // when the collector's thread last rested
     std::uint64_t patience_ MPR_GUARDED_BY(onDuty) = 0;   // a collection that waits longer names those who are late
-    Sweep sweep_ MPR_GUARDED_BY(onDuty);
+    std::uint64_t sweepTook_ MPR_GUARDED_BY(onDuty) = 0;  // nanoseconds, so far
     unsigned processors_ = 1;
     std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0; // no slice before
     std::uint64_t pauseBudget_ = 0;                      // nanoseconds

@@ -251,7 +251,7 @@ bool Collector::collectHere() {
     const StandIn here(cycle_);
     pause();
     stats_.stoodIn.fetch_add(1, std::memory_order_relaxed);
-    if (cycle_.phase() == Phase::freeing && cycle_.assists().with(Assists::sweeping) && !callsFree()) {
+    if (cycle_.phase() == Phase::freeing && cycle_.assists().with(Assists::sweeping) && !sweeping_.callsFree()) {
         sweepHere();
     }
     if (cycle_.phase() == Phase::idle) {

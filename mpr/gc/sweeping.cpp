@@ -1,0 +1,146 @@
+/*
+    sweeping.cpp - Managers free, and the heap is swept.
+ */
+#include "mpr/gc/sweeping.hpp"
+
+#include <bit>
+
+#include "mpr/gc/manager.hpp"
+
+namespace mpr::gc {
+
+using heap::Byte;
+using heap::Region;
+namespace swar = heap::swar;
+
+namespace {
+/** Nobody looks through more pieces of regions for a manager to call. */
+constexpr unsigned mostLooks = 32;
+} // namespace
+
+bool Sweeping::callsFree() const {
+    cycle_.assertOnDuty();
+    unsigned looks = 0;
+    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
+        for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
+            swar::Row found{};
+            const auto doomed = [&found, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
+                found |= swar::wantFree(words) & dead(words);
+                return words ^ words;
+            };
+            region->forEach(static_cast<unsigned>(std::countr_zero(chunks)), doomed, [](std::size_t) {});
+            if (swar::any(found) || ++looks > mostLooks) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void Sweeping::callFree(bool everything) {
+    for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
+        for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
+            callFreeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
+        }
+    }
+}
+
+/** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
+void Sweeping::callFreeIn(Region* region, unsigned chunk, bool everything) {
+    swar::Row survivors{};
+    const auto doomed = [&survivors, everything, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
+        const auto wanting = swar::wantFree(words);
+        const auto found = everything ? wanting : wanting & dead(words) & ~swar::held(words);
+        survivors |= wanting ^ found;
+        return found;
+    };
+    region->forEach(chunk, doomed, [&](std::size_t g) {
+        Byte* block = region->address(g);
+        os::assertUnlocked();
+        if (const MprManager manager = managerOf(block, region->blockSize(g))) {
+            stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
+            manager(block, MPR_MANAGE_FREE);
+            stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
+        }
+    });
+    if (swar::any(survivors)) {
+        region->noteWantsFree(std::size_t{chunk} << region->chunkShift);
+    }
+}
+
+void Sweeping::begin() {
+    cycle_.assertOnDuty();
+    stage_ = dead;
+    region_ = heap_.firstRegion();
+    at_ = 0;
+    swept_ = {};
+}
+
+bool Sweeping::advance(std::uint64_t until) {
+    cycle_.assertOnDuty();
+    while (step()) {
+        if (until != os::forever && os::now() >= until) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/** Some ten microseconds of the sweep. @return false when nothing is left. */
+bool Sweeping::step() {
+    cycle_.assertOnDuty();
+    if (stage_ == leftOver) {
+        if (heap_.reclaimNursery(false)) {
+            return true;
+        }
+    } else if (region_) {
+        if (!sweepRegion(region_)) {
+            region_ = heap_.nextRegion(region_);
+            at_ = 0;
+        }
+        return true;
+    }
+    if (stage_ == lines) {
+        return false;
+    }
+    stage_ = static_cast<Stage>(stage_ + 1);
+    region_ = heap_.firstRegion();
+    return true;
+}
+
+/** @return Whether something is left to be done in this region at this stage. */
+bool Sweeping::sweepRegion(Region* region) {
+    constexpr unsigned fewNurseries = 8;
+    MPR_ASSERT(cycle_.phase() == Phase::sweeping);
+    switch (stage_) {
+    case dead: heap_.releaseDeadNurseries(region, swept_); return false;
+    case kept: return heap_.releaseKeptNurseries(region, swept_, fewNurseries);
+    default: break;
+    }
+    if (region->isLarge()) {
+        heap_.sweepLarge(region, swept_);
+        return false;
+    }
+    if (at_ == 0) {
+        for (std::size_t i = 0; i < region->lineWords(); ++i) {
+            if (cycle_.isMinor()) {
+                heap_.sweepYoungLines(region, i, swept_);
+            }
+            region->sweepYoung.clear(i);
+        }
+        at_ = region->firstGranule;
+    }
+    if (cycle_.isMinor() || at_ >= region->endGranule) {
+        return false;
+    }
+    at_ = heap_.sweepSlice(region, at_, swept_);
+    return true;
+}
+
+std::size_t Sweeping::end() {
+    cycle_.assertOnDuty();
+    heap_.endSweep();
+    return swept_.blocks;
+}
+
+} // namespace mpr::gc
