@@ -1,5 +1,5 @@
 /*
-    assists.hpp - What threads do at their yields for the collector, until the next pause: duty.cpp says why.
+    assists.hpp - What threads do at their yields for the collector, until the next pause: duty.hpp says why.
  */
 #pragma once
 

@@ -16,6 +16,7 @@ void Budget::open(const heap::Options& options, std::size_t fixedHeap, bool tria
     generations_.setTrial(trial);
 }
 
+/** Have threads called again when the budget is spent, or, if they mark, a part of it. @param since Is spent already. */
 void Budget::setTrigger(std::size_t since) {
     const std::size_t budget = trigger();
     heap_.setTrigger(

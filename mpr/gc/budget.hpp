@@ -30,8 +30,8 @@ public:
     /** Bytes. */
     std::size_t trigger() const { return trigger_.load(std::memory_order_relaxed); }
     bool halfSpent() const { return heap_.allocatedSince() >= trigger() / 2; }
-    /** Have threads called again when the budget is spent, or, if they mark, a part of it. @param since Is spent already. */
-    void setTrigger(std::size_t since);
+    /** What has been allocated so far counts: call threads again for the next portion, or when the rest is spent. */
+    void rearm() { setTrigger(heap_.allocatedSince()); }
     /** As long as the sweep to come lasts threads may allocate that much. */
     void setSlack();
     /** Limits or cache have changed. */
@@ -43,6 +43,7 @@ public:
 
 private:
     Pacer::Usage usage() const;
+    void setTrigger(std::size_t since);
     void repaceFor(const Pacer::Usage& used);
 
     heap::Heap& heap_;

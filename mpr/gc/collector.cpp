@@ -1,5 +1,5 @@
 /*
-    collector.cpp - The phases of a collection.
+    collector.cpp - What is asked of the collector by those who are not at a yield.
  */
 #include "mpr/gc/collector.hpp"
 
@@ -10,67 +10,40 @@
 namespace mpr::gc {
 
 bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
-    pauseBudget_ = options.pauseBudget;
-    deadline_ = options.deadline;
-    checks_ = options.check != heap::Options::Check::none;
-    if (options.check == heap::Options::Check::fields) {
-        fields_.open();
-    }
-    everyYield_ = options.everyYield == heap::Options::on;
-    trial_ = everyYield_ || options.everyAlloc > 0;
+    const bool everyYield = options.everyYield == heap::Options::on;
+    const bool trial = everyYield || options.everyAlloc > 0;
+    const auto processors = static_cast<unsigned>(std::max(os::processors(), 1));
     heap_.setStepping(options.everyAlloc);
-    cycle_.rendezvous().setAlways(everyYield_);
-    budget_.open(options, fixedHeap, trial_);
-    processors_ = static_cast<unsigned>(std::max(os::processors(), 1));
-    cycle_.assists().open(processors_, trial_);
-    if (!tracing_.open(options, fixedHeap, processors_, trial_)) {
+    cycle_.rendezvous().setAlways(everyYield);
+    cycle_.assists().open(processors, trial);
+    budget_.open(options, fixedHeap, trial);
+    waits_.open(options.deadline);
+    others_.open(options.deadline);
+    safepoint_.open(everyYield);
+    if (!collection_.open(options, fixedHeap, processors, trial)) {
         return false;
     }
-    own_.isCollector = true;
     heap_.attach(own_.local);
     budget_.repace();
-    const os::ThreadTraits traits{.stackSize = options.stack, .joinable = true, .ofRuntime = true};
-    const auto entry = [](void* self) { static_cast<Collector*>(self)->run(); };
-    if (!os::startThread(thread_, "mpr-collector", entry, this, traits)) {
-        return false;
-    }
-    // No thread may stand in for one that has not begun yet.
-    while (cycle_.progress() == 0) {
-        cycle_.awaitProgress(0);
-    }
-    return true;
+    return duty_.open(options.stack);
 }
 
 void Collector::close() {
-    cycle_.end();
-    os::joinThread(thread_);
-    tracing_.close();
-    fields_.close();
+    duty_.close();
+    collection_.close();
     cycle_.rendezvous().setAlways(false); // without a runtime nobody need yield
 }
 
-void Collector::budgetSpent() {
-    if (late_.isRunningOn()) {
-        return late_.stopRunningOn();
-    }
-    if (!cycle_.enabled()) {
-        return;
-    }
-    if (heap_.isScattered()) {
-        cycle_.request(Wish::urgent); // of what is free little is of use: what is dead has to go, old or young
-        return;
-    }
-    if (cycle_.assists().with(Assists::marking) && cycle_.phase() == Phase::idle &&
-        heap_.allocatedSince() < budget_.trigger()) {
-        cycle_.rendezvous().setWanted(true); // a portion of it only
-        return;
-    }
-    cycle_.request(Wish::budget);
+void Collector::freeEverything() {
+    heap_.detach(own_.local);
+    collection_.freeEverything();
 }
+
+// ---- Asking --------------------------------------------------------------------------------------------------------
 
 void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
     // While a collection sweeps, threads would have to wait for its end; the log can.
-    if (tracing_.logWrite(m, entry) && cycle_.phase() == Phase::idle) {
+    if (collection_.tracing().logWrite(m, entry) && cycle_.phase() == Phase::idle) {
         budgetSpent();
     }
 }
@@ -92,135 +65,80 @@ bool Collector::enable(bool on) {
     return was;
 }
 
-// ---- A collection -----------------------------------------------------------------------------------------------
-
-void Collector::cycle() {
-    cycle_.assertOnDuty();
-    pause();
-    if (cycle_.phase() == Phase::freeing) {
-        cycle_.assists().endSweeping();
-        reclaim();
+int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
+    m.site.store(site, std::memory_order_relaxed);
+    if (m.isCollector || cycle_.ends()) {
+        cycle_.request(wish);
+        return 0;
     }
-    cycle_.beginNext();
-}
-
-Scope Collector::decide(Wish wish) const {
-    cycle_.assertStopped();
-    if (cycle_.major().isTracing()) {
-        return cycle_.major().isTraced() || cycle_.major().isUrgent() || budget_.generations().overdue() ? Scope::last
-               : wish == Wish::slice || cycle_.major().isStarved()                                       ? Scope::slice
-                                                                                                         : Scope::minor;
-    }
-    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && budget_.generations().majorDue());
-    if (major && (cycle_.major().isUrgent() || !budget_.generations().concurrently())) {
-        return Scope::full;
-    }
-    return wish == Wish::minor || budget_.generations().worthwhile() ? Scope::minor : Scope::full;
-}
-
-/** All threads have stopped. Ends in idle or freeing. */
-void Collector::pause() {
-    cycle_.assertOnDuty();
-    MPR_ASSERT(cycle_.phase() == Phase::requested && cycle_.rendezvous().stopped());
-    const os::Locked pausing(cycle_.pausing());
-    cycle_.beginMarking();
-    patience_ = deadline_;
-    const unsigned crowd = cycle_.rendezvous().waiting();
-    const std::uint64_t stopped = os::now();
-    const std::uint64_t took = cycle_.waited(stopped);
-    stats_.rendezvous.record(took);
-    late_.forget(took);
-    const Wish wish = cycle_.takeWish();
-    cycle_.setScope(decide(wish));
-    if (cycle_.scope() == Scope::slice) {
-        tracing_.slice(stopped + pauseBudget_ * 3 / 4);
-        reopen(Phase::idle, stopped);
-        if (wish == Wish::minor || wish == Wish::budget) {
-            cycle_.request(wish); // it has let the slice pass
-        }
-        return;
-    }
-    givingBack_.noteFree();
-    budget_.pacer().noteScattered(heap_.takeScattered());
-    const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
-    heap_.beginMarking();
-    const bool traced = cycle_.major().isTracing();
-    tracing_.mark(cycle_.scope(), cost);
-    cycle_.assists().choose(cycle_.major(), crowd, !traced);
-    budget_.setSlack();
-    heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
-    if (roots_.incomplete()) [[unlikely]] {
-        heap_.retainDead();
-    }
-    if (checks_) {
-        tracing_.check();
-    }
-    fields_.check();
-    cycle_.countMarked();
-    reopen(Phase::freeing, stopped);
-    minorAt_ = os::now();
-}
-
-/** Marking has ended, or is to be interrupted: threads may go on. */
-void Collector::reopen(Phase phase, std::uint64_t stopped) {
-    cycle_.assertStopped();
-    const std::uint64_t opened = cycle_.reopen(phase);
-    stats_.mark.record(opened - stopped);
-    restUntil_ = trial_ ? 0 : opened + 2 * std::min(opened - stopped, pauseBudget_);
-}
-
-/** Threads run again: free what was found dead. @return Whether that is done; true when there is no `until`. */
-bool Collector::reclaim(std::uint64_t until) {
-    cycle_.assertOnDuty();
-    MPR_ASSERT(cycle_.phase() == Phase::freeing || cycle_.phase() == Phase::sweeping);
+    // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped. So does any
+    // major one that begins from here on, wherever the caller is.
+    const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
+    const bool all = wish >= Wish::full;
+    const std::uint32_t target =
+        all ? cycle_.major().begun() + 1 : cycle_.marked().load(std::memory_order_acquire) + (running ? 1 : 2);
+    const auto& counter = all        ? (complete ? cycle_.major().swept() : cycle_.major().marked())
+                          : complete ? cycle_.swept()
+                                     : cycle_.marked();
+    const std::size_t freedBefore = cycle_.freedBlocks();
     const std::uint64_t begin = os::now();
-    if (cycle_.phase() == Phase::freeing) {
-        sweepTook_ = 0;
-        sweeping_.callFree(false);
-        sweeping_.begin();
-        cycle_.beginSweeping();
+    cycle_.request(wish);
+    if (running) {
+        safepoint_.stopToWait(m);
     }
-    const bool done = sweeping_.advance(until);
-    sweepTook_ += os::now() - begin;
-    if (done) {
-        endReclaim();
+    const bool done = waits_.awaitProgress(
+        [&] {
+            if (Cycle::reached(counter, target)) {
+                return true;
+            }
+            // One more may be needed when not running.
+            if (!all && cycle_.phase() == Phase::idle) {
+                cycle_.request(wish);
+            }
+            return false;
+        },
+        os::forever, waits_.deadline());
+    if (running) {
+        safepoint_.resume(m);
+        stats_.pause.record(os::now() - begin);
     }
-    return done;
+    const std::size_t freed = cycle_.freedBlocks() - freedBefore;
+    return complete && done ? static_cast<int>(std::min(freed, std::size_t{0x7FFFFFFF})) : 0;
 }
 
-void Collector::endReclaim() {
-    cycle_.assertOnDuty();
-    MPR_ASSERT(cycle_.phase() == Phase::sweeping);
-    cycle_.countFreed(sweeping_.end());
-    settle();
-    stats_.sweep.record(sweepTook_);
-    (cycle_.isMinor() ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
-    cycle_.countSwept();
-    cycle_.endSweeping();
-}
+// ---- An allocation fails -------------------------------------------------------------------------------------------
 
-/** Set the next budget and see to it that memory is given back. */
-void Collector::settle() {
-    cycle_.assertOnDuty();
-    const bool major = !cycle_.isMinor();
-    if (major) {
-        tracing_.trim();
+bool Collector::awaitSweep(Mutator& m) {
+    if (m.isCollector || !cycle_.isReclaiming()) {
+        return false;
     }
-    budget_.renew(major);
-    givingBack_.swept(major && cycle_.major().isForced());
+    // However long the sweep takes: it waits for nobody, and no other can begin while this thread runs. Nor do managers
+    // that return, however late the collector's thread gets a processor to call them.
+    waits_.awaitSweep(os::forever, Waits::longestFreeing);
+    return true;
 }
 
-void Collector::repace() {
-    budget_.repace();
-    late_.repace();
+void Collector::emergency(Mutator& m) {
+    // Nothing that a running thread may still use can be reclaimed: that is the contract. What can be had without a yield
+    // is what the last rendezvous proved dead, once it is swept, what was freed by hand, and empty pages.
+    heap_.decommitRetired();
+    heap_.flushQuickLists(m.local);
+    heap_.retireNurseries();
+    cycle_.request(Wish::urgent);
 }
 
-void Collector::freeEverything() {
-    // Nothing is marked, so everything is dead, held or not.
-    heap_.detach(own_.local);
-    heap_.beginMarking();
-    heap_.beginSweep(heap::Sweep::all);
-    sweeping_.callFree(true);
+bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
+    if (m.isCollector || os::isLogging()) {
+        return false; // on duty already, or it may be: whoever has called the log's handler
+    }
+    const std::size_t free = heap_.freeBytes();
+    if (bytes < heap_.chunkBytes() || free < bytes || !others_.park(os::now() + Waits::longestFreeing)) {
+        return false;
+    }
+    // More than what is asked for: holes begin and end inside of what can be given back.
+    heap_.purge((free - bytes) / 2);
+    others_.unpark();
+    return true;
 }
 
 } // namespace mpr::gc

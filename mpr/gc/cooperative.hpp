@@ -14,7 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpr/gc/collector.hpp"
+#include "mpr/gc/mark_memory.hpp"
+#include "mpr/gc/marker.hpp"
+#include "mpr/gc/mutator.hpp"
+#include "mpr/gc/pacer.hpp"
+#include "mpr/gc/roots.hpp"
+#include "mpr/gc/times.hpp"
+#include "mpr/gc/wish.hpp"
+#include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
 

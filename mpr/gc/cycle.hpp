@@ -2,7 +2,7 @@
     cycle.hpp - How far a collection has come, who asked for the next, and who may move it on: what all parts of the
     collector share.
 
-    Phases, in order. One writer at a time moves on: who has the duty, the collector's thread or one that stops (duty.cpp).
+    Phases, in order. One writer at a time moves on: who has the duty, the collector's thread or one that stops (duty.hpp).
         idle       -> requested   request(): any thread, by compare-and-swap; from then on threads stop at their next yield
         requested  -> marking     beginMarking(): on duty, when the gate is closed and all threads have stopped
         marking    -> freeing     reopen(): on duty; the gate opens

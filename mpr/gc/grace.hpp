@@ -1,5 +1,5 @@
 /*
-    grace.hpp - How long threads that have stopped wait for those who are late. Arithmetic only; late.cpp uses it.
+    grace.hpp - How long threads that have stopped wait for those who are late. Arithmetic only; late.hpp uses it.
 
     The first wait for a collection is 5 ms. Each one in vain doubles the next, since two threads that yield at long
     intervals must wait for as long to meet. After the second in vain threads run for `rest` times the next wait before

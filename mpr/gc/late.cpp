@@ -219,7 +219,7 @@ void Late::forget(std::uint64_t took) {
     ++rendezvousNumber_;
     grace_.met(took);
     if (runsUntil_.exchange(0, std::memory_order_relaxed) != 0) {
-        budget_.setTrigger(heap_.allocatedSince()); // a slice would leave the one of those who ran on, or none
+        budget_.rearm(); // a slice would leave the one of those who ran on, or none
     }
     if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
         const MutatorList::Locked list(mutators_);

@@ -39,6 +39,8 @@ public:
     Late(heap::Heap& heap, Cycle& cycle, Budget& budget, MutatorList& mutators, CollectorStats& stats)
         : heap_(heap), cycle_(cycle), budget_(budget), mutators_(mutators), stats_(stats) {}
 
+    MutatorList& mutators() { return mutators_; }
+
     /** Whether threads run on though a collection is requested. */
     bool isRunningOn() const { return course_.load(std::memory_order_acquire) == Course::runsOn; }
     /** They are to stop. */
@@ -62,6 +64,12 @@ public:
     bool gather(Mutator& m);
     /** A thread that was late has stopped, or goes. @return Whether nobody is late any more: then all stop. */
     bool cameLast(const MutatorList::Locked& list, Mutator& m);
+    /** The calling thread has stopped for long, or goes. */
+    void left(Mutator& m) {
+        if (m.late.load(std::memory_order_relaxed)) {
+            cameLast(MutatorList::Locked(mutators_), m);
+        }
+    }
     /** As long as this, in nanoseconds, who has stopped waits. */
     std::uint64_t grace() const { return grace_.wait(); }
     /** The calling thread, which has stopped, has waited that long. */

@@ -3,7 +3,7 @@
 
     One word says everything: bit 0 is the gate (1: closed), the bits above count the running threads. A thread that
     yields takes itself out of the count; when it wants to go on it counts itself in, which it may only while the gate is
-    open. Whoever is on duty for the collector (collector.hpp) closes the gate and has the heap to itself when the word is
+    open. Whoever is on duty for the collector (duty.hpp) closes the gate and has the heap to itself when the word is
     exactly 1. Every change is one atomic operation on this word, so there is no order of events in which a thread runs
     while the collector believes it stopped.
 

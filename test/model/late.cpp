@@ -1,6 +1,6 @@
 /*
-    late.cpp - How threads give up waiting for a late one (mpr/gc/late.cpp), and how one stops the others without a
-    collection (Collector::stopOthers), under weak memory. late.pml has the same with more steps and no reordering.
+    late.cpp - How threads give up waiting for a late one (mpr/gc/late.hpp), and how one stops the others without a
+    collection (Others::stop), under weak memory. late.pml has the same with more steps and no reordering.
  */
 #include "test/model/shapes.hpp"
 
@@ -12,7 +12,7 @@ constexpr Order relaxed = Order::relaxed, acquire = Order::acquire, release = Or
 
 constexpr Value stop = 0, runsOn = 1; // Course
 
-/** Collector::stepOut by a thread that is noted as late by Late::giveUpOnLate meanwhile. A third one runs. */
+/** Safepoint::stepOut by a thread that is noted as late by Late::giveUpOnLate meanwhile. A third one runs. */
 struct Noting {
     struct Orders {
         Gate::Orders gate;
@@ -109,7 +109,7 @@ struct Deciding {
     Place late, until, course;
 };
 
-/** Collector::waitOut by a thread that has stopped, while another gives up. A third one runs. */
+/** Safepoint::waitOut by a thread that has stopped, while another gives up. A third one runs. */
 struct Waking {
     struct Orders {
         Gate::Orders gate;
@@ -214,10 +214,10 @@ struct Parking {
 } // namespace
 
 TEST_CASE("model: a thread that goes as it is noted as late does not leave others running on") {
-    checkMirrors("mpr/gc/threads.cpp", {"m.state.store(state, std::memory_order_relaxed); current = nullptr;"});
-    checkMirrors("mpr/gc/duty.cpp",
-                 {"const bool last = cycle_.rendezvous().leave(); if (m.late.load(std::memory_order_relaxed)) { "
-                  "late_.cameLast(MutatorList::Locked(mutators_), m); }"});
+    checkMirrors("mpr/gc/safepoint.cpp", {"m.state.store(state, std::memory_order_relaxed); current = nullptr;"});
+    checkMirrors("mpr/gc/safepoint.cpp", {"const bool last = cycle_.rendezvous().leave(); late_.left(m);"});
+    checkMirrors("mpr/gc/late.hpp", {"if (m.late.load(std::memory_order_relaxed)) { "
+                                     "cameLast(MutatorList::Locked(mutators_), m); }"});
     checkMirrors("mpr/gc/late.cpp",
                  {"m.late.store(false, std::memory_order_relaxed); const bool last = !isAnyLate(list); if (last) { "
                   "endRunningOn(Course::stop);",
@@ -266,11 +266,11 @@ TEST_CASE("model: who waits for a late thread wakes up when the others run on") 
 }
 
 TEST_CASE("model: who stops the others has them all stopped, or parked") {
-    checkMirrors("mpr/gc/threads.cpp", {"parked_.fetch_add(1, std::memory_order_seq_cst); if (!awaitDuty(end)) {",
-                                        "const unsigned running = cycle_.rendezvous().running(); if (running <= "
-                                        "parked_.load(std::memory_order_seq_cst)) {",
-                                        "parked_.fetch_sub(1, std::memory_order_seq_cst); cycle_.announce();",
-                                        "cycle_.giveUpDuty(); cycle_.ring();"});
+    checkMirrors("mpr/gc/others.cpp", {"parked_.fetch_add(1, std::memory_order_seq_cst); if (!awaitDuty(end)) {",
+                                       "const unsigned running = cycle_.rendezvous().running(); if (running <= "
+                                       "parked_.load(std::memory_order_seq_cst)) {",
+                                       "parked_.fetch_sub(1, std::memory_order_seq_cst); cycle_.announce();",
+                                       "cycle_.giveUpDuty(); cycle_.ring();"});
     checkMirrors("mpr/gc/rendezvous.hpp", {"return word_.load(std::memory_order_acquire) / step;"});
     using Orders = Parking::Orders;
     checkShape<Parking>({

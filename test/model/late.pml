@@ -1,6 +1,6 @@
 /*
     late.pml - Threads that give up waiting for a late one (mpr/gc/late.hpp), and threads that stop the others without a collection
-    (Collector::stopOthers), in Promela, step for step. What rendezvous.pml checks is one step here: to open the gate and wake
+    (Others::stop), in Promela, step for step. What rendezvous.pml checks is one step here: to open the gate and wake
     who sleeps before it, say. Left out are requests that come while a collection runs, and its sweep.
 
     Checked: no thread runs in a pause or beside one that has stopped the others, and none is counted twice (assertions); a
@@ -43,7 +43,7 @@ bool inside[THREADS] = true; /* who is counted */
 bool state[THREADS] = true;  /* Mutator::state is running */
 bool late[THREADS];
 bool listed[THREADS] = true;
-bool list = false;    /* threadsLock_ */
+bool list = false;    /* the list's lock */
 bool rang;            /* whether bell_ has changed since the collector's thread looked */
 bool duty = true;     /* the lock; the collector's thread has it first */
 #if PLAN & 16
@@ -172,7 +172,7 @@ inline gather() {
     fi
 }
 
-/* Collector::meet */
+/* Duty::meet */
 inline meet() {
     met = false;
     if
@@ -238,7 +238,7 @@ inline yield() {
     fi;
     if
     :: goes ->
-       state[_pid] = false; /* Collector::waitOut */
+       state[_pid] = false; /* Safepoint::waitOut */
        leave();
        stays = true;
        if
@@ -270,7 +270,7 @@ inline yield() {
     fi
 }
 
-/* Collector::stopOthers, without the deadline */
+/* Others::stop, without the deadline */
 inline stopOthers() {
     atomic { parked++; waits[_pid] = true };
     atomic { !duty -> duty = true };
@@ -326,7 +326,7 @@ active [THREADS] proctype Mutator() {
 #endif
 #if PLAN & 2
     :: _pid == 0 && !blocked -> blocked = true; state[_pid] = false;
-       leave(); /* Collector::stepOut */
+       leave(); /* Safepoint::stepOut */
 #ifndef BROKEN_LEAVE
        if
        :: late[_pid] -> lock(); cameLast(); list = false
@@ -345,7 +345,7 @@ active [THREADS] proctype Mutator() {
 #endif
     :: asked && phase == idle -> break
     od;
-    lock(); /* Collector::detach */
+    lock(); /* Mutators::detach */
 #ifndef BROKEN_DETACH
     if
     :: late[_pid] -> cameLast()

@@ -1,5 +1,5 @@
 /*
-    rendezvous.cpp - How threads stop and go on (mpr/gc/rendezvous.hpp), who collects (mpr/gc/duty.cpp) and how
+    rendezvous.cpp - How threads stop and go on (mpr/gc/rendezvous.hpp), who collects (mpr/gc/duty.hpp) and how
     collections are asked for (mpr/gc/cycle.cpp), under weak memory. rendezvous.pml has the same protocols with more steps and no
     reordering.
  */
@@ -131,7 +131,7 @@ struct Remembering {
     Place phase, pending;
 };
 
-/** Collector::rest, which says that it no longer watches, and a request by a thread that rings only if it does not. */
+/** Duty::rest, which says that it no longer watches, and a request by a thread that rings only if it does not. */
 struct Watching {
     struct Orders {
         Order stop = seqCst, lookAtPhase = seqCst, request = seqCst, lookAtWatch = seqCst;
@@ -164,7 +164,7 @@ struct Watching {
     Place phase, watching, bell;
 };
 
-/** Collector::serve by two threads that stop, beside Collector::awaitThreads, which has the duty first. */
+/** Duty::serve by two threads that stop, beside Duty::awaitThreads, which has the duty first. */
 struct Duty {
     struct Orders {
         Order take = acquire, giveUp = release;

@@ -1,5 +1,5 @@
 /*
-    rendezvous.pml - The protocols of mpr/gc/rendezvous.hpp and mpr/gc/duty.cpp in Promela, and how collections are asked for
+    rendezvous.pml - The protocols of mpr/gc/rendezvous.hpp and mpr/gc/duty.hpp in Promela, and how collections are asked for
     (mpr/gc/cycle.hpp), step for step.
 
     Checked: no thread runs while a collection marks, and only who has the duty marks (assertions); nobody sleeps for ever and no
@@ -75,7 +75,7 @@ inline open() {
 #endif
 }
 
-/* Collector::pause: by who has the duty, when it has found the gate closed and nobody running. */
+/* Collection::pause: by who has the duty, when it has found the gate closed and nobody running. */
 inline pause() {
     phase = marks;
     assert(!marking);
@@ -105,7 +105,7 @@ inline goOn() {
     fi
 }
 
-/* Collector::serve */
+/* Duty::serve */
 inline serve() {
     running--;
     served = false;
@@ -157,7 +157,7 @@ inline serve() {
     od
 }
 
-/* Collector::waitOut */
+/* Safepoint::waitOut */
 inline yield() {
     serve();
     if
@@ -191,7 +191,7 @@ active [THREADS] proctype Mutator() {
     :: asked == REQUESTS && phase == idle && !pending -> break
     od;
     assert(!marking);
-    /* Collector::stepOut */
+    /* Safepoint::stepOut */
     atomic { running--; last = running == 0 };
     if
     :: last && phase == requested -> rang = true

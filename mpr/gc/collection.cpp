@@ -1,0 +1,129 @@
+/*
+    collection.cpp - A collection from its pause to its end.
+ */
+#include "mpr/gc/collection.hpp"
+
+#include <algorithm>
+
+namespace mpr::gc {
+
+bool Collection::open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial) {
+    pauseBudget_ = options.pauseBudget;
+    trial_ = trial;
+    checks_ = options.check != heap::Options::Check::none;
+    if (options.check == heap::Options::Check::fields) {
+        fields_.open();
+    }
+    return tracing_.open(options, fixedHeap, processors, trial);
+}
+
+void Collection::close() {
+    tracing_.close();
+    fields_.close();
+}
+
+void Collection::pause() {
+    cycle_.assertOnDuty();
+    MPR_ASSERT(cycle_.phase() == Phase::requested && cycle_.rendezvous().stopped());
+    const os::Locked pausing(cycle_.pausing());
+    cycle_.beginMarking();
+    const unsigned crowd = cycle_.rendezvous().waiting();
+    const std::uint64_t stopped = os::now();
+    const std::uint64_t took = cycle_.waited(stopped);
+    stats_.rendezvous.record(took);
+    late_.forget(took);
+    const Wish wish = cycle_.takeWish();
+    cycle_.setScope(decide(wish));
+    if (cycle_.scope() == Scope::slice) {
+        tracing_.slice(stopped + pauseBudget_ * 3 / 4);
+        reopen(Phase::idle, stopped);
+        if (wish == Wish::minor || wish == Wish::budget) {
+            cycle_.request(wish); // it has let the slice pass
+        }
+        return;
+    }
+    givingBack_.noteFree();
+    budget_.pacer().noteScattered(heap_.takeScattered());
+    const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
+    heap_.beginMarking();
+    const bool traced = cycle_.major().isTracing();
+    tracing_.mark(cycle_.scope(), cost);
+    cycle_.assists().choose(cycle_.major(), crowd, !traced);
+    budget_.setSlack();
+    heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
+    if (roots_.incomplete()) [[unlikely]] {
+        heap_.retainDead();
+    }
+    if (checks_) {
+        tracing_.check();
+    }
+    fields_.check();
+    cycle_.countMarked();
+    reopen(Phase::freeing, stopped);
+    minorAt_ = os::now();
+}
+
+Scope Collection::decide(Wish wish) const {
+    cycle_.assertStopped();
+    if (cycle_.major().isTracing()) {
+        return cycle_.major().isTraced() || cycle_.major().isUrgent() || budget_.generations().overdue() ? Scope::last
+               : wish == Wish::slice || cycle_.major().isStarved()                                       ? Scope::slice
+                                                                                                         : Scope::minor;
+    }
+    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && budget_.generations().majorDue());
+    if (major && (cycle_.major().isUrgent() || !budget_.generations().concurrently())) {
+        return Scope::full;
+    }
+    return wish == Wish::minor || budget_.generations().worthwhile() ? Scope::minor : Scope::full;
+}
+
+/** Marking has ended, or is to be interrupted: threads may go on. */
+void Collection::reopen(Phase phase, std::uint64_t stopped) {
+    cycle_.assertStopped();
+    const std::uint64_t opened = cycle_.reopen(phase);
+    stats_.mark.record(opened - stopped);
+    restUntil_ = trial_ ? 0 : opened + 2 * std::min(opened - stopped, pauseBudget_);
+}
+
+bool Collection::reclaim(std::uint64_t until) {
+    cycle_.assertOnDuty();
+    MPR_ASSERT(cycle_.phase() == Phase::freeing || cycle_.phase() == Phase::sweeping);
+    const std::uint64_t begin = os::now();
+    if (cycle_.phase() == Phase::freeing) {
+        reclaimed_ = 0;
+        sweeping_.callFree(false);
+        sweeping_.begin();
+        cycle_.beginSweeping();
+    }
+    const bool done = sweeping_.advance(until);
+    reclaimed_ += os::now() - begin;
+    if (done) {
+        endReclaim();
+    }
+    return done;
+}
+
+/** The heap is swept: set the next budget and see to it that memory is given back. */
+void Collection::endReclaim() {
+    cycle_.assertOnDuty();
+    MPR_ASSERT(cycle_.phase() == Phase::sweeping);
+    cycle_.countFreed(sweeping_.end());
+    if (!cycle_.isMinor()) {
+        tracing_.trim();
+    }
+    budget_.renew(!cycle_.isMinor());
+    givingBack_.swept(!cycle_.isMinor() && cycle_.major().isForced());
+    stats_.sweep.record(reclaimed_);
+    (cycle_.isMinor() ? stats_.minors : stats_.majors).fetch_add(1, std::memory_order_relaxed);
+    cycle_.countSwept();
+    cycle_.endSweeping();
+}
+
+void Collection::freeEverything() {
+    // Nothing is marked, so everything is dead, held or not.
+    heap_.beginMarking();
+    heap_.beginSweep(heap::Sweep::all);
+    sweeping_.callFree(true);
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,78 @@
+/*
+    collection.hpp - A collection from its pause to its end: what is done in which phase (cycle.hpp), one after the other.
+
+    pause() is all that is done while threads are stopped, reclaim() all that follows while they run. Who calls these, and when,
+    duty.hpp says.
+ */
+#pragma once
+
+#include <cstdint>
+
+#include "mpr/gc/budget.hpp"
+#include "mpr/gc/collector_stats.hpp"
+#include "mpr/gc/cycle.hpp"
+#include "mpr/gc/fields.hpp"
+#include "mpr/gc/giving_back.hpp"
+#include "mpr/gc/late.hpp"
+#include "mpr/gc/roots.hpp"
+#include "mpr/gc/sweeping.hpp"
+#include "mpr/gc/tracing.hpp"
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::gc {
+
+class Collection {
+public:
+    /** @param own The collector's own thread. */
+    Collection(heap::Heap& heap, Roots& roots, Cycle& cycle, Budget& budget, Late& late, Mutator& own,
+               CollectorStats& stats)
+        : heap_(heap), roots_(roots), cycle_(cycle), budget_(budget), late_(late), stats_(stats),
+          tracing_(heap, roots, cycle, budget, late.mutators(), own, stats), sweeping_(heap, cycle, stats),
+          givingBack_(heap, cycle, budget), fields_(heap) {}
+
+    /** @param trial Every scope is tried by turns. @return false when memory is short. */
+    bool open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial);
+    void close();
+
+    /** A collection is requested and all threads have stopped: mark, and let them go on. Ends in idle or freeing. */
+    void pause() MPR_REQUIRES(onDuty);
+    /** Threads run again: free what was found dead. @return Whether that is done; true when there is no `until`. */
+    bool reclaim(std::uint64_t until = os::forever) MPR_REQUIRES(onDuty);
+    /** No slice should begin before this time. */
+    std::uint64_t restUntil() const MPR_REQUIRES(onDuty) { return restUntil_; }
+    /** So much of what is done beside the threads takes one of them no longer than it may: nanoseconds. */
+    std::uint64_t portion() const { return pauseBudget_ / 4; }
+    /** The runtime ends, and nobody is on duty any more: call every block's manager with MPR_MANAGE_FREE. */
+    void freeEverything() MPR_UNANALYSED;
+
+    Tracing& tracing() { return tracing_; }
+    const Tracing& tracing() const { return tracing_; }
+    Sweeping& sweeping() { return sweeping_; }
+    const Sweeping& sweeping() const { return sweeping_; }
+    GivingBack& givingBack() { return givingBack_; }
+    const GivingBack& givingBack() const { return givingBack_; }
+
+private:
+    Scope decide(Wish wish) const MPR_REQUIRES(onDuty);
+    void reopen(Phase phase, std::uint64_t stopped) MPR_REQUIRES(onDuty);
+    void endReclaim() MPR_REQUIRES(onDuty);
+
+    heap::Heap& heap_;
+    Roots& roots_;
+    Cycle& cycle_;
+    Budget& budget_;
+    Late& late_;
+    CollectorStats& stats_;
+    Tracing tracing_;
+    Sweeping sweeping_;
+    GivingBack givingBack_;
+    Fields fields_;
+    bool checks_ = false; // every pause: see check.hpp
+    bool trial_ = false;
+    std::uint64_t pauseBudget_ = 0;                      // nanoseconds
+    std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0; // no slice before
+    std::uint64_t minorAt_ MPR_GUARDED_BY(onDuty) = 0;   // when threads went on after the last pause that was no slice
+    std::uint64_t reclaimed_ MPR_GUARDED_BY(onDuty) = 0; // nanoseconds that this has taken so far
+};
+
+} // namespace mpr::gc

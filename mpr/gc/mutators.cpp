@@ -1,0 +1,122 @@
+/*
+    mutators.cpp - Threads come and go.
+ */
+#include "mpr/gc/mutators.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "mpr/collect.h"
+#include "mpr/os/log.hpp"
+
+namespace mpr::gc {
+
+Mutator* Mutators::prepare(const char* name, bool service, void* thread) {
+    heap::Shortage shortage = heap::Shortage::none;
+    void* memory = heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
+    if (!memory) {
+        return nullptr;
+    }
+    auto* m = new (memory) Mutator;
+    std::strncpy(m->name, name ? name : "", sizeof(m->name) - 1);
+    m->ofService = service;
+    m->thread = thread;
+    MutatorList::Locked(all_).add(*m);
+    return m;
+}
+
+void Mutators::attach(Mutator* m) {
+    m->id = os::currentThread();
+    heap_.attach(m->local);
+    safepoint_.resume(*m);
+    // A rendezvous may have passed between the two lists; the colour is stable now.
+    m->local.newborn = heap_.colours().newborn();
+}
+
+void Mutators::abandon(Mutator* m) {
+    MutatorList::Locked list(all_);
+    list.remove(*m);
+    heap_.freeShared(heap_.find(m), m);
+}
+
+void Mutators::detach(Mutator* m) {
+    // Running until the local state is back in the heap: no collection starts meanwhile.
+    safepoint_.resume(*m);
+    assertRunning(*m);
+    tracing_.leave(*m);
+    heap_.detach(m->local);
+    leaving_.fetch_add(1, std::memory_order_relaxed);
+    {
+        // All of it under the lock: whoever finds the thread gone there may end the runtime.
+        MutatorList::Locked list(all_);
+        if (m->late.load(std::memory_order_relaxed)) {
+            late_.cameLast(list, *m); // while it is there
+        }
+        list.remove(*m);
+        heap_.freeShared(heap_.find(m), m);
+        safepoint_.leave();
+    }
+    leaving_.fetch_sub(1, std::memory_order_release);
+    departures_.fetch_add(1, std::memory_order_release);
+    os::wakeAll(departures_);
+}
+
+int Mutators::count(bool all) {
+    const MutatorList::Locked list(all_);
+    int count = 0;
+    for (const Mutator& m : list) {
+        count += all || (!m.ofService && !m.thread);
+    }
+    return count;
+}
+
+bool Mutators::isAttached(os::ThreadId thread) {
+    const MutatorList::Locked list(all_);
+    for (const Mutator& m : list) {
+        if (m.id == thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Mutators::awaitAlone(Mutator& self, std::uint64_t deadline) {
+    safepoint_.yield(self, MPR_YIELD_STICKY, nullptr);
+    std::uint64_t now = os::now();
+    std::uint32_t seen = departures_.load(std::memory_order_acquire);
+    while (count(true) > 1 && now < deadline) {
+        os::wait(departures_, seen, deadline - now);
+        seen = departures_.load(std::memory_order_acquire);
+        now = os::now();
+    }
+    const bool alone = count(true) == 1;
+    while (alone && leaving_.load(std::memory_order_acquire) != 0) { // unlocking reads a lock that is free already
+        os::wait(departures_, seen);
+        seen = departures_.load(std::memory_order_acquire);
+    }
+    safepoint_.resume(self);
+    return alone;
+}
+
+void Mutators::nameOthers(const Mutator& self, const char* what) {
+    NamedThreads others;
+    {
+        const MutatorList::Locked list(all_);
+        for (const Mutator& m : list) {
+            if (&m != &self) {
+                others.add(m);
+            }
+        }
+    }
+    for (const NamedThreads::Thread& thread : others) {
+        os::Message message;
+        os::log(os::Level::error,
+                message << what << ": thread \"" << std::string_view(thread.name) << "\" is attached");
+    }
+    if (others.more() > 0) {
+        os::Message message;
+        os::log(os::Level::error, message << what << ": " << others.more() << " more threads are attached");
+    }
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,53 @@
+/*
+    mutators.hpp - Threads come and go: each is announced, attaches, detaches; and who waits until it is alone.
+ */
+#pragma once
+
+#include <cstdint>
+
+#include "mpr/gc/late.hpp"
+#include "mpr/gc/mutator.hpp"
+#include "mpr/gc/mutator_list.hpp"
+#include "mpr/gc/safepoint.hpp"
+#include "mpr/gc/tracing.hpp"
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::gc {
+
+class Mutators {
+public:
+    Mutators(heap::Heap& heap, MutatorList& all, Late& late, Tracing& tracing, Safepoint& safepoint)
+        : heap_(heap), all_(all), late_(late), tracing_(tracing), safepoint_(safepoint) {}
+
+    /**
+        Announce a thread: it counts as attached, yielded, from now on, so that the runtime does not end before it comes,
+        and it cannot fail to. @param service It belongs to a room of the runtime, which will end it.
+        @param thread Its MprThread, retained, or nullptr. @return nullptr when memory is short.
+     */
+    Mutator* prepare(const char* name, bool service, void* thread);
+    /** It does not come. */
+    void abandon(Mutator* m);
+    /** It has come: the calling thread is running. */
+    void attach(Mutator* m);
+    /** The calling thread's own. */
+    void detach(Mutator* m);
+    /** How many are attached. @param all Count those that the runtime made, too: the rooms' and mprCreateThread's. */
+    int count(bool all = true);
+    bool isAttached(os::ThreadId thread);
+    /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
+    bool awaitAlone(Mutator& self, std::uint64_t deadline);
+    /** Name the attached threads other than self in the log. */
+    void nameOthers(const Mutator& self, const char* what);
+
+private:
+    heap::Heap& heap_;
+    MutatorList& all_;
+    Late& late_;
+    Tracing& tracing_;
+    Safepoint& safepoint_;
+    // Of all runtimes: a thread that has detached touches nothing else, since the runtime may be gone.
+    static inline constinit os::Word leaving_{0};    // threads that may not have let go of the list yet
+    static inline constinit os::Word departures_{0}; // changes whenever a thread has detached
+};
+
+} // namespace mpr::gc

@@ -1,0 +1,106 @@
+/*
+    others.cpp - Stopping all others, and letting them go.
+ */
+#include "mpr/gc/others.hpp"
+
+namespace mpr::gc {
+
+/**
+    Polls, since nobody rings for it. What was found dead is swept first: a running thread that finds no memory waits for
+    that, and may be waited for by others or by the caller. @return false when the end has passed.
+ */
+bool Others::awaitDuty(std::uint64_t end) {
+    os::Word never{0};
+    for (;;) {
+        if (cycle_.tryDuty()) {
+            if (!cycle_.isReclaiming()) {
+                return true;
+            }
+            cycle_.recall();
+            cycle_.giveUpDuty();
+        }
+        // While somebody is at work who has stopped the others, the caller has to wait anyway.
+        if (os::now() >= end && !othersStopped_.load(std::memory_order_seq_cst)) {
+            return false;
+        }
+        os::wait(never, 0, poll);
+    }
+}
+
+bool Others::park(std::uint64_t end) {
+    attached->parked.store(true, std::memory_order_relaxed);
+    parked_.fetch_add(1, std::memory_order_seq_cst);
+    if (!awaitDuty(end)) {
+        parked_.fetch_sub(1, std::memory_order_seq_cst);
+        // Whoever has counted this thread as one that waits may be at work already.
+        os::Word never{0};
+        while (othersStopped_.load(std::memory_order_seq_cst)) {
+            os::wait(never, 0, poll);
+        }
+        attached->parked.store(false, std::memory_order_relaxed);
+        return false;
+    }
+    return true;
+}
+
+void Others::unpark() {
+    attached->parked.store(false, std::memory_order_relaxed);
+    parked_.fetch_sub(1, std::memory_order_seq_cst);
+    cycle_.giveUpDuty();
+    cycle_.ring();
+}
+
+/**
+    Polls, since nobody rings for it: a thread on duty may be at anything, and one that finds no collection requested takes the
+    flag down as it stops. The caller stays counted as running, so that no collection begins. So do others that want the
+    same at the same time; they are stopped as well while they wait here, and, if they wait no longer, until the first of
+    them has done what it wanted.
+    @return Whether all have stopped. The duty is the caller's then.
+ */
+bool Others::awaitOthers() {
+    constexpr unsigned deadlines = 8;
+    const std::uint64_t end = os::now() + deadlines * deadline_;
+    os::Word never{0};
+    if (!park(end)) {
+        return false;
+    }
+    for (;;) {
+        // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
+        late_.endRunningOn();
+        cycle_.rendezvous().close();
+        cycle_.rendezvous().setWanted(true);
+        // Set before the look at those who are parked: one who goes on counts itself out and then looks at this.
+        othersStopped_.store(true, std::memory_order_seq_cst);
+        // In this order: one who gives up in between is counted as running and not as parked, rather than the other way round.
+        const unsigned running = cycle_.rendezvous().running();
+        if (running <= parked_.load(std::memory_order_seq_cst)) {
+            return true;
+        }
+        othersStopped_.store(false, std::memory_order_seq_cst);
+        if (os::now() >= end) {
+            const NamedThreads late = late_.note();
+            letOthersGo();
+            Late::name(late, deadlines * deadline_);
+            return false;
+        }
+        os::wait(never, 0, poll);
+    }
+}
+
+/** What was requested meanwhile the last thread to stop sees to, or the collector's. */
+void Others::letOthersGo() {
+    cycle_.assertOnDuty();
+    othersStopped_.store(false, std::memory_order_seq_cst);
+    cycle_.rendezvous().open();
+    cycle_.clearWanted();
+    if (cycle_.isPending()) {
+        cycle_.rendezvous().setWanted(true);
+    }
+    attached->parked.store(false, std::memory_order_relaxed);
+    parked_.fetch_sub(1, std::memory_order_seq_cst);
+    cycle_.announce(); // for who waits at the gate for a pause to begin
+    cycle_.giveUpDuty();
+    cycle_.ring();
+}
+
+} // namespace mpr::gc

@@ -1,0 +1,248 @@
+/*
+    safepoint.cpp - A thread stops, and goes on.
+ */
+#include "mpr/gc/safepoint.hpp"
+
+#include <algorithm>
+
+#include "mpr/collect.h"
+
+namespace mpr::gc {
+
+constinit MPR_PER_THREAD Mutator* current = nullptr;
+constinit MPR_PER_THREAD Mutator* attached = nullptr;
+
+namespace {
+/** Nothing waits longer for a sweep that lags behind allocation; the hard limit holds anyway. */
+constexpr std::uint64_t longestStall = 100'000'000;
+} // namespace
+
+// ---- Yielding ------------------------------------------------------------------------------------------------------
+
+void Safepoint::yield(Mutator& m, int flags, const void* site) {
+    m.site.store(site, std::memory_order_relaxed);
+    if (m.isCollector || m.state.load(std::memory_order_relaxed) != Mutator::State::running) {
+        return;
+    }
+    if (flags & MPR_YIELD_STICKY) {
+        stop(m, Mutator::State::yielded);
+        stepOut(m);
+        return;
+    }
+    if (flags & MPR_YIELD_COMPLETE) {
+        awaitSwept(m);
+        return;
+    }
+    if (cycle_.rendezvous().wanted() && !late_.passesBy(m)) {
+        if (everyYield_) {
+            budgetSpent();
+        }
+        waitOut(m);
+    }
+}
+
+/** Until no collection runs, or this one has swept, and one that somebody waits for has. */
+void Safepoint::awaitSwept(Mutator& m) {
+    const auto forcedDone = [&] { return Cycle::reached(cycle_.major().swept(), cycle_.major().forced()); };
+    if (cycle_.phase() != Phase::idle || !forcedDone()) {
+        const std::uint32_t target = cycle_.swept().load(std::memory_order_acquire) + 1;
+        stopToWait(m);
+        waits_.awaitProgress(
+            [&] {
+                const bool idle = cycle_.phase() == Phase::idle;
+                return (idle || Cycle::reached(cycle_.swept(), target)) && forcedDone();
+            },
+            os::forever, waits_.deadline());
+        resume(m);
+    }
+}
+
+/** A collection is wanted: be out of its way until it has marked. */
+void Safepoint::waitOut(Mutator& m) {
+    assertRunning(m);
+    const std::uint64_t begin = os::now();
+    stop(m, Mutator::State::waiting);
+    cycle_.rendezvous().want();
+    // The count comes first. A thread that notes the late ones meanwhile either finds this one gone or is noticed here.
+    cycle_.rendezvous().leave();
+    const bool stays = !m.late.load(std::memory_order_relaxed) || late_.gather(m);
+    const bool met = !stays || duty_.serve();
+    std::uint64_t stalled = 0;
+    switch (met ? Phase::marking : cycle_.phase()) {
+    case Phase::freeing:
+    case Phase::sweeping:
+        if (!os::waitsInherit()) { // its priority would be lost on managers that free, and on a sweep of milliseconds
+            stall();
+            stalled = os::now() - begin;
+            stats_.stall.record(stalled);
+        }
+        break;
+    case Phase::requested: {
+        // Whoever is on duty may not have closed the gate yet.
+        const std::uint32_t before = cycle_.pauses().load(std::memory_order_acquire);
+        const auto over = [&] {
+            return cycle_.phase() != Phase::requested || cycle_.pauses().load(std::memory_order_acquire) != before ||
+                   late_.isRunningOn();
+        };
+        while (!waits_.awaitProgress(over, late_.grace(), waits_.deadline()) && !cycle_.ends()) {
+            late_.runOn();
+        }
+        break;
+    }
+    case Phase::idle:
+        // Set late, by a request whose collection is over.
+        cycle_.clearWanted();
+        break;
+    case Phase::marking: break;
+    }
+    resume(m);
+    cycle_.rendezvous().wantNoMore();
+    stats_.pause.record(os::now() - begin - stalled);
+}
+
+/**
+    Allocation has used up a budget before the garbage of the last one was swept. Wait for the sweep, or a little for
+    managers that free; then another budget may be allocated before anybody waits again. Where there is no room for that, wait
+    as long as managers return: what is allocated before the sweep's end can only go in the next collection, so allocations
+    would fail though most of the heap is garbage.
+ */
+void Safepoint::stall() {
+    const bool runsShort = budget_.roomLeft() / 2 < budget_.trigger();
+    const std::uint64_t longest = cycle_.phase() == Phase::freeing ? Waits::longestFreeing : longestStall;
+    if (!waits_.awaitSweep(runsShort ? os::forever : longest, runsShort ? Waits::longestFreeing : waits_.deadline())) {
+        cycle_.clearWanted();
+        heap_.setTrigger(heap_.allocatedSince() + std::min(budget_.trigger(), budget_.roomLeft() / 2));
+    }
+}
+
+void Safepoint::budgetSpent() {
+    if (late_.isRunningOn()) {
+        return late_.stopRunningOn();
+    }
+    if (!cycle_.enabled()) {
+        return;
+    }
+    if (heap_.isScattered()) {
+        cycle_.request(Wish::urgent); // of what is free little is of use: what is dead has to go, old or young
+        return;
+    }
+    if (cycle_.assists().with(Assists::marking) && cycle_.phase() == Phase::idle &&
+        heap_.allocatedSince() < budget_.trigger()) {
+        cycle_.rendezvous().setWanted(true); // a portion of it only
+        return;
+    }
+    cycle_.request(Wish::budget);
+}
+
+// ---- Stopping and going on -----------------------------------------------------------------------------------------
+
+/** The calling thread will run no more. From here on it is refused whatever needs it to: guard.hpp. */
+void Safepoint::stop(Mutator& m, Mutator::State state) {
+    m.state.store(state, std::memory_order_relaxed);
+    current = nullptr;
+}
+
+void Safepoint::stopToWait(Mutator& m) {
+    stop(m, Mutator::State::waiting);
+    stepOut(m);
+}
+
+/** Step out as a thread that the others may be running on without. */
+void Safepoint::stepOut(Mutator& m) {
+    // The count comes first: whoever gives up on late threads writes it, too, before its second look at who runs. So it
+    // finds this one gone then, or what it has noted is seen here.
+    const bool last = cycle_.rendezvous().leave();
+    late_.left(m);
+    afterLeaving(last);
+}
+
+/** The calling thread stops for long. If it was the last, the collector's thread has to do what threads would have done. */
+void Safepoint::leave() {
+    afterLeaving(cycle_.rendezvous().leave());
+}
+
+void Safepoint::afterLeaving(bool last) {
+    if (last && (cycle_.phase() == Phase::requested || cycle_.assists().with(Assists::marking | Assists::sweeping))) {
+        cycle_.recall();
+    }
+}
+
+void Safepoint::resume(Mutator& m) {
+    if (m.isCollector || m.state.load(std::memory_order_relaxed) == Mutator::State::running) {
+        return;
+    }
+    const bool sticky = m.state.load(std::memory_order_relaxed) == Mutator::State::yielded;
+    const std::uint64_t begin = sticky && cycle_.rendezvous().wanted() ? os::now() : 0;
+    if (enter() && begin != 0) {
+        stats_.pause.record(os::now() - begin);
+    }
+    m.state.store(Mutator::State::running, std::memory_order_relaxed);
+    current = &m;
+}
+
+/**
+    Be counted among those who run. The gate that opens wakes who waits. Only for threads that do not come to a rendezvous
+    somebody has to look, again and again: whoever was on duty the first time is not the next. @return Whether a pause had
+    to be waited for.
+ */
+bool Safepoint::enter() {
+    CallWatch watch;
+    std::uint64_t patience = waits_.deadline();
+    std::uint64_t untilRunOn = late_.grace();
+    std::uint64_t untilWatch = waits_.markingNap();
+    const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
+    const auto lookAgain = [&](std::uint64_t napped) {
+        untilRunOn -= napped;
+        untilWatch -= napped;
+        if (untilRunOn == 0) {
+            late_.runOn();
+            untilRunOn = late_.grace();
+        }
+        if (untilWatch == 0) {
+            waits_.watchMarking(watch, patience);
+            untilWatch = waits_.markingNap();
+        }
+    };
+    return cycle_.rendezvous().enter(nap, lookAgain,
+                                     [this](os::Word& openings, std::uint32_t seen, std::uint64_t time) {
+                                         return sleepAtGate(openings, seen, time);
+                                     });
+}
+
+/**
+    Wait for the gate to open. A thread of real-time priority lends its own to who marks: it waits for a lock that is held
+    for the time of the pause; before that, for the pause to begin. It does not watch managers meanwhile.
+    @return false when the nap is over.
+ */
+bool Safepoint::sleepAtGate(os::Word& openings, std::uint32_t seen, std::uint64_t nap) {
+    if (!os::waitsInherit()) {
+        return os::wait(openings, seen, nap);
+    }
+    const std::uint32_t progress = cycle_.progress();
+    switch (cycle_.phase()) {
+    case Phase::marking: {
+        const os::Locked untilOver(cycle_.pausing());
+        return true;
+    }
+    case Phase::requested:
+        // Who opens a gate without a pause counts that first: it has not done so yet, or this progress is not the last.
+        return openings.load(std::memory_order_acquire) != seen || cycle_.awaitProgress(progress, nap);
+    default: return os::wait(openings, seen, nap);
+    }
+}
+
+bool Safepoint::setExempt(Mutator& m, bool exempt) {
+    const bool was = m.state.load(std::memory_order_relaxed) == Mutator::State::exempt;
+    if (exempt && !was) {
+        const bool ran = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
+        stop(m, Mutator::State::exempt);
+        if (ran) {
+            stepOut(m);
+        }
+    } else if (!exempt && was) {
+        resume(m);
+    }
+    return was;
+}
+
+} // namespace mpr::gc

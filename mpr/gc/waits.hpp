@@ -1,0 +1,115 @@
+/*
+    waits.hpp - Threads that wait for the collector. Nobody waits for ever for a manager that does not return: who waits looks
+    again and again whether the same call still runs, names it, and, where the manager may be waiting for the waiting thread,
+    waits no longer.
+ */
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "mpr/gc/collector_stats.hpp"
+#include "mpr/gc/cycle.hpp"
+#include "mpr/gc/tracing.hpp"
+
+namespace mpr::gc {
+
+/**
+    Who waits watches whether one call of a manager runs on: in looks, not by the clock, for the whole process may have
+    stood still. Time in which the collector's thread is between calls, or has not got a processor for the first, is none.
+ */
+class CallWatch {
+public:
+    static constexpr std::uint64_t none = 0;
+    /** @param waited Since the last look, to its end. @return For how many looks in a row the same call has run. */
+    std::uint64_t seen(std::uint64_t call, bool waited) {
+        looks_ = call == call_ && call != none ? looks_ + waited : 0;
+        call_ = call;
+        return looks_;
+    }
+
+private:
+    std::uint64_t call_ = none;
+    std::uint64_t looks_ = 0;
+};
+
+class Waits {
+public:
+    /** Nobody waits longer for one call of a manager that frees when memory is short: it may be waiting for what the caller
+        holds. Nanoseconds. */
+    static constexpr std::uint64_t longestFreeing = 10'000'000;
+
+    Waits(Cycle& cycle, const Tracing& tracing, const CollectorStats& stats)
+        : cycle_(cycle), tracing_(tracing), stats_(stats) {}
+
+    /** @param deadline Whoever keeps others waiting for longer is named: nanoseconds. */
+    void open(std::uint64_t deadline) { deadline_ = deadline; }
+    std::uint64_t deadline() const { return deadline_; }
+
+    /**
+        Sleep until done() holds. @param patience With one manager's call.
+        @return false when the limit has passed, or a manager is stuck, which is logged if the patience was the deadline.
+     */
+    template <typename Done>
+    bool awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience);
+    /** Until the sweep has ended. @return false when the limit has passed, or a manager is stuck. */
+    bool awaitSweep(std::uint64_t limit, std::uint64_t patience);
+
+    /** Who waits for marking looks so often whether a manager returns. */
+    std::uint64_t markingNap() const { return std::max<std::uint64_t>(deadline_ / 4, 1'000'000); }
+    /** After another look's time: if the same MPR_MANAGE_MARK call has run on for long, name it, and be more patient. */
+    void watchMarking(CallWatch& watch, std::uint64_t& patience);
+
+private:
+    /** While managers free, who waits looks so often whether one is stuck. */
+    static constexpr std::uint64_t look = 20'000'000;
+
+    void nameMarking(std::uint64_t waited);
+    void nameFreeing() const;
+
+    Cycle& cycle_;
+    const Tracing& tracing_;
+    const CollectorStats& stats_;
+    std::uint64_t deadline_ = 0;
+    os::Counter markingNamed_{0}; // when a manager that does not return from MPR_MANAGE_MARK was named
+};
+
+template <typename Done>
+bool Waits::awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience) {
+    const std::uint64_t begin = os::now();
+    const std::uint64_t nap = std::min(look, patience);
+    std::uint64_t left = limit;
+    std::uint64_t markingPatience = deadline_;
+    CallWatch marking;
+    for (CallWatch watch;;) {
+        const std::uint32_t seen = cycle_.progress();
+        if (done()) {
+            return true;
+        }
+        if (left == 0 || cycle_.ends()) {
+            return false;
+        }
+        if (cycle_.phase() == Phase::sweeping && cycle_.assists().with(Assists::sweeping)) {
+            cycle_.recall(); // threads may take their time
+        }
+        // All that may be waited for comes with a change of phase, which wakes.
+        const bool freeing = cycle_.phase() == Phase::freeing;
+        const bool waited = !cycle_.awaitProgress(seen, std::min(freeing ? nap : markingNap(), left));
+        if (limit != os::forever) {
+            left = limit - std::min(limit, os::now() - begin);
+        }
+        if (waited && !freeing) {
+            watchMarking(marking, markingPatience);
+        }
+        const std::uint64_t calls = stats_.freeCalls.load(std::memory_order_relaxed);
+        if (watch.seen(calls % 2 == 1 ? calls : CallWatch::none, waited) * nap < patience) {
+            continue;
+        }
+        if (patience == deadline_) {
+            nameFreeing();
+        }
+        return false;
+    }
+}
+
+} // namespace mpr::gc
