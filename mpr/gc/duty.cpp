@@ -92,8 +92,8 @@ void Duty::run() {
 /** Nothing is to be done. */
 void Duty::rest(std::uint32_t heard) {
     cycle_.assertOnDuty();
-    const bool isIdle =
-        cycle_.phase() == Phase::idle; // and stays so as long as this thread has the duty, or is requested
+    // It stays so as long as this thread has the duty, or is requested.
+    const bool isIdle = cycle_.phase() == Phase::idle;
     if (isIdle) {
         collection_.givingBack().catchUp();
     }

@@ -1,0 +1,107 @@
+/*
+    test/gc/pacer.cpp - When to collect next: the arithmetic.
+ */
+#include "mpr/gc/pacer.hpp"
+
+#include "test/catch.hpp"
+
+using mpr::gc::Pacer;
+using mpr::heap::Limits;
+using mpr::heap::Options;
+
+namespace {
+
+constexpr size_t MB = 1024 * 1024;
+
+struct Paced {
+    explicit Paced(size_t fixed = 0) {
+        options.young = MB;
+        pacer.open(options, 0, fixed);
+    }
+    Pacer::Usage usage(size_t live) const { return {live, 0, limits}; }
+    void limit(size_t warn, size_t maximum) { limits.set(warn, maximum); }
+
+    Options options;
+    Pacer pacer;
+    Limits limits;
+};
+
+} // namespace
+
+TEST_CASE("a full collection waits for growth in proportion, a minor one for the young budget", "[gc][pace]") {
+    Paced paced;
+    CHECK(paced.pacer.trigger(paced.usage(100 * MB), false) == 100 * MB / 100 * 100);
+    CHECK(paced.pacer.trigger(paced.usage(100 * MB), true) == MB);
+    CHECK(paced.pacer.trigger(paced.usage(0), false) == MB);
+}
+
+TEST_CASE("the usual young budget comes from the cache, within bounds", "[gc][pace]") {
+    const auto young = [](size_t cache, size_t fixed) {
+        Pacer pacer;
+        pacer.open(Options(), cache, fixed);
+        return pacer.young();
+    };
+    CHECK(young(256 * 1024, 0) == 2 * MB);
+    CHECK(young(0, 0) == MB);
+    CHECK(young(64 * MB, 0) == 8 * MB);
+    CHECK(young(64 * MB, 64 * 1024) == 16 * 1024);
+}
+
+TEST_CASE("near a limit half of what is left stays for those who have not yielded", "[gc][pace]") {
+    Paced paced;
+    paced.limit(Limits::none, 64 * MB);
+    const size_t room = paced.pacer.room(paced.usage(60 * MB));
+    CHECK(room < 4 * MB);
+    CHECK(paced.pacer.trigger(paced.usage(60 * MB), false) == std::max(room / 2, MB / 16));
+    CHECK(paced.pacer.trigger(paced.usage(64 * MB), false) == MB / 16);
+    CHECK(paced.pacer.room(paced.usage(64 * MB)) == 0);
+    CHECK(paced.pacer.tight(paced.usage(62 * MB)));
+    CHECK_FALSE(paced.pacer.tight(paced.usage(10 * MB)));
+}
+
+TEST_CASE("there is room up to the redline as long as it has not been reached", "[gc][pace]") {
+    Paced paced;
+    paced.limit(32 * MB, Limits::none);
+    CHECK(paced.pacer.room(paced.usage(30 * MB)) == 2 * MB);
+    CHECK(paced.pacer.room(paced.usage(40 * MB)) > 100 * MB);
+}
+
+TEST_CASE("memory that was of no use is forgotten slowly", "[gc][pace]") {
+    Pacer pacer;
+    pacer.noteScattered(64 * MB);
+    pacer.noteScattered(0);
+    CHECK(pacer.scattered() == 62 * MB);
+    pacer.noteScattered(63 * MB);
+    CHECK(pacer.scattered() == 63 * MB);
+}
+
+TEST_CASE("the budget of minor collections follows their cost, half the way at a time and within bounds",
+          "[gc][pace]") {
+    Paced paced;
+    const auto minor = [&] { return paced.pacer.trigger(paced.usage(100 * MB), true); };
+    // They take longer than what is between them, but next to nothing for the young.
+    const Pacer::Cost costly{MB, 100'000, paced.options.pauseBudget, 1, 1};
+    paced.pacer.observe(costly);
+    CHECK(minor() == (MB + 4 * MB) / 2);
+    for (int i = 0; i < 30; i++) {
+        paced.pacer.observe(costly);
+    }
+    CHECK(minor() > 4 * MB - 16);
+    CHECK(minor() <= 4 * MB);
+    // The young alone take ten times the pause budget.
+    for (int i = 0; i < 30; i++) {
+        paced.pacer.observe({MB, 1'000'000'000, 1, 10 * paced.options.pauseBudget, 1});
+    }
+    CHECK(minor() >= MB / 4);
+    CHECK(minor() < MB / 3);
+    const size_t before = minor();
+    paced.pacer.observe({MB / 32, 1, 1'000'000, 1, 1}); // somebody asked for it
+    CHECK(minor() == before);
+}
+
+TEST_CASE("a sweep that threads assist leaves them less to allocate meanwhile", "[gc][pace]") {
+    Paced paced;
+    CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), false) == 32 * MB);
+    CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), true) == 8 * MB);
+    CHECK(paced.pacer.slack(16 * MB, paced.usage(64 * MB), true) == 16 * MB);
+}
