@@ -249,7 +249,8 @@ TEST_CASE("a handler that allocates at the hard limit gets nothing that would ha
     mprRelease(mprAlloc(40));
     CHECK(handled == 1);
     CHECK_FALSE(got);
-    CHECK(mprAlloc(16 * mega));
+    CHECK(until(
+        [] { return mprAlloc(16 * mega) != nullptr; })); // on a busy machine the collector keeps the duty for a while
 }
 
 // ---- The notifier ---------------------------------------------------------------------------------------------------
