@@ -12,6 +12,8 @@ namespace mpr::gc {
 bool Others::awaitDuty(std::uint64_t end) {
     os::Word never{0};
     for (;;) {
+        // A thread that stops the others has a bound of its own, and may be waiting for this one.
+        const bool isOver = os::now() >= end && !stopsOthers_.load(std::memory_order_relaxed);
         if (cycle_.tryDuty()) {
             if (!cycle_.isReclaiming()) {
                 return true;
@@ -19,8 +21,7 @@ bool Others::awaitDuty(std::uint64_t end) {
             cycle_.recall();
             cycle_.giveUpDuty();
         }
-        // While somebody is at work who has stopped the others, the caller has to wait anyway.
-        if (os::now() >= end && !othersStopped_.load(std::memory_order_seq_cst)) {
+        if (isOver) {
             return false;
         }
         os::wait(never, 0, poll);
@@ -64,6 +65,7 @@ bool Others::awaitOthers() {
     if (!park(end)) {
         return false;
     }
+    stopsOthers_.store(true, std::memory_order_relaxed);
     for (;;) {
         // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
         late_.endRunningOn();
@@ -100,6 +102,7 @@ void Others::letOthersGo() {
     parked_.fetch_sub(1, std::memory_order_seq_cst);
     cycle_.announce(); // for who waits at the gate for a pause to begin
     cycle_.giveUpDuty();
+    stopsOthers_.store(false, std::memory_order_relaxed); // behind that: who sees it does not find the duty still taken
     cycle_.ring();
 }
 

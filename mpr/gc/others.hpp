@@ -50,6 +50,7 @@ private:
     // Threads that count as running, but wait for their turn. To park releases what they did; who compares this with the
     // rendezvous' word, on duty, acquires.
     std::atomic<unsigned> parked_{0};
+    std::atomic<bool> stopsOthers_{false};   // one of them has the duty: a hint, which one that follows may miss
     std::atomic<bool> othersStopped_{false}; // one of them is at work, or sees whether it may be: see awaitOthers
 };
 
