@@ -13,7 +13,7 @@ namespace mpr::gc {
 class Assists {
 public:
     enum : unsigned { marking = 1, sweeping = 2 };
-    static constexpr unsigned portions = 4; // in which threads assist, to a budget
+    static constexpr unsigned steps = 4; // in which threads assist, to a budget
 
     /** @param trial Every scope is tried by turns: threads never assist. */
     void open(unsigned processors, bool trial) {
@@ -26,16 +26,16 @@ public:
     void endSweeping() { now_.fetch_and(~unsigned{sweeping}, std::memory_order_relaxed); }
     void end() { now_.store(0, std::memory_order_relaxed); }
 
-    /** A portion of marking was done. */
-    void count() MPR_REQUIRES(onDuty) { ++portions_; }
+    /** An incremental step of marking was done. */
+    void count() MPR_REQUIRES(onDuty) { ++steps_; }
     /**
         At the end of a pause: nothing if there is a processor for the collector's thread or somebody waits for the end of it
         all; no marking if they have yielded too rarely for it.
         @param waiting Threads that wait for the pause to end. @param begins No major collection was tracing before.
      */
     void choose(const Major& major, unsigned waiting, bool begins) MPR_REQUIRES(onDuty) {
-        const bool keptUp = begins || portions_ >= portions / 2;
-        portions_ = 0;
+        const bool keptUp = begins || steps_ >= steps / 2;
+        steps_ = 0;
         unsigned chosen = 0;
         if (waiting >= processors_ && !trial_ && !major.isUrgent() && !major.isForced() && !major.mustBegin()) {
             chosen = major.isTracing() && !major.isTraced() && keptUp ? marking | sweeping : sweeping;
@@ -47,7 +47,7 @@ private:
     std::atomic<unsigned> now_{0};
     unsigned processors_ = 1;
     bool trial_ = false;
-    unsigned portions_ MPR_GUARDED_BY(onDuty) = 0; // since the last pause
+    unsigned steps_ MPR_GUARDED_BY(onDuty) = 0; // since the last pause
 };
 
 } // namespace mpr::gc

@@ -19,8 +19,8 @@ void Budget::open(const heap::Options& options, std::size_t fixedHeap, bool tria
 /** Have threads called again when the budget is spent, or, if they mark, a part of it. @param since Is spent already. */
 void Budget::setTrigger(std::size_t since) {
     const std::size_t budget = trigger();
-    heap_.setTrigger(
-        cycle_.assists().with(Assists::marking) ? std::min(since + budget / (Assists::portions + 1), budget) : budget);
+    heap_.setTrigger(cycle_.assists().with(Assists::marking) ? std::min(since + budget / (Assists::steps + 1), budget)
+                                                             : budget);
 }
 
 void Budget::setSlack() {

@@ -30,7 +30,7 @@ public:
     /** Bytes. */
     std::size_t trigger() const { return trigger_.load(std::memory_order_relaxed); }
     bool halfSpent() const { return heap_.allocatedSince() >= trigger() / 2; }
-    /** What has been allocated so far counts: call threads again for the next portion, or when the rest is spent. */
+    /** What has been allocated so far counts: call threads again for the next step, or when the rest is spent. */
     void rearm() { setTrigger(heap_.allocatedSince()); }
     /** As long as the sweep to come lasts threads may allocate that much. */
     void setSlack();

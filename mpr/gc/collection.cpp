@@ -27,7 +27,7 @@ void Collection::pause() {
     MPR_ASSERT(cycle_.phase() == Phase::requested && cycle_.rendezvous().stopped());
     const os::Locked pausing(cycle_.pausing());
     cycle_.beginMarking();
-    const unsigned crowd = cycle_.rendezvous().waiting();
+    const unsigned waiting = cycle_.rendezvous().waiting();
     const std::uint64_t stopped = os::now();
     const std::uint64_t took = cycle_.waited(stopped);
     stats_.rendezvous.record(took);
@@ -48,7 +48,7 @@ void Collection::pause() {
     heap_.beginMarking();
     const bool traced = cycle_.major().isTracing();
     tracing_.mark(cycle_.scope(), cost);
-    cycle_.assists().choose(cycle_.major(), crowd, !traced);
+    cycle_.assists().choose(cycle_.major(), waiting, !traced);
     budget_.setSlack();
     heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
     if (roots_.incomplete()) [[unlikely]] {
@@ -91,7 +91,7 @@ bool Collection::reclaim(std::uint64_t until) {
     const std::uint64_t begin = os::now();
     if (cycle_.phase() == Phase::freeing) {
         reclaimed_ = 0;
-        sweeping_.callFree(false);
+        sweeping_.finalize(false);
         sweeping_.begin();
         cycle_.beginSweeping();
     }
@@ -123,7 +123,7 @@ void Collection::freeEverything() {
     // Nothing is marked, so everything is dead, held or not.
     heap_.beginMarking();
     heap_.beginSweep(heap::Sweep::all);
-    sweeping_.callFree(true);
+    sweeping_.finalize(true);
 }
 
 } // namespace mpr::gc

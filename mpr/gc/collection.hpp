@@ -41,7 +41,7 @@ public:
     /** No slice should begin before this time. */
     std::uint64_t restUntil() const MPR_REQUIRES(onDuty) { return restUntil_; }
     /** So much of what is done beside the threads takes one of them no longer than it may: nanoseconds. */
-    std::uint64_t portion() const { return pauseBudget_ / 4; }
+    std::uint64_t stepTime() const { return pauseBudget_ / 4; }
     /** The runtime ends, and nobody is on duty any more: call every block's manager with MPR_MANAGE_FREE. */
     void freeEverything() MPR_UNANALYSED;
 

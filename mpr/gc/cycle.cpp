@@ -150,7 +150,7 @@ bool Cycle::mayRest(bool watches) {
     return true;
 }
 
-void Cycle::recall() {
+void Cycle::endAssists() {
     assists_.end();
     ring();
 }

@@ -136,7 +136,7 @@ public:
      */
     bool mayRest(bool watches) MPR_REQUIRES(onDuty);
     /** The collector's thread goes on instead of threads that assist. */
-    void recall();
+    void endAssists();
 
     // ---- The end of the runtime ----
     /** No collection begins any more; the one that runs goes on. */

@@ -41,7 +41,7 @@ bool Duty::sleep(std::uint32_t heard, std::uint64_t timeout) {
 /** A thread that stands in gives the duty back soon, unless a manager that marks does not return: then this one says so. */
 void Duty::takeDuty() {
     CallWatch watch;
-    std::uint64_t patience = waits_.deadline();
+    std::uint64_t warnAfter = waits_.deadline();
     for (;;) {
         const std::uint32_t seen = cycle_.progress();
         if (cycle_.tryDuty()) {
@@ -52,7 +52,7 @@ void Duty::takeDuty() {
             return;
         }
         if (!cycle_.awaitProgress(seen, waits_.markingNap())) {
-            waits_.watchMarking(watch, patience);
+            waits_.watchMarking(watch, warnAfter);
         }
     }
 }
@@ -61,7 +61,7 @@ void Duty::takeDuty() {
 void Duty::run() {
     attached = current = &own_;
     cycle_.takeDuty();
-    patience_ = waits_.deadline();
+    warnAfter_ = waits_.deadline();
     cycle_.announce();
     collection_.tracing().settle(os::currentThread());
     os::wakeModestly(); // not in the place of the thread that rings: another processor is free, or threads assist
@@ -81,7 +81,7 @@ void Duty::run() {
             }
             awaitThreads(heard);
         } else if (cycle_.phase() != Phase::idle || !marksAlone() || !advanceMajor(heard)) {
-            rest(heard);
+            idle(heard);
         }
     }
     cycle_.rendezvous().open(); // a collection may have been waited for
@@ -90,7 +90,7 @@ void Duty::run() {
 }
 
 /** Nothing is to be done. */
-void Duty::rest(std::uint32_t heard) {
+void Duty::idle(std::uint32_t heard) {
     cycle_.assertOnDuty();
     // It stays so as long as this thread has the duty, or is requested.
     const bool isIdle = cycle_.phase() == Phase::idle;
@@ -100,7 +100,7 @@ void Duty::rest(std::uint32_t heard) {
     const std::uint32_t pauses = cycle_.pauses().load(std::memory_order_relaxed);
     const bool watches = std::exchange(pausesSeen_, pauses) != pauses;
     if (!watches && cycle_.assists().with(Assists::marking | Assists::sweeping)) {
-        return cycle_.recall(); // threads do not get on with it
+        return cycle_.endAssists(); // threads do not get on with it
     }
     if (!watches && isIdle && cycle_.major().isTracing() && cycle_.major().isTraced() && cycle_.enabled()) {
         return cycle_.request(Wish::budget); // threads need no other collection that could be its last pause
@@ -121,23 +121,23 @@ void Duty::rest(std::uint32_t heard) {
 void Duty::awaitThreads(std::uint32_t heard) {
     cycle_.assertOnDuty();
     late_.endRunningOnWithoutLate();
-    if (meet()) {
+    if (haveAllStopped()) {
         collect();
         return;
     }
     const std::uint64_t now = os::now();
     const std::uint64_t waited = cycle_.waited(now);
-    if (waited >= patience_) {
+    if (waited >= warnAfter_) {
         Late::name(late_.note(), waited);
-        patience_ *= 2; // the message comes again, ever more rarely
+        warnAfter_ *= 2; // the message comes again, ever more rarely
     }
-    sleep(heard, patience_ - std::min(patience_, waited));
+    sleep(heard, warnAfter_ - std::min(warnAfter_, waited));
 }
 
 void Duty::collect() {
     cycle_.assertOnDuty();
     collection_.pause();
-    patience_ = waits_.deadline();
+    warnAfter_ = waits_.deadline();
     if (cycle_.phase() == Phase::freeing) {
         cycle_.assists().endSweeping();
         collection_.reclaim();
@@ -146,7 +146,7 @@ void Duty::collect() {
 }
 
 /** On duty. @return Whether a collection is requested and all threads have stopped for it. */
-bool Duty::meet() {
+bool Duty::haveAllStopped() {
     cycle_.assertOnDuty();
     if (cycle_.phase() != Phase::requested) {
         return false;
@@ -220,7 +220,7 @@ bool Duty::serve() {
             }
             return served || (helps && !cycle_.isPending());
         }
-        const bool calls = collects ? meet() && collectHere() : assist();
+        const bool calls = collects ? haveAllStopped() && collectHere() : assist();
         cycle_.giveUpDuty();
         if (calls) {
             cycle_.ring();
@@ -237,10 +237,10 @@ bool Duty::collectHere() {
     cycle_.assertOnDuty();
     const StandIn here(cycle_);
     collection_.pause();
-    patience_ = waits_.deadline();
+    warnAfter_ = waits_.deadline();
     stats_.stoodIn.fetch_add(1, std::memory_order_relaxed);
     if (cycle_.phase() == Phase::freeing && cycle_.assists().with(Assists::sweeping) &&
-        !collection_.sweeping().callsFree()) {
+        !collection_.sweeping().hasFinalizers()) {
         sweepHere();
     }
     if (cycle_.phase() == Phase::idle) {
@@ -249,7 +249,7 @@ bool Duty::collectHere() {
     return isLeft();
 }
 
-/** Be the collector for a portion of what it would do beside the threads. @return Whether its thread has to go on. */
+/** Be the collector for an incremental step of what it would do beside the threads. @return Whether its thread has to go on. */
 bool Duty::assist() {
     cycle_.assertOnDuty();
     const StandIn here(cycle_);
@@ -260,7 +260,7 @@ bool Duty::assist() {
         }
     } else if (cycle_.phase() == Phase::idle && cycle_.assists().with(Assists::marking)) {
         cycle_.clearWanted();
-        const bool done = collection_.tracing().advance(os::now() + collection_.portion());
+        const bool done = collection_.tracing().advance(os::now() + collection_.stepTime());
         stats_.assists.fetch_add(1, std::memory_order_relaxed);
         cycle_.assists().count();
         if (done) {
@@ -271,13 +271,13 @@ bool Duty::assist() {
     return isLeft();
 }
 
-/** A portion of the sweep; all of it when threads would wait for it. */
+/** A step of the sweep; all of it when threads would wait for it. */
 void Duty::sweepHere() {
     cycle_.assertOnDuty();
     stats_.assists.fetch_add(1, std::memory_order_relaxed);
     const bool hurries = cycle_.isPending();
     cycle_.rendezvous().setWanted(hurries); // the others need not yield meanwhile
-    if (!collection_.reclaim(hurries ? os::forever : os::now() + collection_.portion())) {
+    if (!collection_.reclaim(hurries ? os::forever : os::now() + collection_.stepTime())) {
         cycle_.rendezvous().setWanted(true); // whoever yields next goes on
     }
 }

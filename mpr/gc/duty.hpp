@@ -7,9 +7,9 @@
 
     What is done beside the threads, marking and sweeping, the collector's thread does, as long as there is a processor for
     it. Where there is none it would take one from threads that run, for milliseconds, as the system sees fit. Then threads
-    *assist*: one at a time, when it yields, does a portion, a fraction of the pause budget; of marking several in a young
-    budget, of sweeping one after the other, since no collection can begin before its end. Managers that free and giving
-    memory back are always left to the collector's thread.
+    *assist*: one at a time, when it yields, does an incremental step, a fraction of the pause budget; of marking several in
+    a young budget, of sweeping one after the other, since no collection can begin before its end. Managers that free and
+    giving memory back are always left to the collector's thread.
 
     Who holds Cycle's `duty_` is the collector: its thread holds it except while it sleeps. So that it may sleep through
     collections, too, a request by a thread that runs does not wake it: that thread will stop, or another after it, and
@@ -45,7 +45,7 @@ public:
 
     /**
         The calling thread has stopped for a moment. When a collection is wanted and nobody is on duty it does it, if it is
-        the last to stop, and closes the gate for it, if not; when threads assist it does a portion.
+        the last to stop, and closes the gate for it, if not; when threads assist it does a step.
         @return Whether nothing more has to be waited for than the gate.
      */
     bool serve();
@@ -54,11 +54,11 @@ private:
     class StandIn;
 
     void run();
-    void rest(std::uint32_t heard) MPR_REQUIRES(onDuty);
+    void idle(std::uint32_t heard) MPR_REQUIRES(onDuty);
     bool sleep(std::uint32_t heard, std::uint64_t timeout) MPR_REQUIRES(onDuty);
     void takeDuty() MPR_ACQUIRES(onDuty);
     void awaitThreads(std::uint32_t heard) MPR_REQUIRES(onDuty);
-    bool meet() MPR_REQUIRES(onDuty);
+    bool haveAllStopped() MPR_REQUIRES(onDuty);
     void collect() MPR_REQUIRES(onDuty);
     bool advanceMajor(std::uint32_t heard) MPR_REQUIRES(onDuty);
     bool betweenSlices(std::uint32_t heard) MPR_REQUIRES(onDuty);
@@ -80,7 +80,7 @@ private:
     CollectorStats& stats_;
     os::ThreadId thread_ = 0;
     std::uint32_t pausesSeen_ MPR_GUARDED_BY(onDuty) = 0; // when the collector's thread last rested
-    std::uint64_t patience_ MPR_GUARDED_BY(onDuty) = 0;   // a collection that waits longer names those who are late
+    std::uint64_t warnAfter_ MPR_GUARDED_BY(onDuty) = 0;  // a collection that waits longer names those who are late
 };
 
 } // namespace mpr::gc

@@ -18,7 +18,7 @@ bool Others::awaitDuty(std::uint64_t end) {
             if (!cycle_.isReclaiming()) {
                 return true;
             }
-            cycle_.recall();
+            cycle_.endAssists();
             cycle_.giveUpDuty();
         }
         if (isOver) {

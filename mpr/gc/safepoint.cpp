@@ -128,7 +128,7 @@ void Safepoint::budgetSpent() {
     }
     if (cycle_.assists().with(Assists::marking) && cycle_.phase() == Phase::idle &&
         heap_.allocatedSince() < budget_.trigger()) {
-        cycle_.rendezvous().setWanted(true); // a portion of it only
+        cycle_.rendezvous().setWanted(true); // a step of it only
         return;
     }
     cycle_.request(Wish::budget);
@@ -163,7 +163,7 @@ void Safepoint::leave() {
 
 void Safepoint::afterLeaving(bool last) {
     if (last && (cycle_.phase() == Phase::requested || cycle_.assists().with(Assists::marking | Assists::sweeping))) {
-        cycle_.recall();
+        cycle_.endAssists();
     }
 }
 
@@ -187,7 +187,7 @@ void Safepoint::resume(Mutator& m) {
  */
 bool Safepoint::enter() {
     CallWatch watch;
-    std::uint64_t patience = waits_.deadline();
+    std::uint64_t warnAfter = waits_.deadline();
     std::uint64_t untilRunOn = late_.grace();
     std::uint64_t untilWatch = waits_.markingNap();
     const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
@@ -199,7 +199,7 @@ bool Safepoint::enter() {
             untilRunOn = late_.grace();
         }
         if (untilWatch == 0) {
-            waits_.watchMarking(watch, patience);
+            waits_.watchMarking(watch, warnAfter);
             untilWatch = waits_.markingNap();
         }
     };

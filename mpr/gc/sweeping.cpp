@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned mostLooks = 32;
 } // namespace
 
-bool Sweeping::callsFree() const {
+bool Sweeping::hasFinalizers() const {
     cycle_.assertOnDuty();
     unsigned looks = 0;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
@@ -37,16 +37,16 @@ bool Sweeping::callsFree() const {
     return false;
 }
 
-void Sweeping::callFree(bool everything) {
+void Sweeping::finalize(bool everything) {
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
-            callFreeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
+            finalizeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
         }
     }
 }
 
 /** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
-void Sweeping::callFreeIn(Region* region, unsigned chunk, bool everything) {
+void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
     swar::Row survivors{};
     const auto doomed = [&survivors, everything, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
         const auto wanting = swar::wantFree(words);

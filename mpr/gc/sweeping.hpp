@@ -22,9 +22,9 @@ public:
     Sweeping(heap::Heap& heap, const Cycle& cycle, CollectorStats& stats) : heap_(heap), cycle_(cycle), stats_(stats) {}
 
     /** Whether managers of dead blocks are to be called, held ones included, which may be released; or it takes long to see. */
-    bool callsFree() const MPR_REQUIRES(onDuty);
+    bool hasFinalizers() const MPR_REQUIRES(onDuty);
     /** Call the managers of dead blocks. @param everything And of all that is held: the runtime ends. */
-    void callFree(bool everything) MPR_REQUIRES(onDuty);
+    void finalize(bool everything) MPR_REQUIRES(onDuty);
     /** They have returned: the sweep is to come. */
     void begin() MPR_REQUIRES(onDuty);
     /** @return Whether the sweep is done; if not, `until` has passed. */
@@ -35,7 +35,7 @@ public:
 private:
     enum Stage { dead, kept, leftOver, lines };
 
-    void callFreeIn(heap::Region* region, unsigned chunk, bool everything) MPR_REQUIRES(onDuty);
+    void finalizeIn(heap::Region* region, unsigned chunk, bool everything) MPR_REQUIRES(onDuty);
     bool step() MPR_REQUIRES(onDuty);
     bool sweepRegion(heap::Region* region) MPR_REQUIRES(onDuty);
 

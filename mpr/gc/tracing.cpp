@@ -14,8 +14,8 @@ namespace {
 /** Marking that took so long is shared the next time: nanoseconds. */
 constexpr std::uint64_t longPause = 100'000;
 /** Beside threads markers help for so long, and are called so often: nanoseconds. */
-constexpr std::uint64_t together = 5'000'000;
-constexpr std::uint64_t apart = 1'000'000;
+constexpr std::uint64_t longestParallel = 5'000'000;
+constexpr std::uint64_t betweenParallel = 1'000'000;
 } // namespace
 
 bool Tracing::open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial) {
@@ -196,21 +196,21 @@ unsigned Tracing::freeProcessors() const {
 }
 
 /** Mark with helpers, if there are processors for them, and as long as no pause is wanted. */
-void Tracing::markTogether(std::uint64_t until) {
+void Tracing::markInParallel(std::uint64_t until) {
     cycle_.assertOnDuty();
     const auto over = [](const void* self) {
         const auto* c = static_cast<const Tracing*>(self);
         return c->cycle_.phase() != Phase::idle || c->freeProcessors() == 0;
     };
     const std::uint64_t now = os::now();
-    if (over(this) || (now < togetherAt_ && !trial_)) {
+    if (over(this) || (now < parallelAt_ && !trial_)) {
         return;
     }
     MarkJob job;
     job.marking = Marking::concurrent;
-    job.until = {std::min(until, now + together), over, this};
+    job.until = {std::min(until, now + longestParallel), over, this};
     stats_.beside.fetch_add(helpers_.mark(job, marker_, freeProcessors()) > 1, std::memory_order_relaxed);
-    togetherAt_ = os::now() + apart;
+    parallelAt_ = os::now() + betweenParallel;
 }
 
 bool Tracing::advance(std::uint64_t until) {
@@ -221,7 +221,7 @@ bool Tracing::advance(std::uint64_t until) {
     do {
         left = marker_.advance();
         if (left) {
-            markTogether(until);
+            markInParallel(until);
         }
     } while (left && cycle_.phase() == Phase::idle && !cycle_.ends() && (until == os::forever || os::now() < until));
     marker_.end();

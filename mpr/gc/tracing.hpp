@@ -81,7 +81,7 @@ private:
     void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) MPR_REQUIRES(onDuty);
     void startMajor() MPR_REQUIRES(onDuty);
     unsigned freeProcessors() const;
-    void markTogether(std::uint64_t until) MPR_REQUIRES(onDuty);
+    void markInParallel(std::uint64_t until) MPR_REQUIRES(onDuty);
 
     heap::Heap& heap_;
     Roots& roots_;
@@ -98,7 +98,7 @@ private:
     BlockFilter markedBlocks_{BlockFilter::Kind::marked}; // opened when it is first needed
     unsigned processors_ = 1;
     bool trial_ = false;
-    std::uint64_t togetherAt_ MPR_GUARDED_BY(onDuty) = 0; // helpers may be called again
+    std::uint64_t parallelAt_ MPR_GUARDED_BY(onDuty) = 0; // helpers may be called again
     bool isLong_[4] MPR_GUARDED_BY(onDuty) = {};          // by scope: whether its marking took long the last time
 };
 

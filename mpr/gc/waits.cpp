@@ -7,19 +7,19 @@
 
 namespace mpr::gc {
 
-bool Waits::awaitSweep(std::uint64_t limit, std::uint64_t patience) {
+bool Waits::awaitSweep(std::uint64_t limit, std::uint64_t callLimit) {
     const auto over = [&] { return !cycle_.isReclaiming(); };
-    return awaitProgress(over, limit, patience) || over();
+    return awaitProgress(over, limit, callLimit) || over();
 }
 
-void Waits::watchMarking(CallWatch& watch, std::uint64_t& patience) {
+void Waits::watchMarking(CallWatch& watch, std::uint64_t& warnAfter) {
     const std::uint64_t nap = markingNap();
     const std::uint64_t call = tracing_.traced();
-    if (watch.seen(call, true) * nap < patience) {
+    if (watch.seen(call, true) * nap < warnAfter) {
         return;
     }
-    nameMarking(patience);
-    patience *= 2; // the message comes again, ever more rarely
+    nameMarking(warnAfter);
+    warnAfter *= 2; // the message comes again, ever more rarely
 }
 
 void Waits::nameMarking(std::uint64_t waited) {

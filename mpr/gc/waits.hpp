@@ -47,18 +47,18 @@ public:
     std::uint64_t deadline() const { return deadline_; }
 
     /**
-        Sleep until done() holds. @param patience With one manager's call.
-        @return false when the limit has passed, or a manager is stuck, which is logged if the patience was the deadline.
+        Sleep until done() holds. @param callLimit For one call of a manager.
+        @return false when the limit has passed, or a manager is stuck, which is logged if that limit was the deadline.
      */
     template <typename Done>
-    bool awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience);
+    bool awaitProgress(Done done, std::uint64_t limit, std::uint64_t callLimit);
     /** Until the sweep has ended. @return false when the limit has passed, or a manager is stuck. */
-    bool awaitSweep(std::uint64_t limit, std::uint64_t patience);
+    bool awaitSweep(std::uint64_t limit, std::uint64_t callLimit);
 
     /** Who waits for marking looks so often whether a manager returns. */
     std::uint64_t markingNap() const { return std::max<std::uint64_t>(deadline_ / 4, 1'000'000); }
-    /** After another look's time: if the same MPR_MANAGE_MARK call has run on for long, name it, and be more patient. */
-    void watchMarking(CallWatch& watch, std::uint64_t& patience);
+    /** After another look's time: if the same MPR_MANAGE_MARK call has run on for long, name it, and double the time until it is named again. */
+    void watchMarking(CallWatch& watch, std::uint64_t& warnAfter);
 
 private:
     /** While managers free, who waits looks so often whether one is stuck. */
@@ -75,11 +75,11 @@ private:
 };
 
 template <typename Done>
-bool Waits::awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience) {
+bool Waits::awaitProgress(Done done, std::uint64_t limit, std::uint64_t callLimit) {
     const std::uint64_t begin = os::now();
-    const std::uint64_t nap = std::min(look, patience);
+    const std::uint64_t nap = std::min(look, callLimit);
     std::uint64_t left = limit;
-    std::uint64_t markingPatience = deadline_;
+    std::uint64_t markingWarnAfter = deadline_;
     CallWatch marking;
     for (CallWatch watch;;) {
         const std::uint32_t seen = cycle_.progress();
@@ -90,7 +90,7 @@ bool Waits::awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience
             return false;
         }
         if (cycle_.phase() == Phase::sweeping && cycle_.assists().with(Assists::sweeping)) {
-            cycle_.recall(); // threads may take their time
+            cycle_.endAssists(); // threads may take their time
         }
         // All that may be waited for comes with a change of phase, which wakes.
         const bool freeing = cycle_.phase() == Phase::freeing;
@@ -99,13 +99,13 @@ bool Waits::awaitProgress(Done done, std::uint64_t limit, std::uint64_t patience
             left = limit - std::min(limit, os::now() - begin);
         }
         if (waited && !freeing) {
-            watchMarking(marking, markingPatience);
+            watchMarking(marking, markingWarnAfter);
         }
         const std::uint64_t calls = stats_.freeCalls.load(std::memory_order_relaxed);
-        if (watch.seen(calls % 2 == 1 ? calls : CallWatch::none, waited) * nap < patience) {
+        if (watch.seen(calls % 2 == 1 ? calls : CallWatch::none, waited) * nap < callLimit) {
             continue;
         }
-        if (patience == deadline_) {
+        if (callLimit == deadline_) {
             nameFreeing();
         }
         return false;

@@ -93,7 +93,7 @@ TEST_CASE("threads that yield too rarely to mark do not", "[gc][cycle]") {
     assists.count();
     assists.choose(major, 1, false);
     CHECK_FALSE(assists.with(Assists::marking));
-    for (unsigned i = 0; i < Assists::portions / 2; i++) {
+    for (unsigned i = 0; i < Assists::steps / 2; i++) {
         assists.count();
     }
     assists.choose(major, 1, false);

@@ -172,7 +172,7 @@ inline gather() {
     fi
 }
 
-/* Duty::meet */
+/* Duty::haveAllStopped */
 inline meet() {
     met = false;
     if
