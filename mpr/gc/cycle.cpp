@@ -38,25 +38,25 @@ void Cycle::moveTo(Phase phase) {
 void Cycle::beginMarking() {
     assertOnDuty();
     MPR_ASSERT(rendezvous_.stopped());
-    moveTo(Phase::marking);
+    moveTo(Phase::marking); // Model: phase = marks
 }
 
 std::uint64_t Cycle::reopen(Phase phase) {
     assertStopped();
     // A request that comes while this collection frees and sweeps will set it again.
-    rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
-    pauses_.fetch_add(1, std::memory_order_release);
-    moveTo(phase);
+    rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst)); // Model: wanted = pending
+    pauses_.fetch_add(1, std::memory_order_release);                 // Model: paused[...] = true
+    moveTo(phase);                                                   // Model: phase = frees, or idle
     const std::uint64_t opened = os::now();
-    rendezvous_.open();
+    rendezvous_.open(); // Model: open()
     return opened;
 }
 
 void Cycle::endSweeping() {
     assertOnDuty();
     assists_.endSweeping();
-    rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst));
-    moveTo(Phase::idle);
+    rendezvous_.setWanted(pending_.load(std::memory_order_seq_cst)); // Model: wanted = pending
+    moveTo(Phase::idle);                                             // Model: phase = idle
 }
 
 void Cycle::beginNext() {
@@ -111,9 +111,9 @@ Wish Cycle::takeWish() {
 
 bool Cycle::closeGate() {
     assertOnDuty();
-    rendezvous_.close();
-    rendezvous_.setWanted(true);
-    return rendezvous_.stopped();
+    rendezvous_.close();          // Model: closed = true
+    rendezvous_.setWanted(true);  // Model: wanted = true
+    return rendezvous_.stopped(); // Model: running == 0
 }
 
 /**
