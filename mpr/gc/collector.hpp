@@ -10,21 +10,20 @@
     that leads to; then everything unmarked is dead.
     A *full* collection does all of it in one pause: for heaps so small that this pause is short, and when memory is.
 
-    The parts, in the order in which a collection goes through them from mprYield on. Each knows those below it only, and its
-    fields are its own; none knows the collector.
+    The parts, in the order in which a collection goes through them from mprYield on. A part knows only parts below it; none
+    knows the collector. test/model/layers.cpp holds the files to this list.
         safepoint       a thread yields: it stops, and goes on
         duty            who collects: the thread that stops last, or the collector's
         waits           what threads wait for meanwhile, and how long at most
         collection      the pause; then what was found dead is freed
+        late            threads that did not come: they are named, and the others run on
         tracing         what is marked in the pause, in slices, and beside the threads
         sweeping        managers free, and the heap is swept
         giving_back     free memory goes back to the system
         budget          when the next collection is due
-        late            threads that did not come: they are named, and the others run on
         mutator_list    all threads
         cycle           the phase, and all else that the parts share
-    Beside them, above safepoint and late: mutators, by which threads come and go, and others, by which one stops all
-    without a collection.
+    Two more stand above safepoint: with `mutators` threads come and go, with `others` a thread stops all without a collection.
  */
 #pragma once
 

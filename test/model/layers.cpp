@@ -13,9 +13,14 @@
 
 namespace {
 const std::vector<std::string> upwards = {
-    "on_duty",    "wish",         "rendezvous", "mutator", "major",       "assists",  "cycle",   "collector_stats",
-    "budget",     "mutator_list", "grace",      "late",    "giving_back", "sweeping", "tracing", "waits",
-    "collection", "duty",         "safepoint",  "others",  "mutators",    "collector"};
+    "on_duty",      "wish",   "rendezvous",  "mutator",  "major",    "assists",  "cycle", "collector_stats",
+    "mutator_list", "budget", "giving_back", "sweeping", "tracing",  "grace",    "late",  "collection",
+    "waits",        "duty",   "safepoint",   "others",   "mutators", "collector"};
+
+std::string read(const std::string& path) {
+    std::ifstream in(std::string(MPR_SOURCES "/mpr/gc/") + path);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
 
 /** What a file of a part includes of parts that are not below it. */
 std::vector<std::string> upwardIncludes(const std::string& text, std::size_t part) {
@@ -34,9 +39,8 @@ std::vector<std::string> upwardIncludes(const std::string& text, std::size_t par
 TEST_CASE("layers: no part of the collector knows one above it") {
     for (std::size_t part = 0; part < upwards.size(); ++part) {
         for (const char* ending : {".hpp", ".cpp"}) {
-            const std::string path = "mpr/gc/" + upwards[part] + ending;
-            std::ifstream in(std::string(MPR_SOURCES "/") + path);
-            const std::string text{std::istreambuf_iterator<char>(in), {}};
+            const std::string path = upwards[part] + ending;
+            const std::string text = read(path);
             INFO(path);
             CHECK((!text.empty() || ending == std::string(".cpp")));
             CHECK(upwardIncludes(text, part) == std::vector<std::string>{});
@@ -47,4 +51,17 @@ TEST_CASE("layers: no part of the collector knows one above it") {
 TEST_CASE("layers: an include of a part above would be found") {
     CHECK(upwardIncludes("#include \"mpr/gc/collector.hpp\"\n#include \"mpr/gc/wish.hpp\"\n", 1) ==
           std::vector<std::string>{"collector"});
+}
+
+TEST_CASE("layers: collector.hpp lists the parts from top to bottom") {
+    const std::string text = read("collector.hpp");
+    const std::regex line("\n {8}(\\w+) {2,}\\w");
+    std::size_t listed = 0, above = upwards.size();
+    for (std::sregex_iterator at(text.begin(), text.end(), line), end; at != end; ++at, ++listed) {
+        INFO((*at)[1].str());
+        const auto part = std::find(upwards.begin(), upwards.end(), (*at)[1].str());
+        CHECK(static_cast<std::size_t>(part - upwards.begin()) < above);
+        above = static_cast<std::size_t>(part - upwards.begin());
+    }
+    CHECK(listed == 11);
 }
