@@ -117,6 +117,8 @@ private:
     void pointer(Spec spec);
     template <class Float>
     void floating(Spec spec, Float value);
+    template <class Float>
+    void floatingLong(const Spec& spec, Float value, std::size_t moreZeros);
     void floatingText(const Spec& spec, const char* text, std::size_t length, std::size_t moreZeros);
     void number(const Spec& spec, const Parts& parts, bool zeroFill);
     void grouped(const Parts& parts);
@@ -362,7 +364,11 @@ void Formatter::floating(Spec spec, Float value) {
         floatingText(spec, text, count, moreZeros);
         return;
     }
-    // A great precision. Permanent memory, because any thread may print.
+    if (std::is_same_v<Float, double>) {
+        floatingLong(spec, value, moreZeros);
+        return;
+    }
+    // Permanent memory, because any thread may print.
     auto* large = static_cast<char*>(palloc(count + 1));
     if (!large) {
         floatingText(spec, text, sizeof(text) - 1, 0);
@@ -371,6 +377,16 @@ void Formatter::floating(Spec spec, Float value) {
     convertReal(large, count + 1, spec, value);
     floatingText(spec, large, count, moreZeros);
     pfree(large);
+}
+
+/** A double with all the digits that it may have: a buffer that the usual ones do without. */
+template <class Float>
+[[gnu::noinline]] void Formatter::floatingLong(const Spec& spec, Float value, std::size_t moreZeros) {
+    char text[1 + std::numeric_limits<double>::max_exponent10 + 1 + 1 + mostDigits<double> + 1];
+    const int length = convertReal(text, sizeof(text), spec, value);
+    if (length >= 0 && static_cast<std::size_t>(length) < sizeof(text)) {
+        floatingText(spec, text, static_cast<std::size_t>(length), moreZeros);
+    }
 }
 
 /** Pad and group what the C library made. @param moreZeros Digits that it was not asked for. */

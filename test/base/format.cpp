@@ -377,6 +377,14 @@ TEST_CASE("a width or precision costs no more than there is room for", "[base][f
     }
 }
 
+TEST_CASE("a long number needs no runtime", "[base][format]") {
+    Log log;
+    char text[2000];
+    CHECK(slen(fmt(text, sizeof(text), "%.1074f", -DBL_MAX)) == 1 + 309 + 1 + 1074);
+    CHECK(slen(fmt(text, sizeof(text), "%+#.1500e", 5e-324)) == 3 + 1500 + 5);
+    CHECK(Log::text() == "");
+}
+
 TEST_CASE("a precision takes no memory besides the result", "[base][format]") {
     Runtime runtime;
     const size_t before = mprGetMem();
