@@ -23,6 +23,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_RFC_DATE "%a, %d %b %Y %T %Z"    /* RFC 822, with a four-digit year */
 #define MPR_HTTP_DATE "%a, %d %b %Y %T GMT"  /* RFC 9110: for mprFormatUniversalTime */
 #define MPR_ISO_DATE "%Y-%m-%dT%T%z"         /* ISO 8601 */
+#define MPR_ISO_UTC_DATE "%Y-%m-%dT%T.%fZ"   /* 2026-11-21T06:15:37.250Z: for mprFormatUniversalTime */
 #define MPR_LOG_DATE "%D %T"                 /* 11/21/26 06:15:37 */
 
 /* Time zones of mprParseTime, or minutes east of Greenwich. */

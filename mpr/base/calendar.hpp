@@ -64,11 +64,16 @@ constexpr int weekday(std::int64_t days) {
     return static_cast<int>(floorMod(days + 4, 7));
 }
 
+/** The time of day in a struct tm, whatever numbers are in it. */
+constexpr std::int64_t secondsInDayOf(const std::tm& tm) {
+    return std::int64_t{tm.tm_hour} * 3600 + std::int64_t{tm.tm_min} * 60 + tm.tm_sec;
+}
+
 /** What stands in a struct tm, as seconds since 1970 if it were UTC. Its month may be out of range. */
 constexpr std::int64_t secondsFrom(const std::tm& tm) {
     const std::int64_t year = std::int64_t{tm.tm_year} + 1900 + floorDiv(tm.tm_mon, 12);
     const std::int64_t days = daysFrom({year, static_cast<int>(floorMod(tm.tm_mon, 12)) + 1, 1}) + tm.tm_mday - 1;
-    return days * secondsInDay + std::int64_t{tm.tm_hour} * 3600 + std::int64_t{tm.tm_min} * 60 + tm.tm_sec;
+    return days * secondsInDay + secondsInDayOf(tm);
 }
 
 /** Take seconds apart. The fields of the time zone and of summer time stay as they are. */

@@ -85,7 +85,10 @@ private:
     std::int64_t year() const { return std::int64_t{tm_.tm_year} + 1900; }
     int hour12() const { return tm_.tm_hour % 12 == 0 ? 12 : tm_.tm_hour % 12; }
     /** Week of the year, the first of which begins with the first day of the kind given (0: Sunday). */
-    int week(int firstDay) const { return (tm_.tm_yday + 7 - (tm_.tm_wday + 7 - firstDay) % 7) / 7; }
+    std::int64_t week(int firstDay) const { return (yearDay() + 7 - (weekDay() + 7 - firstDay) % 7) / 7; }
+    // Any number may stand in a struct tm: nothing is added to an int.
+    std::int64_t yearDay() const { return tm_.tm_yday; }
+    std::int64_t weekDay() const { return tm_.tm_wday; }
 
     /** ISO 8601: a week belongs to the year of its Thursday. */
     struct IsoWeek {
@@ -94,7 +97,7 @@ private:
     };
     IsoWeek isoWeek() const {
         const std::int64_t newYear = daysFrom({year(), 1, 1});
-        const std::int64_t thursday = newYear + tm_.tm_yday - (tm_.tm_wday + 6) % 7 + 3;
+        const std::int64_t thursday = newYear + yearDay() - (weekDay() + 6) % 7 + 3;
         const std::int64_t itsYear = dateFrom(thursday).year;
         return {itsYear, static_cast<int>((thursday - daysFrom({itsYear, 1, 1})) / 7) + 1};
     }
@@ -113,8 +116,8 @@ private:
         case 'e': number(tm_.tm_mday, 2, ' '); return true;
         case 'G': number(isoWeek().year, 4); return true;
         case 'g': number(floorMod(isoWeek().year, 100), 2); return true;
-        case 'j': number(tm_.tm_yday + 1, 3); return true;
-        case 'm': number(tm_.tm_mon + 1, 2); return true;
+        case 'j': number(yearDay() + 1, 3); return true;
+        case 'm': number(std::int64_t{tm_.tm_mon} + 1, 2); return true;
         case 'U': number(week(0), 2); return true;
         case 'u': number(tm_.tm_wday == 0 ? 7 : tm_.tm_wday, 1); return true;
         case 'V': number(isoWeek().week, 2); return true;
