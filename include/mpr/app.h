@@ -18,23 +18,23 @@ MPR_EXPORT int mprSetAppName(cchar *name, cchar *title, cchar *version);
 
 /** Managed strings, good until the thread yields after they were set anew; else while the runtime exists. "" when there is no
     runtime. Attached threads. Do not yield. */
-MPR_EXPORT cchar *mprGetAppName(void);
-MPR_EXPORT cchar *mprGetAppTitle(void);
+MPR_EXPORT cchar *mprGetAppName(MPR_NOTHING);
+MPR_EXPORT cchar *mprGetAppTitle(MPR_NOTHING);
 MPR_EXPORT cchar *mprGetAppVersion(void);
 
 /** Absolute path of the program file, and the folder that it is in. "" when the system does not tell. */
-MPR_EXPORT cchar *mprGetAppPath(void);
-MPR_EXPORT cchar *mprGetAppDir(void);
+MPR_EXPORT cchar *mprGetAppPath(MPR_NOTHING);
+MPR_EXPORT cchar *mprGetAppDir(MPR_NOTHING);
 
 /** An empty string that may be marked and held as any block, and lives as long as the runtime. Not to be written to. */
-MPR_EXPORT char *mprEmptyString(void);
+MPR_EXPORT char *mprEmptyString(MPR_NOTHING);
 
 /**
     Say that somebody debugs the program: a flag for its own code, which may leave out its time limits then. The runtime's
     are as they are. Off until set; of the process, whichever runtime exists. Any thread.
  */
 MPR_EXPORT void mprSetDebugMode(bool on);
-MPR_EXPORT bool mprGetDebugMode(void);
+MPR_EXPORT bool mprGetDebugMode(MPR_NOTHING);
 
 /* Flags of mprMakeArgv. */
 #define MPR_ARGV_ARGS_ONLY 0x1 /* The command starts with the first argument: argv[0] will be "" */

@@ -91,12 +91,12 @@ MPR_EXPORT void mprYield(int flags);
 extern MPR_EXPORT bool mprYieldWanted;
 
 /** Whether mprYield(0) would wait. One load, inline (a call would cost more than the answer): for inner loops. Any thread. */
-static inline bool mprNeedYield(void) {
+static inline bool mprNeedYield(MPR_NOTHING) {
     return __atomic_load_n(&mprYieldWanted, __ATOMIC_RELAXED);
 }
 
 /** End a sticky yield. Waits while a collection marks. Does nothing on a thread that is not in a sticky yield. */
-MPR_EXPORT void mprResetYield(void);
+MPR_EXPORT void mprResetYield(MPR_NOTHING);
 
 /**
     Collect. @param flags MPR_GC_*. With MPR_GC_NO_BLOCK the call only requests a collection; otherwise the calling

@@ -71,7 +71,7 @@ typedef struct MprEvent {
 MPR_EXPORT MprDispatcher *mprCreateDispatcher(cchar *name, int flags);
 
 /** The main dispatcher, made with the runtime. @return NULL without a runtime or memory. */
-MPR_EXPORT MprDispatcher *mprGetDispatcher(void);
+MPR_EXPORT MprDispatcher *mprGetDispatcher(MPR_NOTHING);
 
 /** Drop all its events; those made for it later are refused. An event that runs goes on. NULL is fine. */
 MPR_EXPORT void mprDestroyDispatcher(MprDispatcher *dispatcher);

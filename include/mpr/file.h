@@ -38,7 +38,7 @@ MPR_EXPORT int mprCloseFile(MprFile *file);
 /** The system's descriptor; -1 when there is none. */
 MPR_EXPORT int mprGetFileFd(MprFile *file);
 /** Standard output, unbuffered. Not managed; never closed. Any attached thread may write to it. */
-MPR_EXPORT MprFile *mprGetStdout(void);
+MPR_EXPORT MprFile *mprGetStdout(MPR_NOTHING);
 
 /**
     Buffer reads and writes from now on. Reading lines and characters begins it by itself.
@@ -101,10 +101,12 @@ typedef struct MprFileSystem {
     bool readOnly;
 } MprFileSystem;
 
-/** Make files of the program readable. @param inodes Kept, not copied; NULL: none. Before other threads open files. */
+/** Make files of the program readable. @param inodes Kept, not copied; NULL: what mprGetRomFiles returns. Before other threads
+    open files. */
 MPR_EXPORT void mprSetRomFileSystem(MprRomInode *inodes);
-/** @return The table set, or NULL. */
-MPR_EXPORT MprRomInode *mprGetRomFiles(void);
+/** @return The table set, or NULL. A program may define this function itself to return its own table, which is then the one
+    that is read unless another is set: the library's is weak. */
+MPR_EXPORT MprRomInode *mprGetRomFiles(MPR_NOTHING);
 /** @return The file system that would be asked for a path: never NULL. */
 MPR_EXPORT MprFileSystem *mprLookupFileSystem(cchar *path);
 

@@ -60,9 +60,9 @@ MPR_EXPORT int mprAddPruner(MprPruner pruner, void *data);
 MPR_EXPORT void mprRemovePruner(MprPruner pruner, void *data);
 
 /** Whether an allocation has failed since the last mprResetMemError. */
-MPR_EXPORT bool mprHasMemError(void);
-MPR_EXPORT void mprSetMemError(void);
-MPR_EXPORT void mprResetMemError(void);
+MPR_EXPORT bool mprHasMemError(MPR_NOTHING);
+MPR_EXPORT void mprSetMemError(MPR_NOTHING);
+MPR_EXPORT void mprResetMemError(MPR_NOTHING);
 
 MPR_EXTERN_C_END
 #endif /* MPR_LIMITS_H */

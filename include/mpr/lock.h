@@ -25,7 +25,7 @@ typedef struct MprMutex {
 } MprMutex;
 
 /** Make a lock. @return A block, or NULL when memory is short. */
-MPR_EXPORT MprMutex *mprCreateLock(void);
+MPR_EXPORT MprMutex *mprCreateLock(MPR_NOTHING);
 
 /** Prepare a lock that stands in other memory. @return mutex; NULL when it is NULL. Any thread. */
 MPR_EXPORT MprMutex *mprInitLock(MprMutex *mutex);
@@ -44,8 +44,8 @@ MPR_EXPORT bool mprTryLock(MprMutex *lock);
 MPR_EXPORT void mprUnlock(MprMutex *lock);
 
 /** One recursive lock that always exists, also before mprCreate. Waits as mprLock does. */
-MPR_EXPORT void mprGlobalLock(void);
-MPR_EXPORT void mprGlobalUnlock(void);
+MPR_EXPORT void mprGlobalLock(MPR_NOTHING);
+MPR_EXPORT void mprGlobalUnlock(MPR_NOTHING);
 
 /* ---- Spin locks ---- */
 
@@ -56,7 +56,7 @@ typedef struct MprSpin {
 } MprSpin;
 
 /** Make a spin lock. @return A block, or NULL when memory is short. */
-MPR_EXPORT MprSpin *mprCreateSpinLock(void);
+MPR_EXPORT MprSpin *mprCreateSpinLock(MPR_NOTHING);
 /** Prepare a spin lock that stands in other memory. @return lock; NULL when it is NULL. Any thread. */
 MPR_EXPORT MprSpin *mprInitSpinLock(MprSpin *lock);
 
@@ -76,7 +76,7 @@ MPR_EXPORT void mprSpinUnlock(MprSpin *lock);
 typedef struct MprCond MprCond;
 
 /** Make a condition, not signalled. @return A block, or NULL when memory is short. */
-MPR_EXPORT MprCond *mprCreateCond(void);
+MPR_EXPORT MprCond *mprCreateCond(MPR_NOTHING);
 
 /**
     Wait until the condition is signalled, and clear the signal. Returns at once, without a yield, if it is signalled

@@ -41,7 +41,7 @@ MPR_EXPORT void mprError(cchar *fmt, ...) MPR_PRINTF(1, 2);
 MPR_EXPORT void mprDebug(cchar *tags, int level, cchar *fmt, ...) MPR_PRINTF(3, 4);
 
 /** The greatest level that is logged; 0 until set. */
-MPR_EXPORT int mprGetLogLevel(void);
+MPR_EXPORT int mprGetLogLevel(MPR_NOTHING);
 MPR_EXPORT void mprSetLogLevel(int level);
 
 /**
@@ -74,10 +74,10 @@ MPR_EXPORT void mprSetLogBackup(ssize logSize, int backupCount, int flags);
 MPR_EXPORT int mprBackupLog(cchar *path, int count);
 
 /** Log who the program is and what it runs on, with the tags "mpr config". */
-MPR_EXPORT void mprLogConfig(void);
+MPR_EXPORT void mprLogConfig(MPR_NOTHING);
 
 /** Whether logging was asked for on the command line, so that a configuration file should not undo it. */
-MPR_EXPORT bool mprGetCmdlineLogging(void);
+MPR_EXPORT bool mprGetCmdlineLogging(MPR_NOTHING);
 MPR_EXPORT void mprSetCmdlineLogging(bool on);
 
 MPR_EXTERN_C_END

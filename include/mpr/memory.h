@@ -138,7 +138,7 @@ MPR_EXPORT size_t psize(void *ptr);
 MPR_EXPORT void *mprVirtAlloc(size_t size, int mode);
 MPR_EXPORT void mprVirtFree(void *ptr, size_t size);
 /** Bytes in a page of the system. */
-MPR_EXPORT int mprGetPageSize(void);
+MPR_EXPORT int mprGetPageSize(MPR_NOTHING);
 
 /** For source compatibility: the name is ignored. @return ptr. */
 MPR_EXPORT void *mprSetName(void *ptr, cchar *name);

@@ -34,9 +34,11 @@ MPR_EXPORT char *mprNormalizePath(cchar *path);
 
 /** What follows the last separator: "c.txt" of "/a/b/c.txt", "" of "/a/". The base of "/" is "/". NULL of NULL. */
 MPR_EXPORT char *mprGetPathBase(cchar *path);
-/** What stands before the last separator: "/a/b" of "/a/b/c.txt", "/" of "/a", "." of "a". NULL of NULL. */
+/** What stands before the last separator: "/a/b" of "/a/b/c.txt", "/" of "/a", "." of "a". NULL of NULL. Of "a/" it is "a", so that
+    it and the base are the whole path; elsewhere that may differ. */
 MPR_EXPORT char *mprGetPathDir(cchar *path);
-/** The directory above, normalised: "/a" of "/a/b/", "/" of "/", "." of "a", ".." of ".", "../.." of "..". */
+/** The directory above, normalised: "/a" of "/a/b/", "/" of "/", "." of "a", ".." of ".", "../.." of "..". A relative path has a
+    relative parent, whatever the current directory is; elsewhere that may differ. */
 MPR_EXPORT char *mprGetPathParent(cchar *path);
 /** What follows the last "." of the base: "gz" of "a.tar.gz". NULL when there is no ".". */
 MPR_EXPORT char *mprGetPathExt(cchar *path);
@@ -51,7 +53,8 @@ MPR_EXPORT char *mprReplacePathExt(cchar *path, cchar *ext);
 MPR_EXPORT char *mprJoinPath(cchar *base, cchar *path);
 /** The same with several, one after the other; the last argument is NULL. */
 MPR_EXPORT char *mprJoinPaths(cchar *base, ...);
-/** Path as seen from the directory in which base stands: "/a/c" for "/a/b" and "c". */
+/** Path as seen from the directory in which base stands, as a link in a document of that name: "/a/c" for "/a/b" and "c", base
+    itself for "" and NULL. Source: RFC 3986 (2005), 5.2. */
 MPR_EXPORT char *mprResolvePath(cchar *base, cchar *path);
 
 /** Write another separator for each "/" and "\\". */
@@ -68,6 +71,7 @@ typedef struct MprPath {
     MprOff size;                 /* Bytes */
     int64 inode;
     bool exists, valid; /* Both: the fields mean something */
+    bool checked;       /* The system was asked */
     bool isDir, isReg;  /* Of a link: what its target is */
     bool isLink;        /* The path is a symbolic link. If its target is missing the fields are those of the link */
     int perms;          /* The nine permission bits and the three above */
@@ -76,10 +80,10 @@ typedef struct MprPath {
 
 /** What mprGetPathFiles lists. A managed block. */
 typedef struct MprDirEntry {
-    char *name;       /* Managed */
-    MprTime modified; /* Seconds since 1970 */
-    MprOff size;      /* Bytes */
-    bool isDir;       /* Or a link to a directory */
+    char *name;           /* Managed */
+    MprTime lastModified; /* Seconds since 1970 */
+    MprOff size;          /* Bytes */
+    bool isDir;           /* Or a link to a directory */
     bool isLink;
 } MprDirEntry;
 
@@ -95,7 +99,7 @@ typedef struct MprDirEntry {
 #define MPR_PATH_RELATIVE 0x10   /* Names relative to the directory listed; otherwise they begin with it */
 
 /** The current directory; NULL when it was removed. */
-MPR_EXPORT cchar *mprGetCurrentPath(void);
+MPR_EXPORT cchar *mprGetCurrentPath(MPR_NOTHING);
 /** The path as an absolute one, normalised. */
 MPR_EXPORT char *mprGetAbsPath(cchar *path);
 /** The way from origin (NULL: the current directory) to dest: "../c" for "/a/c" and "/a/b"; "." when they are the same. */

@@ -62,7 +62,7 @@ MPR_EXPORT Mpr *mprCreateInBuffer(void *buffer, size_t size, int flags);
     attached, calls of palloc, pfree, prealloc and mprCreateEventOutside; no other call of such a thread may be under way.
     Every pointer to managed memory is dead afterwards.
  */
-MPR_EXPORT bool mprDestroy(void);
+MPR_EXPORT bool mprDestroy(MPR_NOTHING);
 
 /**
     Set options of the next runtime.

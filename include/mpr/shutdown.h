@@ -32,7 +32,7 @@ MPR_EXTERN_C_BEGIN
     @return 0, also when called again; MPR_ERR_BAD_STATE without a runtime or while it stops; MPR_ERR_MEMORY;
     MPR_ERR_CANT_CREATE.
  */
-MPR_EXPORT int mprStart(void);
+MPR_EXPORT int mprStart(MPR_NOTHING);
 
 /** Start a thread that calls mprServiceEvents until the runtime stops. @return As mprStart. */
 MPR_EXPORT int mprStartEventsThread(void);
@@ -49,20 +49,20 @@ MPR_EXPORT void mprShutdown(int exitStrategy, int status, MprTicks timeout);
 MPR_EXPORT void mprSetExitTimeout(MprTicks timeout);
 
 /** The status for the process to exit with: 0, or what mprShutdown or mprSetExitStatus said last. Any thread. */
-MPR_EXPORT int mprGetExitStatus(void);
+MPR_EXPORT int mprGetExitStatus(MPR_NOTHING);
 MPR_EXPORT void mprSetExitStatus(int status);
 
 /** Whether mprShutdown has been called, or the runtime is further on its way, or there is none. Any thread. */
-MPR_EXPORT bool mprIsStopping(void);
+MPR_EXPORT bool mprIsStopping(MPR_NOTHING);
 /** Whether the services have stopped, or there is no runtime. Any thread. */
 MPR_EXPORT bool mprIsStopped(void);
 /** Whether a service should refuse to begin anything: same as mprIsStopping. */
-MPR_EXPORT bool mprShouldDenyNewRequests(void);
+MPR_EXPORT bool mprShouldDenyNewRequests(MPR_NOTHING);
 
 /** The system's error number of the last call of the calling thread that failed (errno). Any thread. */
-MPR_EXPORT int mprGetOsError(void);
+MPR_EXPORT int mprGetOsError(MPR_NOTHING);
 /** The same as an MPR_ERR_* where one fits, else MPR_ERR. 0 when there was none. Any thread. */
-MPR_EXPORT int mprGetError(void);
+MPR_EXPORT int mprGetError(MPR_NOTHING);
 
 MPR_EXTERN_C_END
 #endif /* MPR_SHUTDOWN_H */

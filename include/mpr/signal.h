@@ -40,7 +40,7 @@ MPR_EXPORT MprSignal *mprAddSignalHandler(int signo, void *handler, void *arg, M
 MPR_EXPORT void mprRemoveSignalHandler(MprSignal *sp);
 
 /** SIGINT, SIGTERM and SIGQUIT call mprShutdown(MPR_EXIT_NORMAL, -1, -1); SIGPIPE and SIGXFSZ are ignored. */
-MPR_EXPORT void mprAddStandardSignals(void);
+MPR_EXPORT void mprAddStandardSignals(MPR_NOTHING);
 
 MPR_EXTERN_C_END
 /* As in mpr/event.h. */

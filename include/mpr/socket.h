@@ -57,7 +57,7 @@ typedef struct MprIOVec {
 } MprIOVec;
 
 /** Make a socket, not open yet. @return NULL when memory is short. */
-MPR_EXPORT MprSocket *mprCreateSocket(void);
+MPR_EXPORT MprSocket *mprCreateSocket(MPR_NOTHING);
 
 /**
     Listen. With MPR_SOCKET_DATAGRAM: bind, to receive.
@@ -138,12 +138,12 @@ MPR_EXPORT int mprParseSocketAddress(cchar *address, cchar **ip, int *port, int 
 
 /** Whether the system has IPv6, and whether one socket serves both families. */
 MPR_EXPORT bool mprHasIPv6(void);
-MPR_EXPORT bool mprHasDualNetworkStack(void);
+MPR_EXPORT bool mprHasDualNetworkStack(MPR_NOTHING);
 
 /* TLS: there is none yet. */
 
 /** false. */
-MPR_EXPORT bool mprHasSecureSockets(void);
+MPR_EXPORT bool mprHasSecureSockets(MPR_NOTHING);
 /** @return MPR_ERR_BAD_STATE; the log says that there is no TLS. */
 MPR_EXPORT int mprUpgradeSocket(MprSocket *sp, struct MprSsl *ssl, cchar *peerName);
 /** false. */

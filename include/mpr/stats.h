@@ -58,14 +58,14 @@ typedef struct MprMemStats {
 } MprMemStats;
 
 /** @return A snapshot, overwritten by the next call from any thread. Does not yield. Any thread. */
-MPR_EXPORT MprMemStats *mprGetMemStats(void);
+MPR_EXPORT MprMemStats *mprGetMemStats(MPR_NOTHING);
 /** Write a snapshot into the caller's own structure. Does not yield. Any thread. */
 MPR_EXPORT void mprReadMemStats(MprMemStats *stats);
 
 /** Resident memory of the process, bytes; 0 when the system does not tell. Any thread. */
-MPR_EXPORT size_t mprGetMem(void);
+MPR_EXPORT size_t mprGetMem(MPR_NOTHING);
 /** CPU time of the process, microseconds. Any thread. */
-MPR_EXPORT uint64 mprGetCPU(void);
+MPR_EXPORT uint64 mprGetCPU(MPR_NOTHING);
 
 /** Print a summary to standard error. @param msg Headline. @param flags 0. */
 MPR_EXPORT void mprPrintMem(cchar *msg, int flags);

@@ -60,10 +60,10 @@ MPR_EXPORT int mprAttachThread(cchar *name);
 MPR_EXPORT int mprDetachThread(void);
 
 /** @return The calling thread's object if mprCreateThread made it, else NULL. */
-MPR_EXPORT MprThread *mprGetCurrentThread(void);
+MPR_EXPORT MprThread *mprGetCurrentThread(MPR_NOTHING);
 /** @return The name given when created or attached; "" for a foreign thread. */
-MPR_EXPORT cchar *mprGetCurrentThreadName(void);
-MPR_EXPORT MprOsThread mprGetCurrentOsThread(void);
+MPR_EXPORT cchar *mprGetCurrentThreadName(MPR_NOTHING);
+MPR_EXPORT MprOsThread mprGetCurrentOsThread(MPR_NOTHING);
 
 /**
     Exempt a thread from the rendezvous (on false) or include it again (on true). An exempt thread must not touch

@@ -34,16 +34,16 @@ MPR_EXTERN_C_BEGIN
 #define MPR_TICKS_PER_SEC 1000
 
 /** The monotonic clock, milliseconds. */
-MPR_EXPORT MprTicks mprGetTicks(void);
+MPR_EXPORT MprTicks mprGetTicks(MPR_NOTHING);
 /** The same clock, nanoseconds: the finest that the system has. */
-MPR_EXPORT uint64 mprGetHiResTicks(void);
+MPR_EXPORT uint64 mprGetHiResTicks(MPR_NOTHING);
 /** Milliseconds since mark, an earlier mprGetTicks(). */
 MPR_EXPORT MprTicks mprGetElapsedTicks(MprTicks mark);
 /** What is left of a timeout that began at mark, milliseconds; negative once it has passed. */
 MPR_EXPORT MprTicks mprGetRemainingTicks(MprTicks mark, MprTicks timeout);
 
 /** The system's time. */
-MPR_EXPORT MprTime mprGetTime(void);
+MPR_EXPORT MprTime mprGetTime(MPR_NOTHING);
 /** Milliseconds since mark, an earlier mprGetTime(). */
 MPR_EXPORT MprTime mprGetElapsedTime(MprTime mark);
 /** @return -1, 0 or 1: t1 is before, at or after t2. */
@@ -86,6 +86,8 @@ MPR_EXPORT char *mprGetDate(char *fmt);
       - an amount and its unit: 2 days ago, +1h, -30 min, in 3 weeks; units: ms s sec second m min minute h hr hour d day w
         week month y yr year, and their plurals. Days and longer follow the calendar; a day that a month has not becomes its last;
       - @ and seconds since 1970.
+    A library that was built with MPR_PEOPLE_TIMES=OFF, for a small board, reads the forms of protocols alone: no dates with
+    slashes or points or with the day first in digits, no am and pm, no near days, no amounts.
     Case does not matter; a weekday and text in parentheses are ignored. Years of two digits lie from 1969 to 2068.
     Zones: Z, UT, UTC, GMT, those of North America (EST, PDT ...), CET, CEST, +hh, +hhmm, +hh:mm.
     @param zone The zone when the text has none: MPR_LOCAL_TIMEZONE, MPR_UTC_TIMEZONE or minutes east.

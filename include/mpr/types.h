@@ -10,9 +10,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/*
+    Older programs pass arguments to functions that take none, which C lets them do where the declaration says nothing of
+    parameters. It does until C23. With MPR_STRICT_PROTOTYPES such a call is an error.
+ */
+#if defined(__cplusplus) || defined(MPR_STRICT_PROTOTYPES) || __STDC_VERSION__ > 201710L
+#define MPR_NOTHING void
+#else
+#define MPR_NOTHING
+#endif
+
 #ifdef __cplusplus
 #define MPR_EXTERN_C_BEGIN extern "C" {
 #define MPR_EXTERN_C_END }
+#elif defined(__GNUC__)
+#define MPR_EXTERN_C_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wstrict-prototypes\"")
+#define MPR_EXTERN_C_END _Pragma("GCC diagnostic pop")
 #else
 #define MPR_EXTERN_C_BEGIN
 #define MPR_EXTERN_C_END
@@ -32,8 +45,8 @@ typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef uint16_t uint16;
 typedef uint32_t uint32;
-typedef int64_t int64;
-typedef uint64_t uint64;
+typedef long long int64; /* int64_t may be long: programs have a typedef of their own, which must be the same */
+typedef unsigned long long uint64;
 typedef ptrdiff_t ssize;
 
 /** Milliseconds of a monotonic clock. */
@@ -44,7 +57,7 @@ typedef int64 MprTime;
 /* A procedure as the API takes it where it takes any: ISO C converts no function to void *, but by way of an integer. */
 #define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
 
-/* Error codes: negative, returned as int. */
+/* Error codes: negative, returned as int. Numbers are those of other MPRs, for files and scripts that hold them. */
 #define MPR_ERR_OK 0
 #define MPR_ERR (-1)                  /* Unspecified error */
 #define MPR_ERR_ABORTED (-2)          /* Given up before it was done */
@@ -70,14 +83,14 @@ typedef int64 MprTime;
 #define MPR_ERR_CANT_READ (-22)       /* Could not be read */
 #define MPR_ERR_CANT_WRITE (-23)      /* Could not be written */
 #define MPR_ERR_DELETED (-24)         /* The object exists no longer */
+#define MPR_ERR_MEMORY (-25)          /* Memory could not be had */
 #define MPR_ERR_NETWORK (-26)         /* The network failed */
 #define MPR_ERR_NOT_INITIALIZED (-27) /* Not made ready before use */
 #define MPR_ERR_NOT_READY (-28)       /* Not yet; try again */
 #define MPR_ERR_READ_ONLY (-29)       /* May not be changed */
-#define MPR_ERR_MEMORY (-30)          /* Memory could not be had */
-#define MPR_ERR_TIMEOUT (-31)         /* The time ran out */
-#define MPR_ERR_TOO_MANY (-32)        /* A limit on their number is reached */
-#define MPR_ERR_WONT_FIT (-33)        /* Larger than the room for it */
-#define MPR_ERR_WOULD_BLOCK (-34)     /* It would have to wait, which it was told not to */
+#define MPR_ERR_TIMEOUT (-30)         /* The time ran out */
+#define MPR_ERR_TOO_MANY (-31)        /* A limit on their number is reached */
+#define MPR_ERR_WONT_FIT (-32)        /* Larger than the room for it */
+#define MPR_ERR_WOULD_BLOCK (-33)     /* It would have to wait, which it was told not to */
 
 #endif /* MPR_TYPES_H */

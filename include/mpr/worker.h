@@ -28,7 +28,7 @@ MPR_EXPORT int mprStartWorker(MprWorkerProc proc, void *data);
 
 /** Set the greatest number of workers (16 by default; at least 0). Workers above it end when they become idle. Any thread. */
 MPR_EXPORT void mprSetMaxWorkers(int count);
-MPR_EXPORT int mprGetMaxWorkers(void);
+MPR_EXPORT int mprGetMaxWorkers(MPR_NOTHING);
 /** Set how many idle workers are kept (0 by default). They are created by work, not in advance. Any thread. */
 MPR_EXPORT void mprSetMinWorkers(int count);
 

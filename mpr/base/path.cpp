@@ -223,7 +223,10 @@ char* mprJoinPaths(cchar* base, ...) {
 }
 
 char* mprResolvePath(cchar* base, cchar* path) {
-    return join(isEmpty(base) ? string_view() : directory(base), path ? path : "");
+    if (isEmpty(path)) {
+        return join(base ? base : "", "");
+    }
+    return join(isEmpty(base) ? string_view() : directory(base), path);
 }
 
 void mprMapSeparators(char* path, int separatorWanted) {

@@ -193,7 +193,7 @@ int mprGetPathInfo(cchar* path, MprPath* info) {
     if (found.isLink && request(uv_fs_stat, copy.text()) == 0) {
         stat = request->statbuf;
     }
-    found.exists = found.valid = true;
+    found.exists = found.valid = found.checked = true;
     found.isDir = isKind(stat, S_IFDIR);
     found.isReg = isKind(stat, S_IFREG);
     found.atime = secondsOf(stat.st_atim);

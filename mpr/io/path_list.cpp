@@ -134,7 +134,7 @@ private:
         if (!entry || !(entry->name = concatenate(relative, name))) {
             return MPR_ERR_MEMORY;
         }
-        entry->modified = mpr::io::secondsOf(stat.st_mtim);
+        entry->lastModified = mpr::io::secondsOf(stat.st_mtim);
         entry->size = static_cast<MprOff>(stat.st_size);
         entry->isDir = (stat.st_mode & S_IFMT) == S_IFDIR;
         entry->isLink = isLink;

@@ -15,7 +15,8 @@ MprFileSystem program = {"/", "/", "\n", true, false, true};
 namespace mpr::io {
 
 const MprRomInode* findRomFile(const char* path) {
-    for (const MprRomInode* inode = table.load(std::memory_order_acquire); inode && inode->path; ++inode) {
+    const MprRomInode* inode = table.load(std::memory_order_acquire);
+    for (inode = inode ? inode : mprGetRomFiles(); inode && inode->path; ++inode) {
         if (inode->data && std::strcmp(inode->path, path) == 0) {
             return inode;
         }
@@ -29,7 +30,8 @@ void mprSetRomFileSystem(MprRomInode* inodes) {
     table.store(inodes, std::memory_order_release);
 }
 
-MprRomInode* mprGetRomFiles(void) {
+/** Weak: a program that has its files in a table defines this function itself. */
+[[gnu::weak]] MprRomInode* mprGetRomFiles(void) {
     return table.load(std::memory_order_acquire);
 }
 

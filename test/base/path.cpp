@@ -172,7 +172,11 @@ TEST_CASE("joined and resolved", "[base][path]") {
     CHECK(str(mprResolvePath("a", "c")) == "c");
     CHECK(str(mprResolvePath("/a", "/c")) == "/c");
     CHECK(str(mprResolvePath(nullptr, "c")) == "c");
-    CHECK(str(mprResolvePath("a/b", nullptr)) == "a");
+    CHECK(str(mprResolvePath("a/b", nullptr)) == "a/b");
+    CHECK(str(mprResolvePath("/r/s", "")) == "/r/s");
+    CHECK(str(mprResolvePath("/r/s/", "")) == "/r/s");
+    CHECK(str(mprResolvePath("/r/s", ".")) == "/r");
+    CHECK(str(mprResolvePath(nullptr, nullptr)) == ".");
 }
 
 TEST_CASE("absolute, relative, and other separators", "[base][path]") {

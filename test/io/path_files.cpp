@@ -251,7 +251,7 @@ TEST_CASE("directories are listed in the order of names", "[io][path]") {
           ".hidden a.c b.c dir/.git/x dir/sub/y dir/z");
     auto entry = static_cast<MprDirEntry *>(mprGetItem(list(0), 1));
     CHECK(entry->size == 2);
-    CHECK(std::llabs(entry->modified - time(nullptr)) < 100);
+    CHECK(std::llabs(entry->lastModified - time(nullptr)) < 100);
     Folder empty;
     MprList *none = mprGetPathFiles(empty.root.c_str(), MPR_PATH_DESCEND);
     REQUIRE(none);
