@@ -25,6 +25,36 @@ MPR_EXPORT cchar *mprGetAppVersion(void);
 /** Absolute path of the program file, and the folder that it is in. "" when the system does not tell. */
 MPR_EXPORT cchar *mprGetAppPath(MPR_NOTHING);
 MPR_EXPORT cchar *mprGetAppDir(MPR_NOTHING);
+/** Say where the program file is; mprGetAppDir follows. Copied; NULL changes nothing. Attached threads. */
+MPR_EXPORT void mprSetAppPath(cchar *path);
+
+/**
+    Names of the machine and of what the program serves, for its own messages and headers: the runtime uses none of them.
+    The host's name is the system's until set, the domain what follows its first point; the server's name is the host's; the
+    address "127.0.0.1". Managed strings, as those above; what is set is copied, and NULL is the first value again.
+ */
+MPR_EXPORT cchar *mprGetHostName(MPR_NOTHING);
+MPR_EXPORT void mprSetHostName(cchar *s);
+MPR_EXPORT cchar *mprGetServerName(MPR_NOTHING);
+MPR_EXPORT void mprSetServerName(cchar *s);
+MPR_EXPORT cchar *mprGetDomainName(MPR_NOTHING);
+MPR_EXPORT void mprSetDomainName(cchar *s);
+MPR_EXPORT cchar *mprGetIpAddr(MPR_NOTHING);
+MPR_EXPORT void mprSetIpAddr(cchar *ip);
+
+/** Set a variable of the environment; a value of NULL removes it. As with setenv, no other thread may use the environment
+    meanwhile. */
+MPR_EXPORT void mprSetEnv(cchar *key, cchar *value);
+
+/** Set the system's error number of the calling thread, which mprGetOsError and mprGetError tell. Any thread. */
+MPR_EXPORT void mprSetOsError(int error);
+MPR_EXPORT void mprSetError(int error);
+
+/* Orders of bytes. */
+#define MPR_LITTLE_ENDIAN 1
+#define MPR_BIG_ENDIAN 2
+/** @return The processor's. */
+MPR_EXPORT int mprGetEndian(MPR_NOTHING);
 
 /** An empty string that may be marked and held as any block, and lives as long as the runtime. Not to be written to. */
 MPR_EXPORT char *mprEmptyString(MPR_NOTHING);
@@ -70,6 +100,9 @@ MPR_EXPORT int mprGetRandomBytes(char *buf, ssize size, bool block);
 /** A managed string of size random letters and digits (5.95 bits each). @return NULL for a negative size, when there is no
     memory or no source. Attached threads. Does not yield. */
 MPR_EXPORT char *mprGetRandomString(ssize size);
+
+/** A random number from 0 to INT_MAX; as hard to guess as those bytes. Any thread. */
+MPR_EXPORT int mprRandom(MPR_NOTHING);
 
 MPR_EXTERN_C_END
 #endif /* MPR_APP_H */

@@ -15,8 +15,22 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** A buffer. A managed block; opaque. */
-typedef struct MprBuf MprBuf;
+struct MprBuf;
+
+/** Fills a buffer that is empty: see mprSetBufRefillProc. @return As mprRefillBuf. */
+typedef int (*MprBufProc)(struct MprBuf *buf, void *arg);
+
+/** A buffer. A managed block. Fields are for reading, but growBy: the calls below change them. */
+typedef struct MprBuf {
+    char *data;    /* The room, a block */
+    char *start;   /* The first byte held */
+    char *end;     /* Behind the last byte held */
+    char *endbuf;  /* Behind the room */
+    ssize growBy;  /* May be set: bytes by which the room grows, at least. 0: as many as there are */
+    ssize maxsize; /* Bytes of room it may grow to */
+    MprBufProc refillProc;
+    void *refillArg;
+} MprBuf;
 
 /**
     Make an empty buffer.
@@ -29,6 +43,17 @@ MPR_EXPORT MprBuf *mprCreateBuf(ssize initialSize, ssize maxSize);
 /** A buffer with the same contents, size and maximum. @return NULL when orig is NULL or there is no memory. */
 MPR_EXPORT MprBuf *mprCloneBuf(MprBuf *orig);
 
+/** Set the maximum size. @param maxSize As for mprCreateBuf, but no less than the room there is. */
+MPR_EXPORT void mprSetBufMax(MprBuf *buf, ssize maxSize);
+/** Make the room so large at least, and set the maximum size. @return 0; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS for a NULL buf. */
+MPR_EXPORT int mprSetBufSize(MprBuf *buf, ssize size, ssize maxSize);
+
+/** Set what mprRefillBuf calls. @param proc NULL: nothing. @param arg For proc; not marked: it must be reachable otherwise. */
+MPR_EXPORT void mprSetBufRefillProc(MprBuf *buf, MprBufProc proc, void *arg);
+MPR_EXPORT MprBufProc mprGetBufRefillProc(MprBuf *buf);
+/** Have the buffer filled. @return What the procedure returns; 0 when there is none. */
+MPR_EXPORT int mprRefillBuf(MprBuf *buf);
+
 /* ---- What it holds ---------------------------------------------------------------------------------------------- */
 
 /** Bytes held. */
@@ -40,11 +65,19 @@ MPR_EXPORT ssize mprGetBufSpace(MprBuf *buf);
 /** The first byte held, and the place behind the last: write there up to mprGetBufSpace bytes, then mprAdjustBufEnd. */
 MPR_EXPORT char *mprGetBufStart(MprBuf *buf);
 MPR_EXPORT char *mprGetBufEnd(MprBuf *buf);
+/** Where the room begins. */
+MPR_EXPORT char *mprGetBuf(MprBuf *buf);
 /** A managed string with the contents; zeros among them stay. @return NULL when buf is NULL or there is no memory. */
 MPR_EXPORT char *mprBufToString(MprBuf *buf);
+/** The same. */
+MPR_EXPORT char *mprCloneBufAsString(MprBuf *buf);
+MPR_EXPORT char *mprCloneBufMem(MprBuf *buf);
 
 /** Forget the contents. */
 MPR_EXPORT void mprFlushBuf(MprBuf *buf);
+/** Have all the room behind the contents: move them to its start, or (mprResetBufIfEmpty) only when there are none. */
+MPR_EXPORT void mprCompactBuf(MprBuf *buf);
+MPR_EXPORT void mprResetBufIfEmpty(MprBuf *buf);
 /** Move the end, or the start, by count bytes, either way. A move past the other one or out of the buffer is named in the
     log and not made. */
 MPR_EXPORT void mprAdjustBufEnd(MprBuf *buf, ssize count);
@@ -68,8 +101,14 @@ MPR_EXPORT ssize mprPutSubStringToBuf(MprBuf *buf, cchar *str, ssize count);
 MPR_EXPORT ssize mprPutToBuf(MprBuf *buf, cchar *fmt, ...) MPR_PRINTF(2, 3);
 /** Put a number in decimal. @return Bytes stored. */
 MPR_EXPORT ssize mprPutIntToBuf(MprBuf *buf, int64 i);
+/** The same as mprPutToBuf. */
+#define mprPutFmtToBuf mprPutToBuf
 /** Put one byte. @return 0, or as mprGrowBuf. */
 MPR_EXPORT int mprPutCharToBuf(MprBuf *buf, int c);
+/** Put one byte so many times. @return Bytes stored. */
+MPR_EXPORT ssize mprPutPadToBuf(MprBuf *buf, int c, ssize count);
+/** Put one byte before the contents. @return 0, or as mprGrowBuf. */
+MPR_EXPORT int mprInsertCharToBuf(MprBuf *buf, int c);
 /** Put a number in network byte order: the most significant byte first. All of it or, without room, nothing. */
 MPR_EXPORT void mprPutUint16ToBuf(MprBuf *buf, uint16 num);
 MPR_EXPORT void mprPutUint32ToBuf(MprBuf *buf, uint32 num);
@@ -81,8 +120,13 @@ MPR_EXPORT ssize mprGetBlockFromBuf(MprBuf *buf, char *blk, ssize count);
 /** Take, or look at, the first byte. @return 0 to 255; -1 when there is none. */
 MPR_EXPORT int mprGetCharFromBuf(MprBuf *buf);
 MPR_EXPORT int mprLookAtNextCharInBuf(MprBuf *buf);
-/** Take a number in network byte order. @return 0, and nothing is taken, when fewer than four bytes are held. */
+/** Look at the last byte. @return 0 to 255; -1 when there is none. */
+MPR_EXPORT int mprLookAtLastCharInBuf(MprBuf *buf);
+/** Take, or look at, a number in network byte order. @return 0, and nothing is taken, when fewer than its two or four bytes are
+    held. */
+MPR_EXPORT uint mprGetUint16FromBuf(MprBuf *buf);
 MPR_EXPORT uint mprGetUint32FromBuf(MprBuf *buf);
+MPR_EXPORT uint mprPeekUint32FromBuf(MprBuf *buf);
 
 MPR_EXTERN_C_END
 #endif /* MPR_BUFFER_H */

@@ -48,6 +48,9 @@ MPR_EXPORT char *sfmtv(cchar *fmt, va_list args) MPR_PRINTF(1, 0);
     is below 1. Any thread, with or without a runtime. */
 MPR_EXPORT char *fmt(char *buf, ssize maxSize, cchar *fmt, ...) MPR_PRINTF(3, 4);
 
+/** The same under an older name. */
+MPR_EXPORT char *mprSprintf(char *buf, ssize maxSize, cchar *fmt, ...) MPR_PRINTF(3, 4);
+
 /**
     Format to standard output (mprPrintf), the same with a newline after it (print), or to standard error (mprEprintf).
     They go through C's stdout and stderr, so that they mix with printf, and wait as it does: none of them yields. A thread that

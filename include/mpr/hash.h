@@ -91,6 +91,17 @@ MPR_EXPORT MprKey *mprGetNextKey(MprHash *table, MprKey *last);
 
 /** Join all keys. @param join Between two; NULL: ",". @return A new string, or NULL. */
 MPR_EXPORT char *mprHashKeysToString(MprHash *hash, cchar *join);
+/** Join all values, which are strings; NULL counts as "". @param join Between two; NULL: ",". @return A new string, or NULL. */
+MPR_EXPORT char *mprHashToString(MprHash *hash, cchar *join);
+
+/** A table with each word of a text as a key and its own value. Words are separated by white space or commas. NULL makes an
+    empty table. @return NULL when memory is short. */
+MPR_EXPORT MprHash *mprCreateHashFromWords(cchar *str);
+
+/** A table of the runtime for the program's own use: what is kept there lives until it is replaced or the runtime ends.
+    @param value A managed block, or NULL. Attached threads. Do not yield. @return NULL when there is none. */
+MPR_EXPORT void mprSetKey(cchar *key, void *value);
+MPR_EXPORT void *mprGetKey(cchar *key);
 
 MPR_EXTERN_C_END
 

@@ -62,6 +62,8 @@ MPR_EXPORT MprList *mprCreateList(int size, int flags);
 MPR_EXPORT MprList *mprCreateListFromWords(cchar *str);
 /** A new list with the same items and flags. @return NULL when src is NULL or memory is short. */
 MPR_EXPORT MprList *mprCloneList(MprList *src);
+/** Replace the items of a list by those of another. @return 0; MPR_ERR_BAD_ARGS without lists; MPR_ERR_MEMORY: dest is empty then. */
+MPR_EXPORT int mprCopyListContents(MprList *dest, MprList *src);
 /** Append the items of another list. @return list, or NULL when memory is short: then it is unchanged. */
 MPR_EXPORT MprList *mprAppendList(MprList *list, MprList *add);
 /**
@@ -107,6 +109,8 @@ MPR_EXPORT int mprGetListLength(MprList *list);
 MPR_EXPORT int mprGetListCapacity(MprList *list);
 /** @param lastIndex 0 before the first call; the index after the item returned. @return NULL at the end. */
 MPR_EXPORT void *mprGetNextItem(MprList *list, int *lastIndex);
+/** The same; for lists of MPR_LIST_STABLE. */
+MPR_EXPORT void *mprGetNextStableItem(MprList *list, int *lastIndex);
 /** From the end: @param lastIndex -1 before the first call; the index of the item returned. @return NULL at the begin. */
 MPR_EXPORT void *mprGetPrevItem(MprList *list, int *lastIndex);
 /** @return The index of the first such item, or MPR_ERR_CANT_FIND. */

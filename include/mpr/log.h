@@ -21,6 +21,7 @@
 #define MPR_LOG_H
 
 #include "mpr/format.h"
+#include "mpr/runtime.h"
 #include "mpr/types.h"
 
 MPR_EXTERN_C_BEGIN
@@ -39,6 +40,9 @@ MPR_EXPORT void mprLog(cchar *tags, int level, cchar *fmt, ...) MPR_PRINTF(3, 4)
 MPR_EXPORT void mprError(cchar *fmt, ...) MPR_PRINTF(1, 2);
 /** The same as mprLog, for messages that only the program's developers want. */
 MPR_EXPORT void mprDebug(cchar *tags, int level, cchar *fmt, ...) MPR_PRINTF(3, 4);
+
+/** The same as mprLog without tags. */
+MPR_EXPORT void mprRawLog(int level, cchar *fmt, ...) MPR_PRINTF(2, 3);
 
 /** The greatest level that is logged; 0 until set. */
 MPR_EXPORT int mprGetLogLevel(MPR_NOTHING);
@@ -72,6 +76,22 @@ MPR_EXPORT void mprSetLogBackup(ssize logSize, int backupCount, int flags);
     a count below 1.
  */
 MPR_EXPORT int mprBackupLog(cchar *path, int count);
+
+/** Who gets messages: the handler of mprSetLogHandler, else mprDefaultLogHandler. */
+MPR_EXPORT MprLogHandler mprGetLogHandler(void);
+/** @return 1 when no handler is set, else 0. */
+MPR_EXPORT int mprUsingDefaultLogHandler(void);
+/** Write a message where it goes without a handler: to the log that was opened, else to standard error. For handlers that do
+    something besides. */
+MPR_EXPORT void mprDefaultLogHandler(cchar *tags, int level, cchar *msg);
+/** Send a message to the system's log (syslog), whatever the level in force. @param level 0: an error; 1: a warning; else
+    information. */
+MPR_EXPORT void mprWriteToOsLog(cchar *msg, int level);
+/** Say that an assertion failed: to the log, and, in debug mode (mprSetDebugMode), end the process by abort. @param loc Where:
+    "file:line". @param msg What was expected. */
+MPR_EXPORT void mprAssert(cchar *loc, cchar *msg);
+/** Older names of mprLog with the tag "error" and level 0: messages for users. */
+#define mprUserError mprError
 
 /** Log who the program is and what it runs on, with the tags "mpr config". */
 MPR_EXPORT void mprLogConfig(MPR_NOTHING);

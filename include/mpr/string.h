@@ -18,6 +18,7 @@
 MPR_EXTERN_C_BEGIN
 
 struct MprHash;
+struct MprList;
 
 /* ---- Copy and measure ------------------------------------------------------------------------------------------- */
 
@@ -52,6 +53,8 @@ MPR_EXPORT int sncaselesscmp(cchar *s1, cchar *s2, ssize len);
 /** Whether scmp, or scaselesscmp, gives 0. */
 MPR_EXPORT bool smatch(cchar *s1, cchar *s2);
 MPR_EXPORT bool scaselessmatch(cchar *s1, cchar *s2);
+/** The same as smatch, for secrets: how long it takes says nothing about where strings of the same length differ. */
+MPR_EXPORT bool smatchsec(cchar *s1, cchar *s2);
 
 /* ---- Search ----------------------------------------------------------------------------------------------------- */
 
@@ -65,6 +68,12 @@ MPR_EXPORT char *scontains(cchar *str, cchar *pattern);
 MPR_EXPORT char *scaselesscontains(cchar *str, cchar *pattern);
 /** The same within the first limit bytes of str; a negative limit is none. */
 MPR_EXPORT char *sncontains(cchar *str, cchar *pattern, ssize limit);
+MPR_EXPORT char *sncaselesscontains(cchar *str, cchar *pattern, ssize limit);
+
+/** The first place in str of any byte of set. @return NULL when there is none or when either is NULL. */
+MPR_EXPORT char *spbrk(cchar *str, cchar *set);
+/** Bytes at the start of str that are all in set; 0 when either is NULL. */
+MPR_EXPORT ssize sspn(cchar *str, cchar *set);
 
 /** Whether str starts with prefix. false when either is NULL. */
 MPR_EXPORT bool sstarts(cchar *str, cchar *prefix);
@@ -109,14 +118,25 @@ MPR_EXPORT char *ssplit(char *str, cchar *delim, char **last);
  */
 MPR_EXPORT char *strim(cchar *str, cchar *set, int where);
 
-/** A copy in lower case, in upper case, or with its first byte in upper case. NULL gives NULL. */
+/** A copy in lower case, in upper case, or with its first byte in upper, or lower, case. NULL gives NULL. */
 MPR_EXPORT char *slower(cchar *str);
 MPR_EXPORT char *supper(cchar *str);
 MPR_EXPORT char *stitle(cchar *str);
+MPR_EXPORT char *scamel(cchar *str);
+
+/** A copy of length bytes from an offset on, fewer when str ends before. @return NULL when str is NULL, either is negative, or
+    str ends before the offset. */
+MPR_EXPORT char *ssub(cchar *str, ssize offset, ssize length);
+
+/** Write zeros over a string, a secret say, that is not needed any more. NULL is fine. */
+MPR_EXPORT void serase(char *str);
 
 /** Strings in a row; the last argument is NULL. Without any, an empty string. */
 MPR_EXPORT char *sjoin(cchar *str, ...);
 MPR_EXPORT char *sjoinv(cchar *str, va_list args);
+/** A new string: buf, if it is not NULL, with others behind it; the last argument is NULL. */
+MPR_EXPORT char *srejoin(char *buf, ...);
+MPR_EXPORT char *srejoinv(char *buf, va_list args);
 /** argc strings with sep between them. NULLs among them count as "". @param sep NULL: a blank. */
 MPR_EXPORT cchar *sjoinArgs(int argc, cchar **argv, cchar *sep);
 
@@ -152,6 +172,19 @@ MPR_EXPORT int64 stoiradix(cchar *str, int radix, int *err);
 
 /** Whether str is a decimal integer and nothing else: digits, perhaps after a sign. */
 MPR_EXPORT bool snumber(cchar *s);
+
+/** The number at the start of str as the C library's strtod reads it, whose decimal point is that of the locale. 0 for NULL. */
+MPR_EXPORT double stof(cchar *str);
+/** Whether str is a decimal number and nothing else: a sign, digits with a point among or beside them, an exponent. */
+MPR_EXPORT bool sfnumber(cchar *s);
+
+/** What kind of number it is. @return 1 or 0. */
+MPR_EXPORT int mprIsNan(double value);
+MPR_EXPORT int mprIsInfinite(double value);
+MPR_EXPORT int mprIsZero(double value);
+
+/** The same as mprCreateListFromWords (mpr/list.h). */
+MPR_EXPORT struct MprList *stolist(cchar *src);
 
 MPR_EXTERN_C_END
 #endif /* MPR_STRING_H */

@@ -32,6 +32,7 @@ MPR_EXTERN_C_BEGIN
 
 /* Milliseconds. */
 #define MPR_TICKS_PER_SEC 1000
+#define MPR_MAX_TIMEOUT INT64_MAX /* For ever */
 
 /** The monotonic clock, milliseconds. */
 MPR_EXPORT MprTicks mprGetTicks(MPR_NOTHING);
@@ -72,6 +73,13 @@ MPR_EXPORT char *mprFormatLocalTime(cchar *fmt, MprTime time);
 MPR_EXPORT char *mprFormatUniversalTime(cchar *fmt, MprTime time);
 /** The present, in local time. */
 MPR_EXPORT char *mprGetDate(char *fmt);
+
+/** The other way: a struct tm as local time, or as UTC, whatever its zone says. Fields may be out of range: the 32nd of a month
+    is in the next. Weekday and day of the year are not looked at. @return 0 for NULL; the nearest time that there is. Any thread. */
+MPR_EXPORT MprTime mprMakeTime(struct tm *timep);
+MPR_EXPORT MprTime mprMakeUniversalTime(struct tm *timep);
+/** Milliseconds that local time is ahead of UTC at a moment. Any thread. */
+MPR_EXPORT int mprGetTimeZoneOffset(MprTime when);
 
 /**
     Read a date.

@@ -57,6 +57,14 @@ typedef int64 MprTime;
 /* A procedure as the API takes it where it takes any: ISO C converts no function to void *, but by way of an integer. */
 #define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
 
+/* Sizes for a program's own buffers; the API has no such limits, but for paths (mpr/path.h). */
+#define MPR_MAX_STRING 1024
+#define MPR_MAX_FNAME 256
+#define MPR_MAX_URL 2048
+
+/* Between the folders of a search path. */
+#define MPR_SEARCH_SEP ":"
+
 /* Error codes: negative, returned as int. Numbers are those of other MPRs, for files and scripts that hold them. */
 #define MPR_ERR_OK 0
 #define MPR_ERR (-1)                  /* Unspecified error */

@@ -6,7 +6,12 @@
  */
 #include "mpr/app.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "mpr/barrier.h"
@@ -14,6 +19,7 @@
 #include "mpr/base/string.hpp"
 #include "mpr/collect.h"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/hash.h"
 #include "mpr/memory.h"
 #include "mpr/os/os.hpp"
 #include "mpr/string.h"
@@ -24,15 +30,18 @@ namespace os = mpr::os;
 
 namespace {
 
-/** Managed strings, none of them nullptr. The first three may be set anew while others read. */
+constexpr char loopback[] = "127.0.0.1";
+
+/** Managed, none of them nullptr. Any may be set anew while others read, but for the empty string and the table. */
 struct App {
-    char *name, *title, *version, *path, *dir, *empty;
+    char *name, *title, *version, *path, *dir, *empty, *host, *server, *domain, *address;
+    MprHash* keys; // of mprSetKey
 };
-constexpr std::size_t strings = sizeof(App) / sizeof(char*);
+constexpr std::size_t references = sizeof(App) / sizeof(void*);
 
 void manageApp(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
-        mprMarkRefs(ptr, strings);
+        mprMarkRefs(ptr, references);
     }
 }
 
@@ -42,25 +51,54 @@ const char* baseName(const char* path) {
     return slash ? slash + 1 : path;
 }
 
+/** What comes before the last slash of a path, which stays if it is the first character. */
+char* folderName(const char* path) {
+    const auto length = static_cast<std::size_t>(baseName(path) - path);
+    return newString(path, length > 1 ? length - 1 : length);
+}
+
+/** A new string with the system's name for the machine, or "" if it has none. */
+char* systemHostName() {
+    char name[256] = {};
+    return sclone(gethostname(name, sizeof(name) - 1) == 0 ? name : "");
+}
+
+/** A new string with the domain in a host's name. */
+char* domainOf(const char* host) {
+    const char* point = std::strchr(host, '.');
+    return sclone(point ? point + 1 : "");
+}
+
+bool isWhole(const App* app) {
+    const auto* fields = reinterpret_cast<void* const*>(app);
+    for (std::size_t i = 0; i < references; ++i) {
+        if (!fields[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 App* makeApp() {
     char path[4096];
     const std::size_t length = os::programPath(path, sizeof(path) - 1);
     path[length] = '\0';
-    const char* base = baseName(path);
-    const auto dirLength = static_cast<std::size_t>(base - path);
-
     auto* app = makeReferring<App>(manageApp);
     if (!app) {
         return nullptr;
     }
     // No yield until it is a root: plain stores.
-    app->name = sclone(base);
+    app->name = sclone(baseName(path));
     app->title = app->name;
     app->version = sclone("");
     app->path = sclone(path);
-    app->dir = newString(path, dirLength > 1 ? dirLength - 1 : dirLength);
+    app->dir = folderName(path);
     app->empty = sclone("");
-    return app->name && app->version && app->path && app->dir && app->empty ? app : nullptr;
+    app->host = app->server = systemHostName();
+    app->domain = app->host ? domainOf(app->host) : nullptr;
+    app->address = sclone(loopback);
+    app->keys = mprCreateHash(0, 0);
+    return isWhole(app) ? app : nullptr;
 }
 
 /** nullptr when there is no runtime or no memory. */
@@ -141,6 +179,85 @@ cchar* mprGetAppDir(void) {
 
 char* mprEmptyString(void) {
     return get(&App::empty);
+}
+
+void mprSetAppPath(cchar* path) {
+    App* app = theApp();
+    char* folder = path && app ? folderName(path) : nullptr;
+    if (folder && set(app, &App::path, path)) {
+        mprSetRef(app, &app->dir, folder);
+    }
+}
+
+cchar* mprGetHostName(void) {
+    return get(&App::host);
+}
+
+cchar* mprGetServerName(void) {
+    return get(&App::server);
+}
+
+cchar* mprGetDomainName(void) {
+    return get(&App::domain);
+}
+
+cchar* mprGetIpAddr(void) {
+    return get(&App::address);
+}
+
+void mprSetHostName(cchar* s) {
+    if (App* app = theApp()) {
+        set(app, &App::host, s ? s : systemHostName());
+    }
+}
+
+void mprSetServerName(cchar* s) {
+    if (App* app = theApp()) {
+        set(app, &App::server, s ? s : mprGetHostName());
+    }
+}
+
+void mprSetDomainName(cchar* s) {
+    if (App* app = theApp()) {
+        set(app, &App::domain, s ? s : domainOf(mprGetHostName()));
+    }
+}
+
+void mprSetIpAddr(cchar* ip) {
+    if (App* app = theApp()) {
+        set(app, &App::address, ip ? ip : loopback);
+    }
+}
+
+void mprSetKey(cchar* key, void* value) {
+    if (App* app = theApp()) {
+        mprAddKey(app->keys, key, value);
+    }
+}
+
+void* mprGetKey(cchar* key) {
+    App* app = theApp();
+    return app ? mprLookupKey(app->keys, key) : nullptr;
+}
+
+void mprSetEnv(cchar* key, cchar* value) {
+    if (key && value) {
+        setenv(key, value, 1);
+    } else if (key) {
+        unsetenv(key);
+    }
+}
+
+void mprSetOsError(int error) {
+    errno = error;
+}
+
+void mprSetError(int error) {
+    errno = error;
+}
+
+int mprGetEndian(void) {
+    return std::endian::native == std::endian::little ? MPR_LITTLE_ENDIAN : MPR_BIG_ENDIAN;
 }
 
 namespace {

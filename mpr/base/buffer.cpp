@@ -2,7 +2,7 @@
     buffer.cpp - Byte buffers. See mpr/buffer.h.
 
     The bytes stand in a leaf block of their own, one byte larger than the buffer's size so that a terminating zero always
-    fits. start <= end <= size <= maxSize. When room is wanting, the contents move into a larger block, and the old one is
+    fits. data <= start <= end <= endbuf = data + size, size <= maxsize. When room is wanting, the contents move into a larger block, and the old one is
     left to the collector: the caller may hold pointers into it until it yields, and may be putting from it. When half of the
     room or more is in front of the contents, they are moved to the front instead.
  */
@@ -25,15 +25,26 @@ using mpr::base::newString;
 using mpr::base::StringSink;
 using mpr::gc::misuse;
 
-struct MprBuf {
-    char* data; // managed
-    std::size_t start, end, size, maxSize;
-};
-
 namespace {
 
 constexpr std::size_t defaultSize = 1024;
-constexpr std::size_t unlimited = PTRDIFF_MAX;
+constexpr ssize unlimited = PTRDIFF_MAX;
+
+/** The bounds of a new or moved buffer, whose contents are at its start. */
+void setRoom(MprBuf* buf, char* data, std::size_t length, std::size_t size) {
+    mprSetRef(buf, &buf->data, data);
+    buf->start = data;
+    buf->end = data + length;
+    buf->endbuf = data + size;
+}
+
+std::size_t sizeOf(const MprBuf* buf) {
+    return static_cast<std::size_t>(buf->endbuf - buf->data);
+}
+
+std::size_t mostOf(const MprBuf* buf) {
+    return static_cast<std::size_t>(buf->maxsize);
+}
 
 void manageBuf(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
@@ -41,24 +52,31 @@ void manageBuf(void* ptr, int flags) {
     }
 }
 
-MprBuf* makeBuf(std::size_t size, std::size_t maxSize) {
+MprBuf* makeBuf(std::size_t size, ssize maxSize) {
     auto* buf = mpr::base::makeReferring<MprBuf>(manageBuf);
     auto* data = buf ? static_cast<char*>(mprAlloc(size + 1)) : nullptr;
     if (!data) {
         return nullptr;
     }
-    mprSetRef(buf, &buf->data, data);
-    buf->size = size;
-    buf->maxSize = maxSize;
+    setRoom(buf, data, 0, size);
+    buf->maxsize = maxSize;
     return buf;
 }
 
 std::size_t length(const MprBuf* buf) {
-    return buf->end - buf->start;
+    return static_cast<std::size_t>(buf->end - buf->start);
 }
 
 std::size_t space(const MprBuf* buf) {
-    return buf->size - buf->end;
+    return static_cast<std::size_t>(buf->endbuf - buf->end);
+}
+
+/** Move the contents to the front of the room. */
+void compact(MprBuf* buf) {
+    const std::size_t held = length(buf);
+    std::memmove(buf->data, buf->start, held);
+    buf->start = buf->data;
+    buf->end = buf->data + held;
 }
 
 /** Put the contents at the start of a new block. */
@@ -67,11 +85,9 @@ int moveTo(MprBuf* buf, std::size_t size) {
     if (!data) {
         return MPR_ERR_MEMORY;
     }
-    std::memcpy(data, buf->data + buf->start, length(buf));
-    mprSetRef(buf, &buf->data, data);
-    buf->end = length(buf);
-    buf->start = 0;
-    buf->size = size;
+    const std::size_t held = length(buf);
+    std::memcpy(data, buf->start, held);
+    setRoom(buf, data, held, size);
     return 0;
 }
 
@@ -81,14 +97,15 @@ int moveTo(MprBuf* buf, std::size_t size) {
  */
 std::size_t sizeFor(const MprBuf* buf, std::size_t wanted) {
     const std::size_t held = length(buf);
-    if (wanted > buf->maxSize - held) {
-        return buf->maxSize;
+    const std::size_t size = sizeOf(buf), most = mostOf(buf);
+    if (wanted > most - held) {
+        return most;
     }
-    if (held + wanted <= buf->size && (held <= buf->size / 2 || buf->size == buf->maxSize)) {
-        return buf->size;
+    if (held + wanted <= size && (held <= size / 2 || size == most)) {
+        return size;
     }
-    const std::size_t doubled = buf->size > buf->maxSize / 2 ? buf->maxSize : 2 * buf->size;
-    return std::max(doubled, held + wanted);
+    const std::size_t step = buf->growBy > 0 ? static_cast<std::size_t>(buf->growBy) : size;
+    return std::max(step > most - size ? most : size + step, held + wanted);
 }
 
 /**
@@ -102,15 +119,13 @@ int makeRoom(MprBuf* buf, std::size_t wanted, const char* source) {
     }
     const std::size_t size = sizeFor(buf, wanted);
     const int status = size - length(buf) < wanted ? MPR_ERR_TOO_MANY : 0;
-    if (size == buf->size) {
+    if (size == sizeOf(buf)) {
         const auto address = reinterpret_cast<std::uintptr_t>(source);
         const auto first = reinterpret_cast<std::uintptr_t>(buf->data);
         if (address >= first && address <= first + size) {
-            return buf->start == 0 || moveTo(buf, size) == 0 ? status : MPR_ERR_MEMORY;
+            return buf->start == buf->data || moveTo(buf, size) == 0 ? status : MPR_ERR_MEMORY;
         }
-        std::memmove(buf->data, buf->data + buf->start, length(buf));
-        buf->end = length(buf);
-        buf->start = 0;
+        compact(buf);
         return status;
     }
     // Twice the size may be too much where the least is not.
@@ -126,24 +141,73 @@ void putBigEndian(MprBuf* buf, uint32 num, std::size_t bytes) {
         out[i] = static_cast<char>(num >> (8 * (bytes - 1 - i)));
     }
     if (buf && makeRoom(buf, bytes, nullptr) == 0) {
-        std::memcpy(buf->data + buf->end, out, bytes);
+        std::memcpy(buf->end, out, bytes);
         buf->end += bytes;
     }
+}
+
+/** The number in the first bytes held, in network byte order; 0 when there are fewer. */
+uint32 peekBigEndian(const MprBuf* buf, std::size_t bytes) {
+    uint32 num = 0;
+    for (std::size_t i = 0; buf && length(buf) >= bytes && i < bytes; ++i) {
+        num = num << 8 | static_cast<uchar>(buf->start[i]);
+    }
+    return num;
+}
+
+uint32 getBigEndian(MprBuf* buf, std::size_t bytes) {
+    const uint32 num = peekBigEndian(buf, bytes);
+    if (buf && length(buf) >= bytes) {
+        buf->start += bytes;
+    }
+    return num;
 }
 } // namespace
 
 MprBuf* mprCreateBuf(ssize initialSize, ssize maxSize) {
-    const std::size_t most = maxSize > 0 ? static_cast<std::size_t>(maxSize) : unlimited;
+    const ssize most = maxSize > 0 ? maxSize : unlimited;
     const std::size_t size = initialSize > 0 ? static_cast<std::size_t>(initialSize) : defaultSize;
-    return makeBuf(std::min(size, most), most);
+    return makeBuf(std::min(size, static_cast<std::size_t>(most)), most);
 }
 
 MprBuf* mprCloneBuf(MprBuf* orig) {
-    MprBuf* buf = orig ? makeBuf(orig->size, orig->maxSize) : nullptr;
+    MprBuf* buf = orig ? makeBuf(sizeOf(orig), orig->maxsize) : nullptr;
     if (buf) {
-        mprPutBlockToBuf(buf, orig->data + orig->start, mprGetBufLength(orig));
+        mprPutBlockToBuf(buf, orig->start, mprGetBufLength(orig));
     }
     return buf;
+}
+
+int mprSetBufSize(MprBuf* buf, ssize size, ssize maxSize) {
+    if (!buf) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (size > static_cast<ssize>(sizeOf(buf)) && moveTo(buf, static_cast<std::size_t>(size)) != 0) {
+        return MPR_ERR_MEMORY;
+    }
+    mprSetBufMax(buf, maxSize);
+    return 0;
+}
+
+void mprSetBufMax(MprBuf* buf, ssize maxSize) {
+    if (buf) {
+        buf->maxsize = std::max(maxSize > 0 ? maxSize : unlimited, static_cast<ssize>(sizeOf(buf)));
+    }
+}
+
+void mprSetBufRefillProc(MprBuf* buf, MprBufProc proc, void* arg) {
+    if (buf) {
+        buf->refillProc = proc;
+        buf->refillArg = arg;
+    }
+}
+
+MprBufProc mprGetBufRefillProc(MprBuf* buf) {
+    return buf ? buf->refillProc : nullptr;
+}
+
+int mprRefillBuf(MprBuf* buf) {
+    return buf && buf->refillProc ? buf->refillProc(buf, buf->refillArg) : 0;
 }
 
 // ---- What it holds ----------------------------------------------------------------------------------------------
@@ -153,7 +217,7 @@ ssize mprGetBufLength(MprBuf* buf) {
 }
 
 ssize mprGetBufSize(MprBuf* buf) {
-    return buf ? static_cast<ssize>(buf->size) : 0;
+    return buf ? static_cast<ssize>(sizeOf(buf)) : 0;
 }
 
 ssize mprGetBufSpace(MprBuf* buf) {
@@ -161,20 +225,44 @@ ssize mprGetBufSpace(MprBuf* buf) {
 }
 
 char* mprGetBufStart(MprBuf* buf) {
-    return buf ? buf->data + buf->start : nullptr;
+    return buf ? buf->start : nullptr;
 }
 
 char* mprGetBufEnd(MprBuf* buf) {
-    return buf ? buf->data + buf->end : nullptr;
+    return buf ? buf->end : nullptr;
+}
+
+char* mprGetBuf(MprBuf* buf) {
+    return buf ? buf->data : nullptr;
 }
 
 char* mprBufToString(MprBuf* buf) {
-    return buf ? newString(buf->data + buf->start, length(buf)) : nullptr;
+    return buf ? newString(buf->start, length(buf)) : nullptr;
+}
+
+char* mprCloneBufAsString(MprBuf* buf) {
+    return mprBufToString(buf);
+}
+
+char* mprCloneBufMem(MprBuf* buf) {
+    return mprBufToString(buf);
 }
 
 void mprFlushBuf(MprBuf* buf) {
     if (buf) {
-        buf->start = buf->end = 0;
+        buf->start = buf->end = buf->data;
+    }
+}
+
+void mprResetBufIfEmpty(MprBuf* buf) {
+    if (buf && length(buf) == 0) {
+        mprFlushBuf(buf);
+    }
+}
+
+void mprCompactBuf(MprBuf* buf) {
+    if (buf) {
+        compact(buf);
     }
 }
 
@@ -186,23 +274,23 @@ void mprAdjustBufEnd(MprBuf* buf, ssize count) {
         misuse("mprAdjustBufEnd", buf, "the end would leave the buffer or come before the start");
         return;
     }
-    buf->end += static_cast<std::size_t>(count);
+    buf->end += count;
 }
 
 void mprAdjustBufStart(MprBuf* buf, ssize count) {
     if (!buf) {
         return;
     }
-    if (count > mprGetBufLength(buf) || count < -static_cast<ssize>(buf->start)) {
+    if (count > mprGetBufLength(buf) || count < buf->data - buf->start) {
         misuse("mprAdjustBufStart", buf, "the start would leave the buffer or come behind the end");
         return;
     }
-    buf->start += static_cast<std::size_t>(count);
+    buf->start += count;
 }
 
 void mprAddNullToBuf(MprBuf* buf) {
     if (buf) {
-        buf->data[buf->end] = '\0';
+        *buf->end = '\0';
     }
 }
 
@@ -210,8 +298,8 @@ int mprGrowBuf(MprBuf* buf, ssize count) {
     if (!buf) {
         return MPR_ERR_BAD_ARGS;
     }
-    const std::size_t more = count > 0 ? static_cast<std::size_t>(count) : buf->size;
-    return more > buf->maxSize - buf->size ? MPR_ERR_TOO_MANY : moveTo(buf, buf->size + more);
+    const std::size_t size = sizeOf(buf), more = count > 0 ? static_cast<std::size_t>(count) : size;
+    return more > mostOf(buf) - size ? MPR_ERR_TOO_MANY : moveTo(buf, size + more);
 }
 
 // ---- Put --------------------------------------------------------------------------------------------------------
@@ -222,7 +310,7 @@ ssize mprPutBlockToBuf(MprBuf* buf, cchar* ptr, ssize size) {
     }
     makeRoom(buf, static_cast<std::size_t>(size), ptr);
     const std::size_t count = std::min(static_cast<std::size_t>(size), space(buf));
-    std::memmove(buf->data + buf->end, ptr, count);
+    std::memmove(buf->end, ptr, count);
     buf->end += count;
     return static_cast<ssize>(count);
 }
@@ -243,7 +331,7 @@ ssize mprPutToBuf(MprBuf* buf, cchar* fmt, ...) {
         return 0;
     }
     // Not straight into the buffer: an argument may be what it holds.
-    StringSink sink(buf->maxSize - length(buf));
+    StringSink sink(mostOf(buf) - length(buf));
     va_list args;
     va_start(args, fmt);
     format(sink, fmt, args);
@@ -259,9 +347,36 @@ ssize mprPutIntToBuf(MprBuf* buf, int64 i) {
 int mprPutCharToBuf(MprBuf* buf, int c) {
     const int status = buf ? makeRoom(buf, 1, nullptr) : MPR_ERR_BAD_ARGS;
     if (status == 0) {
-        buf->data[buf->end++] = static_cast<char>(c);
+        *buf->end++ = static_cast<char>(c);
     }
     return status;
+}
+
+ssize mprPutPadToBuf(MprBuf* buf, int c, ssize count) {
+    if (!buf || count < 1) {
+        return 0;
+    }
+    makeRoom(buf, static_cast<std::size_t>(count), nullptr);
+    const std::size_t stored = std::min(static_cast<std::size_t>(count), space(buf));
+    std::memset(buf->end, c, stored);
+    buf->end += stored;
+    return static_cast<ssize>(stored);
+}
+
+int mprInsertCharToBuf(MprBuf* buf, int c) {
+    if (!buf) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (buf->start == buf->data) {
+        if (const int status = makeRoom(buf, 1, nullptr); status != 0) {
+            return status;
+        }
+        std::memmove(buf->data + 1, buf->data, length(buf));
+        ++buf->start;
+        ++buf->end;
+    }
+    *--buf->start = static_cast<char>(c);
+    return 0;
 }
 
 void mprPutUint16ToBuf(MprBuf* buf, uint16 num) {
@@ -279,13 +394,17 @@ ssize mprGetBlockFromBuf(MprBuf* buf, char* blk, ssize count) {
         return 0;
     }
     const std::size_t taken = std::min(static_cast<std::size_t>(count), length(buf));
-    std::memcpy(blk, buf->data + buf->start, taken);
+    std::memcpy(blk, buf->start, taken);
     buf->start += taken;
     return static_cast<ssize>(taken);
 }
 
 int mprLookAtNextCharInBuf(MprBuf* buf) {
-    return buf && length(buf) > 0 ? static_cast<uchar>(buf->data[buf->start]) : -1;
+    return buf && length(buf) > 0 ? static_cast<uchar>(*buf->start) : -1;
+}
+
+int mprLookAtLastCharInBuf(MprBuf* buf) {
+    return buf && length(buf) > 0 ? static_cast<uchar>(buf->end[-1]) : -1;
 }
 
 int mprGetCharFromBuf(MprBuf* buf) {
@@ -296,15 +415,14 @@ int mprGetCharFromBuf(MprBuf* buf) {
     return c;
 }
 
+uint mprGetUint16FromBuf(MprBuf* buf) {
+    return getBigEndian(buf, sizeof(uint16));
+}
+
 uint mprGetUint32FromBuf(MprBuf* buf) {
-    char in[sizeof(uint32)];
-    if (mprGetBufLength(buf) < static_cast<ssize>(sizeof(in))) {
-        return 0;
-    }
-    mprGetBlockFromBuf(buf, in, sizeof(in));
-    uint32 num = 0;
-    for (const char byte : in) {
-        num = num << 8 | static_cast<uchar>(byte);
-    }
-    return num;
+    return getBigEndian(buf, sizeof(uint32));
+}
+
+uint mprPeekUint32FromBuf(MprBuf* buf) {
+    return peekBigEndian(buf, sizeof(uint32));
 }

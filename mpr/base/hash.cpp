@@ -676,20 +676,46 @@ MprKey* mprGetNextKey(MprHash* table, MprKey* last) {
     return nullptr;
 }
 
-char* mprHashKeysToString(MprHash* hash, cchar* join) {
+namespace {
+/** Join keys or values. @param text What of an entry. */
+char* joinEntries(MprHash* hash, cchar* join, cchar* (*text)(const MprKey*) ) {
     References copy;
     int count = 0;
-    // The keys stay while this thread does not yield.
-    MprList* keys =
+    // The entries stay while this thread does not yield.
+    MprList* texts =
         mayUse(hash) ? mprCreateList(mprGetHashLength(hash), MPR_LIST_STABLE | MPR_LIST_STATIC_VALUES) : nullptr;
-    if (!keys || !copyEntries(whole(hash), copy, count)) {
+    if (!texts || !copyEntries(whole(hash), copy, count)) {
         return nullptr;
     }
     for (int i = 0; i < count; ++i) {
-        if (mprAddItem(keys, static_cast<const MprKey*>(copy.items[i])->key) < 0) {
+        if (mprAddItem(texts, text(static_cast<const MprKey*>(copy.items[i]))) < 0) {
             return nullptr;
         }
     }
     mprFree(copy.items);
-    return mprListToString(keys, join);
+    return mprListToString(texts, join);
+}
+} // namespace
+
+char* mprHashKeysToString(MprHash* hash, cchar* join) {
+    return joinEntries(hash, join, [](const MprKey* entry) -> cchar* { return entry->key; });
+}
+
+char* mprHashToString(MprHash* hash, cchar* join) {
+    return joinEntries(hash, join, [](const MprKey* entry) {
+        const auto* value = static_cast<cchar*>(entry->data);
+        return value ? value : "";
+    });
+}
+
+MprHash* mprCreateHashFromWords(cchar* str) {
+    MprList* words = mprCreateListFromWords(str);
+    MprHash* table = words ? mprCreateHash(mprGetListLength(words), 0) : nullptr;
+    for (int i = 0; table && i < mprGetListLength(words); ++i) {
+        const void* word = mprGetItem(words, i);
+        if (!mprAddKey(table, word, word)) {
+            return nullptr;
+        }
+    }
+    return table;
 }

@@ -16,6 +16,7 @@
 #include "mpr/base/references.hpp"
 #include "mpr/lock.h"
 #include "mpr/memory.h"
+#include "mpr/string.h"
 
 using mpr::base::Guard;
 using mpr::base::makeReferring;
@@ -364,6 +365,21 @@ MprList* mprCloneList(MprList* src) {
     return mayUse(src) ? mprAppendList(mprCreateList(0, src->flags), src) : nullptr;
 }
 
+int mprCopyListContents(MprList* dest, MprList* src) {
+    if (!mayUse(dest) || !mayUse(src)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (dest == src) {
+        return 0;
+    }
+    mprClearList(dest);
+    return mprAppendList(dest, src) ? 0 : MPR_ERR_MEMORY;
+}
+
+MprList* stolist(cchar* src) {
+    return mprCreateListFromWords(src);
+}
+
 MprList* mprAppendList(MprList* list, MprList* add) {
     Copy copy;
     if (!mayUse(list) || (add && !copyItems(whole(add), copy))) {
@@ -523,6 +539,10 @@ void* mprGetNextItem(MprList* list, int* lastIndex) {
     }
     *lastIndex = index + 1;
     return itemAt(list, index);
+}
+
+void* mprGetNextStableItem(MprList* list, int* lastIndex) {
+    return mprGetNextItem(list, lastIndex);
 }
 
 void* mprGetPrevItem(MprList* list, int* lastIndex) {

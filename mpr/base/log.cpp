@@ -3,9 +3,12 @@
  */
 #include "mpr/log.h"
 
+#include <syslog.h>
+
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 
 #include "mpr/app.h"
@@ -106,6 +109,16 @@ void mprLog(cchar* tags, int level, cchar* fmt, ...) {
     va_end(args);
 }
 
+void mprRawLog(int level, cchar* fmt, ...) {
+    if (level > levelInForce.load(std::memory_order_relaxed)) {
+        return;
+    }
+    va_list args;
+    va_start(args, fmt);
+    emit(nullptr, level, fmt, args);
+    va_end(args);
+}
+
 void mprDebug(cchar* tags, int level, cchar* fmt, ...) {
     if (level > levelInForce.load(std::memory_order_relaxed)) {
         return;
@@ -121,6 +134,30 @@ void mprError(cchar* fmt, ...) {
     va_start(args, fmt);
     emit("error", 0, fmt, args);
     va_end(args);
+}
+
+MprLogHandler mprGetLogHandler(void) {
+    const os::LogHandler receiver = os::logReceiver();
+    return receiver && !isLogFile(receiver) ? receiver : mprDefaultLogHandler;
+}
+
+int mprUsingDefaultLogHandler(void) {
+    return mprGetLogHandler() == mprDefaultLogHandler ? 1 : 0;
+}
+
+void mprDefaultLogHandler(cchar* tags, int level, cchar* msg) {
+    writeMessage(tags ? tags : "", level, msg ? msg : "");
+}
+
+void mprWriteToOsLog(cchar* msg, int level) {
+    syslog(level <= 0 ? LOG_ERR : level == 1 ? LOG_WARNING : LOG_INFO, "%s", msg ? msg : "");
+}
+
+void mprAssert(cchar* loc, cchar* msg) {
+    mprError("%s: assertion failed: %s", loc ? loc : "", msg ? msg : "");
+    if (mprGetDebugMode()) {
+        std::abort();
+    }
 }
 
 int mprGetLogLevel(void) {

@@ -42,6 +42,7 @@ struct Log {
     bool cut = false;       // the last line is not whole
     unsigned long lost = 0; // lines since the log could be written
     std::atomic<LineForm> form{LineForm::common};
+    std::atomic<bool> opened{false};
     char path[longestPath + 1] = {};
 };
 
@@ -244,6 +245,7 @@ int openLog(const char* place, LineForm form, bool anew) {
     log.size = file >= 0 ? sizeOf(file) : 0;
     log.form.store(form, std::memory_order_relaxed);
     scopy(log.path, sizeof(log.path), place);
+    log.opened.store(true, std::memory_order_release);
     os::setLogSink(take);
     return 0;
 }
@@ -251,6 +253,18 @@ int openLog(const char* place, LineForm form, bool anew) {
 void writeLine(const char* tags, const char* text) {
     char line[longestLine];
     os::write(line, makeLine(line, LineForm::common, tags ? tags : "", 0, text));
+}
+
+void writeMessage(const char* tags, int level, const char* text) {
+    if (theLog.opened.load(std::memory_order_acquire)) {
+        take(tags, level, text);
+    } else {
+        writeLine(tags, text);
+    }
+}
+
+bool isLogFile(os::LogHandler receiver) {
+    return receiver == take;
 }
 
 } // namespace mpr::base

@@ -20,6 +20,11 @@ int openLog(const char* place, LineForm form, bool anew);
 /** Write "tags: text" to the console. */
 void writeLine(const char* tags, const char* text);
 
+/** Write a message to the log that is open, else to the console. */
+void writeMessage(const char* tags, int level, const char* text);
+/** Whether a receiver of messages is the open log itself. */
+bool isLogFile(void (*receiver)(const char*, int, const char*));
+
 /** Why a log cannot be opened or written. */
 const char* reason(int error);
 

@@ -57,16 +57,31 @@ char* sfmt(cchar* fmt, ...) {
     return text;
 }
 
-char* fmt(char* buf, ssize maxSize, cchar* fmt, ...) {
+namespace {
+char* formatInto(char* buf, ssize maxSize, cchar* text, va_list args) {
     if (!buf || maxSize < 1) {
         return nullptr;
     }
     FixedSink sink(buf, static_cast<std::size_t>(maxSize));
+    format(sink, text, args);
+    sink.finish();
+    return buf;
+}
+} // namespace
+
+char* fmt(char* buf, ssize maxSize, cchar* fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    format(sink, fmt, args);
+    buf = formatInto(buf, maxSize, fmt, args);
     va_end(args);
-    sink.finish();
+    return buf;
+}
+
+char* mprSprintf(char* buf, ssize maxSize, cchar* fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    buf = formatInto(buf, maxSize, fmt, args);
+    va_end(args);
     return buf;
 }
 

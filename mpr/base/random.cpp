@@ -1,6 +1,7 @@
 /*
     random.cpp - Randomness from the system. See mpr/app.h.
  */
+#include <climits>
 #include <algorithm>
 
 #include "mpr/app.h"
@@ -29,6 +30,12 @@ int mprGetRandomBytes(char* buf, ssize size, bool block) {
         mprRelease(managed ? buf : nullptr);
     }
     return filled ? 0 : MPR_ERR_CANT_READ;
+}
+
+int mprRandom(void) {
+    unsigned number = 0;
+    mprGetRandomBytes(reinterpret_cast<char*>(&number), sizeof(number), false);
+    return static_cast<int>(number & INT_MAX);
 }
 
 char* mprGetRandomString(ssize size) {

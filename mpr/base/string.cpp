@@ -143,3 +143,40 @@ char* stitle(cchar* str) {
     }
     return string;
 }
+
+char* scamel(cchar* str) {
+    char* string = changed(str, [](char c) { return c; });
+    if (string) {
+        string[0] = lower(string[0]);
+    }
+    return string;
+}
+
+char* ssub(cchar* str, ssize offset, ssize length) {
+    if (!str || offset < 0 || length < 0 || offset > slen(str)) {
+        return nullptr;
+    }
+    return snclone(str + offset, length);
+}
+
+void serase(char* str) {
+    if (str) {
+        std::memset(str, 0, std::strlen(str));
+        __asm__ volatile("" : : "r"(str) : "memory"); // the compiler takes it for read
+    }
+}
+
+bool smatchsec(cchar* s1, cchar* s2) {
+    if (!s1 || !s2) {
+        return s1 == s2;
+    }
+    const std::size_t length = std::strlen(s1);
+    if (length != std::strlen(s2)) {
+        return false;
+    }
+    unsigned char differing = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+        differing = static_cast<unsigned char>(differing | (s1[i] ^ s2[i]));
+    }
+    return differing == 0;
+}

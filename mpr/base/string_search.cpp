@@ -1,6 +1,7 @@
 /*
     string_search.cpp - Finding characters, parts and ends of strings. See mpr/string.h.
  */
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 
@@ -32,18 +33,31 @@ char* sncontains(cchar* str, cchar* pattern, ssize limit) {
 }
 
 char* scaselesscontains(cchar* str, cchar* pattern) {
+    return sncaselesscontains(str, pattern, -1);
+}
+
+char* sncaselesscontains(cchar* str, cchar* pattern, ssize limit) {
     if (!str || !pattern) {
         return nullptr;
     }
     const ssize length = slen(pattern);
-    for (;; ++str) {
+    for (ssize left = limit < 0 ? PTRDIFF_MAX : limit; left >= length; ++str, --left) {
         if (sncaselesscmp(str, pattern, length) == 0) {
             return const_cast<char*>(str);
         }
         if (*str == '\0') {
-            return nullptr;
+            break;
         }
     }
+    return nullptr;
+}
+
+char* spbrk(cchar* str, cchar* set) {
+    return str && set ? const_cast<char*>(std::strpbrk(str, set)) : nullptr;
+}
+
+ssize sspn(cchar* str, cchar* set) {
+    return str && set ? static_cast<ssize>(std::strspn(str, set)) : 0;
 }
 
 bool sstarts(cchar* str, cchar* prefix) {

@@ -103,3 +103,23 @@ void mprDecodeUniversalTime(struct tm* timep, MprTime time) {
         timep->tm_zone = "GMT";
     }
 }
+
+namespace {
+/** The nearest time that can be said. */
+MprTime timeFrom(std::int64_t seconds) {
+    MprTime time;
+    return __builtin_mul_overflow(seconds, 1000, &time) ? (seconds < 0 ? INT64_MIN : INT64_MAX) : time;
+}
+} // namespace
+
+MprTime mprMakeTime(struct tm* timep) {
+    return timep ? timeFrom(utcFromLocal(secondsFrom(*timep))) : 0;
+}
+
+MprTime mprMakeUniversalTime(struct tm* timep) {
+    return timep ? timeFrom(secondsFrom(*timep)) : 0;
+}
+
+int mprGetTimeZoneOffset(MprTime when) {
+    return static_cast<int>(zoneAt(floorDiv(when, 1000)).offset * 1000);
+}

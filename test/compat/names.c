@@ -127,6 +127,7 @@ static void testWaitingForIO(void) {
 
 static void testStrings(void) {
     HAVE(char *, fmt, (char *buf, ssize maxSize, cchar *fmt, ...));
+    HAVE(char *, mprSprintf, (char *buf, ssize maxSize, cchar *fmt, ...));
     HAVE(char *, itos, (int64 value));
     HAVE(char *, itosradix, (int64 value, int radix));
     HAVE(char *, itosbuf, (char *buf, ssize size, int64 value, int radix));
@@ -160,6 +161,21 @@ static void testStrings(void) {
     HAVE(char *, stemplate, (cchar * str, struct MprHash * tokens));
     HAVE(int64, stoi, (cchar * str));
     HAVE(int64, stoiradix, (cchar * str, int radix, int *err));
+    HAVE(bool, smatchsec, (cchar * s1, cchar * s2));
+    HAVE(char *, sncaselesscontains, (cchar * str, cchar * pattern, ssize limit));
+    HAVE(char *, spbrk, (cchar * str, cchar * set));
+    HAVE(ssize, sspn, (cchar * str, cchar * set));
+    HAVE(char *, ssub, (cchar * str, ssize offset, ssize length));
+    HAVE(char *, scamel, (cchar * str));
+    HAVE(void, serase, (char *str));
+    HAVE(char *, srejoin, (char *buf, ...));
+    HAVE(char *, srejoinv, (char *buf, va_list args));
+    HAVE(double, stof, (cchar * str));
+    HAVE(bool, sfnumber, (cchar * s));
+    HAVE(MprList *, stolist, (cchar * src));
+    HAVE(int, mprIsNan, (double value));
+    HAVE(int, mprIsInfinite, (double value));
+    HAVE(int, mprIsZero, (double value));
     HAVE(char *, stok, (char *str, cchar *delim, char **last));
     HAVE(char *, sptok, (char *str, cchar *pattern, char **last));
     HAVE(char *, strim, (cchar * str, cchar * set, int where));
@@ -198,6 +214,21 @@ static void testBuffers(void) {
     HAVE(uint, mprGetUint32FromBuf, (MprBuf * buf));
     HAVE(void, mprPutUint16ToBuf, (MprBuf * buf, uint16 num));
     HAVE(void, mprPutUint32ToBuf, (MprBuf * buf, uint32 num));
+    HAVE(ssize, mprPutPadToBuf, (MprBuf * buf, int c, ssize count));
+    HAVE(int, mprInsertCharToBuf, (MprBuf * buf, int c));
+    HAVE(int, mprLookAtLastCharInBuf, (MprBuf * buf));
+    HAVE(void, mprCompactBuf, (MprBuf * buf));
+    HAVE(void, mprResetBufIfEmpty, (MprBuf * buf));
+    HAVE(void, mprSetBufMax, (MprBuf * buf, ssize maxSize));
+    HAVE(int, mprSetBufSize, (MprBuf * buf, ssize size, ssize maxSize));
+    HAVE(void, mprSetBufRefillProc, (MprBuf * buf, MprBufProc fn, void *arg));
+    HAVE(MprBufProc, mprGetBufRefillProc, (MprBuf * buf));
+    HAVE(int, mprRefillBuf, (MprBuf * buf));
+    HAVE(char *, mprGetBuf, (MprBuf * buf));
+    HAVE(char *, mprCloneBufMem, (MprBuf * bp));
+    HAVE(char *, mprCloneBufAsString, (MprBuf * bp));
+    HAVE(uint, mprGetUint16FromBuf, (MprBuf * buf));
+    HAVE(uint, mprPeekUint32FromBuf, (MprBuf * buf));
 }
 
 static void testLists(void) {
@@ -211,6 +242,8 @@ static void testLists(void) {
     HAVE(void *, mprGetLastItem, (MprList * list));
     HAVE(int, mprGetListLength, (MprList * list));
     HAVE(void *, mprGetNextItem, (MprList * list, int *lastIndex));
+    HAVE(void *, mprGetNextStableItem, (MprList * list, int *lastIndex));
+    HAVE(int, mprCopyListContents, (MprList * dest, MprList * src));
     HAVE(int, mprInsertItemAtPos, (MprList * list, int index, cvoid *item));
     HAVE(char *, mprListToString, (MprList * list, cchar * join));
     HAVE(int, mprLookupItem, (MprList * list, cvoid * item));
@@ -239,6 +272,8 @@ static void testHashes(void) {
     HAVE(int, mprRemoveKey, (MprHash * table, cvoid * key));
     HAVE(MprHash *, mprBlendHash, (MprHash * target, MprHash * other));
     HAVE(char *, mprHashKeysToString, (MprHash * hash, cchar * join));
+    HAVE(char *, mprHashToString, (MprHash * hash, cchar * join));
+    HAVE(MprHash *, mprCreateHashFromWords, (cchar * str));
 }
 
 static void testFiles(void) {
@@ -358,6 +393,12 @@ static void testLogging(void) {
     HAVE(void, mprSetLogBackup, (ssize logSize, int backupCount, int flags));
     HAVE(MprLogHandler, mprSetLogHandler, (MprLogHandler handler));
     HAVE(int, mprStartLogging, (cchar * logSpec, int flags));
+    HAVE(MprLogHandler, mprGetLogHandler, (void) );
+    HAVE(int, mprUsingDefaultLogHandler, (void) );
+    HAVE(void, mprDefaultLogHandler, (cchar * tags, int level, cchar *msg));
+    HAVE(void, mprWriteToOsLog, (cchar * msg, int level));
+    HAVE(void, mprAssert, (cchar * loc, cchar * msg));
+    HAVE(void, mprRawLog, (int level, cchar *fmt, ...));
     HAVE(void, mprDebug, (cchar * tags, int level, cchar *fmt, ...));
 }
 
@@ -382,6 +423,9 @@ static void testTimeAndOthers(void) {
     HAVE(MprTicks, mprGetElapsedTicks, (MprTicks mark));
     HAVE(MprTime, mprGetElapsedTime, (MprTime mark));
     HAVE(int, mprParseTime, (MprTime * time, cchar * dateString, int timezone, struct tm *defaults));
+    HAVE(MprTime, mprMakeTime, (struct tm * timep));
+    HAVE(MprTime, mprMakeUniversalTime, (struct tm * timep));
+    HAVE(int, mprGetTimeZoneOffset, (MprTime when));
 }
 
 static void testTheRuntimeItself(void) {
@@ -406,6 +450,22 @@ static void testTheRuntimeItself(void) {
     HAVE(int, mprMakeArgv, (cchar * command, cchar * **argv, int flags));
     HAVE(int, mprParseArgs, (char *command, char **argv, int maxArgs));
     HAVE(int, mprSetAppName, (cchar * name, cchar * title, cchar * version));
+    HAVE(void, mprSetAppPath, (cchar * path));
+    HAVE(cchar *, mprGetHostName, (void) );
+    HAVE(void, mprSetHostName, (cchar * s));
+    HAVE(cchar *, mprGetServerName, (void) );
+    HAVE(void, mprSetServerName, (cchar * s));
+    HAVE(cchar *, mprGetDomainName, (void) );
+    HAVE(void, mprSetDomainName, (cchar * s));
+    HAVE(cchar *, mprGetIpAddr, (void) );
+    HAVE(void, mprSetIpAddr, (cchar * ip));
+    HAVE(void, mprSetEnv, (cchar * key, cchar * value));
+    HAVE(void, mprSetError, (int error));
+    HAVE(void, mprSetOsError, (int error));
+    HAVE(int, mprGetEndian, (void) );
+    HAVE(int, mprRandom, (void) );
+    HAVE(void *, mprGetKey, (cchar * key));
+    HAVE(void, mprSetKey, (cchar * key, void *value));
     HAVE(void, mprSetDebugMode, (bool on));
     HAVE(void, mprSetExitStatus, (int status));
     HAVE(void, mprSetLogLevel, (int level));
