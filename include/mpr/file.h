@@ -4,9 +4,12 @@
     A file is a managed block: what is written to its buffer and the system's file are given up when it is closed, or by the
     collector when nothing references it any more. One thread uses a file at a time.
 
-    Yields: a call that goes to the system yields stickily meanwhile, so whatever the caller still needs must be reachable
-    from a root or held. The file itself need not be, nor a buffer or string that is a block of its own; a buffer inside
-    another block must. A call that is served from the buffer does not yield; callers must not rely on that.
+    Calls on regular files of the disk do not yield, however long they take: what the caller keeps without a root stays. Who
+    moves gigabytes, or uses a file system that may not answer (a network's), lets collections wait for as long: then yield
+    around the call, and give it unmanaged or held memory. Calls that may wait for somebody else, on pipes, terminals,
+    devices and standard output, and opening one of them, yield stickily meanwhile: then whatever the caller still needs must
+    be reachable from a root or held. The file itself need not be, nor a buffer or string that is a block of its own; a
+    buffer inside another block must.
  */
 #ifndef MPR_FILE_H
 #define MPR_FILE_H

@@ -1,10 +1,9 @@
 /*
     mpr/path.h - Paths: taken apart, put together, normalised; and what they name in the file system.
 
-    The separator is "/". Functions of the first part look at text only: attached threads, no yield. Those of the second
-    part ask the system and may wait: they yield stickily meanwhile, so whatever the caller still needs must be reachable
-    from a root or held. Paths that they are given need not be: they are copied first. A path of 4096 bytes or more is an
-    error there.
+    The separator is "/". Functions of the first part look at text only, those of the second part ask the system. Attached
+    threads. They do not yield, however long they take: see mpr/file.h. Only those that read or write contents do, where that
+    may wait for somebody else: pipes, terminals, devices. A path of 4096 bytes or more is an error in the second part.
 
     Strings returned are new and managed; NULL means that memory is short, or what else is said.
  */
@@ -63,7 +62,7 @@ MPR_EXPORT void mprMapSeparators(char *path, int separator);
 MPR_EXPORT char *mprGetNativePath(cchar *path);
 MPR_EXPORT char *mprGetPortablePath(cchar *path);
 
-/* ---- Of the file system: these calls may yield ---- */
+/* ---- Of the file system ---- */
 
 /** What a path names. */
 typedef struct MprPath {

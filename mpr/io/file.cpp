@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstring>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mpr/barrier.h"
@@ -68,7 +67,7 @@ ssize transferIn(MprFile* file, char* to, std::size_t count) {
     }
     findPosition(file);
     uv_buf_t buffer = uv_buf_init(to, static_cast<unsigned>(count));
-    Request request;
+    Request request(!file->hasPositions);
     const auto done =
         request(uv_fs_read, file->fd, &buffer, 1u, file->hasPositions ? file->position : std::int64_t{-1});
     if (done > 0) {
@@ -77,13 +76,13 @@ ssize transferIn(MprFile* file, char* to, std::size_t count) {
     return done;
 }
 
-/** Write all. @param yields As of Request. @return Bytes written, fewer than count after an error. */
-std::size_t transferOut(MprFile* file, const char* from, std::size_t count, bool yields = true) {
+/** Write all. @param mayWait false: in a manager. @return Bytes written, fewer than count after an error. */
+std::size_t transferOut(MprFile* file, const char* from, std::size_t count, bool mayWait = true) {
     std::size_t written = 0;
     while (written < count) {
         const auto part = static_cast<unsigned>(std::min(count - written, greatestTransfer));
         uv_buf_t buffer = uv_buf_init(const_cast<char*>(from) + written, part);
-        Request request(yields);
+        Request request(mayWait && !file->hasPositions);
         const bool placed = file->hasPositions && !file->appends;
         const auto done = request(uv_fs_write, file->fd, &buffer, 1u, placed ? file->position : std::int64_t{-1});
         if (done <= 0) {
@@ -126,9 +125,9 @@ private:
 
 // ---- The buffer -------------------------------------------------------------------------------------------------
 
-bool flush(MprFile* file, bool yields = true) {
+bool flush(MprFile* file, bool mayWait = true) {
     if (file->dirty) {
-        const std::size_t written = transferOut(file, file->buffer, file->end, yields);
+        const std::size_t written = transferOut(file, file->buffer, file->end, mayWait);
         std::memmove(file->buffer, file->buffer + written, file->end - written);
         file->end -= written;
         file->dirty = file->end > 0;
@@ -177,16 +176,16 @@ bool mayWrite(const MprFile* file) {
 // ---- Life -------------------------------------------------------------------------------------------------------
 
 /** @return false when data was lost. */
-bool finish(MprFile* file, bool yields) {
-    const bool flushed = flush(file, yields);
+bool finish(MprFile* file, bool mayWait) {
+    bool kept = flush(file, mayWait);
     if (file->fd >= 0) {
-        Request request(yields);
-        request(uv_fs_close, file->fd);
+        Request request;
+        kept = request(uv_fs_close, file->fd) == 0 && kept; // disks of others tell here that they are full
     }
     file->fd = -1;
     file->rom = nullptr;
     file->dirty = false;
-    return flushed;
+    return kept;
 }
 
 void manageFile(void* ptr, int flags) {
@@ -238,7 +237,7 @@ MprFile* mprOpenFile(cchar* filename, int omode, int perms) {
         return file->rom ? file : nullptr;
     }
     const Hold hold(file);
-    Request request;
+    Request request(mpr::io::mayWait(path));
     file->fd = request(uv_fs_open, path.text(), omode | O_CLOEXEC, perms);
     if (file->fd < 0) {
         file->fd = -1;
@@ -252,7 +251,6 @@ MprFile* mprAttachFileFd(int fd, cchar* name, int omode) {
     (void) name;
     MprFile* file = fd >= 0 ? allocateFile(omode) : nullptr;
     if (file) {
-        const Hold hold(file);
         file->fd = fd;
         const auto position = lseek(fd, 0, SEEK_CUR);
         file->hasPositions = position >= 0 && askPositions(fd);

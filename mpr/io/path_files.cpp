@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string_view>
 #include <sys/stat.h>
+#include <utility>
 
 #include "mpr/base/part.hpp"
 #include "mpr/io/waiting.hpp"
@@ -27,13 +28,18 @@ bool isKind(const uv_stat_t& stat, std::uint64_t kind) {
     return (stat.st_mode & S_IFMT) == kind;
 }
 
+bool isSame(const uv_stat_t& one, const uv_stat_t& two) {
+    return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
 char* cloneText(const char* text) {
     return static_cast<char*>(mprMemdup(text, std::strlen(text) + 1));
 }
 
-void closeFile(uv_file file) {
+/** @return false when the system says that data was lost. */
+bool closeFile(uv_file file) {
     Request request;
-    request(uv_fs_close, file);
+    return request(uv_fs_close, file) == 0;
 }
 
 /** Whether the text of one absolute normalised path begins with another and a separator. */
@@ -103,12 +109,7 @@ int makeOne(const char* path, int perms, int owner, int group) {
 cchar* mprGetCurrentPath(void) {
     char buffer[PathCopy::room];
     std::size_t size = sizeof(buffer);
-    int error = 0;
-    {
-        const mpr::task::Waiting waiting(__builtin_return_address(0));
-        error = uv_cwd(buffer, &size);
-    }
-    return error == 0 ? cloneText(buffer) : nullptr;
+    return uv_cwd(buffer, &size) == 0 ? cloneText(buffer) : nullptr;
 }
 
 char* mprGetAbsPath(cchar* path) {
@@ -126,11 +127,9 @@ char* mprGetRelPath(cchar* dest, cchar* origin) {
     if (!to.valid() || !from.valid()) {
         return nullptr;
     }
-    // One of them is kept outside the heap while the other is made.
     const char* first = mprGetAbsPath(to.text());
-    const PathCopy absolute(first);
     const char* second = mprGetAbsPath(from.text());
-    return absolute.valid() && second ? wayBetween(second, absolute.text()) : nullptr;
+    return first && second ? wayBetween(second, first) : nullptr;
 }
 
 char* mprTransformPath(cchar* path, int flags) {
@@ -142,9 +141,9 @@ char* mprTransformPath(cchar* path, int flags) {
 
 bool mprIsPathContained(cchar* path, cchar* dir) {
     const PathCopy other(dir && *dir ? dir : ".");
-    const PathCopy absolute(mprGetAbsPath(path));
+    const char* absolute = mprGetAbsPath(path);
     const char* base = other.valid() ? mprGetAbsPath(other.text()) : nullptr;
-    return absolute.valid() && base && isBelow(absolute.text(), base);
+    return absolute && base && isBelow(absolute, base);
 }
 
 int mprSamePath(cchar* path1, cchar* path2) {
@@ -159,11 +158,11 @@ int mprSamePath(cchar* path1, cchar* path2) {
     Request first;
     Request second;
     if (first(uv_fs_stat, one.text()) == 0 && second(uv_fs_stat, two.text()) == 0) {
-        return first->statbuf.st_dev == second->statbuf.st_dev && first->statbuf.st_ino == second->statbuf.st_ino;
+        return isSame(first->statbuf, second->statbuf);
     }
-    const PathCopy absolute(mprGetAbsPath(one.text()));
+    const char* absolute = mprGetAbsPath(one.text());
     const char* other = mprGetAbsPath(two.text());
-    return absolute.valid() && other && std::strcmp(absolute.text(), other) == 0;
+    return absolute && other && std::strcmp(absolute, other) == 0;
 }
 
 // ---- Asking -----------------------------------------------------------------------------------------------------
@@ -245,18 +244,87 @@ int mprDeletePath(cchar* path) {
     return result < 0 ? MPR_ERR_CANT_DELETE : 0;
 }
 
+namespace {
+
+/** A file to be read or written from its begin to its end. Closed at the end, at the latest. */
+class Stream {
+public:
+    Stream() = default;
+    ~Stream() { close(); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    /** @return Whether the system opened it. */
+    bool open(const PathCopy& path, int omode, int perms) {
+        waits_ = path.valid() && mpr::io::mayWait(path);
+        Request request(waits_);
+        file_ = path.valid() ? request(uv_fs_open, path.text(), omode | O_CLOEXEC, perms) : -1;
+        return file_ >= 0;
+    }
+    /** @return false when the system says that data was lost. */
+    bool close() {
+        const uv_file file = std::exchange(file_, -1);
+        return file < 0 || closeFile(file);
+    }
+    uv_file file() const { return file_; }
+    /** Whether to read from it or write to it may wait for others. */
+    bool waits() const { return waits_; }
+
+private:
+    uv_file file_ = -1;
+    bool waits_ = false;
+};
+
+/** @return Whether all was written. */
+bool copyContents(const Stream& from, const Stream& to) {
+    std::int64_t offset = 0;
+    for (;;) {
+        Request request(from.waits() || to.waits());
+        const auto count = request(uv_fs_sendfile, to.file(), from.file(), offset, std::size_t{1} << 30);
+        if (count <= 0) {
+            return count == 0;
+        }
+        offset += count;
+    }
+}
+
+/** Open what is copied to. It has its mode before it has contents: nobody may read them who may not later. */
+bool openTarget(Stream& target, const PathCopy& path, int perms) {
+    Request request;
+    if (!target.open(path, O_WRONLY | O_CREAT, perms & 0600) || request(uv_fs_fstat, target.file()) < 0) {
+        return false;
+    }
+    if (!isKind(request->statbuf, S_IFREG)) {
+        return true; // a device or pipe stays as it is
+    }
+    return request(uv_fs_fchmod, target.file(), perms) == 0 && request(uv_fs_ftruncate, target.file(), 0) == 0;
+}
+} // namespace
+
 int mprCopyPath(cchar* from, cchar* to, int omode) {
     const PathCopy source(from);
     const PathCopy target(to);
+    Stream in;
+    Stream out;
     Request request;
-    if (!source.valid() || request(uv_fs_access, source.text(), R_OK) < 0) {
+    if (!in.open(source, O_RDONLY, 0) || request(uv_fs_fstat, in.file()) < 0 || isKind(request->statbuf, S_IFDIR)) {
         return MPR_ERR_CANT_OPEN;
     }
-    if (!target.valid() || request(uv_fs_copyfile, source.text(), target.text(), 0) < 0 ||
-        (omode > 0 && request(uv_fs_chmod, target.text(), omode) < 0)) {
-        return MPR_ERR_CANT_CREATE;
+    Request there;
+    if (target.valid() && there(uv_fs_stat, target.text()) == 0 && isSame(request->statbuf, there->statbuf)) {
+        return 0;
     }
-    return 0;
+    const bool isNew = target.valid() && there(uv_fs_lstat, target.text()) == UV_ENOENT;
+    const int perms = static_cast<int>(omode > 0 ? omode : request->statbuf.st_mode) & 0777;
+    const bool opened = openTarget(out, target, perms);
+    const bool made = isNew && out.file() >= 0;
+    if (opened && copyContents(in, out) && out.close()) {
+        return 0;
+    }
+    if (made) {
+        request(uv_fs_unlink, target.text());
+    }
+    return MPR_ERR_CANT_CREATE;
 }
 
 char* mprGetTempPath(cchar* tmpDir) {
@@ -271,8 +339,7 @@ char* mprGetTempPath(cchar* tmpDir) {
     if (file < 0) {
         return nullptr;
     }
-    closeFile(static_cast<uv_file>(file));
-    return cloneText(request->path);
+    return closeFile(static_cast<uv_file>(file)) ? cloneText(request->path) : nullptr;
 }
 
 // ---- Contents ---------------------------------------------------------------------------------------------------
@@ -280,16 +347,16 @@ char* mprGetTempPath(cchar* tmpDir) {
 namespace {
 
 /** Read until the end: a file of /proc says that it is empty. @return A held block with a NUL behind the contents. */
-char* readAll(uv_file file, std::size_t expected, std::size_t& length) {
+char* readAll(const Stream& file, std::size_t expected, std::size_t& length) {
     std::size_t room = expected + 1;
     auto* text = static_cast<char*>(mprAllocMem(room, MPR_ALLOC_HOLD));
     length = 0;
     while (text) {
-        Request request;
+        Request request(file.waits());
         // One byte more than expected, so that the end is seen without another round; it makes place for the NUL.
         uv_buf_t buffer =
             uv_buf_init(text + length, static_cast<unsigned>(std::min(room - length, std::size_t{1} << 30)));
-        const auto count = request(uv_fs_read, file, &buffer, 1u, std::int64_t{-1});
+        const auto count = request(uv_fs_read, file.file(), &buffer, 1u, std::int64_t{-1});
         if (count <= 0) {
             if (count < 0) {
                 mprRelease(text);
@@ -317,18 +384,16 @@ char* mprReadPathContents(cchar* path, ssize* lenp) {
     if (lenp) {
         *lenp = 0;
     }
-    Request request;
-    const auto opened = copy.valid() ? request(uv_fs_open, copy.text(), O_RDONLY | O_CLOEXEC, 0) : -1;
-    if (opened < 0) {
+    Stream file;
+    if (!file.open(copy, O_RDONLY, 0)) {
         return nullptr;
     }
-    const auto file = static_cast<uv_file>(opened);
     std::size_t length = 0;
     char* text = nullptr;
-    if (request(uv_fs_fstat, file) == 0 && request->statbuf.st_size < SIZE_MAX / 2) {
+    Request request;
+    if (request(uv_fs_fstat, file.file()) == 0 && request->statbuf.st_size < SIZE_MAX / 2) {
         text = readAll(file, static_cast<std::size_t>(request->statbuf.st_size), length);
     }
-    closeFile(file);
     if (text) {
         mprRelease(text);
         if (lenp) {
@@ -347,23 +412,20 @@ ssize mprWritePathContents(cchar* path, cchar* buf, ssize len, int mode) {
         len = static_cast<ssize>(std::strlen(buf));
     }
     const Hold hold(buf);
-    Request request;
-    const auto opened =
-        request(uv_fs_open, copy.text(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode > 0 ? mode : 0644);
-    if (opened < 0) {
+    Stream file;
+    if (!file.open(copy, O_WRONLY | O_CREAT | O_TRUNC, mode > 0 ? mode : 0644)) {
         return MPR_ERR_CANT_OPEN;
     }
-    const auto file = static_cast<uv_file>(opened);
     ssize written = 0;
     while (written < len) {
         const auto count = static_cast<unsigned>(std::min(len - written, ssize{1} << 30));
         uv_buf_t buffer = uv_buf_init(const_cast<char*>(buf) + written, count);
-        const auto done = request(uv_fs_write, file, &buffer, 1u, std::int64_t{-1});
+        Request request(file.waits());
+        const auto done = request(uv_fs_write, file.file(), &buffer, 1u, std::int64_t{-1});
         if (done <= 0) {
             break;
         }
         written += done;
     }
-    closeFile(file);
-    return written == len ? len : MPR_ERR_CANT_WRITE;
+    return file.close() && written == len ? len : MPR_ERR_CANT_WRITE;
 }

@@ -2,7 +2,7 @@
     path_list.cpp - Directories listed, and files found by patterns.
 
     A tree is walked without recursion: entries still to come stand on a list used as a stack, a directory before those in
-    it. The lists are rooted, because every look into the file system yields.
+    it. Nothing here yields, so nothing is rooted.
  */
 #include <cstring>
 #include <fcntl.h>
@@ -14,12 +14,10 @@
 #include "mpr/io/glob.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/path.h"
-#include "mpr/task/retain.hpp"
 
 using mpr::base::referring;
 using mpr::io::PathCopy;
 using mpr::io::Request;
-using mpr::task::Rooted;
 
 namespace {
 
@@ -56,7 +54,6 @@ public:
     template <class Visit>
     int run(Visit visit) {
         MprList* waiting = mprCreateList(0, MPR_LIST_STABLE);
-        const Rooted rooted(waiting);
         if (!waiting || !root_.valid()) {
             return waiting ? MPR_ERR_BAD_ARGS : MPR_ERR_MEMORY;
         }
@@ -86,7 +83,7 @@ public:
 private:
     /** Put what is in a directory on the stack, so that the first by name is on top. */
     int expand(MprList* waiting, const char* relative) {
-        const bool isRoot = !*relative; // asked now: the scan waits, and nothing keeps the name
+        const bool isRoot = !*relative;
         const char* full = isRoot ? root_.text() : concatenate(root_.text(), relative);
         if (!full) {
             return MPR_ERR_MEMORY;
@@ -149,7 +146,6 @@ private:
 MprList* mprGetPathFiles(cchar* dir, int flags) {
     const PathCopy root(dir);
     MprList* files = mprCreateList(0, 0);
-    const Rooted rooted(files);
     if (!files) {
         return nullptr;
     }
@@ -177,7 +173,6 @@ MprList* mprGlobPathFiles(cchar* path, cchar* patterns, int flags) {
     const PathCopy root(path);
     const PathCopy wanted(patterns);
     MprList* files = mprCreateList(0, 0);
-    const Rooted rooted(files);
     if (!files || !wanted.valid()) {
         return nullptr;
     }

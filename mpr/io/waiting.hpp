@@ -1,12 +1,14 @@
 /*
-    waiting.hpp - System calls of the file system: made by libuv, without a loop, on the calling thread, which is yielded
-    meanwhile.
+    waiting.hpp - System calls of the file system: made by libuv, without a loop, on the calling thread.
 
-    A yield ends what keeps unrooted blocks alive, so what a call needs is copied (paths) or held (buffers) before it.
+    Calls for regular files and directories do not yield: programs keep unrooted blocks over them. Where the system may wait
+    for somebody else, who writes into a pipe or types at a terminal, the thread is yielded meanwhile. That ends what keeps
+    unrooted blocks alive, so what such a call needs is copied (paths) or held (buffers) before it.
  */
 #pragma once
 
 #include <cstring>
+#include <sys/stat.h>
 #include <uv.h>
 
 #include "mpr/task/waiting.hpp"
@@ -39,8 +41,8 @@ private:
 /** One libuv file request, and what is to be given back after it. */
 class Request {
 public:
-    /** @param yields false: in a manager, whose block must not be collected meanwhile. */
-    explicit Request(bool yields = true) : yields_(yields) {}
+    /** @param waits The system may wait for others: yield meanwhile. Not in a manager. */
+    explicit Request(bool waits = false) : waits_(waits) {}
     ~Request() {
         if (made_) {
             uv_fs_req_cleanup(&request_);
@@ -50,7 +52,7 @@ public:
     Request& operator=(const Request&) = delete;
 
     /**
-        Make a call while this thread is yielded, if it is not already: call(uv_loop_t*, uv_fs_t*, arguments..., uv_fs_cb).
+        Make a call: call(uv_loop_t*, uv_fs_t*, arguments..., uv_fs_cb).
         @return What the call returns: a result or an error of libuv, below zero.
      */
     template <class Call, class... Arguments>
@@ -59,7 +61,7 @@ public:
             uv_fs_req_cleanup(&request_);
         }
         made_ = true;
-        if (!yields_) {
+        if (!waits_) {
             return call(nullptr, &request_, arguments..., nullptr);
         }
         const task::Waiting waiting(__builtin_return_address(0));
@@ -72,8 +74,18 @@ public:
 private:
     uv_fs_t request_;
     bool made_ = false;
-    bool yields_;
+    bool waits_;
 };
+
+/** Whether what a path names may let the system wait for others when it is opened: pipes, terminals, devices. */
+inline bool mayWait(const PathCopy& path) {
+    Request request;
+    if (request(uv_fs_stat, path.text()) < 0) {
+        return false;
+    }
+    const auto kind = request->statbuf.st_mode & S_IFMT;
+    return kind != S_IFREG && kind != S_IFDIR && kind != S_IFBLK;
+}
 
 /** Milliseconds are not what programs for the MPR expect here. */
 inline MprTime secondsOf(const uv_timespec_t& time) {

@@ -7,6 +7,9 @@
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -213,6 +216,59 @@ TEST_CASE("contents are read, written and copied whole", "[io][path]") {
     CHECK(mprCopyPath((folder / "none").c_str(), (folder / "x").c_str(), 0644) == MPR_ERR_CANT_OPEN);
     CHECK(mprCopyPath((folder / "text").c_str(), (folder / "no/x").c_str(), 0644) == MPR_ERR_CANT_CREATE);
     CHECK(mprCopyPath(nullptr, nullptr, 0644) == MPR_ERR_CANT_OPEN);
+}
+
+TEST_CASE("a copy has its permissions before it has contents", "[io][path]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string fifo = folder / "fifo", copy = folder / "copy";
+    const mode_t before = umask(0);
+    REQUIRE(mkfifo(fifo.c_str(), 0666) == 0);
+    for (bool exists : {false, true}) {
+        if (exists) {
+            REQUIRE(chmod(copy.c_str(), 0666) == 0);
+        }
+        std::atomic<int> result{-1};
+        Mutator copying("copying", [&](Mutator &) { result = mprCopyPath(fifo.c_str(), copy.c_str(), 0640); });
+        int fd = -1;
+        CHECK(until([&] { return (fd = open(fifo.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK)) >= 0; }));
+        struct stat found;
+        CHECK(until([&] { return stat(copy.c_str(), &found) == 0 && found.st_size == 0; }));
+        CHECK((exists || (found.st_mode & 0777 & ~0640u) == 0)); // at no time more
+        CHECK(until([&] { return stat(copy.c_str(), &found) == 0 && (found.st_mode & 0777) == 0640; }));
+        CHECK(write(fd, "secret", 6) == 6);
+        close(fd);
+        copying.join();
+        CHECK(result == 0);
+        CHECK(folder.read("copy") == "secret");
+    }
+    umask(before);
+}
+
+TEST_CASE("a copy that fails leaves nothing, and a file is not copied to itself", "[io][path]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string text(20000, 't'), file = folder.write("file", text), copy = folder / "copy";
+    rlimit limit;
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    const auto ignored = signal(SIGXFSZ, SIG_IGN);
+    rlimit few = limit;
+    few.rlim_cur = 10000;
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &few) == 0);
+    CHECK(mprCopyPath(file.c_str(), copy.c_str(), 0600) == MPR_ERR_CANT_CREATE);
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    signal(SIGXFSZ, ignored);
+    CHECK_FALSE(std::filesystem::exists(copy));
+    CHECK(mprCopyPath(file.c_str(), "/dev/full", 0600) == MPR_ERR_CANT_CREATE);
+    CHECK(mprCopyPath(file.c_str(), "/dev/null", 0600) == 0);
+    CHECK(std::filesystem::is_character_file("/dev/null"));
+    std::filesystem::create_symlink(file, folder / "link");
+    for (const std::string &other : {file, folder / "link"}) {
+        CHECK(mprCopyPath(file.c_str(), other.c_str(), 0600) == 0);
+        CHECK(folder.read("file") == text);
+    }
+    CHECK(mprCopyPath(folder.root.c_str(), copy.c_str(), 0600) == MPR_ERR_CANT_OPEN);
+    CHECK_FALSE(std::filesystem::exists(copy));
 }
 
 TEST_CASE("temporary files have names of their own", "[io][path]") {
