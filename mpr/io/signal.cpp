@@ -8,6 +8,8 @@
 
 #include <signal.h>
 
+#include <utility>
+
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
 #include "mpr/gc/runtime.hpp"
@@ -79,12 +81,13 @@ bool isWatched(int signo) {
     return false;
 }
 
-/** @return 0 or libuv's error. */
-int startWatching(uv_loop_t* loop, int signo, uv_signal_t* watcher) {
-    int result = uv_signal_init(loop, watcher);
+/** @param fresh Memory for a watcher; nullptr when libuv has it. @return 0 or libuv's error. */
+int startWatching(uv_loop_t* loop, int signo, uv_signal_t*& fresh) {
+    int result = uv_signal_init(loop, fresh);
     if (result != 0) {
         return result;
     }
+    uv_signal_t* watcher = std::exchange(fresh, nullptr);
     result = uv_signal_start(watcher, onSignal, signo);
     if (result != 0) {
         Loop::discard(reinterpret_cast<uv_handle_t*>(watcher));
@@ -120,12 +123,7 @@ void unlink(Handlers::Head& all, Handler& handler) {
 int add(Handlers::Head& all, Handler& handler, uv_signal_t*& fresh) {
     const Loop::Using loop(task::events().loop());
     if (!watchers[handler.signo]) {
-        uv_signal_t* watcher = fresh;
-        const int result = startWatching(*loop, handler.signo, watcher);
-        if (result != UV_ENOMEM) {
-            fresh = nullptr;
-        }
-        if (result != 0) {
+        if (const int result = startWatching(*loop, handler.signo, fresh)) {
             return result;
         }
     }
