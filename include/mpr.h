@@ -10,6 +10,7 @@
 #define MPR_H
 
 #include "mpr/types.h"
+#include "mpr/version.h"
 #include "mpr/runtime.h"
 #include "mpr/memory.h"
 #include "mpr/barrier.h"
