@@ -14,37 +14,37 @@ MPR_EXTERN_C_BEGIN
     @param title For people. Until set: the name. @param version Until set: "".
     @return 0, or MPR_ERR_MEMORY. Attached threads. Does not yield.
  */
-MPR_EXPORT int mprSetAppName(cchar *name, cchar *title, cchar *version);
+MPR_EXPORT int mprSetAppName(const char *name, const char *title, const char *version);
 
 /** Managed strings, good until the thread yields after they were set anew; else while the runtime exists. "" when there is no
     runtime. Attached threads. Do not yield. */
-MPR_EXPORT cchar *mprGetAppName(MPR_NOTHING);
-MPR_EXPORT cchar *mprGetAppTitle(MPR_NOTHING);
-MPR_EXPORT cchar *mprGetAppVersion(void);
+MPR_EXPORT const char *mprGetAppName(MPR_NOTHING);
+MPR_EXPORT const char *mprGetAppTitle(MPR_NOTHING);
+MPR_EXPORT const char *mprGetAppVersion(void);
 
 /** Absolute path of the program file, and the folder that it is in. "" when the system does not tell. */
-MPR_EXPORT cchar *mprGetAppPath(MPR_NOTHING);
-MPR_EXPORT cchar *mprGetAppDir(MPR_NOTHING);
+MPR_EXPORT const char *mprGetAppPath(MPR_NOTHING);
+MPR_EXPORT const char *mprGetAppDir(MPR_NOTHING);
 /** Say where the program file is; mprGetAppDir follows. Copied; NULL changes nothing. Attached threads. */
-MPR_EXPORT void mprSetAppPath(cchar *path);
+MPR_EXPORT void mprSetAppPath(const char *path);
 
 /**
     Names of the machine and of what the program serves, for its own messages and headers: the runtime uses none of them.
     The host's name is the system's until set, the domain what follows its first point; the server's name is the host's; the
     address "127.0.0.1". Managed strings, as those above; what is set is copied, and NULL is the first value again.
  */
-MPR_EXPORT cchar *mprGetHostName(MPR_NOTHING);
-MPR_EXPORT void mprSetHostName(cchar *s);
-MPR_EXPORT cchar *mprGetServerName(MPR_NOTHING);
-MPR_EXPORT void mprSetServerName(cchar *s);
-MPR_EXPORT cchar *mprGetDomainName(MPR_NOTHING);
-MPR_EXPORT void mprSetDomainName(cchar *s);
-MPR_EXPORT cchar *mprGetIpAddr(MPR_NOTHING);
-MPR_EXPORT void mprSetIpAddr(cchar *ip);
+MPR_EXPORT const char *mprGetHostName(MPR_NOTHING);
+MPR_EXPORT void mprSetHostName(const char *s);
+MPR_EXPORT const char *mprGetServerName(MPR_NOTHING);
+MPR_EXPORT void mprSetServerName(const char *s);
+MPR_EXPORT const char *mprGetDomainName(MPR_NOTHING);
+MPR_EXPORT void mprSetDomainName(const char *s);
+MPR_EXPORT const char *mprGetIpAddr(MPR_NOTHING);
+MPR_EXPORT void mprSetIpAddr(const char *ip);
 
 /** Set a variable of the environment; a value of NULL removes it. As with setenv, no other thread may use the environment
     meanwhile. */
-MPR_EXPORT void mprSetEnv(cchar *key, cchar *value);
+MPR_EXPORT void mprSetEnv(const char *key, const char *value);
 
 /** Set the system's error number of the calling thread, which mprGetOsError and mprGetError tell. Any thread. */
 MPR_EXPORT void mprSetOsError(int error);
@@ -79,7 +79,7 @@ MPR_EXPORT bool mprGetDebugMode(MPR_NOTHING);
     @return The number of words; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS when command or argv is NULL. *argv is NULL then. Attached
     threads. Does not yield.
  */
-MPR_EXPORT int mprMakeArgv(cchar *command, cchar ***argv, int flags);
+MPR_EXPORT int mprMakeArgv(const char *command, const char ***argv, int flags);
 
 /**
     The same in place: the words stay in command, which is written to, and argv points to them.
@@ -95,11 +95,11 @@ MPR_EXPORT int mprParseArgs(char *command, char **argv, int maxArgs);
     (buf is held meanwhile if it is a block). Otherwise takes what there is.
     @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_CANT_READ when the system has no source. Attached threads if block, else any.
  */
-MPR_EXPORT int mprGetRandomBytes(char *buf, ssize size, bool block);
+MPR_EXPORT int mprGetRandomBytes(char *buf, ptrdiff_t size, bool block);
 
 /** A managed string of size random letters and digits (5.95 bits each). @return NULL for a negative size, when there is no
     memory or no source. Attached threads. Does not yield. */
-MPR_EXPORT char *mprGetRandomString(ssize size);
+MPR_EXPORT char *mprGetRandomString(ptrdiff_t size);
 
 /** A random number from 0 to INT_MAX; as hard to guess as those bytes. Any thread. */
 MPR_EXPORT int mprRandom(MPR_NOTHING);

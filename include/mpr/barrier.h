@@ -32,7 +32,7 @@ MPR_EXPORT void mprLogRef(void *owner, void *field);
     after it, and is safe: only a pause turns the answer from yes to no, and there is none before this thread's next
     yield.
  */
-static inline int mprBarrierDone(cvoid *owner) {
+static inline int mprBarrierDone(const void *owner) {
     const uintptr_t inside = (uintptr_t) owner & mprBarrier.inside;
     const uintptr_t known = (uintptr_t) owner - inside + mprBarrier.bias + (inside >> MPR_BARRIER_SHIFT);
     return (__atomic_load_n((const unsigned char *) known, __ATOMIC_RELAXED) & MPR_BARRIER_DONE) != 0;
@@ -46,7 +46,7 @@ static inline int mprBarrierDone(cvoid *owner) {
     nothing is lost. Never yields. The store has release order: a thread that loads the field can read what was
     written to *value before.
  */
-static inline void mprSetRef(void *owner, void *field, cvoid *value) {
+static inline void mprSetRef(void *owner, void *field, const void *value) {
     const int done = mprBarrierDone(owner);
     __atomic_store_n((void **) field, (void *) value, __ATOMIC_RELEASE);
     if (__builtin_expect(!done, 0)) {
@@ -58,22 +58,22 @@ static inline void mprSetRef(void *owner, void *field, cvoid *value) {
     Store a reference as mprSetRef does, where the owner is not known. The field may also be outside of managed
     memory, on a stack for example: then it is a plain store. Slower than mprSetRef by a function call.
  */
-MPR_EXPORT void mprSetRefAt(void *field, cvoid *value);
+MPR_EXPORT void mprSetRefAt(void *field, const void *value);
 
 /** Store count references, as memmove would: the areas may overlap. @param fields,values Addresses of the first pointers. */
-MPR_EXPORT void mprSetRefs(void *owner, void *fields, cvoid *values, size_t count);
+MPR_EXPORT void mprSetRefs(void *owner, void *fields, const void *values, size_t count);
 
 /** For managers: mprMark(*field), with an atomic load of the field. */
-MPR_EXPORT void mprMarkRef(cvoid *field);
+MPR_EXPORT void mprMarkRef(const void *field);
 
 /** For managers: mprMarkRef for count fields in a row. */
-MPR_EXPORT void mprMarkRefs(cvoid *fields, size_t count);
+MPR_EXPORT void mprMarkRefs(const void *fields, size_t count);
 
 /**
     The runtime's, for managers of C++ objects that seem to have no references: whether one of their words is the
     address of another block. If so, the log names it. @param type The name of their type.
  */
-MPR_EXPORT bool mprNameUntraced(cvoid *objects, size_t size, cchar *type);
+MPR_EXPORT bool mprNameUntraced(const void *objects, size_t size, const char *type);
 
 MPR_EXTERN_C_END
 #endif /* MPR_BARRIER_H */

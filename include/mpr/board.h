@@ -16,10 +16,10 @@ MPR_EXTERN_C_BEGIN
     Nanoseconds since any fixed moment; never goes back. Called a few times a collection, never by an allocation.
     A coarse clock will do, 0 for ever, too: then times in statistics are 0 and free memory is accounted late.
  */
-uint64 mprBoardTime(void);
+uint64_t mprBoardTime(void);
 
 /** Write a message to the console, a UART for example. May drop it, may wait. @param text Not terminated. */
-void mprBoardWrite(cchar *text, size_t length);
+void mprBoardWrite(const char *text, size_t length);
 
 /** Start the firmware anew (MPR_ALLOC_POLICY_RESTART). Returns only when it cannot. */
 void mprBoardRestart(void);

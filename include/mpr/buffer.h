@@ -22,12 +22,12 @@ typedef int (*MprBufProc)(struct MprBuf *buf, void *arg);
 
 /** A buffer. A managed block. Fields are for reading, but growBy: the calls below change them. */
 typedef struct MprBuf {
-    char *data;    /* The room, a block */
-    char *start;   /* The first byte held */
-    char *end;     /* Behind the last byte held */
-    char *endbuf;  /* Behind the room */
-    ssize growBy;  /* May be set: bytes by which the room grows, at least. 0: as many as there are */
-    ssize maxsize; /* Bytes of room it may grow to */
+    char *data;        /* The room, a block */
+    char *start;       /* The first byte held */
+    char *end;         /* Behind the last byte held */
+    char *endbuf;      /* Behind the room */
+    ptrdiff_t growBy;  /* May be set: bytes by which the room grows, at least. 0: as many as there are */
+    ptrdiff_t maxsize; /* Bytes of room it may grow to */
     MprBufProc refillProc;
     void *refillArg;
 } MprBuf;
@@ -38,15 +38,15 @@ typedef struct MprBuf {
     @param maxSize Bytes of room it may grow to; 0 or less: no limit. An initialSize above it is cut to it.
     @return NULL when there is no memory.
  */
-MPR_EXPORT MprBuf *mprCreateBuf(ssize initialSize, ssize maxSize);
+MPR_EXPORT MprBuf *mprCreateBuf(ptrdiff_t initialSize, ptrdiff_t maxSize);
 
 /** A buffer with the same contents, size and maximum. @return NULL when orig is NULL or there is no memory. */
 MPR_EXPORT MprBuf *mprCloneBuf(MprBuf *orig);
 
 /** Set the maximum size. @param maxSize As for mprCreateBuf, but no less than the room there is. */
-MPR_EXPORT void mprSetBufMax(MprBuf *buf, ssize maxSize);
+MPR_EXPORT void mprSetBufMax(MprBuf *buf, ptrdiff_t maxSize);
 /** Make the room so large at least, and set the maximum size. @return 0; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS for a NULL buf. */
-MPR_EXPORT int mprSetBufSize(MprBuf *buf, ssize size, ssize maxSize);
+MPR_EXPORT int mprSetBufSize(MprBuf *buf, ptrdiff_t size, ptrdiff_t maxSize);
 
 /** Set what mprRefillBuf calls. @param proc NULL: nothing. @param arg For proc; not marked: it must be reachable otherwise. */
 MPR_EXPORT void mprSetBufRefillProc(MprBuf *buf, MprBufProc proc, void *arg);
@@ -57,11 +57,11 @@ MPR_EXPORT int mprRefillBuf(MprBuf *buf);
 /* ---- What it holds ---------------------------------------------------------------------------------------------- */
 
 /** Bytes held. */
-MPR_EXPORT ssize mprGetBufLength(MprBuf *buf);
+MPR_EXPORT ptrdiff_t mprGetBufLength(MprBuf *buf);
 /** Bytes of room altogether. */
-MPR_EXPORT ssize mprGetBufSize(MprBuf *buf);
+MPR_EXPORT ptrdiff_t mprGetBufSize(MprBuf *buf);
 /** Bytes that fit behind the contents without a move. */
-MPR_EXPORT ssize mprGetBufSpace(MprBuf *buf);
+MPR_EXPORT ptrdiff_t mprGetBufSpace(MprBuf *buf);
 /** The first byte held, and the place behind the last: write there up to mprGetBufSpace bytes, then mprAdjustBufEnd. */
 MPR_EXPORT char *mprGetBufStart(MprBuf *buf);
 MPR_EXPORT char *mprGetBufEnd(MprBuf *buf);
@@ -80,43 +80,43 @@ MPR_EXPORT void mprCompactBuf(MprBuf *buf);
 MPR_EXPORT void mprResetBufIfEmpty(MprBuf *buf);
 /** Move the end, or the start, by count bytes, either way. A move past the other one or out of the buffer is named in the
     log and not made. */
-MPR_EXPORT void mprAdjustBufEnd(MprBuf *buf, ssize count);
-MPR_EXPORT void mprAdjustBufStart(MprBuf *buf, ssize count);
+MPR_EXPORT void mprAdjustBufEnd(MprBuf *buf, ptrdiff_t count);
+MPR_EXPORT void mprAdjustBufStart(MprBuf *buf, ptrdiff_t count);
 /** Make the contents a C string: write a zero behind them, which does not count as held. There is always room for it; the
     next put overwrites it. */
 MPR_EXPORT void mprAddNullToBuf(MprBuf *buf);
 /** Make the buffer larger by count bytes; by its own size if count is below 1. @return 0; MPR_ERR_TOO_MANY past the maximum;
     MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS for a NULL buf. */
-MPR_EXPORT int mprGrowBuf(MprBuf *buf, ssize count);
+MPR_EXPORT int mprGrowBuf(MprBuf *buf, ptrdiff_t count);
 
 /* ---- Put. What does not fit under the maximum, or for want of memory, is not stored. ----------------------------- */
 
 /** Put bytes; they may be those of the buffer itself. @return Bytes stored. */
-MPR_EXPORT ssize mprPutBlockToBuf(MprBuf *buf, cchar *ptr, ssize size);
+MPR_EXPORT ptrdiff_t mprPutBlockToBuf(MprBuf *buf, const char *ptr, ptrdiff_t size);
 /** Put a string; NULL is "". @return Bytes stored. */
-MPR_EXPORT ssize mprPutStringToBuf(MprBuf *buf, cchar *str);
+MPR_EXPORT ptrdiff_t mprPutStringToBuf(MprBuf *buf, const char *str);
 /** Put at most count bytes of a string. @return Bytes stored. */
-MPR_EXPORT ssize mprPutSubStringToBuf(MprBuf *buf, cchar *str, ssize count);
+MPR_EXPORT ptrdiff_t mprPutSubStringToBuf(MprBuf *buf, const char *str, ptrdiff_t count);
 /** Put what sfmt would give. @return Bytes stored. */
-MPR_EXPORT ssize mprPutToBuf(MprBuf *buf, cchar *fmt, ...) MPR_PRINTF(2, 3);
+MPR_EXPORT ptrdiff_t mprPutToBuf(MprBuf *buf, const char *fmt, ...) MPR_PRINTF(2, 3);
 /** Put a number in decimal. @return Bytes stored. */
-MPR_EXPORT ssize mprPutIntToBuf(MprBuf *buf, int64 i);
+MPR_EXPORT ptrdiff_t mprPutIntToBuf(MprBuf *buf, int64_t i);
 /** The same as mprPutToBuf. */
 #define mprPutFmtToBuf mprPutToBuf
 /** Put one byte. @return 0, or as mprGrowBuf. */
 MPR_EXPORT int mprPutCharToBuf(MprBuf *buf, int c);
 /** Put one byte so many times. @return Bytes stored. */
-MPR_EXPORT ssize mprPutPadToBuf(MprBuf *buf, int c, ssize count);
+MPR_EXPORT ptrdiff_t mprPutPadToBuf(MprBuf *buf, int c, ptrdiff_t count);
 /** Put one byte before the contents. @return 0, or as mprGrowBuf. */
 MPR_EXPORT int mprInsertCharToBuf(MprBuf *buf, int c);
 /** Put a number in network byte order: the most significant byte first. All of it or, without room, nothing. */
-MPR_EXPORT void mprPutUint16ToBuf(MprBuf *buf, uint16 num);
-MPR_EXPORT void mprPutUint32ToBuf(MprBuf *buf, uint32 num);
+MPR_EXPORT void mprPutUint16ToBuf(MprBuf *buf, uint16_t num);
+MPR_EXPORT void mprPutUint32ToBuf(MprBuf *buf, uint32_t num);
 
 /* ---- Get -------------------------------------------------------------------------------------------------------- */
 
 /** Take at most count bytes out. @return Bytes taken. */
-MPR_EXPORT ssize mprGetBlockFromBuf(MprBuf *buf, char *blk, ssize count);
+MPR_EXPORT ptrdiff_t mprGetBlockFromBuf(MprBuf *buf, char *blk, ptrdiff_t count);
 /** Take, or look at, the first byte. @return 0 to 255; -1 when there is none. */
 MPR_EXPORT int mprGetCharFromBuf(MprBuf *buf);
 MPR_EXPORT int mprLookAtNextCharInBuf(MprBuf *buf);
@@ -124,9 +124,9 @@ MPR_EXPORT int mprLookAtNextCharInBuf(MprBuf *buf);
 MPR_EXPORT int mprLookAtLastCharInBuf(MprBuf *buf);
 /** Take, or look at, a number in network byte order. @return 0, and nothing is taken, when fewer than its two or four bytes are
     held. */
-MPR_EXPORT uint mprGetUint16FromBuf(MprBuf *buf);
-MPR_EXPORT uint mprGetUint32FromBuf(MprBuf *buf);
-MPR_EXPORT uint mprPeekUint32FromBuf(MprBuf *buf);
+MPR_EXPORT unsigned mprGetUint16FromBuf(MprBuf *buf);
+MPR_EXPORT unsigned mprGetUint32FromBuf(MprBuf *buf);
+MPR_EXPORT unsigned mprPeekUint32FromBuf(MprBuf *buf);
 
 MPR_EXTERN_C_END
 #endif /* MPR_BUFFER_H */

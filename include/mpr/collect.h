@@ -42,7 +42,7 @@ MPR_EXTERN_C_BEGIN
     block is named in the log and ignored. Does nothing outside a manager's MPR_MANAGE_MARK call. Several threads may be
     marking at the same time (option markers).
  */
-MPR_EXPORT void mprMark(cvoid *ptr);
+MPR_EXPORT void mprMark(const void *ptr);
 
 /**
     Make a block a root: it and everything that its manager marks are retained. Roots nest: a block that was added
@@ -51,19 +51,19 @@ MPR_EXPORT void mprMark(cvoid *ptr);
     the Mpr object. If mprRealloc moves a root, the new block is the root. Attached threads that run. Does not
     yield.
  */
-MPR_EXPORT void mprAddRoot(cvoid *ptr);
-MPR_EXPORT void mprRemoveRoot(cvoid *ptr);
+MPR_EXPORT void mprAddRoot(const void *ptr);
+MPR_EXPORT void mprRemoveRoot(const void *ptr);
 
 /**
     Retain this block alone: what it references is not marked on its behalf. Holds nest. NULL is fine. Attached
     threads; a thread that has yielded or is exempt waits for the end of a pause first. Does not yield.
  */
-MPR_EXPORT void mprHold(cvoid *ptr);
+MPR_EXPORT void mprHold(const void *ptr);
 /** Undo one mprHold. A block that is not held is named in the log. Threads as mprHold. */
-MPR_EXPORT void mprRelease(cvoid *ptr);
+MPR_EXPORT void mprRelease(const void *ptr);
 /** Hold or release several blocks; the last argument is NULL. */
-MPR_EXPORT void mprHoldBlocks(cvoid *ptr, ...);
-MPR_EXPORT void mprReleaseBlocks(cvoid *ptr, ...);
+MPR_EXPORT void mprHoldBlocks(const void *ptr, ...);
+MPR_EXPORT void mprReleaseBlocks(const void *ptr, ...);
 
 /**
     A reference that roots what it points to: for C++ smart roots and C structures outside the heap. Link it once,

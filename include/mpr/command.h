@@ -27,7 +27,7 @@ typedef struct MprCmd MprCmd;
     Called on the command's dispatcher, as an event, when a channel has something to read (or has ended, or can be written to), and
     when the process has ended (channel -1): see mprSetCmdCallback.
  */
-typedef ssize (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
+typedef ptrdiff_t (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
 
 /* Flags of mprStartCmd and mprRunCmd. */
 #define MPR_CMD_NEW_SESSION 0x1 /* In a session of its own: signals of the terminal do not reach it */
@@ -46,7 +46,7 @@ MPR_EXPORT MprCmd *mprCreateCmd(MprDispatcher *dispatcher);
 MPR_EXPORT void mprDestroyCmd(MprCmd *cmd);
 
 /** Folders in which programs are looked for, separated by colons; NULL: the variable PATH. Copied. */
-MPR_EXPORT void mprSetCmdSearchPath(MprCmd *cmd, cchar *search);
+MPR_EXPORT void mprSetCmdSearchPath(MprCmd *cmd, const char *search);
 
 /**
     Set who is called. Before mprStartCmd, which then enables the events of both outputs. @param data Marked with the
@@ -61,12 +61,12 @@ MPR_EXPORT void mprSetCmdCallback(MprCmd *cmd, MprCmdProc callback, void *data);
     @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_BAD_STATE when it runs already; MPR_ERR_CANT_ACCESS and MPR_ERR_CANT_FIND for
     the program (named in the log); MPR_ERR_CANT_CREATE; MPR_ERR_MEMORY. Does not yield.
  */
-MPR_EXPORT int mprStartCmd(MprCmd *cmd, int argc, cchar **argv, cchar **envp, int flags);
+MPR_EXPORT int mprStartCmd(MprCmd *cmd, int argc, const char **argv, const char **envp, int flags);
 
 /** Write to the child's standard input what it takes now. @return Bytes, 0 when it takes none now, negative when it has ended. */
-MPR_EXPORT ssize mprWriteCmd(MprCmd *cmd, int channel, cchar *buf, ssize bufsize);
+MPR_EXPORT ptrdiff_t mprWriteCmd(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
 /** Read from a channel what there is. @return Bytes; 0 at the end; MPR_ERR_WOULD_BLOCK when there is nothing yet; MPR_ERR_BAD_HANDLE. */
-MPR_EXPORT ssize mprReadCmd(MprCmd *cmd, int channel, char *buf, ssize bufsize);
+MPR_EXPORT ptrdiff_t mprReadCmd(MprCmd *cmd, int channel, char *buf, ptrdiff_t bufsize);
 /** No more input: close the child's standard input. */
 MPR_EXPORT void mprFinalizeCmd(MprCmd *cmd);
 MPR_EXPORT void mprCloseCmdFd(MprCmd *cmd, int channel);
@@ -106,10 +106,10 @@ MPR_EXPORT int mprGetCmdExitStatus(MprCmd *cmd);
     process is killed with all that it has started (its process group), and waited for.
     @return Its exit status, 0 or more; MPR_ERR_TIMEOUT; others as mprStartCmd.
  */
-MPR_EXPORT int mprRunCmd(MprCmd *cmd, cchar *command, cchar **envp, cchar *in, char **out, char **err, MprTicks timeout,
-                         int flags);
+MPR_EXPORT int mprRunCmd(MprCmd *cmd, const char *command, const char **envp, const char *in, char **out, char **err,
+                         MprTicks timeout, int flags);
 /** The same without a command to make first. */
-MPR_EXPORT int mprRun(MprDispatcher *dispatcher, cchar *command, cchar *input, char **output, char **error,
+MPR_EXPORT int mprRun(MprDispatcher *dispatcher, const char *command, const char *input, char **output, char **error,
                       MprTicks timeout);
 
 MPR_EXTERN_C_END

@@ -17,23 +17,23 @@ MPR_EXTERN_C_BEGIN
     @param escChar 0: a backslash.
     @remarks A POSIX shell drops a newline with a backslash before it: two lines become one, never a second command.
  */
-MPR_EXPORT char *mprEscapeCmd(cchar *cmd, int escChar);
+MPR_EXPORT char *mprEscapeCmd(const char *cmd, int escChar);
 
 /** Write & < > " ' as &amp; &lt; &gt; &quot; &#39;: safe between tags and in quoted attribute values. */
-MPR_EXPORT char *mprEscapeHtml(cchar *html);
+MPR_EXPORT char *mprEscapeHtml(const char *html);
 
 /**
     Decode %XX, and + as a blank. Text after a % that is not two hexadecimal digits stays as it is, and so does %00, which would
     end the string early.
  */
-MPR_EXPORT char *mprUriDecode(cchar *uri);
+MPR_EXPORT char *mprUriDecode(const char *uri);
 
 /* What mprUriEncode leaves as it is, letters, digits and - . _ ~ aside. */
 #define MPR_ENCODE_URI 0x4           /* The reserved characters of RFC 3986 and %: for a whole URI */
 #define MPR_ENCODE_URI_COMPONENT 0x8 /* Nothing: for a part that may contain any character */
 
 /** Write all other bytes as %XX. @param map MPR_ENCODE_URI or MPR_ENCODE_URI_COMPONENT. Source: RFC 3986 (2005). */
-MPR_EXPORT char *mprUriEncode(cchar *uri, int map);
+MPR_EXPORT char *mprUriEncode(const char *uri, int map);
 
 MPR_EXTERN_C_END
 #endif /* MPR_ENCODE_H */

@@ -41,7 +41,7 @@ typedef void (*MprEventProc)(void *data, struct MprEvent *event);
 
 /** An event: a managed block, retained until it has run. Programs read these members and change none. */
 typedef struct MprEvent {
-    cchar *name;
+    const char *name;
     MprEventProc proc;
     void *data;
     struct MprDispatcher *dispatcher;
@@ -51,7 +51,7 @@ typedef struct MprEvent {
     MprTicks due;                   /* When it is to run */
     short mask;                     /* Of an I/O event: MPR_READABLE, MPR_WRITABLE */
     short flags;                    /* MPR_EVENT_* */
-    uint reserved;                  /* The runtime's */
+    unsigned reserved;              /* The runtime's */
 } MprEvent;
 
 /* Flags of events. */
@@ -68,7 +68,7 @@ typedef struct MprEvent {
 /* ---- Dispatchers ---- */
 
 /** Make a dispatcher. @param name Copied (23 characters). @return NULL when memory is short. */
-MPR_EXPORT MprDispatcher *mprCreateDispatcher(cchar *name, int flags);
+MPR_EXPORT MprDispatcher *mprCreateDispatcher(const char *name, int flags);
 
 /** The main dispatcher, made with the runtime. @return NULL without a runtime or memory. */
 MPR_EXPORT MprDispatcher *mprGetDispatcher(MPR_NOTHING);
@@ -103,13 +103,13 @@ MPR_EXPORT bool mprDispatcherHasEvents(MprDispatcher *dispatcher);
     @param flags MPR_EVENT_*.
     @return The event; NULL when memory is short, the dispatcher was destroyed, or proc is NULL.
  */
-MPR_EXPORT MprEvent *mprCreateEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void *proc, void *data,
-                                    int flags);
+MPR_EXPORT MprEvent *mprCreateEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void *proc,
+                                    void *data, int flags);
 /** Same as mprCreateEvent. */
-MPR_EXPORT MprEvent *mprCreateLocalEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void *proc,
+MPR_EXPORT MprEvent *mprCreateLocalEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void *proc,
                                          void *data, int flags);
 /** The same with MPR_EVENT_CONTINUOUS. */
-MPR_EXPORT MprEvent *mprCreateTimerEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void *proc,
+MPR_EXPORT MprEvent *mprCreateTimerEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void *proc,
                                          void *data, int flags);
 
 /** Take an event out of its queue, and do not repeat it. One that runs goes on. NULL is fine. */
@@ -148,10 +148,10 @@ MPR_EXPORT int mprServiceEvents(MprTicks delay, int flags);
     @param mark From mprGetEventMark: an event that ran since then counts, too. -1: from now on.
     @return 0; MPR_ERR_TIMEOUT; MPR_ERR_ABORTED when the runtime is stopping; MPR_ERR_BAD_STATE.
  */
-MPR_EXPORT int mprWaitForEvent(MprDispatcher *dispatcher, MprTicks timeout, int64 mark);
+MPR_EXPORT int mprWaitForEvent(MprDispatcher *dispatcher, MprTicks timeout, int64_t mark);
 
 /** How many events the dispatcher has run. Take it before you look whether to wait: then none is missed. */
-MPR_EXPORT int64 mprGetEventMark(MprDispatcher *dispatcher);
+MPR_EXPORT int64_t mprGetEventMark(MprDispatcher *dispatcher);
 
 /** Wake the thread that services events. Any thread. */
 MPR_EXPORT void mprWakeEventService(void);
@@ -160,17 +160,17 @@ MPR_EXTERN_C_END
 /* A procedure of any parameters may be given without a cast; it must be callable as an MprEventProc. */
 #ifdef __cplusplus
 template <typename... A>
-inline MprEvent *mprCreateEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...), void *data,
-                                int flags) {
+inline MprEvent *mprCreateEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void (*proc)(A...),
+                                void *data, int flags) {
     return mprCreateEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
 }
 template <typename... A>
-inline MprEvent *mprCreateLocalEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...),
+inline MprEvent *mprCreateLocalEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void (*proc)(A...),
                                      void *data, int flags) {
     return mprCreateLocalEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
 }
 template <typename... A>
-inline MprEvent *mprCreateTimerEvent(MprDispatcher *dispatcher, cchar *name, MprTicks period, void (*proc)(A...),
+inline MprEvent *mprCreateTimerEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void (*proc)(A...),
                                      void *data, int flags) {
     return mprCreateTimerEvent(dispatcher, name, period, MPR_PROC(proc), data, flags);
 }

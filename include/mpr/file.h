@@ -33,9 +33,9 @@ typedef struct MprFile MprFile;
     @param perms Permissions of a file that is made.
     @return NULL when the system refuses, or memory is short.
  */
-MPR_EXPORT MprFile *mprOpenFile(cchar *filename, int omode, int perms);
+MPR_EXPORT MprFile *mprOpenFile(const char *filename, int omode, int perms);
 /** Make a file of an open descriptor, which it closes when it is closed. @param omode How it was opened. */
-MPR_EXPORT MprFile *mprAttachFileFd(int fd, cchar *name, int omode);
+MPR_EXPORT MprFile *mprAttachFileFd(int fd, const char *name, int omode);
 /** Flush and close. @return 0; MPR_ERR_CANT_WRITE: the last data was lost; MPR_ERR_BAD_STATE: closed, or standard output. */
 MPR_EXPORT int mprCloseFile(MprFile *file);
 /** The system's descriptor; -1 when there is none. */
@@ -48,33 +48,33 @@ MPR_EXPORT MprFile *mprGetStdout(MPR_NOTHING);
     @param size Bytes of the buffer; 0: 4096. @param maxSize Accepted for source compatibility: buffers do not grow.
     @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_MEMORY; MPR_ERR_BAD_STATE for standard output.
  */
-MPR_EXPORT int mprEnableFileBuffering(MprFile *file, ssize size, ssize maxSize);
+MPR_EXPORT int mprEnableFileBuffering(MprFile *file, ptrdiff_t size, ptrdiff_t maxSize);
 /** Flush, and end buffering. What was read ahead is read again. */
 MPR_EXPORT int mprDisableFileBuffering(MprFile *file);
 /** Write what stands in the buffer. @return 0; MPR_ERR_CANT_WRITE: then it still stands there. */
 MPR_EXPORT int mprFlushFile(MprFile *file);
 
 /** @return Bytes read; 0 at the end; MPR_ERR_CANT_READ; MPR_ERR_BAD_ARGS. From a pipe fewer than asked for may come. */
-MPR_EXPORT ssize mprReadFile(MprFile *file, void *buf, ssize size);
+MPR_EXPORT ptrdiff_t mprReadFile(MprFile *file, void *buf, ptrdiff_t size);
 /**
     Read a line. @param size The longest, bytes; 0 or less: no limit. The rest of a longer one is read as the next.
     @param len Its length, or NULL: a line may contain NULs. @return A new string without the newline; NULL at the end, after
     an error, or when memory is short.
  */
-MPR_EXPORT char *mprReadLine(MprFile *file, ssize size, ssize *len);
+MPR_EXPORT char *mprReadLine(MprFile *file, ptrdiff_t size, ptrdiff_t *len);
 /** @return A byte, 0 to 255; -1 at the end or after an error. */
 MPR_EXPORT int mprGetFileChar(MprFile *file);
 /** The same, and leave it to be read. */
 MPR_EXPORT int mprPeekFileChar(MprFile *file);
 
 /** @return count; MPR_ERR_CANT_WRITE (some may have been written); MPR_ERR_BAD_ARGS. */
-MPR_EXPORT ssize mprWriteFile(MprFile *file, cvoid *buf, ssize count);
+MPR_EXPORT ptrdiff_t mprWriteFile(MprFile *file, const void *buf, ptrdiff_t count);
 /** Write a string without its NUL. @return Its length, or an error as above. */
-MPR_EXPORT ssize mprWriteFileString(MprFile *file, cchar *str);
-MPR_EXPORT ssize mprWriteFileFmt(MprFile *file, cchar *fmt, ...) MPR_PRINTF(2, 3);
+MPR_EXPORT ptrdiff_t mprWriteFileString(MprFile *file, const char *str);
+MPR_EXPORT ptrdiff_t mprWriteFileFmt(MprFile *file, const char *fmt, ...) MPR_PRINTF(2, 3);
 /** @return 1, or an error as above. */
-MPR_EXPORT ssize mprPutFileChar(MprFile *file, int c);
-MPR_EXPORT ssize mprPutFileString(MprFile *file, cchar *str);
+MPR_EXPORT ptrdiff_t mprPutFileChar(MprFile *file, int c);
+MPR_EXPORT ptrdiff_t mprPutFileString(MprFile *file, const char *str);
 
 /**
     Go to a position. @param seekType SEEK_SET, SEEK_CUR or SEEK_END. @return The new position; MPR_ERR_BAD_ARGS before the
@@ -88,19 +88,19 @@ MPR_EXPORT MprOff mprGetFilePosition(MprFile *file);
 
 /** A read-only file in the program. A table of them ends with a path of NULL. */
 typedef struct MprRomInode {
-    cchar *path;
-    const uchar *data; /* NULL: a directory */
-    ssize size;        /* Bytes */
-    int num;           /* The program's */
+    const char *path;
+    const unsigned char *data; /* NULL: a directory */
+    ptrdiff_t size;            /* Bytes */
+    int num;                   /* The program's */
 } MprRomInode;
 
 /** What a path belongs to: the disk or the program. Not managed. */
 typedef struct MprFileSystem {
-    cchar *root;        /* Where it begins */
-    cchar *separators;  /* Of paths */
-    cchar *newline;     /* Of text files */
-    bool caseSensitive; /* Names differ by case */
-    bool hasDriveSpecs; /* Paths may begin with a drive: never, here */
+    const char *root;       /* Where it begins */
+    const char *separators; /* Of paths */
+    const char *newline;    /* Of text files */
+    bool caseSensitive;     /* Names differ by case */
+    bool hasDriveSpecs;     /* Paths may begin with a drive: never, here */
     bool readOnly;
 } MprFileSystem;
 
@@ -111,7 +111,7 @@ MPR_EXPORT void mprSetRomFileSystem(MprRomInode *inodes);
     that is read unless another is set: the library's is weak. */
 MPR_EXPORT MprRomInode *mprGetRomFiles(MPR_NOTHING);
 /** @return The file system that would be asked for a path: never NULL. */
-MPR_EXPORT MprFileSystem *mprLookupFileSystem(cchar *path);
+MPR_EXPORT MprFileSystem *mprLookupFileSystem(const char *path);
 
 /**
     How many descriptors, of files and sockets, the process may have open. Those that are open stay so.

@@ -41,15 +41,15 @@ MPR_EXTERN_C_BEGIN
 
 /** Format into a new managed string of exact size. @param fmt NULL is "". @return NULL when there is no memory. Attached
     threads. Does not yield. */
-MPR_EXPORT char *sfmt(cchar *fmt, ...) MPR_PRINTF(1, 2);
-MPR_EXPORT char *sfmtv(cchar *fmt, va_list args) MPR_PRINTF(1, 0);
+MPR_EXPORT char *sfmt(const char *fmt, ...) MPR_PRINTF(1, 2);
+MPR_EXPORT char *sfmtv(const char *fmt, va_list args) MPR_PRINTF(1, 0);
 
 /** Format into a buffer of maxSize bytes, terminated; what does not fit is cut. @return buf, NULL when it is NULL or maxSize
     is below 1. Any thread, with or without a runtime. */
-MPR_EXPORT char *fmt(char *buf, ssize maxSize, cchar *fmt, ...) MPR_PRINTF(3, 4);
+MPR_EXPORT char *fmt(char *buf, ptrdiff_t maxSize, const char *fmt, ...) MPR_PRINTF(3, 4);
 
 /** The same under an older name. */
-MPR_EXPORT char *mprSprintf(char *buf, ssize maxSize, cchar *fmt, ...) MPR_PRINTF(3, 4);
+MPR_EXPORT char *mprSprintf(char *buf, ptrdiff_t maxSize, const char *fmt, ...) MPR_PRINTF(3, 4);
 
 /**
     Format to standard output (mprPrintf), the same with a newline after it (print), or to standard error (mprEprintf).
@@ -57,9 +57,9 @@ MPR_EXPORT char *mprSprintf(char *buf, ssize maxSize, cchar *fmt, ...) MPR_PRINT
     prints to a pipe or terminal that may be blocked for long yields stickily around the call.
     @return Bytes written, or MPR_ERR_CANT_WRITE. Any thread, with or without a runtime.
  */
-MPR_EXPORT ssize mprPrintf(cchar *fmt, ...) MPR_PRINTF(1, 2);
-MPR_EXPORT ssize print(cchar *fmt, ...) MPR_PRINTF(1, 2);
-MPR_EXPORT ssize mprEprintf(cchar *fmt, ...) MPR_PRINTF(1, 2);
+MPR_EXPORT ptrdiff_t mprPrintf(const char *fmt, ...) MPR_PRINTF(1, 2);
+MPR_EXPORT ptrdiff_t print(const char *fmt, ...) MPR_PRINTF(1, 2);
+MPR_EXPORT ptrdiff_t mprEprintf(const char *fmt, ...) MPR_PRINTF(1, 2);
 
 MPR_EXTERN_C_END
 #endif /* MPR_FORMAT_H */

@@ -40,10 +40,10 @@ struct MprMutex;
     An entry. A managed block. Key and data are for reading: they are written with mprAddKey, which tells the collector.
  */
 typedef struct MprKey {
-    char *key;    /* Managed unless MPR_HASH_STATIC_KEYS */
-    cvoid *data;  /* The value */
-    int type;     /* The program's */
-    int position; /* The runtime's */
+    char *key;        /* Managed unless MPR_HASH_STATIC_KEYS */
+    const void *data; /* The value */
+    int type;         /* The program's */
+    int position;     /* The runtime's */
 } MprKey;
 
 /** A table. Fields are for reading. */
@@ -68,20 +68,20 @@ MPR_EXPORT MprHash *mprBlendHash(MprHash *target, MprHash *other);
     @return The entry; NULL when memory is short, and then the table is as it was; NULL when table or key is NULL, or when
     the key exists and the table has MPR_HASH_UNIQUE.
  */
-MPR_EXPORT MprKey *mprAddKey(MprHash *table, cvoid *key, cvoid *ptr);
+MPR_EXPORT MprKey *mprAddKey(MprHash *table, const void *key, const void *ptr);
 /** The same, and set the entry's type. */
-MPR_EXPORT MprKey *mprAddKeyWithType(MprHash *table, cvoid *key, cvoid *ptr, int type);
+MPR_EXPORT MprKey *mprAddKeyWithType(MprHash *table, const void *key, const void *ptr, int type);
 /** The same with a value that is a new string, formatted. */
-MPR_EXPORT MprKey *mprAddKeyFmt(MprHash *table, cvoid *key, cchar *fmt, ...) MPR_PRINTF(3, 4);
+MPR_EXPORT MprKey *mprAddKeyFmt(MprHash *table, const void *key, const char *fmt, ...) MPR_PRINTF(3, 4);
 /** Add an entry even if its key exists. Lookups find the oldest; iteration finds all. */
-MPR_EXPORT MprKey *mprAddDuplicateKey(MprHash *table, cvoid *key, cvoid *ptr);
+MPR_EXPORT MprKey *mprAddDuplicateKey(MprHash *table, const void *key, const void *ptr);
 /** Remove a key, of several entries the oldest. @return 0; MPR_ERR_CANT_FIND when there is none (or no table or key). */
-MPR_EXPORT int mprRemoveKey(MprHash *table, cvoid *key);
+MPR_EXPORT int mprRemoveKey(MprHash *table, const void *key);
 
 /** @return The value, or NULL when there is none (or no table or key). */
-MPR_EXPORT void *mprLookupKey(MprHash *table, cvoid *key);
+MPR_EXPORT void *mprLookupKey(MprHash *table, const void *key);
 /** @return The entry, or NULL: tells a key whose value is NULL from one that is not there. */
-MPR_EXPORT MprKey *mprLookupKeyEntry(MprHash *table, cvoid *key);
+MPR_EXPORT MprKey *mprLookupKeyEntry(MprHash *table, const void *key);
 MPR_EXPORT int mprGetHashLength(MprHash *table);
 
 /** @return The oldest entry, or NULL when there is none (or no table). */
@@ -90,18 +90,18 @@ MPR_EXPORT MprKey *mprGetFirstKey(MprHash *table);
 MPR_EXPORT MprKey *mprGetNextKey(MprHash *table, MprKey *last);
 
 /** Join all keys. @param join Between two; NULL: ",". @return A new string, or NULL. */
-MPR_EXPORT char *mprHashKeysToString(MprHash *hash, cchar *join);
+MPR_EXPORT char *mprHashKeysToString(MprHash *hash, const char *join);
 /** Join all values, which are strings; NULL counts as "". @param join Between two; NULL: ",". @return A new string, or NULL. */
-MPR_EXPORT char *mprHashToString(MprHash *hash, cchar *join);
+MPR_EXPORT char *mprHashToString(MprHash *hash, const char *join);
 
 /** A table with each word of a text as a key and its own value. Words are separated by white space or commas. NULL makes an
     empty table. @return NULL when memory is short. */
-MPR_EXPORT MprHash *mprCreateHashFromWords(cchar *str);
+MPR_EXPORT MprHash *mprCreateHashFromWords(const char *str);
 
 /** A table of the runtime for the program's own use: what is kept there lives until it is replaced or the runtime ends.
     @param value A managed block, or NULL. Attached threads. Do not yield. @return NULL when there is none. */
-MPR_EXPORT void mprSetKey(cchar *key, void *value);
-MPR_EXPORT void *mprGetKey(cchar *key);
+MPR_EXPORT void mprSetKey(const char *key, void *value);
+MPR_EXPORT void *mprGetKey(const char *key);
 
 MPR_EXTERN_C_END
 

@@ -48,7 +48,7 @@ typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total)
     given back.
     @param cache Free memory to keep when the heap is idle or a collection was forced; -1 does not change it (1 MiB).
  */
-MPR_EXPORT void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache);
+MPR_EXPORT void mprSetMemLimits(ptrdiff_t warnHeap, ptrdiff_t maximum, ptrdiff_t cache);
 MPR_EXPORT void mprSetMemNotifier(MprMemNotifier cback);
 MPR_EXPORT void mprSetMemPolicy(int policy);
 

@@ -54,12 +54,12 @@ typedef struct MprKeyValue {
     @param p1,p2 Addresses of the items: where items are strings, each is a `char **`.
     @param ctx As given to the sort. @return Less than, equal to or greater than zero. It must not yield.
  */
-typedef int (*MprSortProc)(cvoid *p1, cvoid *p2, void *ctx);
+typedef int (*MprSortProc)(const void *p1, const void *p2, void *ctx);
 
 /** @param size Items expected, a hint; 0 or -1: none. @param flags MPR_LIST_*. @return NULL when memory is short. */
 MPR_EXPORT MprList *mprCreateList(int size, int flags);
 /** Make a list of the words of a text, which are separated by white space or commas. NULL makes an empty list. */
-MPR_EXPORT MprList *mprCreateListFromWords(cchar *str);
+MPR_EXPORT MprList *mprCreateListFromWords(const char *str);
 /** A new list with the same items and flags. @return NULL when src is NULL or memory is short. */
 MPR_EXPORT MprList *mprCloneList(MprList *src);
 /** Replace the items of a list by those of another. @return 0; MPR_ERR_BAD_ARGS without lists; MPR_ERR_MEMORY: dest is empty then. */
@@ -76,21 +76,21 @@ MPR_EXPORT int mprSetListLimits(MprList *list, int initialSize, int maxSize);
     Append an item. @return Its index; MPR_ERR_MEMORY; MPR_ERR_TOO_MANY past maxSize; MPR_ERR_BAD_ARGS without a list.
     After an error the list is as it was.
  */
-MPR_EXPORT int mprAddItem(MprList *list, cvoid *item);
-MPR_EXPORT int mprPushItem(MprList *list, cvoid *item);
+MPR_EXPORT int mprAddItem(MprList *list, const void *item);
+MPR_EXPORT int mprPushItem(MprList *list, const void *item);
 /** End items, the array, with a NULL that is not counted: for functions that take such arrays. @return length or error. */
 MPR_EXPORT int mprAddNullItem(MprList *list);
 /**
     Insert before the item at index. A negative index is 0; past the end, what lies between becomes NULL.
     @return The index, or an error as mprAddItem.
  */
-MPR_EXPORT int mprInsertItemAtPos(MprList *list, int index, cvoid *item);
+MPR_EXPORT int mprInsertItemAtPos(MprList *list, int index, const void *item);
 /** Replace the item at index; past the end the list grows as above. @return The item before; NULL also for errors. */
-MPR_EXPORT void *mprSetItem(MprList *list, int index, cvoid *item);
+MPR_EXPORT void *mprSetItem(MprList *list, int index, const void *item);
 
 /** @return The index that the first such item had, or MPR_ERR_CANT_FIND. */
-MPR_EXPORT int mprRemoveItem(MprList *list, cvoid *item);
-MPR_EXPORT int mprRemoveStringItem(MprList *list, cchar *str);
+MPR_EXPORT int mprRemoveItem(MprList *list, const void *item);
+MPR_EXPORT int mprRemoveStringItem(MprList *list, const char *str);
 /** @return index, or MPR_ERR_CANT_FIND when there is no such item. */
 MPR_EXPORT int mprRemoveItemAtPos(MprList *list, int index);
 /** Remove items start to end - 1; an end of -1 is the length. @return 0, or MPR_ERR_BAD_ARGS: no such range. */
@@ -114,15 +114,15 @@ MPR_EXPORT void *mprGetNextStableItem(MprList *list, int *lastIndex);
 /** From the end: @param lastIndex -1 before the first call; the index of the item returned. @return NULL at the begin. */
 MPR_EXPORT void *mprGetPrevItem(MprList *list, int *lastIndex);
 /** @return The index of the first such item, or MPR_ERR_CANT_FIND. */
-MPR_EXPORT int mprLookupItem(MprList *list, cvoid *item);
+MPR_EXPORT int mprLookupItem(MprList *list, const void *item);
 /** The same for items that are strings, compared by their text. */
-MPR_EXPORT int mprLookupStringItem(MprList *list, cchar *str);
+MPR_EXPORT int mprLookupStringItem(MprList *list, const char *str);
 
 /** Join items that are strings. @param join Between two; NULL: ",". @return A new string, or NULL. */
-MPR_EXPORT char *mprListToString(MprList *list, cchar *join);
+MPR_EXPORT char *mprListToString(MprList *list, const char *join);
 
 /** @return A pair with copies of both texts (NULL stays NULL), or NULL when memory is short. */
-MPR_EXPORT MprKeyValue *mprCreateKeyPair(cchar *key, cchar *value, int flags);
+MPR_EXPORT MprKeyValue *mprCreateKeyPair(const char *key, const char *value, int flags);
 
 /**
     Sort an array; equal elements keep their order. By merging: n log n comparisons at most; stack for log n calls.
@@ -131,7 +131,7 @@ MPR_EXPORT MprKeyValue *mprCreateKeyPair(cchar *key, cchar *value, int flags);
     @return base. Half of the array's size is allocated meanwhile; without memory it takes log n times longer instead
     (the stable merge in place of K. Dudzinski and A. Dydek, 1981).
  */
-MPR_EXPORT void *mprSort(void *base, ssize num, ssize width, MprSortProc compare, void *ctx);
+MPR_EXPORT void *mprSort(void *base, ptrdiff_t num, ptrdiff_t width, MprSortProc compare, void *ctx);
 
 /**
     Sort a list as mprSort does. The list is not locked while compare runs; if another thread changes it meanwhile, its

@@ -98,9 +98,9 @@ MPR_EXPORT void mprResetCond(MprCond *cond);
 /* ---- Atomic operations: any thread, sequentially consistent ---- */
 
 /** If *target is expected, make it value. @return 1 when it did, else 0. */
-MPR_EXPORT int mprAtomicCas(void *volatile *target, void *expected, cvoid *value);
+MPR_EXPORT int mprAtomicCas(void *volatile *target, void *expected, const void *value);
 MPR_EXPORT void mprAtomicAdd(volatile int *target, int value);
-MPR_EXPORT void mprAtomicAdd64(volatile int64 *target, int64 value);
+MPR_EXPORT void mprAtomicAdd64(volatile int64_t *target, int64_t value);
 /** No load or store moves across it. */
 MPR_EXPORT void mprAtomicBarrier(void);
 

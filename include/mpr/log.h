@@ -35,14 +35,14 @@ MPR_EXTERN_C_BEGIN
 #define MPR_LOG_JSON 0x20    /* Lines are objects of JSON: time (UTC), level, tags, thread, text */
 
 /** Log a message, if its level is at most that of mprSetLogLevel. @param tags NULL: none. */
-MPR_EXPORT void mprLog(cchar *tags, int level, cchar *fmt, ...) MPR_PRINTF(3, 4);
+MPR_EXPORT void mprLog(const char *tags, int level, const char *fmt, ...) MPR_PRINTF(3, 4);
 /** The same with the tag "error" and level 0. */
-MPR_EXPORT void mprError(cchar *fmt, ...) MPR_PRINTF(1, 2);
+MPR_EXPORT void mprError(const char *fmt, ...) MPR_PRINTF(1, 2);
 /** The same as mprLog, for messages that only the program's developers want. */
-MPR_EXPORT void mprDebug(cchar *tags, int level, cchar *fmt, ...) MPR_PRINTF(3, 4);
+MPR_EXPORT void mprDebug(const char *tags, int level, const char *fmt, ...) MPR_PRINTF(3, 4);
 
 /** The same as mprLog without tags. */
-MPR_EXPORT void mprRawLog(int level, cchar *fmt, ...) MPR_PRINTF(2, 3);
+MPR_EXPORT void mprRawLog(int level, const char *fmt, ...) MPR_PRINTF(2, 3);
 
 /** The greatest level that is logged; 0 until set. */
 MPR_EXPORT int mprGetLogLevel(MPR_NOTHING);
@@ -58,7 +58,7 @@ MPR_EXPORT void mprSetLogLevel(int level);
     permissions, as does what takes its place when it becomes a backup. A place that is a symbolic link is refused; links among
     the folders above it are followed. Processes that are started do not inherit the file.
  */
-MPR_EXPORT int mprStartLogging(cchar *logSpec, int flags);
+MPR_EXPORT int mprStartLogging(const char *logSpec, int flags);
 
 /**
     Keep the log small: a file that would grow past logSize becomes the first of its backups, and an empty one takes its place.
@@ -68,14 +68,14 @@ MPR_EXPORT int mprStartLogging(cchar *logSpec, int flags);
     @remarks If the file cannot become a backup it is written on, and not emptied: standard error says so once, and it is tried
     again whenever another logSize bytes are written.
  */
-MPR_EXPORT void mprSetLogBackup(ssize logSize, int backupCount, int flags);
+MPR_EXPORT void mprSetLogBackup(ptrdiff_t logSize, int backupCount, int flags);
 
 /**
     Rename a file to path.1 after path.1 has become path.2, and so on; path.count goes. A count above 1000 is taken for 1000.
     @return 0, also when there is no such file; MPR_ERR_CANT_WRITE, and no file was overwritten; MPR_ERR_BAD_ARGS for a NULL, empty or too long path or
     a count below 1.
  */
-MPR_EXPORT int mprBackupLog(cchar *path, int count);
+MPR_EXPORT int mprBackupLog(const char *path, int count);
 
 /** Who gets messages: the handler of mprSetLogHandler, else mprDefaultLogHandler. */
 MPR_EXPORT MprLogHandler mprGetLogHandler(void);
@@ -83,13 +83,13 @@ MPR_EXPORT MprLogHandler mprGetLogHandler(void);
 MPR_EXPORT int mprUsingDefaultLogHandler(void);
 /** Write a message where it goes without a handler: to the log that was opened, else to standard error. For handlers that do
     something besides. */
-MPR_EXPORT void mprDefaultLogHandler(cchar *tags, int level, cchar *msg);
+MPR_EXPORT void mprDefaultLogHandler(const char *tags, int level, const char *msg);
 /** Send a message to the system's log (syslog), whatever the level in force. @param level 0: an error; 1: a warning; else
     information. */
-MPR_EXPORT void mprWriteToOsLog(cchar *msg, int level);
+MPR_EXPORT void mprWriteToOsLog(const char *msg, int level);
 /** Say that an assertion failed: to the log, and, in debug mode (mprSetDebugMode), end the process by abort. @param loc Where:
     "file:line". @param msg What was expected. */
-MPR_EXPORT void mprAssert(cchar *loc, cchar *msg);
+MPR_EXPORT void mprAssert(const char *loc, const char *msg);
 /** Older names of mprLog with the tag "error" and level 0: messages for users. */
 #define mprUserError mprError
 

@@ -97,8 +97,8 @@ MPR_EXPORT void *mprRealloc(void *ptr, size_t size);
 MPR_EXPORT void *mprReallocMem(void *ptr, size_t size);
 
 /** Copy size bytes into a new leaf block. @return NULL when ptr is NULL or there is no memory. */
-MPR_EXPORT void *mprMemdup(cvoid *ptr, size_t size);
-MPR_EXPORT void *mprMemdupMem(cvoid *ptr, size_t size);
+MPR_EXPORT void *mprMemdup(const void *ptr, size_t size);
+MPR_EXPORT void *mprMemdupMem(const void *ptr, size_t size);
 
 /**
     Free a block now. Its manager runs first, with MPR_MANAGE_FREE, on this thread; the manager of a barrier block
@@ -112,16 +112,16 @@ MPR_EXPORT int mprFree(void *ptr);
 MPR_EXPORT void *mprSetManager(void *ptr, MprManager manager);
 
 /** @return Usable bytes of a block: at least the size it was allocated with. 0 if ptr is not a block. Any thread. */
-MPR_EXPORT size_t mprGetBlockSize(cvoid *ptr);
+MPR_EXPORT size_t mprGetBlockSize(const void *ptr);
 
 /** @return Whether ptr is the start of a block in use. Any value is allowed. Any thread. */
-MPR_EXPORT int mprIsValid(cvoid *ptr);
+MPR_EXPORT int mprIsValid(const void *ptr);
 
 /** Compare like memcmp; if one area is a prefix of the other, the shorter one comes first. */
-MPR_EXPORT int mprMemcmp(cvoid *b1, size_t b1Len, cvoid *b2, size_t b2Len);
+MPR_EXPORT int mprMemcmp(const void *b1, size_t b1Len, const void *b2, size_t b2Len);
 
 /** Copy at most destMax bytes; areas may overlap. @return Bytes copied: nbytes, or 0 when they do not fit. */
-MPR_EXPORT size_t mprMemcpy(void *dest, size_t destMax, cvoid *src, size_t nbytes);
+MPR_EXPORT size_t mprMemcpy(void *dest, size_t destMax, const void *src, size_t nbytes);
 
 /* Permanent memory: never collected, freed by hand. Any thread, attached or not, yielded or not. */
 MPR_EXPORT void *palloc(size_t size);
@@ -141,8 +141,8 @@ MPR_EXPORT void mprVirtFree(void *ptr, size_t size);
 MPR_EXPORT int mprGetPageSize(MPR_NOTHING);
 
 /** For source compatibility: the name is ignored. @return ptr. */
-MPR_EXPORT void *mprSetName(void *ptr, cchar *name);
-#define mprGetName(ptr) ((cchar *) "")
+MPR_EXPORT void *mprSetName(void *ptr, const char *name);
+#define mprGetName(ptr) ((const char *) "")
 
 #define mprAllocObj(Type, manager) \
     ((Type *) mprAllocManaged(sizeof(Type), (MprManager) (manager), MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO))

@@ -17,50 +17,50 @@
 MPR_EXTERN_C_BEGIN
 
 /** A position in or the size of a file, bytes. */
-typedef int64 MprOff;
+typedef int64_t MprOff;
 
 /* ---- Text only ---- */
 
 /** Whether a path begins with "/". NULL does neither. */
-MPR_EXPORT bool mprIsPathAbs(cchar *path);
-MPR_EXPORT bool mprIsPathRel(cchar *path);
+MPR_EXPORT bool mprIsPathAbs(const char *path);
+MPR_EXPORT bool mprIsPathRel(const char *path);
 
 /**
     Remove "." and empty parts, and ".." together with the part before. "/.." is "/"; a relative path keeps a ".." at its
     begin. An empty path is ".". NULL is too.
  */
-MPR_EXPORT char *mprNormalizePath(cchar *path);
+MPR_EXPORT char *mprNormalizePath(const char *path);
 
 /** What follows the last separator: "c.txt" of "/a/b/c.txt", "" of "/a/". The base of "/" is "/". NULL of NULL. */
-MPR_EXPORT char *mprGetPathBase(cchar *path);
+MPR_EXPORT char *mprGetPathBase(const char *path);
 /** What stands before the last separator: "/a/b" of "/a/b/c.txt", "/" of "/a", "." of "a". NULL of NULL. Of "a/" it is "a", so that
     it and the base are the whole path; elsewhere that may differ. */
-MPR_EXPORT char *mprGetPathDir(cchar *path);
+MPR_EXPORT char *mprGetPathDir(const char *path);
 /** The directory above, normalised: "/a" of "/a/b/", "/" of "/", "." of "a", ".." of ".", "../.." of "..". A relative path has a
     relative parent, whatever the current directory is; elsewhere that may differ. */
-MPR_EXPORT char *mprGetPathParent(cchar *path);
+MPR_EXPORT char *mprGetPathParent(const char *path);
 /** What follows the last "." of the base: "gz" of "a.tar.gz". NULL when there is no ".". */
-MPR_EXPORT char *mprGetPathExt(cchar *path);
+MPR_EXPORT char *mprGetPathExt(const char *path);
 /** The path without its extension and the "." before it. */
-MPR_EXPORT char *mprTrimPathExt(cchar *path);
+MPR_EXPORT char *mprTrimPathExt(const char *path);
 /** Append an extension, with or without its ".", to a path that has none. */
-MPR_EXPORT char *mprJoinPathExt(cchar *path, cchar *ext);
+MPR_EXPORT char *mprJoinPathExt(const char *path, const char *ext);
 /** Replace the extension, if there is one, by another. NULL or "": remove it. */
-MPR_EXPORT char *mprReplacePathExt(cchar *path, cchar *ext);
+MPR_EXPORT char *mprReplacePathExt(const char *path, const char *ext);
 
 /** Path as seen from base, normalised: path itself when it is absolute. NULL and "" name what the other does. */
-MPR_EXPORT char *mprJoinPath(cchar *base, cchar *path);
+MPR_EXPORT char *mprJoinPath(const char *base, const char *path);
 /** The same with several, one after the other; the last argument is NULL. */
-MPR_EXPORT char *mprJoinPaths(cchar *base, ...);
+MPR_EXPORT char *mprJoinPaths(const char *base, ...);
 /** Path as seen from the directory in which base stands, as a link in a document of that name: "/a/c" for "/a/b" and "c", base
     itself for "" and NULL. Source: RFC 3986 (2005), 5.2. */
-MPR_EXPORT char *mprResolvePath(cchar *base, cchar *path);
+MPR_EXPORT char *mprResolvePath(const char *base, const char *path);
 
 /** Write another separator for each "/" and "\\". */
 MPR_EXPORT void mprMapSeparators(char *path, int separator);
 /** The path normalised, in the form of the system, and with "/" (here the same). */
-MPR_EXPORT char *mprGetNativePath(cchar *path);
-MPR_EXPORT char *mprGetPortablePath(cchar *path);
+MPR_EXPORT char *mprGetNativePath(const char *path);
+MPR_EXPORT char *mprGetPortablePath(const char *path);
 
 /* ---- Of the file system ---- */
 
@@ -68,7 +68,7 @@ MPR_EXPORT char *mprGetPortablePath(cchar *path);
 typedef struct MprPath {
     MprTime atime, ctime, mtime; /* Last access, change of status, change of contents: seconds since 1970 */
     MprOff size;                 /* Bytes */
-    int64 inode;
+    int64_t inode;
     bool exists, valid; /* Both: the fields mean something */
     bool checked;       /* The system was asked */
     bool isDir, isReg;  /* Of a link: what its target is */
@@ -98,29 +98,29 @@ typedef struct MprDirEntry {
 #define MPR_PATH_RELATIVE 0x10   /* Names relative to the directory listed; otherwise they begin with it */
 
 /** The current directory; NULL when it was removed. */
-MPR_EXPORT cchar *mprGetCurrentPath(MPR_NOTHING);
+MPR_EXPORT const char *mprGetCurrentPath(MPR_NOTHING);
 /** The path as an absolute one, normalised. */
-MPR_EXPORT char *mprGetAbsPath(cchar *path);
+MPR_EXPORT char *mprGetAbsPath(const char *path);
 /** The way from origin (NULL: the current directory) to dest: "../c" for "/a/c" and "/a/b"; "." when they are the same. */
-MPR_EXPORT char *mprGetRelPath(cchar *dest, cchar *origin);
+MPR_EXPORT char *mprGetRelPath(const char *dest, const char *origin);
 /** Normalise. @param flags MPR_PATH_ABS, MPR_PATH_REL or 0. */
-MPR_EXPORT char *mprTransformPath(cchar *path, int flags);
+MPR_EXPORT char *mprTransformPath(const char *path, int flags);
 /** Whether path is dir or lies below it, by their absolute text. */
-MPR_EXPORT bool mprIsPathContained(cchar *path, cchar *dir);
+MPR_EXPORT bool mprIsPathContained(const char *path, const char *dir);
 /** @return 1 when both name the same file, through links too, or are the same path; else 0. */
-MPR_EXPORT int mprSamePath(cchar *path1, cchar *path2);
+MPR_EXPORT int mprSamePath(const char *path1, const char *path2);
 
 /** Whether there is such a path. @param omode R_OK, W_OK, X_OK: and may be used so; F_OK (0). */
-MPR_EXPORT bool mprPathExists(cchar *path, int omode);
+MPR_EXPORT bool mprPathExists(const char *path, int omode);
 /** @param info Filled; zeros after an error. @return 0; MPR_ERR_CANT_ACCESS; MPR_ERR_BAD_ARGS. */
-MPR_EXPORT int mprGetPathInfo(cchar *path, MprPath *info);
+MPR_EXPORT int mprGetPathInfo(const char *path, MprPath *info);
 
 /**
     List a directory, in the order of names.
     @return A list of MprDirEntry, empty for an empty directory; NULL when dir cannot be read or memory is short. What
     cannot be read below it is left out.
  */
-MPR_EXPORT MprList *mprGetPathFiles(cchar *dir, int flags);
+MPR_EXPORT MprList *mprGetPathFiles(const char *dir, int flags);
 /**
     List the files below a directory that match patterns.
     @param path The directory. @param patterns Separated by commas: "?" is any character, "*" any number of them, "[a-z]" one
@@ -129,28 +129,28 @@ MPR_EXPORT MprList *mprGetPathFiles(cchar *dir, int flags);
     @param flags MPR_PATH_*; MPR_PATH_DESCEND follows from the patterns.
     @return A list of strings in the order of names, or NULL as mprGetPathFiles.
  */
-MPR_EXPORT MprList *mprGlobPathFiles(cchar *path, cchar *patterns, int flags);
+MPR_EXPORT MprList *mprGlobPathFiles(const char *path, const char *patterns, int flags);
 
 /**
     Make a directory. @param perms For instance 0755. @param owner,group -1 leaves them. @param makeMissing Those above, too.
     @return 0, also when there is such a directory; MPR_ERR_CANT_CREATE; MPR_ERR_BAD_ARGS.
  */
-MPR_EXPORT int mprMakeDir(cchar *path, int perms, int owner, int group, bool makeMissing);
+MPR_EXPORT int mprMakeDir(const char *path, int perms, int owner, int group, bool makeMissing);
 /** Delete a file, link or empty directory. @return 0; MPR_ERR_CANT_ACCESS: there is none; MPR_ERR_CANT_DELETE. */
-MPR_EXPORT int mprDeletePath(cchar *path);
+MPR_EXPORT int mprDeletePath(const char *path);
 /** Copy a file's contents. @param omode Permissions of the copy. @return 0; MPR_ERR_CANT_OPEN; MPR_ERR_CANT_CREATE. */
-MPR_EXPORT int mprCopyPath(cchar *from, cchar *to, int omode);
+MPR_EXPORT int mprCopyPath(const char *from, const char *to, int omode);
 /** Make an empty file of a new name. @param tmpDir Where; NULL: where the system has such. @return Its path, or NULL. */
-MPR_EXPORT char *mprGetTempPath(cchar *tmpDir);
+MPR_EXPORT char *mprGetTempPath(const char *tmpDir);
 
 /** Read a file. @param lenp Its length, or NULL. @return The contents with a NUL behind them; NULL when it cannot be read. */
-MPR_EXPORT char *mprReadPathContents(cchar *path, ssize *lenp);
+MPR_EXPORT char *mprReadPathContents(const char *path, ptrdiff_t *lenp);
 /**
     Write a file anew. @param buf,len The contents; -1: a string. If it is a block of its own it need not be rooted.
     @param mode Permissions if it is made; 0 or less: 0644.
     @return len; MPR_ERR_CANT_OPEN; MPR_ERR_CANT_WRITE; MPR_ERR_BAD_ARGS.
  */
-MPR_EXPORT ssize mprWritePathContents(cchar *path, cchar *buf, ssize len, int mode);
+MPR_EXPORT ptrdiff_t mprWritePathContents(const char *path, const char *buf, ptrdiff_t len, int mode);
 
 MPR_EXTERN_C_END
 #endif /* MPR_PATH_H */

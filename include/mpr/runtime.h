@@ -96,10 +96,10 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
                       not return from MPR_MANAGE_MARK (500)
     @return 0, or MPR_ERR_BAD_ARGS: the log names the item, and nothing is changed.
  */
-MPR_EXPORT int mprConfigure(cchar *spec);
+MPR_EXPORT int mprConfigure(const char *spec);
 
 /** Called with each message. @param tags subject and kind, such as "mpr error". @param level 0 (error) to 5. */
-typedef void (*MprLogHandler)(cchar *tags, int level, cchar *msg);
+typedef void (*MprLogHandler)(const char *tags, int level, const char *msg);
 
 /**
     Set who receives the runtime's messages; the default writes them to standard error.

@@ -40,7 +40,7 @@ struct MprSsl;
 
 /** A socket: a managed block. Programs read these members and change none. */
 typedef struct MprSocket {
-    Socket fd; /* INVALID_SOCKET when there is none */
+    int fd;    /* INVALID_SOCKET when there is none */
     int flags; /* MPR_SOCKET_* */
     char *ip;  /* Of a listener: where it listens (NULL: everywhere). Else: the peer */
     int port;
@@ -65,7 +65,7 @@ MPR_EXPORT MprSocket *mprCreateSocket(MPR_NOTHING);
     @param port 0: the system chooses; the member port says which. @param flags MPR_SOCKET_*.
     @return The descriptor, or SOCKET_ERROR; the log says why, and mprGetOsError.
  */
-MPR_EXPORT Socket mprListenOnSocket(MprSocket *sp, cchar *ip, int port, int flags);
+MPR_EXPORT int mprListenOnSocket(MprSocket *sp, const char *ip, int port, int flags);
 
 /**
     Connect, and wait for it at most ten seconds, yielded. With MPR_SOCKET_DATAGRAM: set the peer.
@@ -73,7 +73,7 @@ MPR_EXPORT Socket mprListenOnSocket(MprSocket *sp, cchar *ip, int port, int flag
     @return 0; MPR_ERR_CANT_CONNECT; MPR_ERR_CANT_FIND when the name is unknown; MPR_ERR_TIMEOUT; MPR_ERR_BAD_STATE when
     the socket is open already; MPR_ERR_BAD_ARGS; MPR_ERR_CANT_OPEN when there are no descriptors left.
  */
-MPR_EXPORT int mprConnectSocket(MprSocket *sp, cchar *ip, int port, int flags);
+MPR_EXPORT int mprConnectSocket(MprSocket *sp, const char *ip, int port, int flags);
 
 /**
     Accept a connection. With MPR_SOCKET_BLOCK waits, yielded. When there are no descriptors left, or no memory of the system,
@@ -87,17 +87,17 @@ MPR_EXPORT MprSocket *mprAcceptSocket(MprSocket *listen);
     @return Bytes, at least 1; 0 when there is nothing yet (never in blocking mode); negative at the end or on error:
     see mprIsSocketEof, mprGetOsError. MPR_ERR_BAD_HANDLE when it is not open.
  */
-MPR_EXPORT ssize mprReadSocket(MprSocket *sp, void *buf, ssize size);
+MPR_EXPORT ptrdiff_t mprReadSocket(MprSocket *sp, void *buf, ptrdiff_t size);
 
 /**
     Write. In blocking mode all of it; else what the system takes.
     @return Bytes written, perhaps 0; negative on error, of which the peer's end is one.
  */
-MPR_EXPORT ssize mprWriteSocket(MprSocket *sp, cvoid *buf, ssize len);
+MPR_EXPORT ptrdiff_t mprWriteSocket(MprSocket *sp, const void *buf, ptrdiff_t len);
 /** The same for several pieces in one call of the system. */
-MPR_EXPORT ssize mprWriteSocketVector(MprSocket *sp, MprIOVec *iovec, int count);
+MPR_EXPORT ptrdiff_t mprWriteSocketVector(MprSocket *sp, MprIOVec *iovec, int count);
 /** The same for a string. */
-MPR_EXPORT ssize mprWriteSocketString(MprSocket *sp, cchar *str);
+MPR_EXPORT ptrdiff_t mprWriteSocketString(MprSocket *sp, const char *str);
 
 /** Close. @param graceful Send what was written before the end; false: reset the connection. NULL is fine, twice too. */
 MPR_EXPORT void mprCloseSocket(MprSocket *sp, bool graceful);
@@ -122,10 +122,10 @@ MPR_EXPORT bool mprSetSocketNoDelay(MprSocket *sp, bool on);
 /** Whether the peer has ended, an error has, or the socket is not open. */
 MPR_EXPORT bool mprIsSocketEof(MprSocket *sp);
 /** The descriptor; INVALID_SOCKET when there is none. */
-MPR_EXPORT Socket mprGetSocketHandle(MprSocket *sp);
+MPR_EXPORT int mprGetSocketHandle(MprSocket *sp);
 MPR_EXPORT int mprGetSocketPort(MprSocket *sp);
 /** Take the descriptor away: the caller closes it. Ends the handler. @return INVALID_SOCKET when there is none. */
-MPR_EXPORT Socket mprStealSocketHandle(MprSocket *sp);
+MPR_EXPORT int mprStealSocketHandle(MprSocket *sp);
 
 /**
     Take an address apart: "host", "host:port", ":port", "port", "[v6]:port", "v6", each with a scheme before it and a
@@ -134,7 +134,7 @@ MPR_EXPORT Socket mprStealSocketHandle(MprSocket *sp);
     @param secure Receives whether the scheme is https or wss; may be NULL, as the others.
     @return 0; MPR_ERR_BAD_ARGS when address is NULL or malformed; MPR_ERR_MEMORY.
  */
-MPR_EXPORT int mprParseSocketAddress(cchar *address, cchar **ip, int *port, int *secure, int defaultPort);
+MPR_EXPORT int mprParseSocketAddress(const char *address, const char **ip, int *port, int *secure, int defaultPort);
 
 /** Whether the system has IPv6, and whether one socket serves both families. */
 MPR_EXPORT bool mprHasIPv6(void);
@@ -145,7 +145,7 @@ MPR_EXPORT bool mprHasDualNetworkStack(MPR_NOTHING);
 /** false. */
 MPR_EXPORT bool mprHasSecureSockets(MPR_NOTHING);
 /** @return MPR_ERR_BAD_STATE; the log says that there is no TLS. */
-MPR_EXPORT int mprUpgradeSocket(MprSocket *sp, struct MprSsl *ssl, cchar *peerName);
+MPR_EXPORT int mprUpgradeSocket(MprSocket *sp, struct MprSsl *ssl, const char *peerName);
 /** false. */
 MPR_EXPORT bool mprSocketHandshaking(MprSocket *sp);
 /** false. */

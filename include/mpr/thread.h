@@ -39,7 +39,7 @@ typedef void (*MprThreadProc)(void *data, MprThread *tp);
     unmanaged memory is fine. @param stackSize Bytes; 0: the system's default.
     @return NULL when memory is short. Retain it as any block; a started thread is retained until it ends.
  */
-MPR_EXPORT MprThread *mprCreateThread(cchar *name, void *proc, void *data, ssize stackSize);
+MPR_EXPORT MprThread *mprCreateThread(const char *name, void *proc, void *data, ptrdiff_t stackSize);
 /**
     Start it, with the signal mask of the calling thread. The runtime's own threads (the collector's, markers,
     workers, the thread of mprStartEventsThread) block all signals, so that the program's threads receive them. A
@@ -55,14 +55,14 @@ MPR_EXPORT int mprStartThread(MprThread *thread);
     it is ending; MPR_ERR_MEMORY; MPR_ERR_CANT_INITIALIZE when the system has no pthread key left. A thread that
     ends is detached automatically.
  */
-MPR_EXPORT int mprAttachThread(cchar *name);
+MPR_EXPORT int mprAttachThread(const char *name);
 /** Detach the calling thread: it must not use managed memory any more. @return 0 or MPR_ERR_BAD_STATE. */
 MPR_EXPORT int mprDetachThread(void);
 
 /** @return The calling thread's object if mprCreateThread made it, else NULL. */
 MPR_EXPORT MprThread *mprGetCurrentThread(MPR_NOTHING);
 /** @return The name given when created or attached; "" for a foreign thread. */
-MPR_EXPORT cchar *mprGetCurrentThreadName(MPR_NOTHING);
+MPR_EXPORT const char *mprGetCurrentThreadName(MPR_NOTHING);
 MPR_EXPORT MprOsThread mprGetCurrentOsThread(MPR_NOTHING);
 
 /**
@@ -86,7 +86,7 @@ MPR_EXTERN_C_END
 /* As in mpr/event.h. */
 #ifdef __cplusplus
 template <typename... A>
-inline MprThread *mprCreateThread(cchar *name, void (*proc)(A...), void *data, ssize stackSize) {
+inline MprThread *mprCreateThread(const char *name, void (*proc)(A...), void *data, ptrdiff_t stackSize) {
     return mprCreateThread(name, MPR_PROC(proc), data, stackSize);
 }
 #else

@@ -37,7 +37,7 @@ MPR_EXTERN_C_BEGIN
 /** The monotonic clock, milliseconds. */
 MPR_EXPORT MprTicks mprGetTicks(MPR_NOTHING);
 /** The same clock, nanoseconds: the finest that the system has. */
-MPR_EXPORT uint64 mprGetHiResTicks(MPR_NOTHING);
+MPR_EXPORT uint64_t mprGetHiResTicks(MPR_NOTHING);
 /** Milliseconds since mark, an earlier mprGetTicks(). */
 MPR_EXPORT MprTicks mprGetElapsedTicks(MprTicks mark);
 /** What is left of a timeout that began at mark, milliseconds; negative once it has passed. */
@@ -68,9 +68,9 @@ MPR_EXPORT void mprDecodeUniversalTime(struct tm *timep, MprTime time);
     %E and %O before a letter change nothing; other letters are copied as they are.
     @return A new string, or NULL when memory is short.
  */
-MPR_EXPORT char *mprFormatTm(cchar *fmt, struct tm *timep);
-MPR_EXPORT char *mprFormatLocalTime(cchar *fmt, MprTime time);
-MPR_EXPORT char *mprFormatUniversalTime(cchar *fmt, MprTime time);
+MPR_EXPORT char *mprFormatTm(const char *fmt, struct tm *timep);
+MPR_EXPORT char *mprFormatLocalTime(const char *fmt, MprTime time);
+MPR_EXPORT char *mprFormatUniversalTime(const char *fmt, MprTime time);
 /** The present, in local time. */
 MPR_EXPORT char *mprGetDate(char *fmt);
 
@@ -102,7 +102,7 @@ MPR_EXPORT int mprGetTimeZoneOffset(MprTime when);
     @param defaults Fields that the text lacks. NULL: today's date, and 00:00 where there is a date.
     @return 0; MPR_ERR_BAD_SYNTAX; MPR_ERR_BAD_ARGS for NULL.
  */
-MPR_EXPORT int mprParseTime(MprTime *time, cchar *dateString, int zone, struct tm *defaults);
+MPR_EXPORT int mprParseTime(MprTime *time, const char *dateString, int zone, struct tm *defaults);
 
 MPR_EXTERN_C_END
 #endif /* MPR_TIME_H */

@@ -50,9 +50,9 @@ typedef unsigned long long uint64;
 typedef ptrdiff_t ssize;
 
 /** Milliseconds of a monotonic clock. */
-typedef int64 MprTicks;
+typedef int64_t MprTicks;
 /** Milliseconds since 1970-01-01 00:00 UTC. */
-typedef int64 MprTime;
+typedef int64_t MprTime;
 
 /* A procedure as the API takes it where it takes any: ISO C converts no function to void *, but by way of an integer. */
 #define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
