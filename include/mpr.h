@@ -4,11 +4,9 @@
     mpr is a runtime for embedded services: constant-time allocation, a cooperative garbage collector that never moves
     a block, and a redline that speaks up before memory runs out. Include this header, or one of mpr/ by subject.
 
-    Every header is valid C11 and C++20.
+    Every header is valid C11 and C++20. What short names there are, and how to do without: mpr/types.h. (No guard here: what
+    mpr.hpp has left out is declared when this header follows.)
  */
-#ifndef MPR_H
-#define MPR_H
-
 #include "mpr/types.h"
 #include "mpr/version.h"
 #include "mpr/runtime.h"
@@ -37,5 +35,3 @@
 #include "mpr/time.h"
 #include "mpr/path.h"
 #include "mpr/file.h"
-
-#endif /* MPR_H */

@@ -21,7 +21,7 @@
 #ifndef MPR_HPP
 #define MPR_HPP
 
-#include "mpr.h"
+#include "mpr/cpp/detail/c_api.hpp"
 
 #include "mpr/cpp/array.hpp"
 #include "mpr/cpp/collect.hpp"

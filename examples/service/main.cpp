@@ -20,6 +20,7 @@
 #include "server.h"
 
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 
 namespace {
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
         std::fputs("service: the runtime could not be made\n", stderr);
         return 1;
     }
-    mprSetMemLimits(static_cast<ssize>(options.redline), static_cast<ssize>(options.max), -1);
+    mprSetMemLimits(static_cast<std::ptrdiff_t>(options.redline), static_cast<std::ptrdiff_t>(options.max), -1);
     int status = options.demo ? demonstrate(options) : serve(options);
     if (!runtime.destroy()) {
         std::fputs("service: the runtime could not be ended\n", stderr);

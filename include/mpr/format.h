@@ -39,6 +39,27 @@ MPR_EXTERN_C_BEGIN
 #define MPR_PRINTF(text, first)
 #endif
 
+/** As fmt, under an older name. */
+MPR_EXPORT char *mprSprintf(char *buf, ptrdiff_t maxSize, const char *fmt, ...) MPR_PRINTF(3, 4);
+
+/**
+    Format to standard output (mprPrintf) or to standard error (mprEprintf).
+    They go through C's stdout and stderr, so that they mix with printf, and wait as it does: none of them yields. A thread that
+    prints to a pipe or terminal that may be blocked for long yields stickily around the call.
+    @return Bytes written, or MPR_ERR_CANT_WRITE. Any thread, with or without a runtime.
+ */
+MPR_EXPORT ptrdiff_t mprPrintf(const char *fmt, ...) MPR_PRINTF(1, 2);
+MPR_EXPORT ptrdiff_t mprEprintf(const char *fmt, ...) MPR_PRINTF(1, 2);
+
+MPR_EXTERN_C_END
+#endif /* MPR_FORMAT_H */
+
+/* Short names: see mpr/types.h. */
+#if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_FORMAT_SHORT_NAMES)
+#define MPR_FORMAT_SHORT_NAMES
+
+MPR_EXTERN_C_BEGIN
+
 /** Format into a new managed string of exact size. @param fmt NULL is "". @return NULL when there is no memory. Attached
     threads. Does not yield. */
 MPR_EXPORT char *sfmt(const char *fmt, ...) MPR_PRINTF(1, 2);
@@ -48,18 +69,9 @@ MPR_EXPORT char *sfmtv(const char *fmt, va_list args) MPR_PRINTF(1, 0);
     is below 1. Any thread, with or without a runtime. */
 MPR_EXPORT char *fmt(char *buf, ptrdiff_t maxSize, const char *fmt, ...) MPR_PRINTF(3, 4);
 
-/** The same under an older name. */
-MPR_EXPORT char *mprSprintf(char *buf, ptrdiff_t maxSize, const char *fmt, ...) MPR_PRINTF(3, 4);
-
-/**
-    Format to standard output (mprPrintf), the same with a newline after it (print), or to standard error (mprEprintf).
-    They go through C's stdout and stderr, so that they mix with printf, and wait as it does: none of them yields. A thread that
-    prints to a pipe or terminal that may be blocked for long yields stickily around the call.
-    @return Bytes written, or MPR_ERR_CANT_WRITE. Any thread, with or without a runtime.
- */
-MPR_EXPORT ptrdiff_t mprPrintf(const char *fmt, ...) MPR_PRINTF(1, 2);
+/** mprPrintf with a newline after it. */
 MPR_EXPORT ptrdiff_t print(const char *fmt, ...) MPR_PRINTF(1, 2);
-MPR_EXPORT ptrdiff_t mprEprintf(const char *fmt, ...) MPR_PRINTF(1, 2);
 
 MPR_EXTERN_C_END
-#endif /* MPR_FORMAT_H */
+
+#endif /* MPR_FORMAT_SHORT_NAMES */

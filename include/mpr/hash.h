@@ -106,24 +106,33 @@ MPR_EXPORT void *mprGetKey(const char *key);
 MPR_EXTERN_C_END
 
 /**
-    The head of a loop over all entries: for (ITERATE_KEYS(table, kp)) { ... }
+    The head of a loop over all entries: for (MPR_ITERATE_KEYS(table, kp)) { ... }
     @param item An MprKey pointer. The current entry may be removed inside; after other changes the loop may miss or repeat
     entries.
  */
-#define ITERATE_KEYS(table, item) \
+#define MPR_ITERATE_KEYS(table, item) \
     item = 0; \
     (item = mprGetNextKey(table, item)) != 0;
 
 /** The same with each value in a variable of any pointer type. */
 #if defined(__cplusplus)
-#define ITERATE_KEY_DATA(table, item, value) \
+#define MPR_ITERATE_KEY_DATA(table, item, value) \
     item = 0; \
     (item = mprGetNextKey(table, item)) != 0 && \
         ((value = static_cast<decltype(value)>(const_cast<void *>(item->data))) != 0 || true);
 #else
-#define ITERATE_KEY_DATA(table, item, value) \
+#define MPR_ITERATE_KEY_DATA(table, item, value) \
     item = 0; \
     (item = mprGetNextKey(table, item)) != 0 && ((value = (void *) item->data) != 0 || true);
 #endif
 
 #endif /* MPR_HASH_H */
+
+/* Short names: see mpr/types.h. */
+#if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_HASH_SHORT_NAMES)
+#define MPR_HASH_SHORT_NAMES
+
+#define ITERATE_KEYS(table, item) MPR_ITERATE_KEYS(table, item)
+#define ITERATE_KEY_DATA(table, item, value) MPR_ITERATE_KEY_DATA(table, item, value)
+
+#endif /* MPR_HASH_SHORT_NAMES */

@@ -142,18 +142,26 @@ MPR_EXPORT MprList *mprSortList(MprList *list, MprSortProc compare, void *ctx);
 MPR_EXTERN_C_END
 
 /**
-    The head of a loop over all items: for (ITERATE_ITEMS(list, item, next)) { ... }
+    The head of a loop over all items: for (MPR_ITERATE_ITEMS(list, item, next)) { ... }
     @param item A variable of any pointer type. @param next An int variable. The loop ends at a NULL item.
     To remove the current item inside, use mprRemoveItemAtPos(list, --next).
  */
 #if defined(__cplusplus)
-#define ITERATE_ITEMS(list, item, next) \
+#define MPR_ITERATE_ITEMS(list, item, next) \
     next = 0, item = 0; \
     (item = static_cast<decltype(item)>(mprGetNextItem(list, &next))) != 0;
 #else
-#define ITERATE_ITEMS(list, item, next) \
+#define MPR_ITERATE_ITEMS(list, item, next) \
     next = 0, item = 0; \
     (item = mprGetNextItem(list, &next)) != 0;
 #endif
 
 #endif /* MPR_LIST_H */
+
+/* Short names: see mpr/types.h. */
+#if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_LIST_SHORT_NAMES)
+#define MPR_LIST_SHORT_NAMES
+
+#define ITERATE_ITEMS(list, item, next) MPR_ITERATE_ITEMS(list, item, next)
+
+#endif /* MPR_LIST_SHORT_NAMES */

@@ -106,6 +106,12 @@ MPR_EXPORT void mprAtomicBarrier(void);
 
 MPR_EXTERN_C_END
 
+#endif /* MPR_LOCK_H */
+
+/* Short names: see mpr/types.h. */
+#if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_LOCK_SHORT_NAMES)
+#define MPR_LOCK_SHORT_NAMES
+
 /* lock(ptr), unlock(ptr): lock an object by its member `mutex`. In C++ no macro: std::mutex and others have methods of the name. */
 #ifdef __cplusplus
 template <typename Object>
@@ -121,4 +127,4 @@ inline void unlock(Object *object) {
 #define unlock(object) mprUnlock((object)->mutex)
 #endif
 
-#endif /* MPR_LOCK_H */
+#endif /* MPR_LOCK_SHORT_NAMES */

@@ -123,12 +123,6 @@ MPR_EXPORT int mprMemcmp(const void *b1, size_t b1Len, const void *b2, size_t b2
 /** Copy at most destMax bytes; areas may overlap. @return Bytes copied: nbytes, or 0 when they do not fit. */
 MPR_EXPORT size_t mprMemcpy(void *dest, size_t destMax, const void *src, size_t nbytes);
 
-/* Permanent memory: never collected, freed by hand. Any thread, attached or not, yielded or not. */
-MPR_EXPORT void *palloc(size_t size);
-MPR_EXPORT void pfree(void *ptr);
-MPR_EXPORT void *prealloc(void *ptr, size_t size);
-MPR_EXPORT size_t psize(void *ptr);
-
 /* Page protection of mprVirtAlloc. */
 #define MPR_MAP_READ 0x1
 #define MPR_MAP_WRITE 0x2
@@ -156,3 +150,19 @@ MPR_EXPORT void *mprSetName(void *ptr, const char *name);
 
 MPR_EXTERN_C_END
 #endif /* MPR_MEMORY_H */
+
+/* Short names: see mpr/types.h. */
+#if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_MEMORY_SHORT_NAMES)
+#define MPR_MEMORY_SHORT_NAMES
+
+MPR_EXTERN_C_BEGIN
+
+/* Permanent memory: never collected, freed by hand. Any thread, attached or not, yielded or not. */
+MPR_EXPORT void *palloc(size_t size);
+MPR_EXPORT void pfree(void *ptr);
+MPR_EXPORT void *prealloc(void *ptr, size_t size);
+MPR_EXPORT size_t psize(void *ptr);
+
+MPR_EXTERN_C_END
+
+#endif /* MPR_MEMORY_SHORT_NAMES */

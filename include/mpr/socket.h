@@ -15,15 +15,6 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** The system's socket: a descriptor. */
-typedef int Socket;
-#ifndef INVALID_SOCKET
-#define INVALID_SOCKET (-1)
-#endif
-#ifndef SOCKET_ERROR
-#define SOCKET_ERROR (-1)
-#endif
-
 /* Flags of sockets. */
 #define MPR_SOCKET_BLOCK 0x1       /* Reading and writing wait */
 #define MPR_SOCKET_BROADCAST 0x2   /* Datagrams may go to everyone */
@@ -40,7 +31,7 @@ struct MprSsl;
 
 /** A socket: a managed block. Programs read these members and change none. */
 typedef struct MprSocket {
-    int fd;    /* INVALID_SOCKET when there is none */
+    int fd;    /* -1 when there is none */
     int flags; /* MPR_SOCKET_* */
     char *ip;  /* Of a listener: where it listens (NULL: everywhere). Else: the peer */
     int port;
@@ -63,7 +54,7 @@ MPR_EXPORT MprSocket *mprCreateSocket(MPR_NOTHING);
     Listen. With MPR_SOCKET_DATAGRAM: bind, to receive.
     @param ip A numeric address; NULL, "" or "*": all, of both families where the system can.
     @param port 0: the system chooses; the member port says which. @param flags MPR_SOCKET_*.
-    @return The descriptor, or SOCKET_ERROR; the log says why, and mprGetOsError.
+    @return The descriptor, or -1; the log says why, and mprGetOsError.
  */
 MPR_EXPORT int mprListenOnSocket(MprSocket *sp, const char *ip, int port, int flags);
 
@@ -121,10 +112,10 @@ MPR_EXPORT bool mprSetSocketNoDelay(MprSocket *sp, bool on);
 
 /** Whether the peer has ended, an error has, or the socket is not open. */
 MPR_EXPORT bool mprIsSocketEof(MprSocket *sp);
-/** The descriptor; INVALID_SOCKET when there is none. */
+/** The descriptor; -1 when there is none. */
 MPR_EXPORT int mprGetSocketHandle(MprSocket *sp);
 MPR_EXPORT int mprGetSocketPort(MprSocket *sp);
-/** Take the descriptor away: the caller closes it. Ends the handler. @return INVALID_SOCKET when there is none. */
+/** Take the descriptor away: the caller closes it. Ends the handler. @return -1 when there is none. */
 MPR_EXPORT int mprStealSocketHandle(MprSocket *sp);
 
 /**
@@ -167,3 +158,18 @@ inline MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispatche
 #endif
 
 #endif /* MPR_SOCKET_H */
+
+/* Short names: see mpr/types.h. */
+#if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_SOCKET_SHORT_NAMES)
+#define MPR_SOCKET_SHORT_NAMES
+
+/** The system's socket: a descriptor. */
+typedef int Socket;
+#ifndef INVALID_SOCKET
+#define INVALID_SOCKET (-1)
+#endif
+#ifndef SOCKET_ERROR
+#define SOCKET_ERROR (-1)
+#endif
+
+#endif /* MPR_SOCKET_SHORT_NAMES */

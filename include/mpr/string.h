@@ -10,7 +10,7 @@
 
     Threads: those that return a new string, attached threads; the others, any thread. None of these calls yields.
  */
-#ifndef MPR_STRING_H
+#if !defined(MPR_STRING_H) && !defined(MPR_NO_SHORT_NAMES) /* All are short names: see mpr/types.h */
 #define MPR_STRING_H
 
 #include "mpr/types.h"

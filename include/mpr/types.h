@@ -38,17 +38,6 @@
 #define MPR_EXPORT
 #endif
 
-typedef const char cchar;
-typedef const void cvoid;
-typedef unsigned char uchar;
-typedef unsigned short ushort;
-typedef unsigned int uint;
-typedef uint16_t uint16;
-typedef uint32_t uint32;
-typedef long long int64; /* int64_t may be long: programs have a typedef of their own, which must be the same */
-typedef unsigned long long uint64;
-typedef ptrdiff_t ssize;
-
 /** Milliseconds of a monotonic clock. */
 typedef int64_t MprTicks;
 /** Milliseconds since 1970-01-01 00:00 UTC. */
@@ -102,3 +91,27 @@ typedef int64_t MprTime;
 #define MPR_ERR_WOULD_BLOCK (-33)     /* It would have to wait, which it was told not to */
 
 #endif /* MPR_TYPES_H */
+
+/*
+    Short names: those of the API that begin neither with mpr nor with MPR. They are types (cchar, ssize, int64, ...), all
+    of mpr/string.h, fmt, print, sfmt, palloc and its kin, lock and unlock, Socket, ITERATE_ITEMS and its kin.
+
+    C headers declare them, in C and in C++. With MPR_NO_SHORT_NAMES defined they do not, so that a program may use the
+    names for what it likes. C++ headers (mpr.hpp, mpr/cpp/) never do: a C++ program that wants them includes mpr.h, too,
+    before or after. So this part and its like in other headers stand outside of what is read once only.
+ */
+#if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_TYPES_SHORT_NAMES)
+#define MPR_TYPES_SHORT_NAMES
+
+typedef const char cchar;
+typedef const void cvoid;
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef uint16_t uint16;
+typedef uint32_t uint32;
+typedef long long int64; /* int64_t may be long: programs have a typedef of their own, which must be the same */
+typedef unsigned long long uint64;
+typedef ptrdiff_t ssize;
+
+#endif /* MPR_TYPES_SHORT_NAMES */

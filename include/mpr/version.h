@@ -16,7 +16,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_VERSION_MINOR 1
 #define MPR_VERSION_PATCH 0
 
-/** One number to compare in #if: version 1.2.3 is MPR_VERSION_OF(1, 2, 3). */
+/** One number for the preprocessor to compare: version 1.2.3 is MPR_VERSION_OF(1, 2, 3). */
 #define MPR_VERSION_NUMBER MPR_VERSION_OF(MPR_VERSION_MAJOR, MPR_VERSION_MINOR, MPR_VERSION_PATCH)
 #define MPR_VERSION_OF(major, minor, patch) ((major) *1000000 + (minor) *1000 + (patch))
 

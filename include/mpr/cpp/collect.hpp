@@ -4,7 +4,7 @@
 #ifndef MPR_CPP_COLLECT_HPP
 #define MPR_CPP_COLLECT_HPP
 
-#include "mpr/collect.h"
+#include "mpr/cpp/detail/c_api.hpp"
 
 namespace mpr {
 

@@ -4,7 +4,7 @@
 #ifndef MPR_CPP_COPY_HPP
 #define MPR_CPP_COPY_HPP
 
-#include "mpr/memory.h"
+#include "mpr/cpp/detail/c_api.hpp"
 
 #include <cstddef>
 #include <cstring>

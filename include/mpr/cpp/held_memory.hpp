@@ -16,7 +16,7 @@
 #ifndef MPR_CPP_HELD_MEMORY_HPP
 #define MPR_CPP_HELD_MEMORY_HPP
 
-#include "mpr/memory.h"
+#include "mpr/cpp/detail/c_api.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #ifndef MPR_CPP_MAKE_HPP
 #define MPR_CPP_MAKE_HPP
 
-#include "mpr/memory.h"
+#include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/manage.hpp"
 
 #include <new>

@@ -4,9 +4,7 @@
 #ifndef MPR_CPP_MARKER_HPP
 #define MPR_CPP_MARKER_HPP
 
-#include "mpr/barrier.h"
-#include "mpr/collect.h"
-#include "mpr/memory.h"
+#include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/traced.hpp"
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 #ifndef MPR_CPP_MEMBER_HPP
 #define MPR_CPP_MEMBER_HPP
 
-#include "mpr/barrier.h"
+#include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/reference.hpp"
 
 #include <compare>

@@ -4,8 +4,7 @@
 #ifndef MPR_CPP_REFERENCE_ARRAY_HPP
 #define MPR_CPP_REFERENCE_ARRAY_HPP
 
-#include "mpr/barrier.h"
-#include "mpr/memory.h"
+#include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/reference.hpp"
 
 #include <cassert>

@@ -4,7 +4,7 @@
 #ifndef MPR_CPP_ROOT_HPP
 #define MPR_CPP_ROOT_HPP
 
-#include "mpr/collect.h"
+#include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/reference.hpp"
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 #ifndef MPR_CPP_RUNTIME_HPP
 #define MPR_CPP_RUNTIME_HPP
 
-#include "mpr/runtime.h"
+#include "mpr/cpp/detail/c_api.hpp"
 
 #include <cstddef>
 #include <span>

@@ -4,7 +4,7 @@
 #ifndef MPR_CPP_THREAD_HPP
 #define MPR_CPP_THREAD_HPP
 
-#include "mpr/thread.h"
+#include "mpr/cpp/detail/c_api.hpp"
 
 namespace mpr {
 

@@ -3,6 +3,7 @@
  */
 #include "test/stress/oracle/blocks.hpp"
 
+#include "mpr.h"
 #include "test/stress/oracle/fault.hpp"
 #include "test/stress/oracle/objects.hpp"
 #include "test/stress/oracle/signals.hpp"

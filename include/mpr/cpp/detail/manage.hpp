@@ -9,8 +9,7 @@
 #ifndef MPR_CPP_DETAIL_MANAGE_HPP
 #define MPR_CPP_DETAIL_MANAGE_HPP
 
-#include "mpr/collect.h"
-#include "mpr/memory.h"
+#include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/untraced.hpp"
 #include "mpr/cpp/marker.hpp"
 

@@ -13,7 +13,7 @@
 #ifndef MPR_CPP_DETAIL_UNTRACED_HPP
 #define MPR_CPP_DETAIL_UNTRACED_HPP
 
-#include "mpr/barrier.h"
+#include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/traced.hpp"
 
 #include <atomic>
