@@ -17,7 +17,7 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo test soak cross metal boards bench bench-gc check check-format check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo test soak cross metal boards bench bench-gc doc check check-format check-tidy fmt clean install uninstall deps help
 
 all: lib
 
@@ -60,8 +60,8 @@ endif
 	$(Q)$(if $(filter tsan,$(PRESET)),$(TSAN_RUN)) build/$(PRESET)/test/oracle --seconds $(SECONDS) \
 	    $(if $(filter-out file,$(origin SEED)),--seed $(SEED)) $(PROFILE:%=--profile %)
 
-## check      format; the tests by a second compiler and under three sanitizers; static analysis
-check: check-format check-clang check-asan check-ubsan check-tsan check-tidy
+## check      format; API reference; the tests by a second compiler and under three sanitizers; static analysis
+check: check-format doc check-clang check-asan check-ubsan check-tsan check-tidy
 
 ## check-delays  the tests with threads delayed at random at each atomic operation; MPR_SEED=N, MPR_DELAYS=N
 
@@ -112,6 +112,13 @@ bench-gc:
 	$(Q)$(call CONFIGURE,bench)
 	$(Q)$(call BUILD,bench)
 	$(Q)test/bench/run-gc build/bench
+
+## doc        build/doc/index.html: the API reference, from the headers
+doc:
+	$(Q)$(DEPS) doc
+	$(Q)rm -rf build/doc && mkdir -p build/doc
+	$(Q)MPR_VERSION=$$(sed -n 's/^#define MPR_VERSION_[A-Z]* \([0-9]*\)$$/\1/p' include/mpr/version.h | paste -s -d .) \
+	    doxygen toolchains/Doxyfile
 
 ## fmt        format all sources in place
 fmt:
