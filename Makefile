@@ -17,7 +17,7 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo test soak cross metal boards bench bench-gc doc check check-format check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo test soak cross metal boards bench bench-gc doc check check-turn check-format check-abi check-tidy fmt clean install uninstall deps help
 
 all: lib
 
@@ -60,8 +60,20 @@ endif
 	$(Q)$(if $(filter tsan,$(PRESET)),$(TSAN_RUN)) build/$(PRESET)/test/oracle --seconds $(SECONDS) \
 	    $(if $(filter-out file,$(origin SEED)),--seed $(SEED)) $(PROFILE:%=--profile %)
 
-## check      format; API reference; the tests by a second compiler and under three sanitizers; static analysis
-check: check-format doc check-clang check-asan check-ubsan check-tsan check-tidy
+## check      format; API reference; ABI; the tests by a second compiler and under three sanitizers; static analysis
+check: check-format doc check-abi check-clang check-asan check-ubsan check-tsan check-tidy
+
+## check-turn  what of it every commit has time for: one room by clang and under one sanitizer; TURN=N says which
+TURN ?= $(shell printf %d "0x$$(git rev-parse HEAD 2>/dev/null | cut -c 1-6 | grep . || date +%j)")
+TURN_ROOM = $(word $(shell expr $(TURN) % 7 + 1),os heap gc base task io cpp)
+TURN_SANITIZER = $(word $(shell expr $(TURN) / 7 % 3 + 1),asan ubsan tsan)
+check-turn: check-format doc check-abi
+	$(Q)$(DEPS) build test demo check
+	@echo "turn $(TURN): test_$(TURN_ROOM) by clang and under $(TURN_SANITIZER)"
+	$(Q)$(foreach preset,clang $(TURN_SANITIZER),$(call CONFIGURE,$(preset)) && \
+	    $(call BUILD,$(preset),test_$(TURN_ROOM)) && \
+	    $(if $(filter tsan,$(preset)),$$(setarch -R true 2>/dev/null && echo setarch -R)) \
+	    ctest --preset $(preset) -R '^test_$(TURN_ROOM)$$' &&) true
 
 ## check-delays  the tests with threads delayed at random at each atomic operation; MPR_SEED=N, MPR_DELAYS=N
 
@@ -76,6 +88,13 @@ check-%:
 check-format:
 	$(Q)$(DEPS) check
 	$(Q)clang-format --dry-run -Werror $(SOURCES)
+
+## check-abi  a program built with the headers of toolchains/abi runs with this library; UPDATE=1 accepts what changed
+check-abi:
+	$(Q)$(DEPS) build check
+	$(Q)$(call CONFIGURE,debug)
+	$(Q)$(call BUILD,debug,mpr_shared)
+	$(Q)toolchains/abi/check build/debug/libmpr.so $(if $(UPDATE),--update)
 
 check-tidy:
 	$(Q)$(DEPS) build test demo check
