@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Thin: names for the CMake presets, and the packages each target needs. `make help` lists the targets.
 #
 # Variables: V=1 shows commands. JOBS=N compiles N files at a time. PREFIX, DESTDIR say where to install.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr.hpp - The C++ API of mpr, all subjects.
 

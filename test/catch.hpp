@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/catch.hpp - Catch2, whichever of 2.13 and 3 is installed. Tests include this, never Catch2 itself.
  */

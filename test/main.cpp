@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/main.cpp - The main of every Catch2 test program.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # amd64-musl.cmake - x86-64 Linux with musl as its C library: core and the C API. Runs on this machine.
 #
 # Debian has no C++ library for musl. None is needed to link, since mpr uses of it only what headers bring; so g++ compiles with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # arm64.cmake - 64-bit ARM (Debian arm64).
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(arch arm64)

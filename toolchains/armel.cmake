@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # armel.cmake - 32-bit ARM without a floating-point unit: ARMv5TE and up (Debian armel).
 #
 # ARMv5 has no atomic instructions: words go through the kernel's helpers, 64-bit counters through libatomic.

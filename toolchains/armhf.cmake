@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # armhf.cmake - 32-bit ARM with a floating-point unit: Cortex-A boards, ARMv7 (Debian armhf).
 set(CMAKE_SYSTEM_PROCESSOR arm)
 set(arch armhf)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # linux.cmake - what the toolchain files of the Linux targets share. Before including this they set
 #   arch      Debian's name of the architecture, which names the sysroot, too
 #   triplet   the prefix of Debian's cross compiler

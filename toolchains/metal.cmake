@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # metal.cmake - what the toolchain files of bare-metal Cortex-M share. Before including this they set
 #   cpu       flags that select the core
 #   machine   the machine of qemu-system-arm that has one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # riscv64.cmake - 64-bit RISC-V. Debian 12 has the compiler but no packages for it: no libuv, so core alone, and what
 # needs nothing else. GCC 12 leaves atomic operations on bytes to libatomic.
 set(CMAKE_SYSTEM_PROCESSOR riscv64)

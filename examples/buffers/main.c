@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     buffers - A stream of messages, each a length and a text, cut into pieces as a network does it.
 

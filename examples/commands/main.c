@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     Commands: run a program to its end; run another beside, and read it as events tell.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     Events: procedures that a dispatcher calls, one after another, now or when their time comes.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     files - A log written through a buffer and read line by line, forwards and from a position.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     hashes - The words of a text counted, and the headers of a request looked up in either case.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     hello_c - A managed list in C.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     hello_cpp - A managed tree in C++.
 

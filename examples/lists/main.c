@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     lists - A work queue in a managed list: added, sorted by priority, worked off from the end.
 

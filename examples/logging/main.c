@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     Logging, and the program itself: its arguments, its name, random numbers.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     examples/metal - mpr in firmware: a managed heap in a static buffer, collected when the main loop yields.
 

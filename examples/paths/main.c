@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     paths - Paths put together and taken apart; a directory made, listed, searched and removed.
 

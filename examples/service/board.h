@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     board.h - What other threads may see of the service, and ask of it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     client.cpp - See client.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     client.h - A plain HTTP client on a blocking socket. Its memory is not managed, its thread need not be attached.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     connection.cpp - See connection.h.
 

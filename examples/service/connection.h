@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     connection.h - One client's connection: reads, parses, answers, waits, closes.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     content.h - The content cache: pages by name, the least recently used ones dropped when they exceed a limit.
 

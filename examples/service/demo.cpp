@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     demo.cpp - See demo.h.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     demo.h - The service under the eyes of its clients: ten seconds of traffic, then across the redline and back.
  */

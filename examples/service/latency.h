@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     latency.h - A distribution of times, in buckets no wider than one sixteenth of their values.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     load.cpp - See load.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     load.h - What the demo's clients ask for, and how they judge the answers.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     lru.h - A hash table in managed memory that knows the order in which its entries were used.
 

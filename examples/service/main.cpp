@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     main.cpp - An HTTP service for sessions and content whose whole state is managed memory.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     message.cpp - See message.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     message.h - One HTTP request while it arrives, one response while it leaves: managed blocks of one exchange.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     options.cpp - See options.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     options.h - The command line, understood in one place.
  */

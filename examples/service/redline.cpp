@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     redline.cpp - See redline.h.
  */

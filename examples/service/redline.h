@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     redline.h - What the service does when memory runs short: it gives up cached pages, not requests.
 

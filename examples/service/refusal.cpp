@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     refusal.cpp - See refusal.h. Static memory only.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     refusal.h - How a connection is turned away when no Connection object can be had for it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     routes.cpp - The endpoints: help, session, content, statistics.
 

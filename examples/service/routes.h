@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     routes.h - Which request gets which answer. No sockets here, no libuv.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     server.cpp - See server.h.
  */

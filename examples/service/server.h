@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     server.h - The event loop and what is bound to it: listener, live connections, clock, signals; and the treaty
     between libuv and the collector.

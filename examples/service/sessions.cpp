@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sessions.cpp - See sessions.h. An id is 128 random bits: it is all that a client has to show.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     sessions.h - Sessions: who came, how often, and where to lately.
 

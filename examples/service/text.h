@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     text.h - Text put together in a fixed array, without allocation: heads, JSON, table cells.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     Signals: as events, so that a handler may do anything. SIGHUP reads the configuration anew, SIGTERM ends the program.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     Sockets: an echo server that lives from events, and a blocking client, in one program.
 

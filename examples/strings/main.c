@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     strings - Read a request as a web service gets it, and format an answer.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     Threads: two producers and a consumer share a list; a lock makes one step of several calls, a condition tells of work.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     time - Dates formatted and read, and a duration measured.
 

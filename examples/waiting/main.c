@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     Waiting for a descriptor: events when it can be read, while a thread that knows nothing of mpr writes and posts.
 

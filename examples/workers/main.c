@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     Workers: threads for work that computes or waits. A dispatcher of one's own collects the results in order.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/app.h - The program itself: its name, its arguments, and randomness.
  */

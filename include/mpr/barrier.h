@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/barrier.h - The write barrier: stores that tell the collector what has changed, so that it need not look for
     itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/board.h - What firmware supplies where there is no operating system: five functions.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/buffer.h - Byte buffers: put at the end, get from the start.
 

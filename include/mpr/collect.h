@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/collect.h - Collect garbage: marks, roots, holds, yield points.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/command.h - Other programs as child processes: run and waited for, or running beside and read as events tell.
 

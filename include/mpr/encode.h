@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/encode.h - Encoding: text made safe for HTML, shells and URIs.
 

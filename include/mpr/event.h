@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/event.h - Events: procedures to be called later, one after another, and dispatchers that see to it.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/file.h - Files: opened, read, written, buffered or not; and read-only files linked into the program.
 

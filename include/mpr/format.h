@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/format.h - Formatting: the conversions of C's printf, tolerant and without surprises.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/hash.h - Hash tables: from strings to pointers.
 

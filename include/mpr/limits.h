@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/limits.h - The redline, the hard limit, and what happens when memory runs short.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/list.h - Growable lists of pointers, and sorting.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/lock.h - Locks, spin locks, conditions, atomic operations.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/log.h - Logging: messages of the program and of the runtime, to one place.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/memory.h - Allocate, resize, free and examine managed memory.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/path.h - Paths: taken apart, put together, normalised; and what they name in the file system.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/runtime.h - The runtime's life: create, configure, log, end.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/shutdown.h - Start the runtime's services, and bring it to its end: in order, or in time.
 

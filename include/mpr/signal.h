@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/signal.h - Signals of the system as events: their handlers run on a dispatcher and may do anything.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/socket.h - Sockets: TCP and UDP over IPv4 and IPv6, read and written as events tell, or blocking.
 

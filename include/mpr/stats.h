@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/stats.h - What the heap holds and what collection costs.
  */

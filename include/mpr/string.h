@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/string.h - Strings: copy, compare, search, split, join, convert.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/time.h - Clocks, dates, and dates as text.
 

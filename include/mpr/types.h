@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/types.h - Names that every other header of the C API uses: integer types, export marks, error codes.
  */

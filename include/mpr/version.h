@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/version.h - The version of these headers, and that of the library.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/wait.h - Waiting for I/O on descriptors: as events of a dispatcher, or by the calling thread.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     mpr/worker.h - A pool of threads for work that waits or computes for long.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     app.cpp - Who the program is. See mpr/app.h.
 

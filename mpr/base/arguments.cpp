@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     arguments.cpp - Commands split into words. See mpr/app.h.
  */

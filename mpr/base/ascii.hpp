@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     ascii.hpp - Kinds of characters, whatever the locale: bytes above 127 are never letters or blanks.
  */

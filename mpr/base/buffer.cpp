@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     buffer.cpp - Byte buffers. See mpr/buffer.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     calendar.hpp - Days and dates of the Gregorian calendar, extended to all years.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     encode.cpp - Text made safe for HTML, shells and URIs. See mpr/encode.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     format.cpp - The conversions of mpr/format.h.
 

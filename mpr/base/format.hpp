@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     format.hpp - The one formatter behind sfmt, fmt, mprPrintf, mprPutToBuf and mprLog.
  */

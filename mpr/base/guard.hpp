@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     guard.hpp - Who may use a list or hash, and the lock inside it, taken unless the object was declared to have one user at
     a time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     hash.cpp - Hash tables.
 

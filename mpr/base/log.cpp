@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     log.cpp - The C API of mpr/log.h: levels, and who a message goes to.
  */

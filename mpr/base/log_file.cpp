@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     log_file.cpp - A log file and its backups. See mpr/log.h.
 

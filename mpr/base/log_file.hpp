@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     log_file.hpp - The log that mprStartLogging opens: a file with its backups, or a standard stream.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     log_line.cpp - Messages as lines: escapes, times, JSON.
  */

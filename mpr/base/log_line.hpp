@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     log_line.hpp - How a message looks as a line of the log.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     names.hpp - Weekdays and months in English, as dates are written in protocols whatever the locale.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     number.cpp - Numbers to strings and back. See mpr/string.h.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     number_real.cpp - Numbers with a fraction, and what kind they are. See mpr/string.h.
  */

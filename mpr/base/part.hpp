@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     part.hpp - Parts of a text, without string_view::substr, which can throw and so needs the C++ library.
  */

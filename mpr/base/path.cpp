@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     path.cpp - The part of paths that is text.
  */

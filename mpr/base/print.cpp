@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     print.cpp - The C API of mpr/format.h over the formatter.
  */

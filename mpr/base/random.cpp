@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     random.cpp - Randomness from the system. See mpr/app.h.
  */

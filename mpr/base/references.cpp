@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     references.cpp - Arrays of references: allocation, marking, and stores by the hundred.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     references.hpp - Blocks that reference others through the barrier, as all the runtime's own do; and arrays of references,
     which hold nothing else, for lists and hashes.

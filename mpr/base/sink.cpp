@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sink.cpp - Where formatted text goes: the parts of sink.hpp that are seldom needed.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sink.hpp - Where formatted text goes: a window of memory that is written to directly, and a function that makes room
     when the window is full. What finds no room is dropped, and the sink knows.

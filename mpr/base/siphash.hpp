@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     siphash.hpp - SipHash-1-3, a keyed hash for hash tables: whoever does not know the key cannot find keys that collide.
 

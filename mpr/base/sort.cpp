@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sort.cpp - mprSort: a stable merge sort over elements of any width.
 

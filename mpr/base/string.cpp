@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     string.cpp - Strings: measure, copy, compare, change case. See mpr/string.h.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     string.hpp - Making managed strings, for the files of this room.
  */

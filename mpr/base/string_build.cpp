@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     string_build.cpp - New strings from several others. See mpr/string.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     string_search.cpp - Finding characters, parts and ends of strings. See mpr/string.h.
  */

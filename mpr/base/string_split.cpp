@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     string_split.cpp - Taking strings apart in place, and trimming. See mpr/string.h.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     string_template.cpp - Values put into a text. See stemplate in mpr/string.h.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     time.cpp - Clocks, and times taken apart.
  */

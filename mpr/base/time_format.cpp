@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     time_format.cpp - Dates as text: strftime in the C locale, without its limits, and with milliseconds.
  */

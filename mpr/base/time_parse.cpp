@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     time_parse.cpp - Dates read from text: the forms of protocols, RFC 822, 850 and 1123, asctime and ISO 8601, and what comes of
     all that was read. At the end what was not said is taken from the defaults or the present.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     time_parse.hpp - mprParseTime with the present as a parameter, for tests.
  */

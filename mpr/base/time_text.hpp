@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     time_text.hpp - A date while it is read: the text, and what it has said so far.
 

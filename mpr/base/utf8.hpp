@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     utf8.hpp - UTF-8, RFC 3629 (2003).
  */

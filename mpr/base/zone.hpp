@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     zone.hpp - Local time: what the system's time zone adds to UTC at a moment.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     api_barrier.cpp - The C API of mpr/barrier.h, as far as it is not inline.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     api_collect.cpp - The C API of mpr/collect.h and mpr/limits.h, and the part of mpr/thread.h that needs no thread made.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     api_memory.cpp - The C API of mpr/memory.h: checks its arguments and calls the heap.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     api_stats.cpp - The C API of mpr/stats.h.
  */

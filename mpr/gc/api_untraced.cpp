@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     api_untraced.cpp - References in C++ objects that have no trace function. A file of its own: programs in C leave it out.
  */

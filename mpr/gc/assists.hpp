@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     assists.hpp - What threads do at their yields for the collector, until the next pause: duty.hpp says why.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     block_filter.hpp - Where in the heap there is surely nothing that a pause has to reach, for any address in two shifts
     and a load.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     budget.cpp - The next budget, from what the heap holds.
  */

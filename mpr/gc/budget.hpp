@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     budget.hpp - How much may be allocated until threads ask for the next collection, and of which kind that will be: the
     arithmetic of pacer.hpp and generations.hpp applied to the heap as it is.

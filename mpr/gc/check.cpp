@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     check.cpp - The marking verifier's trace.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     check.hpp - The marking verifier: nothing that can be reached is given to a sweep.
 

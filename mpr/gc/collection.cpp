@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     collection.cpp - A collection from its pause to its end.
  */

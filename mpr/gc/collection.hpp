@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     collection.hpp - A collection from its pause to its end: what is done in which phase (cycle.hpp), one after the other.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     collector.cpp - What is asked of the collector by those who are not at a yield.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     collector.hpp - The collector as the rest of the runtime knows it; and its parts.
 

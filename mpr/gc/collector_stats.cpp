@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     collector_stats.cpp - What users see of it: mpr/stats.h.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     collector_stats.hpp - What collections cost and did.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     cooperative.cpp - A collection from beginning to end, on the thread that yields.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     cooperative.hpp - The collector where there is one thread and no other to collect: a collection runs, whole, inside a yield.
 

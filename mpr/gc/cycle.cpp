@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     cycle.cpp - The transitions. test/model looks for these lines: cycle.hpp says where each is in the models.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     cycle.hpp - How far a collection has come, who asked for the next, and who may move it on: what all parts of the
     collector share.

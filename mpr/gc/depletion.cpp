@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     depletion.cpp - Notifier, pruners and policies.
  */

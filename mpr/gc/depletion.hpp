@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     depletion.hpp - Who is told that memory runs short, and what is done about it.
 

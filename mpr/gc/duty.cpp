@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     duty.cpp - The collector's thread, and threads that stand in for it.
  */

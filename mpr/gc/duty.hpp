@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     duty.hpp - Who collects: the collector's thread, or for it the thread that stops last.
 

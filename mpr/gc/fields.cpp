@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     fields.cpp - Reading living blocks for the addresses of dying ones.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     fields.hpp - Fields that nobody marks: option check=fields.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     generations.hpp - Whether minor collections are worth while, and when a major one is due. Arithmetic only.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     giving_back.cpp - Free memory goes back to the system.
  */

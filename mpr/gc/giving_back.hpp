@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     giving_back.hpp - When free memory goes back to the system.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     grace.hpp - How long threads that have stopped wait for those who are late. Arithmetic only; late.hpp uses it.
 

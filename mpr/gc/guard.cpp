@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     guard.cpp - What is said of threads that may not call, and how often.
  */

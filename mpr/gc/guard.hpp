@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     guard.hpp - Who may call what. A call by a thread in the wrong state is named in the log, and does nothing.
 

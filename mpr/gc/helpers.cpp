@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     helpers.cpp - The helpers' thread, and a job as every marker at it does it.
  */

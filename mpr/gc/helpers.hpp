@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     helpers.hpp - Threads that mark together with the collector's, while all others are stopped, or beside these.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     late.cpp - Threads run on without those who are late.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     late.hpp - Threads that do not come to a rendezvous: they are named, and the others run on without them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     logged.cpp - Blocks and fields that the write log names, looked up.
  */

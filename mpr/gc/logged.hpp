@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     logged.hpp - What the entries of the write log lead to: old blocks to trace again, and fields of large ones.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     major.hpp - The state of the major collection: whether one is under way beside the threads, how far it has come, and whether
     somebody waits for one.

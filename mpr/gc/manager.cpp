@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     manager.cpp - The table of managers, and what becomes of a block whose manager was overwritten.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     manager.hpp - Where a block keeps its manager: in its last word, which an overflow of the block, or of the one before
     it, reaches first.

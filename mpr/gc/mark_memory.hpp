@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mark_memory.hpp - Where the mark stacks lie.
 

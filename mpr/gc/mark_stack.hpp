@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mark_stack.hpp - What has been reached and waits to be traced: a stack of fixed size.
  */

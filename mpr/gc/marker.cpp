@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     marker.cpp - The mark loop.
  */

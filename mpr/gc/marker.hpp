@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     marker.hpp - Reaching every block that can be reached.
 

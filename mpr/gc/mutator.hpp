@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mutator.hpp - A thread that may use managed memory, as the collector sees it.
  */

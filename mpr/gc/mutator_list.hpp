@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mutator_list.hpp - All threads that are attached, and those that have been announced. Who looks at the list holds it.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mutators.cpp - Threads come and go.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mutators.hpp - Threads come and go: each is announced, attaches, detaches; and who waits until it is alone.
  */

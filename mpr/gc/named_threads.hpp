@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     named_threads.hpp - Threads that a message is to name: noted under the lock that guards their list, said without it, since
     the log's handler may call what takes that lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     on_duty.hpp - The role of the collector, for clang's analysis of locks (mpr/os/capability.hpp).
 

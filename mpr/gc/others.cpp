@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     others.cpp - Stopping all others, and letting them go.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     others.hpp - A thread that runs stops all others without a collection.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     pacer.hpp - When to collect next. Arithmetic only.
 

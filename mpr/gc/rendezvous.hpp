@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     rendezvous.hpp - How all threads come to a stop, and go on.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     roots.cpp - Tables of roots and holds.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     roots.hpp - Where marking starts, and the counts behind nested roots and holds.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     runtime.cpp - Create, configure and destroy the runtime.
  */

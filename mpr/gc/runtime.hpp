@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     runtime.hpp - The one runtime of a process: the heap, the collector and what hangs on them, in static memory.
  */

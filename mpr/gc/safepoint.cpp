@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     safepoint.cpp - A thread stops, and goes on.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     safepoint.hpp - A thread at its yield: it stops, lets a collection mark, or does that itself, and goes on; or it stops for
     longer, until it goes on of its own accord.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     service.hpp - What a room above the collector hangs on the runtime: blocks to mark, threads to end, resources to close.
 

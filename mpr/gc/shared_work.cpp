@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     shared_work.cpp - Giving and taking.
  */

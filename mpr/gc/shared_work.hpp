@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     shared_work.hpp - How markers at work at the same time share what is to be traced.
 

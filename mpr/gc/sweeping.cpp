@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sweeping.cpp - Managers free, and the heap is swept.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sweeping.hpp - What was found dead: its managers are called with MPR_MANAGE_FREE, then its memory is free again. Threads run
     meanwhile.

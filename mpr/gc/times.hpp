@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     times.hpp - A distribution of times with bounded error and no lock.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     tracing.cpp - What a pause marks: roots, what was written, plain blocks; and the major collection's work between pauses.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     tracing.hpp - What is marked, when: in a pause, in slices, and beside the threads.
 

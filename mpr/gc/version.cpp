@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     version.cpp - The version of the library. See mpr/version.h. It stands in a file of its own: a program that does not
     ask takes nothing of it from the archive.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     waits.cpp - What keeps threads waiting is named.
  */

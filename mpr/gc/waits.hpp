@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     waits.hpp - Threads that wait for the collector. Nobody waits for ever for a manager that does not return: who waits looks
     again and again whether the same call still runs, names it, and, where the manager may be waiting for the waiting thread,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     wish.hpp - What whoever asks for a collection wants.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     write_log.cpp - Chunks of the log: filled, handed over, used again.
  */

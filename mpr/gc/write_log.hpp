@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     write_log.hpp - The write barrier's log: which old blocks were stored into since the last pause.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     allocate.cpp - Allocation that takes the lock: contexts, larger blocks, large regions.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     context.hpp - Allocation that finds no room in the thread's context: a block from a stale nursery or a hole, and what
     else of it serves as the next context.

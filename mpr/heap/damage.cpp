@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     damage.cpp - What a program has overwritten in free memory: named, and made good from the map, which it cannot reach by
     writing to what it has freed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     findings.hpp - What is found wrong with the heap while its lock is held, until that can be said.
 

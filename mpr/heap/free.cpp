@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     free.cpp - Blocks given back by hand, resized in place, and their heads changed.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     gone.hpp - Addresses of regions that were given up, mapped for as long as a thread may still be looking there.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     granule.hpp - The unit of the heap, and the sizes that follow from the target.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     headers.cpp - The list of regions and the headers of ordinary ones, looked at before a collection walks them. What a stray
     pointer or the memory itself has changed there is named, and made good where something else says what it was.

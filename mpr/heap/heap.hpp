@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     heap.hpp - The heap: regions, their holes in free queues, and the allocation that threads do from them.
 

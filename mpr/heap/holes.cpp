@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     holes.cpp - Holes chosen: for a block, and where the heap grows; and a block made one. Most of the worst case of an allocation or
     free is spent here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     holes.hpp - Holes: linked into their queue, joined with their neighbours, carved.
 

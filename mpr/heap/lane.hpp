@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     lane.hpp - Which blocks stand side by side: by their size, and by what has become of blocks of that size.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     limits.hpp - The redline, the hard limit and the reserve: arithmetic only. Who is told, and what is done about it,
     is gc/depletion.hpp.

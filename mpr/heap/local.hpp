@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     local.hpp - What one thread allocates from without asking anybody: its allocation context and its quick lists.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     map.hpp - The granule map: one byte a granule that says all the allocator and the collector need to know.
 

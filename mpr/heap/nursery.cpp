@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     nursery.cpp - Nurseries: taken by their threads, judged after a collection, given up.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     nursery.hpp - Nurseries: pieces of a region that one thread fills with young blocks, and gets back after a collection.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     options.hpp - What may be chosen when a runtime is made. Parsed in one place from one string.
  */

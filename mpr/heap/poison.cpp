@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     poison.cpp - Filling free memory, looking whether it has changed, and the quarantine.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     poison.hpp - Free memory that shows who uses it: filled with a pattern, looked at before it is given out again, and under
     the address sanitizer forbidden.

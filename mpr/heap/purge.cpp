@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     purge.cpp - Memory back to the system: retired large regions, empty regions, chunks inside holes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     queues.hpp - Free queues: holes by size range, found in constant time.
 

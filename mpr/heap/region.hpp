@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     region.hpp - A region: memory from the system or a caller's buffer, with its granule map in front.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     region_table.hpp - From any address to the region that holds it, or to nothing, in two loads.
 

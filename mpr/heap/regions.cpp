@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     regions.cpp - Regions: made, committed, listed, given up. Opening and closing the heap.
 */

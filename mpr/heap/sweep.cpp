@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sweep.cpp - The heap's part in a collection: contexts closed, colours flipped, dead blocks turned into holes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     verify.cpp - The heap walk: every invariant of map.hpp, region.hpp and queues.hpp, checked against the memory.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     address.cpp - Addresses of sockets.
  */

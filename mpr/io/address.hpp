@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     address.hpp - Addresses of sockets: from text, from the system, to text.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     command.cpp - Child processes: the C API of mpr/command.h.
 

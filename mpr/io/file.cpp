@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     file.cpp - Files, buffered or not.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     glob.cpp - Wild cards of file names.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     glob.hpp - Wild cards of file names.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     path_files.cpp - What paths name: asked, made, copied, deleted; and paths that depend on the current directory.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     path_list.cpp - Directories listed, and files found by patterns.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     retained.hpp - A list of blocks that the runtime retains while libuv may call for them: handlers that wait, commands
     that run, handlers of signals.

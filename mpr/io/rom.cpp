@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     rom.cpp - Read-only files linked into the program, and which file system a path belongs to.
  */

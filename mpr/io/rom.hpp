@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     rom.hpp - Read-only files linked into the program.
  */

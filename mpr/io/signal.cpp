@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     signal.cpp - Signals as events: the C API of mpr/signal.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     socket.cpp - Sockets: the C API of mpr/socket.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     wait.cpp - Wait handlers, on libuv's polls: the C API of mpr/wait.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     wait.hpp - Wait handlers of descriptors that the runtime's own objects own.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     waiting.hpp - System calls of the file system: made by libuv, without a loop, on the calling thread.
 

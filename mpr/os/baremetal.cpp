@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     baremetal.cpp - The port to no operating system: the five functions of mpr/board.h, and nothing for the rest.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     capability.hpp - What clang is told of locks, so that it can see who needs one and has not taken it.
 

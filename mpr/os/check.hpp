@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     check.hpp - Invariants that are checked while running, in builds with MPR_CHECKED.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     delay.cpp - Threads are delayed at random at each atomic operation: option MPR_DELAYS of the build.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     delay.hpp - Places where a thread may be delayed at random, in builds with MPR_DELAYS; in others they are nothing.
 

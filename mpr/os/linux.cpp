@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     linux.cpp - The port to Linux: mmap, futex, pthreads, /proc.
  */

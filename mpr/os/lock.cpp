@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     lock.cpp - Waiting for a lock, and waking who waits.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     lock.hpp - A mutual exclusion lock that knows its owner.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     log.cpp - Building messages and handing them over.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     log.hpp - Messages that must get out when memory is short: built in a fixed buffer on the stack, handed to one
     handler. No printf here: it is larger than the collector on a small board, and may allocate.

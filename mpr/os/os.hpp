@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     os.hpp - The port: everything mpr asks of a platform.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     target.hpp - What is decided when mpr is compiled: how much of the machine there is, and how large tables are.
 

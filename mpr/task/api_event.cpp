@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     api_event.cpp - The C API of mpr/event.h: checks its arguments and calls the events of the runtime.
  */

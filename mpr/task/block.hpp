@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     block.hpp - Blocks of one size and kind, allocated inline: for what is made by the million.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     event.hpp - Events and dispatchers, as the files of this room see them, and lists of events.
 

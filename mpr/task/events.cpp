@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     events.cpp - Dispatchers and events: made, queued, handed to whoever runs them, run.
  */

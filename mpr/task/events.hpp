@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     events.hpp - The events of a runtime: which are due, who runs them, who waits.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     lock.cpp - Locks, spin locks, conditions, atomic operations. Each waits on one word of its own.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     loop.cpp - The libuv loop.
  */

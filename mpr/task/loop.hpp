@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     loop.hpp - The libuv loop: how the thread that services events waits, and is woken.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mailbox.cpp - Posting and reading. What may be posted, and by whom, is said in mpr/event.h.
  */

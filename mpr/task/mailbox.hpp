@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mailbox.hpp - What foreign threads post, until the thread that services events makes events of it.
 

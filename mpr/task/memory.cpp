@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     memory.cpp - Where libuv takes its memory.
 

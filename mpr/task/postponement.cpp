@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     postponement.cpp - When a collection may wait for the queue.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     postponement.hpp - A collection that keeps nobody waiting may come when the queue has been run.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     retain.hpp - Blocks kept through a wait. A yield ends what keeps unrooted blocks alive, so a call that waits retains
     what it needs afterwards.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     service.cpp - Servicing events: the thread that waits for time, I/O and foreign threads, and others that wait for events.
 

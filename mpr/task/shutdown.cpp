@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     shutdown.cpp - Start and end of the services: the C API of mpr/shutdown.h.
  */

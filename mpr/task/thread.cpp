@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     thread.cpp - Threads that the runtime makes, and values per thread.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     thread.hpp - Threads of the runtime's own rooms.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     waiting.hpp - What a call does that has to wait: it lets collections pass meanwhile.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     wheel.hpp - Events that wait for their time: a hierarchical timing wheel.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     workers.cpp - The pool of threads, and the C API of mpr/worker.h.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     workers.hpp - The pool of threads.
 

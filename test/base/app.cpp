@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/app.cpp - The program's name, arguments and randomness.
  */

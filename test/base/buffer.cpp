@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/buffer.cpp - Byte buffers.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/encode.cpp - Escaping for shells and HTML, URI encoding.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/format.cpp - The conversions: the same text as the C library's, and what it leaves open.
 */

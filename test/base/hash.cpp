@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/hash.cpp - Hash tables: every call and flag, order, collection, hostile keys, several threads.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/list.cpp - Lists: every call, its errors, collection, and several threads at one list.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/log.cpp - Logging: levels, receivers, files and backups.
  */

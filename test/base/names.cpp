@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/names.cpp - Functions of older programs that do little of their own.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/path.cpp - Paths as text.
  */

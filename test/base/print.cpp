@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/print.cpp - Printing to the standard streams.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/siphash.cpp - SipHash-1-3 against values of another implementation (CPython 3.11, with a key of zeros).
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/sort.cpp - mprSort: order, stability, every width, contradictory comparisons, no memory.
  */

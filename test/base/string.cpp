@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/string.cpp - Strings: measure, copy, compare, case, numbers.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/string_search.cpp - Finding characters, parts and ends of strings.
  */

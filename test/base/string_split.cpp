@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/string_split.cpp - Splitting in place, trimming, joining, replacing.
  */

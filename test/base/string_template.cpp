@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/string_template.cpp - Values put into a text.
  */

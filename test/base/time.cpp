@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/base/time.cpp - Clocks, dates taken apart, formatted and read.
 

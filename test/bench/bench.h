@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     bench.h - What every benchmark program shares: clocks, random numbers, resident memory, distributions, output.
 

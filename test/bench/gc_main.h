@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     gc_main.h - The table of the collector's workloads: `program WORKLOAD [SCALE]`, or a list of their names.
  */

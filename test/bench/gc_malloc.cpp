@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     gc_malloc.cpp - The collector's workloads with malloc and free.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     gc_mpr.cpp - The collector's workloads with mpr's C++ API, and what only a collector has: pauses and the barrier.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     gc_pause.h - What only a collector has: pauses over many live nodes while a thread writes, the share of time that is
     left to it, and what the barrier costs. And what the machine takes away from all alike.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     gc_work.h - Workloads of the collector: what a thread loses while generations and concurrent marking do their work.
 

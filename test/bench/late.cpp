@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     late.cpp - What threads lose to one that does not yield: operations a second beside it, and beside one like it that does.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     micro_base.cpp - Single calls of the room base under Google Benchmark, beside those of the C library.
 

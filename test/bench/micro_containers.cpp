@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     micro_containers.cpp - Lists and hashes under Google Benchmark, beside std::vector and std::unordered_map.
 

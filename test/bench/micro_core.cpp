@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     micro_core.cpp - Single calls of the core under Google Benchmark, beside the calls of the C library.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     micro_events.cpp - Events and timers under Google Benchmark, beside bare libuv doing the same.
 

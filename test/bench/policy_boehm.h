@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     policy_boehm.h - The policy of the Boehm-Demers-Weiser collector: leaf blocks are GC_MALLOC_ATOMIC, blocks with
     references GC_MALLOC. The members are explained in policy_malloc.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     policy_malloc.h - The policy of malloc and free: whichever library the dynamic linker puts in front.
 

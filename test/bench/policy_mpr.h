@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     policy_mpr.h - The policies of mpr: collected (blocks are dropped and forgotten), or, with MPR_BENCH_FREE set, the
     style of malloc: collection disabled, every block given back with mprFree. Both yield at each tick.

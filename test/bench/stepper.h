@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     stepper.h - Counts the instructions that one call executes, exactly.
 

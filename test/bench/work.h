@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     work.h - The workloads, written once over the policy `Alloc` and compiled once for each kind of allocator.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /* worst_path.cpp - The longest path of mprAlloc and mprFree in instructions. Also a test: see --bound in worst_path.h. */
 #include "bench.h"
 #include "mpr.h"

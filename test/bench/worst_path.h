@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     worst_path.h - The longest path, in instructions, that an allocation or a free takes. Over a small policy:
     see worst_path.cpp and worst_path_malloc.cpp.

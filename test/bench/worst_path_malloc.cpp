@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /* worst_path_malloc.cpp - The longest path of malloc and free in instructions: glibc's or that of LD_PRELOAD. */
 #include "bench.h"
 

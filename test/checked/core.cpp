@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/checked/core.cpp - The assertions of heap and collector fire. Core has MPR_CHECKED here, whatever the build.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/checked/cycle.cpp - Only who may moves a collection on: the assertions of cycle.hpp and its like fire.
  */

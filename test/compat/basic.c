@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/basic.c - A small service as programs for the MPR write it: a session table with managed sessions,
     names, buffers and a worker thread. The same text is valid C11 and C++20.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/containers.c - Lists, hashes and times as programs for the MPR use them: a route table with parameters, an
     inventory, a calendar. The same text is valid C11 and C++20.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/events.c - Dispatchers, events, timers, workers, locks and conditions, used as programs for the MPR use
     them. The same text is valid C11 and C++20.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/expect.h - What the programs of this folder say when something is not as it should be.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/files.c - Paths and files as programs for the MPR use them: a configuration read line by line, a document
     tree walked, a log appended to. The same text is valid C11 and C++20.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/least_heap.c - What a runtime costs before it is used: memory from the system, and the least buffer.
 

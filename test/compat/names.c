@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/names.c - Every name that MPR programs use, with its result and parameters: each is there, may be assigned
     to a pointer to such a function without a cast, and is in the library. What the functions do is tested elsewhere.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/older.c - What programs written to older MPRs do besides calling functions: typedefs of their own, arguments
     where there are none, a table of files of their own, numbers of error codes, fields.

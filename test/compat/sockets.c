@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/sockets.c - Sockets, signals and commands, used as programs for the MPR use them: a line server with a
     connection object, a client, a child process. The same text is valid C11 and C++20.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     test/compat/strings.c - Strings, formatting, buffers and encoding as programs for the MPR use them: a small log reader and
     a reply builder. The same text is valid C11 and C++20, without a cast where a program would have none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     both_names.cpp - A C++ program that wants the short names, too, includes mpr.h, and may do so after mpr.hpp. To compile is
     the test.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     own_names.c - A C program that does without the API's short names: all of them are its own. To compile is the test.
     That the list is complete is test/tree/names' to see.

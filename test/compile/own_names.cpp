@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     own_names.cpp - A C++ program whose names are those that C programs know from mpr.h: mpr.hpp declares none of them. To
     compile is the test.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/compile/unlocked.cpp - What clang must not accept: the test thread_safety_fires looks for its complaints.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/array.cpp - mpr::makeArray, mpr::clone and mpr::copy.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/hash_map.cpp - mpr::HashMap.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/held_memory.cpp - mpr::heldResource and mpr::HeldAllocator: standard containers in the runtime's memory.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/make.cpp - mpr::make: which blocks are made, when destructors run, what a constructor may do.
  */

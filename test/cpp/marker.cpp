@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/marker.cpp - mpr::Marker: everything that a trace function may hand to it keeps its targets.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/member.cpp - mpr::Member: a pointer in everything but assignment, and what keeps an object's references.
  */

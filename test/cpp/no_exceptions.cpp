@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/no_exceptions.cpp - Uses all of the C++ API once, without exceptions and run-time type information.
 

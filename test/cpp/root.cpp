@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/root.cpp - mpr::Root and mpr::Held: what outlives a yield.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/runtime.cpp - mpr::Runtime: one at a time, over the system's memory or a buffer.
  */

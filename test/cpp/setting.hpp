@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/setting.hpp - A runtime for one test case of the C++ API, and objects that count what happens to them.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/thread.cpp - mpr::AttachedThread, mpr::BlockingRegion and the yield points.
  */

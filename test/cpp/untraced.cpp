@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/cpp/untraced.cpp - Types with references and without a trace function: what the compiler knows of them, what a
     collection names, and what option check=fields does. What does not compile at all is in test/refused.

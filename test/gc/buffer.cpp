@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/buffer.cpp - A runtime over a static buffer: nothing outside is touched, and little inside is lost.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/cycle.cpp - The phases of a collection, its requests and counters, without a collector.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/duty.cpp - Who collects: the thread that stops last, threads that assist, or the collector's thread.
  */

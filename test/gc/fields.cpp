@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     fields.cpp - Option check=fields: a field that nobody marks is named, a program without mistakes is not.
  */

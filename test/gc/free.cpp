@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/free.cpp - Explicit memory management: mprFree and what it refuses, mprRealloc, permanent memory, and the
     questions that may be asked about any pointer.

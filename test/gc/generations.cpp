@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/generations.cpp - Young and old: what a minor collection keeps and frees, what the barrier tells it, major
     collections beside the threads, and the check that finds a store that bypassed the barrier.

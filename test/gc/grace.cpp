@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/grace.cpp - How long threads wait for late ones.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/handler.cpp - The log's handler calls the runtime: nothing that it may call waits for what its caller holds, and
     what would wait for a collection is refused.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/hold.cpp - Holds retain one block, nest, and are checked.
  */

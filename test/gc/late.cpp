@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/late.cpp - A thread that keeps a collection waiting is named in the log.
  */

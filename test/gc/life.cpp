@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/life.cpp - The runtime's life: create, configure, log, terminators, destroy, and again.
  */

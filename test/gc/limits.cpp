@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/limits.cpp - The redline, the hard limit, notifier, policies, and requests that can never be had.
  */

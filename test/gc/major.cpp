@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/major.cpp - How far a major collection has come, and what threads do for it.
  */

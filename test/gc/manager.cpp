@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/manager.cpp - Managers: setting them, and what they may rely on when called with MPR_MANAGE_FREE.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/mark.cpp - mprMark and the MARK call of managers: wrong references, stopped threads, wide and deep heaps.
  */

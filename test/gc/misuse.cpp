@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/misuse.cpp - Calls by threads in the wrong state are named, and do nothing.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/pace.cpp - Budgets follow what collections cost: the share of time (option cpu, MPR_GC_CPU_PERCENT).
  */

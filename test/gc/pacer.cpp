@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/pacer.cpp - When to collect next: the arithmetic.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/plain.cpp - Heaps of plain blocks, stored into without a barrier: minor collections, major ones that mark in
     slices while threads run, and several threads that mark at the same time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/realtime.cpp - Threads of real-time priority wait for a pause only, and lend their priority to who marks.
  */

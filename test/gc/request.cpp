@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/request.cpp - When a collection happens: mprGC and its flags, budgets, mprEnableGC, MPR_DISABLE_GC.
 

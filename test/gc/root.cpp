@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/root.cpp - What a collection keeps and what it takes: roots, root references, marked children.
  */

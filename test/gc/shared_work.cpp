@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/shared_work.cpp - What one marker gives and another takes: every entry arrives once, and rows stay whole.
  */

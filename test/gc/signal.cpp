@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/signal.cpp - Signals belong to the program: the collector's threads take none.
  */

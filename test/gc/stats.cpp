@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/stats.cpp - The counts of mprReadMemStats add up.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     version.cpp - The numbers, the text and the library agree. That the package files agree, too, is looked at where they
     are installed: toolchains/package/check.

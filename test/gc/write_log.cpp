@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/write_log.cpp - The write barrier's log: what is logged stands in it once, and chunks are used again.
  */

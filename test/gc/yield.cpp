@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/gc/yield.cpp - Yield points: what is safe until one, who waits at one, and for what.
  */

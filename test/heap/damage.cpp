@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/damage.cpp - The heap's own data changed by a stray pointer: named, and made good where something else says what
     it was.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     delay.cpp - In builds with MPR_DELAYS threads are delayed at atomic operations, in others never.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/hardening.cpp - Programs that write to what they have freed: what they did is named or harms nobody, no
     allocation leads out of the heap, and no block is given to two.

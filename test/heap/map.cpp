@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/map.cpp - Questions asked of words and rows of a map: the answers are those that each byte by itself would give.
  */

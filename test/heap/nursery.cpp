@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/nursery.cpp - Nurseries: what died comes back to the thread that made it, what lives stays, whatever keeps it;
     and no memory is lost in them when it is short, when threads end or blocks are freed by hand.

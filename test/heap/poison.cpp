@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/poison.cpp - Option poison=1: free memory is filled, what was written there is named, and builds with the address
     sanitizer report who looks.

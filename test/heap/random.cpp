@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/random.cpp - Random and adversarial sequences of operations through the public API, against a model.
  */

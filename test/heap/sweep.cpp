@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/sweep.cpp - Threads allocate, free and resize while the collector sweeps: nothing that lives is touched.
 

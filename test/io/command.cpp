@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/command.cpp - Commands: output, input, status, time limits, events, what cannot be run.
  */

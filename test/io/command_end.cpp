@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/command_end.cpp - How commands end: with all their output, with all that they have started, without zombies.
 */

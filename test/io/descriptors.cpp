@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/descriptors.cpp - Descriptors: not inherited, and what happens when there are none left.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/file.cpp - Files: buffered and not, lines, positions, pipes, files of the program, errors, collection.
  */

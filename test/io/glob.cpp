@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/glob.cpp - Wild cards, against a plain recursive matcher.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/handles.cpp - libuv's handles end in the turn in which they tell of something: what they fired lives on.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/path_files.cpp - Paths and the file system.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/signal.cpp - Signals as events.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/socket.cpp - Sockets: both families, blocking and by events, ends and errors, addresses.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/unrooted.cpp - What a program keeps without a root over calls for files and paths: it stays, because they do not
     yield. Those that may wait for somebody else do.

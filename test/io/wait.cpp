@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/io/wait.cpp - Wait handlers: one shot, masks, dispatchers, retention, the end of descriptors.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/metal/test.cpp - The core on a processor without an operating system: allocator, collector, managers, roots,
     redline and the C++ API, in buffers of 16, 32 and 256 KiB; a board with less memory leaves out what it has no room

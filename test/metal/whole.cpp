@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/metal/whole.cpp - A firmware that uses all of core but what is for looking inside: statistics, the heap walk, options.
     toolchains/metal/check measures it; here it is a test that a program in C++ with explicit frees and collections runs.

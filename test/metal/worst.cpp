@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/metal/worst.cpp - The worst case of allocation and free on a Cortex-M, in instructions.
 

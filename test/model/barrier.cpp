@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     barrier.cpp - Stores into an old barrier block, beside a marker and up to the next pauses: what a field holds at a
     pause has been seen by then (mpr/barrier.h, mpr/gc/api_barrier.cpp, marker.cpp, logged.cpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     free.cpp - Blocks freed by hand, beside other threads that free, a marker, and a collector that clears or marks
     (mpr/heap/map.hpp, free.cpp, nursery.cpp, mpr/gc/marker.cpp); and the lock under which their memory changes hands

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     gone.cpp - A region is given up while threads may look at it by stale addresses (mpr/heap/gone.hpp,
     region_table.hpp): its addresses go when all who may have found it have stopped, and what they read until then

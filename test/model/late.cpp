@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     late.cpp - How threads give up waiting for a late one (mpr/gc/late.hpp), and how one stops the others without a
     collection (Others::stop), under weak memory. late.pml has the same with more steps and no reordering.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     late.pml - Threads that give up waiting for a late one (mpr/gc/late.hpp), and threads that stop the others without a collection
     (Others::stop), in Promela, step for step. What rendezvous.pml checks is one step here: to open the gate and wake

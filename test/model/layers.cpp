@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     layers.cpp - The parts of the collector know only those below them, so that a collection is read in one direction: the
     order that mpr/gc/collector.hpp gives.

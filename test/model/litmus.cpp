@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     litmus.cpp - The checker checked: of the shapes that every memory model is told by, exactly the outcomes that C11
     (or, for loads performed late, a processor) allows are found.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     nursery.cpp - A stale nursery is cleared by the thread that fills it again, while others ask about addresses in it
     (mpr/heap/nursery.hpp, region.hpp, Heap::resumeContext).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     rendezvous.cpp - How threads stop and go on (mpr/gc/rendezvous.hpp), who collects (mpr/gc/duty.hpp) and how
     collections are asked for (mpr/gc/cycle.cpp), under weak memory. rendezvous.pml has the same protocols with more steps and no

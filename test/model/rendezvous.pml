@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     rendezvous.pml - The protocols of mpr/gc/rendezvous.hpp and mpr/gc/duty.hpp in Promela, and how collections are asked for
     (mpr/gc/cycle.hpp), step for step.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     shapes.hpp - What the shapes have in common: the rendezvous, orders that a seeded mistake weakens, and the lines
     of the source that a shape mirrors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     weak.cpp - The memory of weak.hpp, and how an execution takes a step.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     weak.hpp - Every execution of a small concurrent program under the C11 memory orders.
 

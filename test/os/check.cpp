@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/os/check.cpp - Assertions fire. Core is compiled with MPR_CHECKED for this program, whatever the build.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/os/lock.cpp - The lock: one holder at a time, whoever waits and however; and whose priority is inherited.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/os/wait.cpp - Waiting on a word: what a timeout means to the kernel.
 

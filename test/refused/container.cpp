@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     container.cpp - A container of Members inside a part of an aggregate without a trace function, as elements of an array.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     key.cpp - A HashMap with keys that are more than their bytes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     member.cpp - An aggregate with a Member and no trace function.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     misspelt.cpp - A class whose fields nobody can ask for, with a trace function of another name.
 

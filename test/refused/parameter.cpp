@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     parameter.cpp - A trace function that takes the marker by pointer.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     private.cpp - A trace function that the collector cannot call.
 

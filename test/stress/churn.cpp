@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/churn.cpp - Everything at once: threads that make, link, resize, hold, free by hand and drop blocks of all
     kinds while collections of all scopes come and go, under options that make rare paths common.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/deep.cpp - Structures of millions of blocks on a small collector stack.
  */

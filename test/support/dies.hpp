@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/dies.hpp - What ends the process, tried in a child that is forked on the spot.
 

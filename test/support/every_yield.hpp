@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/every_yield.hpp - Whether the environment asks for a collection at every yield, or after every so manieth
     allocation, which makes loops with a yield in them quadratic, and counts of collections meaningless.

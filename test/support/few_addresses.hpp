@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/few_addresses.hpp - A system that refuses memory.
  */

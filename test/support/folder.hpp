@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/folder.hpp - A directory of its own for a test case, removed at the end.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/hoard.hpp - Live data that grows until memory ends: a rooted chain of blocks.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/log.hpp - Captures the runtime's messages.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/mutator.hpp - Application threads of a test, and ways to wait for one another.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/node.hpp - The managed structures that tests build: nodes that count what happens to them.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/one_processor.hpp - Takes all processors but one from a test.
  */

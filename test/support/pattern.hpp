@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/pattern.hpp - Deterministic random numbers, and block contents that can be recognised later.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/process.hpp - What the system says of this process, and runs of this test binary as a child.
 

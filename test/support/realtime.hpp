@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/realtime.hpp - Threads of real-time priority, and who has been lent it.
  */

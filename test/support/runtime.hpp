@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/runtime.hpp - A runtime for one test case: made with options, its messages captured, its heap verified
     and everything given back at the end. A case that hangs is ended by the watchdog.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/sanitizer.hpp - Which sanitizer this binary was built with, and whether an emulator runs it, so that heavy
     loops can be smaller there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/sequence.hpp - Random sequences of heap operations, checked against a model.
 

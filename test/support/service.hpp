@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/service.hpp - Events serviced by the test's own thread.
  */

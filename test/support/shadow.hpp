@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/shadow.hpp - A model of the heap beside the heap: which blocks exist, where, with which contents.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/value.hpp - What tests put into lists and hashes: managed texts, and numbers as values that are no blocks.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/waiting_manager.hpp - A manager that waits, to free, for what the application holds.
  */

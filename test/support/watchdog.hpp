@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/watchdog.hpp - Ends the process with a message when a test hangs: a deadlock is a failure, not a wait.
  */

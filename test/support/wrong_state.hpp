@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/support/wrong_state.hpp - Threads in states in which they may not call everything, and what becomes of a call then.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/event.cpp - Dispatchers and events: order, threads, timers, removal, foreign threads, and the end.
  */

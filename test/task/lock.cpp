@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/lock.cpp - Locks, spin locks, conditions, atomics: what they exclude, and what waits for them does not stall.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/lock_member.cpp - lock(list) and lock(table): containers have the member mutex that lock() needs. They are
     of the room below, which does without locks of this one; hence the test here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/memory.cpp - Where libuv takes its memory: the runtime's loop from the heap, the application's from malloc.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/misuse.cpp - What threads in the wrong state call of locks, threads, workers and events is named, and does
     nothing.

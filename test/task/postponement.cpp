@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/postponement.cpp - A collection that keeps nobody waiting comes when the queue has been run, others do not wait.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/service.cpp - Who services events: the program's own loop, the runtime's thread, threads that wait for events.
     Whoever it is, no dispatcher's events wait for the end of another's wait.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/shutdown.cpp - Start and end of the services: threads, strategies, a thousand lives.
  */

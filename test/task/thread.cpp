@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/thread.cpp - Threads: made by the runtime, attached, exempt; living and dying while collections run.
  */

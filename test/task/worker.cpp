@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/task/worker.cpp - The pool: how many run, who is refused, who rests and ends.
  */

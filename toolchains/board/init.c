@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     init.c - The first and only process of a simulated board: runs what /programs lists, one command a line, then ends.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     start.c - From reset to main on a Cortex-M, and mpr/board.h by semihosting: what QEMU and a debugger offer.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
     headers.h - Included before everything when compiling for musl (amd64-musl.cmake): Debian's C++ headers are configured
     for glibc. What core uses of them are templates only, which no C library can tell apart; these let the rest parse.

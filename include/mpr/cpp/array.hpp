@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/array.hpp - Make managed arrays.
  */

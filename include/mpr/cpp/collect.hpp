@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/collect.hpp - Yield points, blocking regions, collections.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/copy.hpp - Copy strings and plain data into managed memory.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/hash_map.hpp - A managed map from keys without references to managed objects.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/held.hpp - Keep one block, not what it references.
  */

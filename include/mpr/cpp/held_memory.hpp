@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/held_memory.hpp - Permanent memory of the runtime for the containers of the standard library.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/marker.hpp - What a trace function says: these are my references.
  */

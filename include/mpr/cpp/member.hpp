@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/member.hpp - A managed reference inside a managed object.
  */

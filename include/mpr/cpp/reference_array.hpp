@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/reference_array.hpp - A managed array of references of fixed size, its barrier included.
  */

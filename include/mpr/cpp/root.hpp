@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/root.hpp - A reference outside the heap that keeps what it points to.
  */

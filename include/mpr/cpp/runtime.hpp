@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/runtime.hpp - The runtime's life as an object.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/thread.hpp - Attach a thread that was made elsewhere.
  */

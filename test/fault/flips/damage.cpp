@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/fault/flips/damage.cpp - See damage.hpp. It looks into the heap, as a stray pointer does.
  */

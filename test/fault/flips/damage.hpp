@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/fault/flips/damage.hpp - What is done to a running heap: one bit of its own data is flipped, or a word written where
     a program may not write.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/fault/flips/main.cpp - What becomes of a program whose heap's own data is damaged: a bit of it flipped, or a word
     written where none may be.

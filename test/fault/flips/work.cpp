@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/fault/flips/work.cpp - See work.hpp.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/fault/flips/work.hpp - A program whose heap is about to be damaged: it makes, changes and drops blocks of all kinds,
     and knows from memory of its own which of them live and what they hold.

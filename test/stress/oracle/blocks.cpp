@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/blocks.cpp - Allocation and references of each kind of block.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/blocks.hpp - The blocks that programs are made of: how each kind is allocated, where its references
     stand, and what its manager sees to.

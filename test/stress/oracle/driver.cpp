@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/driver.cpp - Child processes, their ends, and the search for a smaller program.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/driver.hpp - Runs programs in child processes until time is over, and shortens those that fail.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/fault.cpp - Faults are printed with what is needed to see them again.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/fault.hpp - How a program of the oracle says that the runtime did something wrong: at once, and last.
 

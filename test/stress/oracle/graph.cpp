@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/graph.cpp - Operations on heap and records at once, and their comparison.
  */

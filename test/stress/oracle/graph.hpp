@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/graph.hpp - The reference: blocks, what they refer to, and what keeps them alive.
 

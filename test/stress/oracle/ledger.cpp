@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ledger.cpp - A fixed table without locks: entries are made in managers that mark and in children of
     fork, where nobody may wait.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ledger.hpp - The account of misuse: what programs did wrong on purpose, and what the runtime says of it.
 

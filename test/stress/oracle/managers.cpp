@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/managers.cpp - Managers: they mark, and they compare a block that is freed with its record.
  */

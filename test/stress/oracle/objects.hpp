@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/objects.hpp - The types of blocks that are more than a head with references behind it. Only for
     blocks.cpp and managers.cpp.

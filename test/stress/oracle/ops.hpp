@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ops.hpp - The operations: one call of each does a small piece of work on a worker's graph and leaves
     everything that it will need again rooted, held or referred to.

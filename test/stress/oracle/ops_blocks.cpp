@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ops_blocks.cpp - Operations that make blocks, resize them and free them by hand.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ops_collect.cpp - Operations that yield, collect, change limits, and come and go as threads.
  */

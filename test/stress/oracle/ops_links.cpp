@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ops_links.cpp - Operations that store references, and make structures of them.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ops_misuse.cpp - Operations that do what is forbidden, and children of fork.
  */

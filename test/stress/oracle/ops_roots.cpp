@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ops_roots.cpp - Operations on roots, root references and holds.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/ops_wait.cpp - Operations that wait for others, in ways that signals interrupt.
  */

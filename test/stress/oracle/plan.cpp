@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/plan.cpp - Profiles, and what a seed makes of them.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/plan.hpp - What a program does, drawn from its seed: options of the runtime, limits, threads, sizes,
     and how often each kind of operation occurs.

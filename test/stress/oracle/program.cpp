@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/program.cpp - The life of a program's runtimes, and its moments of rest.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/program.hpp - A program: runtimes one after the other, threads that run operations, and moments at
     which all rest and the main thread compares heap and reference.

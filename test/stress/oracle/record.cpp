@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/record.cpp - Records, and the contents of blocks that follow from them.
  */

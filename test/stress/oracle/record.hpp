@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/record.hpp - What the oracle knows of one block, in memory that the runtime does not know.
 

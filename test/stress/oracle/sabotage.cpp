@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/sabotage.cpp - Deeds that a runtime without faults cannot have done: what the oracle must notice.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/sabotage.hpp - Faults made on purpose, to see that the oracle notices each kind.
  */

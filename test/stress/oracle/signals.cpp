@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/signals.cpp - Who takes signals, and what becomes of them.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/signals.hpp - Signals that come to the program's threads at any moment, and interrupt what they wait in.
 

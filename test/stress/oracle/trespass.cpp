@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/trespass.cpp - The table of calls, and the states that others than the caller bring about.
  */

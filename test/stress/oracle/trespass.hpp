@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/trespass.hpp - Calls that the runtime must refuse: by threads in the wrong state, and with pointers
     that are none of its blocks.

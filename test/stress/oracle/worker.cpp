@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/stress/oracle/worker.cpp - A thread's way through its operations, and its permanent memory.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The least program of a user: it proves that headers and libraries of an installation fit together. */
 #include <mpr.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/detail/c_api.hpp - The C API as the C++ headers use it: without its short names (mpr/types.h), so that a
     program's own names, `namespace fmt` say, are its own.

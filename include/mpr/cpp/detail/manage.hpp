@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/detail/manage.hpp - Managers of C++ types, and blocks under construction. Not part of the API.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/detail/reference.hpp - What Member, Root and Held have in common. Not part of the API.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/detail/traced.hpp - Which types reference managed memory. Not part of the API.
 

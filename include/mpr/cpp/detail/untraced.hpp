@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     mpr/cpp/detail/untraced.hpp - Types that hold references and have no trace function to say so. Not part of the API.
 
