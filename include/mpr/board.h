@@ -17,7 +17,7 @@ MPR_EXTERN_C_BEGIN
     Nanoseconds since any fixed moment; never goes back. Called a few times a collection, never by an allocation.
     A coarse clock will do, 0 for ever, too: then times in statistics are 0 and free memory is accounted late.
  */
-uint64_t mprBoardTime(void);
+unsigned long long mprBoardTime(void);
 
 /** Write a message to the console, a UART for example. May drop it, may wait. @param text Not terminated. */
 void mprBoardWrite(const char *text, size_t length);

@@ -101,7 +101,7 @@ MPR_EXPORT ptrdiff_t mprPutSubStringToBuf(MprBuf *buf, const char *str, ptrdiff_
 /** Put what sfmt would give. @return Bytes stored. */
 MPR_EXPORT ptrdiff_t mprPutToBuf(MprBuf *buf, const char *fmt, ...) MPR_PRINTF(2, 3);
 /** Put a number in decimal. @return Bytes stored. */
-MPR_EXPORT ptrdiff_t mprPutIntToBuf(MprBuf *buf, int64_t i);
+MPR_EXPORT ptrdiff_t mprPutIntToBuf(MprBuf *buf, long long i);
 /** The same as mprPutToBuf. */
 #define mprPutFmtToBuf mprPutToBuf
 /** Put one byte. @return 0, or as mprGrowBuf. */

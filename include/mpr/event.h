@@ -149,10 +149,10 @@ MPR_EXPORT int mprServiceEvents(MprTicks delay, int flags);
     @param mark From mprGetEventMark: an event that ran since then counts, too. -1: from now on.
     @return 0; MPR_ERR_TIMEOUT; MPR_ERR_ABORTED when the runtime is stopping; MPR_ERR_BAD_STATE.
  */
-MPR_EXPORT int mprWaitForEvent(MprDispatcher *dispatcher, MprTicks timeout, int64_t mark);
+MPR_EXPORT int mprWaitForEvent(MprDispatcher *dispatcher, MprTicks timeout, long long mark);
 
 /** How many events the dispatcher has run. Take it before you look whether to wait: then none is missed. */
-MPR_EXPORT int64_t mprGetEventMark(MprDispatcher *dispatcher);
+MPR_EXPORT long long mprGetEventMark(MprDispatcher *dispatcher);
 
 /** Wake the thread that services events. Any thread. */
 MPR_EXPORT void mprWakeEventService(void);

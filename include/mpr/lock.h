@@ -101,7 +101,7 @@ MPR_EXPORT void mprResetCond(MprCond *cond);
 /** If *target is expected, make it value. @return 1 when it did, else 0. */
 MPR_EXPORT int mprAtomicCas(void *volatile *target, void *expected, const void *value);
 MPR_EXPORT void mprAtomicAdd(volatile int *target, int value);
-MPR_EXPORT void mprAtomicAdd64(volatile int64_t *target, int64_t value);
+MPR_EXPORT void mprAtomicAdd64(volatile long long *target, long long value);
 /** No load or store moves across it. */
 MPR_EXPORT void mprAtomicBarrier(void);
 

@@ -18,7 +18,7 @@
 MPR_EXTERN_C_BEGIN
 
 /** A position in or the size of a file, bytes. */
-typedef int64_t MprOff;
+typedef long long MprOff;
 
 /* ---- Text only ---- */
 
@@ -69,7 +69,7 @@ MPR_EXPORT char *mprGetPortablePath(const char *path);
 typedef struct MprPath {
     MprTime atime, ctime, mtime; /* Last access, change of status, change of contents: seconds since 1970 */
     MprOff size;                 /* Bytes */
-    int64_t inode;
+    long long inode;
     bool exists, valid; /* Both: the fields mean something */
     bool checked;       /* The system was asked */
     bool isDir, isReg;  /* Of a link: what its target is */

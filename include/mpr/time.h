@@ -38,7 +38,7 @@ MPR_EXTERN_C_BEGIN
 /** The monotonic clock, milliseconds. */
 MPR_EXPORT MprTicks mprGetTicks(MPR_NOTHING);
 /** The same clock, nanoseconds: the finest that the system has. */
-MPR_EXPORT uint64_t mprGetHiResTicks(MPR_NOTHING);
+MPR_EXPORT unsigned long long mprGetHiResTicks(MPR_NOTHING);
 /** Milliseconds since mark, an earlier mprGetTicks(). */
 MPR_EXPORT MprTicks mprGetElapsedTicks(MprTicks mark);
 /** What is left of a timeout that began at mark, milliseconds; negative once it has passed. */

@@ -40,9 +40,9 @@
 #endif
 
 /** Milliseconds of a monotonic clock. */
-typedef int64_t MprTicks;
+typedef long long MprTicks;
 /** Milliseconds since 1970-01-01 00:00 UTC. */
-typedef int64_t MprTime;
+typedef long long MprTime;
 
 /* A procedure as the API takes it where it takes any: ISO C converts no function to void *, but by way of an integer. */
 #define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
