@@ -108,14 +108,10 @@ void log(Level level, Message& message) {
     deliver(level, message);
 }
 
-namespace {
-
-/** Who gets a message now: the handler, else the sink, else nullptr for the console. */
 LogHandler logReceiver() {
     const LogHandler handler = handlerInForce.load(std::memory_order_acquire);
     return handler ? handler : sinkInForce.load(std::memory_order_acquire);
 }
-} // namespace
 
 bool handOver(const char* tags, int level, const char* text) {
     const LogHandler receiver = isLogging() ? nullptr : logReceiver();

@@ -51,6 +51,8 @@ void deliver(Level level, Message& message);
     the text is for the console.
  */
 bool handOver(const char* tags, int level, const char* text);
+/** Who gets messages now: the handler, else the sink, else nullptr for the console. */
+LogHandler logReceiver();
 /** Whether the calling thread is inside the handler, in a call of handOver. Without threads nobody asks. */
 extern constinit MPR_PER_THREAD bool inLogHandler;
 inline bool isLogging() {
