@@ -5,6 +5,7 @@
 #ifndef MPR_APP_H
 #define MPR_APP_H
 
+#include "mpr/runtime.h"
 #include "mpr/types.h"
 
 MPR_EXTERN_C_BEGIN
@@ -46,6 +47,9 @@ MPR_EXPORT void mprSetIpAddr(const char *ip);
 /** Set a variable of the environment; a value of NULL removes it. As with setenv, no other thread may use the environment
     meanwhile. */
 MPR_EXPORT void mprSetEnv(const char *key, const char *value);
+
+/** @return The runtime, as mprCreate did; NULL when there is none. Any thread. */
+MPR_EXPORT Mpr *mprGetMpr(MPR_NOTHING);
 
 /** Set the system's error number of the calling thread, which mprGetOsError and mprGetError tell. Any thread. */
 MPR_EXPORT void mprSetOsError(int error);

@@ -57,6 +57,22 @@ MPR_EXPORT char *mprJoinPaths(const char *base, ...);
     itself for "" and NULL. Source: RFC 3986 (2005), 5.2. */
 MPR_EXPORT char *mprResolvePath(const char *base, const char *path);
 
+/** The base of a path, as mprGetPathBase, within path itself. */
+MPR_EXPORT cchar *mprGetPathBaseRef(cchar *path);
+/** The first part: "a" of "a/b/c", "/" of an absolute path. NULL of NULL. */
+MPR_EXPORT char *mprGetPathFirstDir(cchar *path);
+/** The path without so many parts at its begin or, if count is negative, at its end; "" when there are no more. NULL of NULL. */
+MPR_EXPORT char *mprTrimPathComponents(cchar *path, int count);
+/** The path without its drive, of which there is none here: a copy. NULL of NULL. */
+MPR_EXPORT char *mprTrimPathDrive(cchar *path);
+/** Whether path is dir or lies below it; both are absolute. Their text is compared, normalised. */
+MPR_EXPORT bool mprIsAbsPathContained(cchar *path, cchar *dir);
+/** @return 1 when the first len characters of both are the same, which are fewer where a path ends; else 0. */
+MPR_EXPORT int mprSamePathCount(cchar *path1, cchar *path2, ssize len);
+/** What separates the parts of a path, all of them or (mprIsPathSeparator) whether a character does. @param path May be NULL. */
+MPR_EXPORT cchar *mprGetPathSeparators(cchar *path);
+MPR_EXPORT bool mprIsPathSeparator(cchar *path, cchar c);
+
 /** Write another separator for each "/" and "\\". */
 MPR_EXPORT void mprMapSeparators(char *path, int separator);
 /** The path normalised, in the form of the system, and with "/" (here the same). */

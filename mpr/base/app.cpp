@@ -249,6 +249,10 @@ void mprSetEnv(cchar* key, cchar* value) {
     }
 }
 
+Mpr* mprGetMpr(void) {
+    return gc::running() ? gc::runtime().mpr : nullptr;
+}
+
 void mprSetOsError(int error) {
     errno = error;
 }

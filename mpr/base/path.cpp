@@ -154,12 +154,63 @@ char* mprNormalizePath(cchar* path) {
     return join(path ? path : "", "");
 }
 
+cchar* mprGetPathBaseRef(cchar* path) {
+    cchar* const last = path ? std::strrchr(path, separator) : nullptr;
+    return last && !(last == path && last[1] == '\0') ? last + 1 : path;
+}
+
 char* mprGetPathBase(cchar* path) {
+    return path ? clone(mprGetPathBaseRef(path)) : nullptr;
+}
+
+char* mprGetPathFirstDir(cchar* path) {
+    return path ? clone(mprIsPathAbs(path) ? "/" : part(path, 0, string_view(path).find(separator))) : nullptr;
+}
+
+char* mprTrimPathDrive(cchar* path) {
+    return path ? clone(path) : nullptr;
+}
+
+char* mprTrimPathComponents(cchar* path, int count) {
     if (!path) {
         return nullptr;
     }
-    const string_view text = path;
-    return clone(text == "/" ? text : part(text, text.rfind(separator) + 1));
+    string_view text = path;
+    for (; count > 0 && !text.empty(); --count) {
+        const std::size_t end = text.find(separator);
+        text.remove_prefix(end == string_view::npos ? text.size() : end + 1);
+    }
+    for (; count < 0 && !text.empty(); ++count) {
+        const std::size_t last = text.rfind(separator);
+        text = part(text, 0, last == string_view::npos ? 0 : last);
+    }
+    return clone(text);
+}
+
+bool mprIsAbsPathContained(cchar* path, cchar* dir) {
+    if (!mprIsPathAbs(path) || !mprIsPathAbs(dir)) {
+        return false;
+    }
+    cchar* const whole = mprNormalizePath(path);
+    cchar* const folder = mprNormalizePath(dir);
+    if (!whole || !folder) {
+        return false;
+    }
+    const std::size_t length = std::strlen(folder);
+    const bool root = length == 1;
+    return std::strncmp(whole, folder, length) == 0 && (root || whole[length] == '\0' || whole[length] == separator);
+}
+
+int mprSamePathCount(cchar* path1, cchar* path2, ssize len) {
+    return path1 && path2 && len >= 0 && std::strncmp(path1, path2, static_cast<std::size_t>(len)) == 0 ? 1 : 0;
+}
+
+cchar* mprGetPathSeparators(cchar*) {
+    return "/";
+}
+
+bool mprIsPathSeparator(cchar*, cchar c) {
+    return c == separator;
 }
 
 char* mprGetPathDir(cchar* path) {

@@ -83,6 +83,12 @@ private:
         number(std::labs(minutes) % 60, 2);
     }
 
+    /** Seconds since 1970; of a zone that is no zone, as if it were UTC. */
+    std::int64_t universal() const {
+        std::int64_t seconds;
+        const bool zone = !__builtin_sub_overflow(secondsFrom(tm_), tm_.tm_gmtoff, &seconds);
+        return zone ? seconds : secondsFrom(tm_);
+    }
     std::int64_t year() const { return std::int64_t{tm_.tm_year} + 1900; }
     int hour12() const { return tm_.tm_hour % 12 == 0 ? 12 : tm_.tm_hour % 12; }
     /** Week of the year, the first of which begins with the first day of the kind given (0: Sunday). */
@@ -141,7 +147,7 @@ private:
         case 'P': put(std::string_view(tm_.tm_hour < 12 ? "am" : "pm")); return true;
         case 'p': put(std::string_view(tm_.tm_hour < 12 ? "AM" : "PM")); return true;
         case 'S': number(tm_.tm_sec, 2); return true;
-        case 's': number(secondsFrom(tm_) - tm_.tm_gmtoff, 1); return true;
+        case 's': number(universal(), 1); return true;
         case 'Z': put(std::string_view(tm_.tm_zone ? tm_.tm_zone : "GMT")); return true;
         case 'z': zoneOffset(); return true;
         default: return false;

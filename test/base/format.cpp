@@ -353,7 +353,7 @@ TEST_CASE("great precisions come as from the C library", "[base][format]") {
 
 /* What one of these took before: from one second to a minute. Thousands of them do not end then. */
 TEST_CASE("a width or precision costs no more than there is room for", "[base][format]") {
-    Watchdog watchdog(60);
+    Runtime runtime; /* with its watchdog */
     char text[64];
     const std::string zeros(63, '0'), blanks(63, ' ');
     std::string grouped = "0";

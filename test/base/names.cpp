@@ -233,6 +233,39 @@ TEST_CASE("times put together", "[base][time]") {
     CHECK((mprMakeTime(nullptr) == 0 && mprMakeUniversalTime(nullptr) == 0));
 }
 
+TEST_CASE("paths of older programs", "[base][path]") {
+    Runtime runtime;
+    CHECK(mprGetMpr() == runtime.mpr);
+    cchar *path = "/a/b.c";
+    CHECK(mprGetPathBaseRef(path) == path + 3);
+    CHECK(str(mprGetPathBaseRef("/")) == "/");
+    CHECK(str(mprGetPathBaseRef("a/")) == "");
+    CHECK(mprGetPathBaseRef(nullptr) == nullptr);
+    CHECK(str(mprGetPathFirstDir("a/b/c")) == "a");
+    CHECK(str(mprGetPathFirstDir("a")) == "a");
+    CHECK(str(mprGetPathFirstDir("/a/b")) == "/");
+    CHECK(mprGetPathFirstDir(nullptr) == nullptr);
+    CHECK(str(mprTrimPathComponents("a/b/c", 1)) == "b/c");
+    CHECK(str(mprTrimPathComponents("a/b/c", -2)) == "a");
+    CHECK(str(mprTrimPathComponents("a/b/c", 0)) == "a/b/c");
+    CHECK(str(mprTrimPathComponents("a/b", INT_MAX)) == "");
+    CHECK(str(mprTrimPathComponents("a/b", INT_MIN)) == "");
+    CHECK(mprTrimPathComponents(nullptr, 1) == nullptr);
+    CHECK(str(mprTrimPathDrive("/a")) == "/a");
+    CHECK(mprIsAbsPathContained("/a/b", "/a"));
+    CHECK(mprIsAbsPathContained("/a/b/../c", "/a/"));
+    CHECK(mprIsAbsPathContained("/a", "/a"));
+    CHECK(mprIsAbsPathContained("/a", "/"));
+    CHECK_FALSE(mprIsAbsPathContained("/ab", "/a"));
+    CHECK_FALSE(mprIsAbsPathContained("/a/../b", "/a"));
+    CHECK_FALSE(mprIsAbsPathContained("a/b", "a"));
+    CHECK_FALSE(mprIsAbsPathContained(nullptr, "/a"));
+    CHECK((mprSamePathCount("/a/b", "/a/c", 3) == 1 && mprSamePathCount("/a/b", "/a/c", 4) == 0));
+    CHECK((mprSamePathCount("/a", "/a", 99) == 1 && mprSamePathCount(nullptr, "/a", 1) == 0));
+    CHECK(str(mprGetPathSeparators("/a")) == "/");
+    CHECK((mprIsPathSeparator("/a", '/') && !mprIsPathSeparator("/a", '\\')));
+}
+
 namespace {
 void passOn(cchar *tags, int level, cchar *msg) {
     mprDefaultLogHandler(tags, level, msg);

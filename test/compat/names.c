@@ -327,6 +327,14 @@ static void testPaths(void) {
     HAVE(char *, mprReadPathContents, (cchar * path, ssize * lenp));
     HAVE(char *, mprReplacePathExt, (cchar * path, cchar * ext));
     HAVE(char *, mprResolvePath, (cchar * base, cchar * path));
+    HAVE(bool, mprIsAbsPathContained, (cchar * path, cchar * dir));
+    HAVE(char *, mprTrimPathDrive, (cchar * path));
+    HAVE(char *, mprTrimPathComponents, (cchar * path, int count));
+    HAVE(char *, mprGetPathFirstDir, (cchar * path));
+    HAVE(cchar *, mprGetPathBaseRef, (cchar * path));
+    HAVE(int, mprSamePathCount, (cchar * path1, cchar * path2, ssize len));
+    HAVE(bool, mprIsPathSeparator, (cchar * path, cchar c));
+    HAVE(cchar *, mprGetPathSeparators, (cchar * path));
     HAVE(int, mprSamePath, (cchar * path1, cchar * path2));
     HAVE(char *, mprTransformPath, (cchar * path, int flags));
     HAVE(char *, mprTrimPathExt, (cchar * path));
@@ -438,6 +446,7 @@ static void testTheRuntimeItself(void) {
     HAVE(cchar *, mprGetAppDir, (void) );
     HAVE(cchar *, mprGetAppName, (void) );
     HAVE(cchar *, mprGetAppPath, (void) );
+    HAVE(Mpr *, mprGetMpr, (void) );
     HAVE(cchar *, mprGetAppTitle, (void) );
     HAVE(bool, mprGetCmdlineLogging, (void) );
     HAVE(bool, mprGetDebugMode, (void) );
