@@ -679,12 +679,14 @@ MprKey* mprGetNextKey(MprHash* table, MprKey* last) {
 
 namespace {
 /** Join keys or values. @param text What of an entry. */
-char* joinEntries(MprHash* hash, cchar* join, cchar* (*text)(const MprKey*) ) {
+char* joinEntries(MprHash* hash, cchar* join, cchar* (*text)(const MprKey*),
+                  const char* function = __builtin_FUNCTION()) {
     References copy;
     int count = 0;
     // The entries stay while this thread does not yield.
-    MprList* texts =
-        mayUse(hash) ? mprCreateList(mprGetHashLength(hash), MPR_LIST_STABLE | MPR_LIST_STATIC_VALUES) : nullptr;
+    MprList* texts = mayUse(hash, function)
+                         ? mprCreateList(mprGetHashLength(hash), MPR_LIST_STABLE | MPR_LIST_STATIC_VALUES)
+                         : nullptr;
     if (!texts || !copyEntries(whole(hash), copy, count)) {
         return nullptr;
     }
