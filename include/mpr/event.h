@@ -21,6 +21,10 @@
     created. Making, changing and removing an event costs constant time, timers included (a hierarchical timing wheel:
     G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987).
 
+    Without descriptors or memory for libuv's loop the calls that need it fail, and the log says so: they look first whether
+    there are enough. libuv 1.44 itself ends the process when others take the last descriptors at that very moment (for the
+    first loop of a process), or when epoll takes no more of them: no kernel memory, or fs.epoll.max_user_watches.
+
     Unless said otherwise these calls are for attached threads and do not yield. The thread that services events yields
     between events and while it waits: an event procedure roots what it wants to find again. It runs what is queued before a
     collection that only a spent budget asks for, for up to 50 ms, while all other threads wait in calls of the runtime.

@@ -58,20 +58,20 @@ MPR_EXPORT char *mprJoinPaths(const char *base, ...);
 MPR_EXPORT char *mprResolvePath(const char *base, const char *path);
 
 /** The base of a path, as mprGetPathBase, within path itself. */
-MPR_EXPORT cchar *mprGetPathBaseRef(cchar *path);
+MPR_EXPORT const char *mprGetPathBaseRef(const char *path);
 /** The first part: "a" of "a/b/c", "/" of an absolute path. NULL of NULL. */
-MPR_EXPORT char *mprGetPathFirstDir(cchar *path);
+MPR_EXPORT char *mprGetPathFirstDir(const char *path);
 /** The path without so many parts at its begin or, if count is negative, at its end; "" when there are no more. NULL of NULL. */
-MPR_EXPORT char *mprTrimPathComponents(cchar *path, int count);
+MPR_EXPORT char *mprTrimPathComponents(const char *path, int count);
 /** The path without its drive, of which there is none here: a copy. NULL of NULL. */
-MPR_EXPORT char *mprTrimPathDrive(cchar *path);
+MPR_EXPORT char *mprTrimPathDrive(const char *path);
 /** Whether path is dir or lies below it; both are absolute. Their text is compared, normalised. */
-MPR_EXPORT bool mprIsAbsPathContained(cchar *path, cchar *dir);
+MPR_EXPORT bool mprIsAbsPathContained(const char *path, const char *dir);
 /** @return 1 when the first len characters of both are the same, which are fewer where a path ends; else 0. */
-MPR_EXPORT int mprSamePathCount(cchar *path1, cchar *path2, ssize len);
+MPR_EXPORT int mprSamePathCount(const char *path1, const char *path2, ptrdiff_t len);
 /** What separates the parts of a path, all of them or (mprIsPathSeparator) whether a character does. @param path May be NULL. */
-MPR_EXPORT cchar *mprGetPathSeparators(cchar *path);
-MPR_EXPORT bool mprIsPathSeparator(cchar *path, cchar c);
+MPR_EXPORT const char *mprGetPathSeparators(const char *path);
+MPR_EXPORT bool mprIsPathSeparator(const char *path, const char c);
 
 /** Write another separator for each "/" and "\\". */
 MPR_EXPORT void mprMapSeparators(char *path, int separator);
@@ -155,7 +155,11 @@ MPR_EXPORT MprList *mprGlobPathFiles(const char *path, const char *patterns, int
 MPR_EXPORT int mprMakeDir(const char *path, int perms, int owner, int group, bool makeMissing);
 /** Delete a file, link or empty directory. @return 0; MPR_ERR_CANT_ACCESS: there is none; MPR_ERR_CANT_DELETE. */
 MPR_EXPORT int mprDeletePath(const char *path);
-/** Copy a file's contents. @param omode Permissions of the copy. @return 0; MPR_ERR_CANT_OPEN; MPR_ERR_CANT_CREATE. */
+/**
+    Copy a file's contents. A file that is there is written anew; onto itself nothing is copied.
+    @param omode Permissions of the copy, which it has before it has contents; 0 or less: those of the file.
+    @return 0; MPR_ERR_CANT_OPEN; MPR_ERR_CANT_CREATE, also when not all could be written: then a new copy is removed.
+ */
 MPR_EXPORT int mprCopyPath(const char *from, const char *to, int omode);
 /** Make an empty file of a new name. @param tmpDir Where; NULL: where the system has such. @return Its path, or NULL. */
 MPR_EXPORT char *mprGetTempPath(const char *tmpDir);

@@ -316,7 +316,7 @@ int mprCopyPath(cchar* from, cchar* to, int omode) {
         return 0;
     }
     const bool isNew = target.valid() && there(uv_fs_lstat, target.text()) == UV_ENOENT;
-    const int perms = static_cast<int>(omode > 0 ? omode : request->statbuf.st_mode) & 0777;
+    const int perms = (omode > 0 ? omode : static_cast<int>(request->statbuf.st_mode)) & 0777;
     const bool opened = openTarget(out, target, perms);
     const bool made = isNew && out.file() >= 0;
     if (opened && copyContents(in, out) && out.close()) {

@@ -466,11 +466,11 @@ int Events::waitFor(const Awaited& awaited, MprTicks timeout, const void* site) 
             result = MPR_ERR_TIMEOUT;
             break;
         }
-        const bool tookPosts = postsWait_ || mailbox_.hasRead(posted);
+        const bool tookPosts = !services || postsWait_ || mailbox_.hasRead(posted);
         const bool runs = services && runsReady(self);
         const int ran = runs && tookPosts ? runReadyBeside() : 0;
         const std::uint64_t left = leftUntil(deadline);
-        if (left == 0 && (!services || tookPosts)) {
+        if (left == 0 && tookPosts) {
             expired = true; // what has run beside may have queued what is waited for
         } else if (services && mustGiveWay()) {
             stopServicing();
