@@ -155,7 +155,7 @@ private:
     void wakeServicer();
     void ring();
 
-    std::atomic<bool> opened_{false}; // releases what opening has made; without order only under the lock
+    std::atomic<bool> opened_{false};  // releases what opening has made; without order only under the lock
     os::Lock openLock_{os::outermost}; // libuv allocates; the log's handler never waits for it: see openOnce
     Hub* hub_ = nullptr;
     Loop loop_;
