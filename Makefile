@@ -148,6 +148,13 @@ fmt:
 ## install    headers, libraries, CMake package, mpr.pc (PREFIX=/usr/local DESTDIR=)
 install: lib
 	$(Q)DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+ifeq ($(DESTDIR),)
+	$(Q)[ "$$(id -u)" != 0 ] || ! command -v ldconfig >/dev/null || ldconfig
+	@echo 'Installed. In C:   cc first.c $$(pkg-config --cflags --libs mpr) -o first'
+	@echo '           In C++: c++ -std=c++20 first.cpp $$(pkg-config --cflags --libs mpr) -o first'
+	@case ' /usr /usr/local ' in *' $(PREFIX) '*) ;; *) echo 'pkg-config finds it with PKG_CONFIG_PATH=$(PREFIX)/lib/pkgconfig,' \
+	    'the program its library with LD_LIBRARY_PATH=$(PREFIX)/lib' ;; esac
+endif
 
 ## uninstall  remove what install with the same PREFIX and DESTDIR put there
 # A trial installation names the files, so that neither an old manifest nor a cleaned build can mislead.

@@ -22,6 +22,10 @@
 #ifndef MPR_HPP
 #define MPR_HPP
 
+#if __cplusplus < 202002L
+#error "mpr.hpp is C++20: compile with -std=c++20, or link the CMake target mpr::mpr, which asks for it"
+#else
+
 #include "mpr/cpp/detail/c_api.hpp"
 
 #include "mpr/cpp/array.hpp"
@@ -38,4 +42,5 @@
 #include "mpr/cpp/runtime.hpp"
 #include "mpr/cpp/thread.hpp"
 
+#endif
 #endif /* MPR_HPP */
