@@ -164,11 +164,12 @@ void Heap::divide(Region* region, std::size_t granules) {
 /** An empty region is one hole. */
 void Heap::linkWhole(Region* region) {
     os::assertHeld(lock_);
+    const Place all{region, region->firstGranule};
     const std::size_t n = region->endGranule - region->firstGranule;
     if constexpr (!os::hasPages) {
-        return giveBack(region, region->firstGranule, n); // has no neighbours, and is compiled already
+        return giveBack(all, n); // has no neighbours, and is compiled already
     }
-    link(region, region->firstGranule, n, isBacked(region, region->firstGranule, n));
+    link(all, n, isBacked(all, n));
 }
 
 /** Make an empty region of another sort one of this sort. */
@@ -310,7 +311,7 @@ void Heap::retire(Region* region) {
     os::assertHeld(lock_);
     region->map().set(region->firstGranule, 0);
     retiredBytes_ += region->span;
-    fillFree(region, region->firstGranule, (region->span >> granuleShift) - region->firstGranule);
+    fillFree({region, region->firstGranule}, (region->span >> granuleShift) - region->firstGranule);
     for (Region*& slot : retired_) {
         if (!slot) {
             slot = region;
