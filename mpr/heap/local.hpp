@@ -12,6 +12,7 @@
 #include "mpr/heap/place.hpp"
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
+#include "mpr/heap/spare.hpp"
 
 namespace mpr::heap {
 
@@ -47,8 +48,8 @@ struct AllocationContext {
     Nursery* nursery = nullptr;   // that this is, or is a gap of
     Counter blocks;               // allocated
     std::size_t blocksBefore = 0; // of these, those in other contexts
-    Nursery* stale = nullptr;     // those that this thread may take; under the heap's lock
-    Nursery* sparse = nullptr;
+    StaleNurseries stale;         // those that this thread may take; under the heap's lock
+    SparseNurseries sparse;
     // For ever:
     Lane lane = Lane::passing;
     FreeQueues* queues = nullptr; // of the heap, for blocks of its sort
