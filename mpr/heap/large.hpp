@@ -1,5 +1,6 @@
 /*
-    large.hpp - Large regions whose block was freed: still listed, committed, ready for the next block of about their size.
+    large.hpp - Large regions whose block was freed: still listed, committed, ready for the next block of about their
+    size.
 
     Only the last few are remembered; others wait for a purge, which finds them in the heap's list of regions.
  */

@@ -1,8 +1,9 @@
 /*
     place.hpp - A place in the heap: a granule of a region. And what stands there, or is about to.
 
-    They travel by value: a place takes the two registers that its members took. For Arm 32-bit, though, the compiler stores
-    them when the function begins. So a few functions that bare metal has and does not inline take a region and a granule.
+    They travel by value: a place takes the two registers that its members took. For 32-bit Arm, though, GCC 12 stores
+    them when the function begins. So a few functions that bare metal has and does not inline take a region and a
+    granule.
  */
 #pragma once
 

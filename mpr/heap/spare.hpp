@@ -1,8 +1,8 @@
 /*
     spare.hpp - Nurseries that may be filled again: lists of them, and those that any thread may take.
 
-    A nursery stands in a list by a link of its own, so nothing here allocates. A thread has lists of those that it may take
-    first (AllocationContext); what it has not taken when the next collection comes is left to all.
+    A nursery stands in a list by a link of its own, so nothing here allocates. A thread has lists of those that it may
+    take first (AllocationContext); what it has not taken when the next collection comes is left to all.
  */
 #pragma once
 

@@ -1,10 +1,11 @@
 /*
-    sweep_state.hpp - What the colours of heads mean at the moment: what is dead, what may be about to be traced, and hence what
-    may be freed by hand as it is.
+    sweep_state.hpp - What the colours of heads mean at the moment: what is dead, what may be about to be traced, and
+    hence what may be freed by hand as it is.
 
-    Colours change while threads are stopped. A sweep and tracing begin while they are, too: the rendezvous orders that. A
-    sweep ends while threads run: whoever frees by hand may see either, since nothing is dead any more then, and claims the head
-    by compare-and-swap. Any thread may ask; whoever changes something holds the heap's lock.
+    Colours change while threads are stopped. A sweep and tracing begin while they are, and tracing ends so, too: the
+    rendezvous orders that. A sweep ends while threads run: whoever frees by hand may see either, since nothing is dead
+    any more then, and claims the head by compare-and-swap. Any thread may ask; whoever changes something holds the
+    heap's lock.
  */
 #pragma once
 
@@ -74,7 +75,7 @@ public:
         assertHeld();
         colours_.oldParity ^= 1;
     }
-    /** See refresh. */
+    /** What may be freed follows when refresh is called. */
     void setSweep(Sweep sweep) {
         assertHeld();
         sweep_.store(sweep, std::memory_order_relaxed);
