@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     large.hpp - Large regions whose block was freed: still listed, committed, ready for the next block of about their
     size.

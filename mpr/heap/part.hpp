@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     part.hpp - What the heap's parts have in common: they are used while the heap's lock is held, and have none of their
     own. Checked builds know which lock that is, and assert it; others keep nothing.

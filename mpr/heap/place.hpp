@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     place.hpp - A place in the heap: a granule of a region. And what stands there, or is about to.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     spare.hpp - Nurseries that may be filled again: lists of them, and those that any thread may take.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sweep_state.cpp - See sweep_state.hpp.
  */

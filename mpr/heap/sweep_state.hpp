@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     sweep_state.hpp - What the colours of heads mean at the moment: what is dead, what may be about to be traced, and
     hence what may be freed by hand as it is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/large.cpp - Large regions that wait for another block.
  */

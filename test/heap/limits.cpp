@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/limits.cpp - The arithmetic of the redline, the hard limit and the reserve.
  */

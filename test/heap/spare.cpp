@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
     test/heap/spare.cpp - Lists of nurseries that may be filled again.
  */
