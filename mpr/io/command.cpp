@@ -513,7 +513,7 @@ int spawn(MprCmd& cmd, const Start& start, int flags) {
     }
     const Loop::Using loop(task::events().loop());
     cmd.process = process;
-    cmd.runs = true;
+    cmd.started = cmd.runs = true;
     running.link(cmd);
     return 0;
 }
@@ -572,7 +572,9 @@ int startCmd(MprCmd& cmd, int argc, cchar** argv, cchar** envp, int flags, bool 
         arguments[argc] = nullptr;
         result = spawn(cmd, start, flags);
     }
-    cmd.started = result == 0;
+    if (result != 0) {
+        cmd.started = false;
+    }
     for (int channel = 0; channel < channels; ++channel) {
         if (start.childs[channel] >= 0) {
             ::close(start.childs[channel]);
@@ -583,8 +585,11 @@ int startCmd(MprCmd& cmd, int argc, cchar** argv, cchar** envp, int flags, bool 
     }
     pfree(arguments);
     pfree(mixes ? start.environment : nullptr);
-    if (result == 0 && cmd.callback && !gathers) {
-        mprEnableCmdOutputEvents(&cmd, true);
+    if (result == 0 && !gathers) {
+        if (cmd.callback) {
+            mprEnableCmdOutputEvents(&cmd, true);
+        }
+        stillRuns(cmd); // whoever services may have heard of the end before the command stood in the list
     }
     return result;
 }

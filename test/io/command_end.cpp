@@ -12,6 +12,7 @@
 #include "test/support/service.hpp"
 
 #include <signal.h>
+#include <spawn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,25 @@
 #include <string>
 
 using namespace test;
+
+namespace {
+
+/* Whether a child that is made has ended, and others had time to hear of that, before who made it goes on. */
+std::atomic<bool> endsFirst;
+} // namespace
+
+extern "C" int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                                  const posix_spawnattr_t *attributes, char *const *argv, char *const *envp);
+extern "C" int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                                  const posix_spawnattr_t *attributes, char *const *argv, char *const *envp) {
+    const int result = __real_posix_spawn(pid, path, actions, attributes, argv, envp);
+    if (result == 0 && endsFirst) {
+        siginfo_t how{};
+        while (waitid(P_PID, static_cast<id_t>(*pid), &how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return result;
+}
 
 namespace {
 
@@ -134,6 +154,32 @@ void runMany(int total) {
     }
 }
 } // namespace
+
+TEST_CASE("a command that ends before it has been started is told to have ended", "[io][command]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    static std::atomic<int> ends, status;
+    ends = 0;
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    mprSetCmdCallback(
+        cmd,
+        [](MprCmd *self, int channel, void *) -> ssize {
+            status = mprGetCmdExitStatus(self);
+            ends += channel < 0;
+            return 0;
+        },
+        nullptr);
+    cchar *argv[] = {"sh", "-c", "exit 3", nullptr};
+    endsFirst = true;
+    const int result = mprStartCmd(cmd, 3, argv, nullptr, 0);
+    endsFirst = false;
+    REQUIRE(result == 0);
+    CHECK(until([] { return ends > 0; }));
+    CHECK(ends == 1);
+    CHECK(status == 3);
+    mprDestroyCmd(cmd);
+}
 
 TEST_CASE("a command is complete when its process has ended and the callback has all output", "[io][command]") {
     for (bool started : {false, true}) {
