@@ -169,7 +169,8 @@ private:
     std::uint64_t sleepUntil_ MPR_GUARDED_BY(lock_) = 0;
 
     // The thread that services events. Taking it on acquires and giving it up releases what stands here; without order a thread
-    // only looks whether it is itself.
+    // only looks whether it is itself. Sequentially consistent: who gives it up does so and looks whether anybody waits for
+    // events; who waits counts itself and tries to take it.
     std::atomic<os::ThreadId> servicer_{0};
     int nesting_ = 0;
     // The servicer only waits for an event and gives way to claimants, threads in mprServiceEvents. Sequentially consistent as

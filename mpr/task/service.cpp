@@ -160,7 +160,7 @@ void Events::takePosts() {
 bool Events::beginService(os::ThreadId self) {
     os::ThreadId nobody = 0;
     if (servicer_.load(std::memory_order_relaxed) != self &&
-        !servicer_.compare_exchange_strong(nobody, self, std::memory_order_acq_rel)) {
+        !servicer_.compare_exchange_strong(nobody, self, std::memory_order_seq_cst)) {
         return false;
     }
     ++nesting_;
@@ -183,7 +183,7 @@ bool Events::beginWaiterService(os::ThreadId self) {
 void Events::endService(int waiting) {
     if (--nesting_ == 0) {
         givesWay_.store(false, std::memory_order_relaxed);
-        servicer_.store(0, std::memory_order_release);
+        servicer_.store(0, std::memory_order_seq_cst); // before the look at who waits
         if (waiters_.load(std::memory_order_seq_cst) > waiting) {
             ring(); // one of them may have to service now
         }
@@ -272,7 +272,10 @@ int Events::runReady() {
 /** Under the lock: whether a dispatcher's events are the calling thread's to run, which services. */
 bool Events::isMine(const MprDispatcher& d, os::ThreadId self) {
     os::assertHeld(lock_);
-    return d.runner != 0 ? d.runner == self : d.owner != 0 ? d.owner == self : d.onEventsThread && servicer_ == self;
+    if (d.owner != 0 && d.owner != self) {
+        return false;
+    }
+    return d.runner != 0 ? d.runner == self : d.owner != 0 || (d.onEventsThread && servicer_ == self);
 }
 
 /** Under the lock: whether there is something to do first. @param awaited As of sleep(). */
@@ -349,7 +352,10 @@ bool Events::awaitService(os::ThreadId self, std::uint64_t deadline, const void*
         os::wait(bell_, seen, std::max(left, moment));
     }
     claimants_.fetch_sub(1, std::memory_order_seq_cst);
-    waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    const bool othersWait = waiters_.fetch_sub(1, std::memory_order_seq_cst) > 1;
+    if (!begun && othersWait && servicer_.load(std::memory_order_seq_cst) == 0) {
+        ring(); // nobody services, and one that waits may have left it to this thread
+    }
     if (begun && nesting_ == 1 && (gc::runtime().flags & MPR_USER_EVENTS_THREAD)) {
         loopThread_.store(self, std::memory_order_relaxed);
     }
@@ -460,6 +466,9 @@ int Events::waitFor(const Awaited& awaited, MprTicks timeout, const void* site) 
             }
             if (run(*found.mine, 1) > 0) {
                 break;
+            }
+            if (!services) {
+                continue; // another has taken them back; somebody has to service
             }
         }
         if (expired) {

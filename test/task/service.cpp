@@ -284,3 +284,40 @@ TEST_CASE("when the thread of the program's loop has ended, others run the main 
     CHECK(own.isAnswered(0));
     CHECK(own.isAnswered(3));
 }
+
+TEST_CASE("who waits in an event of a dispatcher that another claims meanwhile goes on servicing", "[task][service]") {
+    Runtime runtime;
+    static MprDispatcher *taken, *other;
+    static std::atomic<int> step, result;
+    taken = mprCreateDispatcher("taken", MPR_DISPATCHER_IMMEDIATE);
+    other = mprCreateDispatcher("other", MPR_DISPATCHER_IMMEDIATE);
+    Root takenRoot(taken), otherRoot(other);
+    step = 0;
+    result = 1;
+    const auto reaches = [](int next) { return until([=] { return step == next; }); };
+    Mutator claimant("claimant", [&](Mutator &) {
+        if (reaches(1) && mprStartDispatcher(taken) == 0) {
+            step = 2;
+            if (reaches(3)) {
+                mprStopDispatcher(taken);
+                step = 4;
+            }
+        }
+    });
+    const auto begin = [](void *, MprEvent *) {
+        step = 1;
+        until([] { return step == 2; });
+        const int64 mark = mprGetEventMark(taken);
+        const auto release = [](void *, MprEvent *) {
+            step = 3;
+            until([] { return step == 4; });
+        };
+        mprCreateEvent(taken, "awaited", 0, proc(answer), nullptr, 0);
+        mprCreateEvent(other, "release", 1, proc(release), nullptr, 0);
+        result = mprWaitForEvent(taken, tooLong, mark);
+    };
+    mprCreateEvent(taken, "begin", 0, proc(begin), nullptr, 0);
+    CHECK(serviceUntil([] { return result <= 0; }, 2 * static_cast<int>(tooLong)));
+    CHECK(result == 0);
+    claimant.join();
+}
