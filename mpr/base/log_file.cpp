@@ -39,6 +39,7 @@ struct Log {
     std::size_t rotateAt = 0;    // the size before which no backup is tried again
     int backups = 0;
     bool anew = false;
+    bool rotates = false;   // it is a file, not a pipe or a device, whose name is no log's to change
     bool stuck = false;     // the last backup was refused
     bool cut = false;       // the last line is not whole
     unsigned long lost = 0; // lines since the log could be written
@@ -76,6 +77,18 @@ std::size_t sizeOf(int file) {
     return fstat(file, &status) == 0 && status.st_size > 0 ? static_cast<std::size_t>(status.st_size) : 0;
 }
 
+bool isRegular(int file) {
+    struct stat status;
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/** @param file -1: none. */
+void setFile(Log& log, int file) {
+    log.file = file;
+    log.size = file >= 0 ? sizeOf(file) : 0;
+    log.rotates = file >= 0 && isRegular(file);
+}
+
 bool hasBackup(const Log& log, const char* path) {
     return log.backups == 0 || mprBackupLog(path, log.backups) == 0;
 }
@@ -101,8 +114,7 @@ int startFile(Log& log) {
     if (close(log.file) != 0 && errno != EINTR) {
         complain(log.path, "may not be whole", reason(errno));
     }
-    log.file = file;
-    log.size = sizeOf(file);
+    setFile(log, file);
     return 0;
 }
 
@@ -176,7 +188,7 @@ void take(const char* tags, int level, const char* text) {
     const std::size_t length = makeLine(line, log.form.load(std::memory_order_relaxed), tags, level, text);
     const os::Locked guard(log.lock);
     const bool full = log.limit > 0 && log.size > 0 && length > log.limit - std::min(log.size, log.limit);
-    if (log.file >= 0 && full && log.size >= log.rotateAt) {
+    if (log.rotates && full && log.size >= log.rotateAt) {
         rotate(log);
     }
     int error = resume(log);
@@ -241,9 +253,8 @@ int openLog(const char* place, LineForm form, bool anew) {
         }
     }
     closeFile(log);
-    log.file = file;
+    setFile(log, file);
     log.stream = stream;
-    log.size = file >= 0 ? sizeOf(file) : 0;
     log.form.store(form, std::memory_order_relaxed);
     scopy(log.path, sizeof(log.path), place);
     log.opened.store(true, std::memory_order_release);

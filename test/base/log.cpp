@@ -541,6 +541,27 @@ TEST_CASE("a log is its owner's, no link, and not inherited", "[base][log]") {
     CHECK(mprStartLogging(folder.file("pipe").c_str(), 0) == MPR_ERR_CANT_OPEN);
 }
 
+TEST_CASE("a log that is a pipe or a device keeps its name", "[base][log]") {
+    Folder folder;
+    REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
+    const int reader = open(folder.file("pipe").c_str(), O_RDONLY | O_NONBLOCK);
+    REQUIRE(reader >= 0);
+    mprSetLogBackup(20, 2, 0);
+    mprSetLogHandler(nullptr);
+    REQUIRE(mprStartLogging(folder.file("pipe").c_str(), 0) == 0);
+    for (int i = 0; i < 3; i++) {
+        mprError("message %02d", i);
+    }
+    char text[200];
+    const ssize count = read(reader, text, sizeof(text));
+    CHECK(std::string(text, count > 0 ? static_cast<size_t>(count) : 0) ==
+          "error: message 00\nerror: message 01\nerror: message 02\n");
+    struct stat status;
+    CHECK((stat(folder.file("pipe").c_str(), &status) == 0 && S_ISFIFO(status.st_mode)));
+    CHECK_FALSE(folder.has("pipe.1"));
+    close(reader);
+}
+
 TEST_CASE("threads log whole lines while the log is rotated", "[base][log]") {
     Folder folder;
     mprSetLogBackup(4000, 1000, 0);
