@@ -27,7 +27,10 @@ Mutator* Mutators::prepare(const char* name, bool service, void* thread) {
 }
 
 void Mutators::attach(Mutator* m) {
-    m->id = os::currentThread();
+    {
+        const MutatorList::Locked list(all_); // where isAttached may be looking
+        m->id = os::currentThread();
+    }
     heap_.attach(m->local);
     safepoint_.resume(*m);
     // A rendezvous may have passed between the two lists; the colour is stable now.
