@@ -42,7 +42,8 @@ MPR_EXPORT MprCmd *mprCreateCmd(MprDispatcher *dispatcher);
 
 /**
     End it: kill the process if it runs (with MPR_CMD_NEW_SESSION all of its process group), close the channels. The
-    command may be started anew. NULL is fine.
+    command may be started anew. NULL is fine. Not while another thread waits for it by mprWaitForCmd: that one may sleep until
+    its time is up.
  */
 MPR_EXPORT void mprDestroyCmd(MprCmd *cmd);
 
@@ -70,6 +71,7 @@ MPR_EXPORT ptrdiff_t mprWriteCmd(MprCmd *cmd, int channel, const char *buf, ptrd
 MPR_EXPORT ptrdiff_t mprReadCmd(MprCmd *cmd, int channel, char *buf, ptrdiff_t bufsize);
 /** No more input: close the child's standard input. */
 MPR_EXPORT void mprFinalizeCmd(MprCmd *cmd);
+/** Close a channel: what the child writes there afterwards fails. Threads as mprDestroyCmd. */
 MPR_EXPORT void mprCloseCmdFd(MprCmd *cmd, int channel);
 /** Our end of a channel, or -1. */
 MPR_EXPORT int mprGetCmdFd(MprCmd *cmd, int channel);

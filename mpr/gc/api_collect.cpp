@@ -179,7 +179,7 @@ int mprGC(int flags) {
 }
 
 bool mprEnableGC(bool on) {
-    return admitAnywhere("mprEnableGC") && runtime().collector.enable(on);
+    return inAnyState("mprEnableGC", [=] { return runtime().collector.enable(on); });
 }
 
 // ---- Threads ----------------------------------------------------------------------------------------------------
@@ -224,12 +224,8 @@ namespace {
         os::log(os::Level::warning, message);
     }
 }
-} // namespace
 
-void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
-    if (!admitAnywhere("mprSetMemLimits")) {
-        return;
-    }
+void setMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
     using mpr::heap::Limits;
     Runtime& rt = runtime();
     size_t warn = warnHeap > 0 ? static_cast<size_t>(warnHeap) : Limits::none;
@@ -242,6 +238,11 @@ void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
         rt.collector.pacer().setCache(static_cast<size_t>(cache));
     }
     rt.collector.repace();
+}
+} // namespace
+
+void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
+    inAnyState("mprSetMemLimits", [=] { setMemLimits(warnHeap, maximum, cache); });
 }
 
 void mprSetMemNotifier(MprMemNotifier cback) {

@@ -504,21 +504,6 @@ void* allocatePermanent(size_t size) {
     return !os::hasThreads || current ? mprAllocMem(size, MPR_ALLOC_HOLD) : allocateOutside(size);
 }
 
-/**
-    Do something with permanent memory in whatever state the calling thread is, and in a runtime that does not end meanwhile.
-    A thread that runs asks one question.
- */
-template <typename Work>
-auto inAnyState(const char* function, Work&& work) -> decltype(work()) {
-    if constexpr (!os::hasThreads) {
-        return admitAnywhere(function) ? work() : decltype(work())();
-    } else if (current) [[likely]] {
-        return work();
-    }
-    const Stay stay(function);
-    return stay ? work() : decltype(work())();
-}
-
 /** Permanent memory is a held leaf, and no root. The hold is not looked at: letting go of it tells. */
 bool mayBePermanent(Region* region, void* ptr) {
     const Byte h = region->map().get(region->granuleOf(ptr));

@@ -149,6 +149,21 @@ private:
     bool inside_ = false;
 };
 
+/**
+    For functions of class anywhere: do something in whatever state the calling thread is, and in a runtime that does not end
+    meanwhile. A thread that runs asks one question.
+ */
+template <typename Work>
+auto inAnyState(const char* function, Work&& work) -> decltype(work()) {
+    if constexpr (!os::hasThreads) {
+        return admitAnywhere(function) ? work() : decltype(work())();
+    } else if (current) [[likely]] {
+        return work();
+    }
+    const Stay stay(function);
+    return stay ? work() : decltype(work())();
+}
+
 /** Whether this process is a child of fork, in which the runtime of its parent cannot go on. */
 bool isForked();
 

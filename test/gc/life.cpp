@@ -144,6 +144,33 @@ TEST_CASE(
     CHECK(log.has("palloc: thread"));
 }
 
+TEST_CASE("threads that are not attached may set limits and turn the collector on while a runtime ends or begins",
+          "[gc][life]") {
+    Log log;
+    Watchdog watchdog(120);
+    std::atomic<bool> over{false};
+    std::atomic<size_t> calls{0};
+    std::thread sets([&] {
+        while (!over) {
+            mprSetMemLimits(0, 0, -1);
+            mprEnableGC(true);
+            calls++;
+        }
+    });
+    bool created = true;
+    for (size_t life = 0; created && life < heavy(300); life++) {
+        const size_t before = calls;
+        created = mprCreate(0, nullptr, 0);
+        while (created && calls < before + 3) {
+            mprYield(0);
+        }
+        created = created && mprDestroy();
+    }
+    over = true;
+    sets.join();
+    CHECK(created);
+}
+
 TEST_CASE("200 lives leak nothing", "[gc][life]") {
     int maps = 0, threads = 0;
     size_t resident = 0;
