@@ -78,8 +78,8 @@ MPR_EXPORT bool mprGetDebugMode(MPR_NOTHING);
     Split a command into words.
     @param command Words are separated by white space. Quotes, single or double, take white space and the other kind of quote
     into a word, and are removed; one that is not closed ends with the command. A backslash before a quote, inside quotes or
-    not, makes it a character like any other, and two before a quote are one backslash; any other backslash is one, so that
-    C:\dir and \d+ stay as they are. That is not what a shell does: a text of mprEscapeCmd is for a shell.
+    not, makes it a character like any other, and two before a quote are one backslash. Any other backslash stays as it is.
+    That is not what a shell does: a text of mprEscapeCmd is for a shell.
     @param argv Set to the words with a NULL behind them: one managed block that holds words and pointers.
     @return The number of words; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS when command or argv is NULL. *argv is NULL then. Attached
     threads. Does not yield.

@@ -99,9 +99,10 @@ MPR_EXPORT char *mprHashToString(MprHash *hash, const char *join);
     empty table. @return NULL when memory is short. */
 MPR_EXPORT MprHash *mprCreateHashFromWords(const char *str);
 
-/** A table of the runtime for the program's own use: what is kept there lives until it is replaced or the runtime ends.
-    @param value A managed block, or NULL. Attached threads. Do not yield. @return NULL when there is none. */
+/** Keep a value in a table of the runtime for the program's own use, until it is replaced or the runtime ends.
+    @param value A managed block, or NULL. Attached threads. Does not yield. */
 MPR_EXPORT void mprSetKey(const char *key, void *value);
+/** @return What mprSetKey has kept, or NULL. Attached threads. Does not yield. */
 MPR_EXPORT void *mprGetKey(const char *key);
 
 MPR_EXTERN_C_END

@@ -8,7 +8,7 @@
     What a handler logs goes to standard error: it is not called by itself.
 
     A message is one line of the log, whatever is in it: newlines, escape and other control characters but tabs, and bytes that
-    are no UTF-8, are written as \n, \r, \x1b, \u0085 (in JSON as JSON has it); a newline at the end is dropped. So nobody who
+    are no UTF-8, are written as C writes them in a string (in JSON as JSON does); a newline at the end is dropped. So nobody who
     chooses a part of a message can forge a line, or command a terminal that shows it. Handlers get the message as it is.
 
     When a log cannot be written, because the disk is full, say, standard error says so once; lines are counted, and the first
