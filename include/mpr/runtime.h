@@ -58,7 +58,7 @@ MPR_EXPORT Mpr *mprCreateInBuffer(void *buffer, size_t size, int flags);
     back. Threads see by mprIsStopping that they are waited for.
     @return false when other threads are still attached (they are named in the log and nothing is done), when work in
     progress does not end in time (the same, but the services have stopped), or there is no runtime.
-    @remarks Call from the thread that created the runtime, not in a terminator or a manager, where this and mprDetachThread are
+    @remarks Call from the thread that created the runtime, not in an event, a terminator or a manager, where this and mprDetachThread are
     refused and named. A thread that attaches meanwhile is waited for, or is refused. So are, by a thread that is not
     attached, calls of palloc, pfree, prealloc and mprCreateEventOutside; no other call of such a thread may be under way.
     Every pointer to managed memory is dead afterwards.

@@ -38,7 +38,7 @@ struct Mutator {
     os::Shared<bool> late{false};
     bool visits = false; // is counted in the rendezvous in spite of its state: Visit; the thread's own
     bool isCollector = false;
-    bool calledBack = false; // is in a manager of mprFree or in a terminator: the thread's own
+    bool calledBack = false; // is in an event, a manager of mprFree or a terminator: the thread's own
     bool ofService = false;  // a thread of the runtime's own rooms: it ends when the runtime does
     /** Runs, but waits for its turn to stop the others, and keeps nobody waiting. By the thread itself; to name those who do. */
     os::Shared<bool> parked{false};

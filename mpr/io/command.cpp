@@ -72,6 +72,7 @@ struct MprCmd {
     MprDispatcher* dispatcher;          // reference: of the callbacks
     MprDispatcher* own;                 // reference: of the end
     task::Event* end;                   // reference: the process has ended
+    task::Event* told;                  // reference: the event that tells the callback of this run's end
     MprWaitHandler* handlers[channels]; // references
     void* data;                         // of the callback: a block or not
     char* search;                       // reference
@@ -108,6 +109,7 @@ void manageCmd(void* ptr, int flags) {
         mprMarkRef(&cmd->dispatcher);
         mprMarkRef(&cmd->own);
         mprMarkRef(&cmd->end);
+        mprMarkRef(&cmd->told);
         mprMarkRefs(cmd->handlers, channels);
         mprMarkRef(&cmd->search);
         mprMarkRef(&cmd->next);
@@ -514,6 +516,7 @@ int spawn(MprCmd& cmd, const Start& start, int flags) {
     const Loop::Using loop(task::events().loop());
     cmd.process = process;
     cmd.started = cmd.runs = true;
+    mprSetRef(&cmd, &cmd.told, nullptr);
     running.link(cmd);
     return 0;
 }
@@ -618,11 +621,18 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     const auto ended = [](void* data, MprEvent*) {
         auto* self = static_cast<MprCmd*>(data);
         if (self->callback) {
-            const auto tell = [](void* ptr, MprEvent*) {
+            const auto tell = [](void* ptr, MprEvent* event) {
                 auto* each = static_cast<MprCmd*>(ptr);
-                each->callback(each, -1, each->data);
+                if (each->told == event && each->callback) { // not that of a run which the program has ended since
+                    each->callback(each, -1, each->data);
+                }
             };
-            task::events().makeEvent(*self->dispatcher, "command", 0, tell, self, 0);
+            task::Event* event =
+                task::events().makeEvent(*self->dispatcher, "command", 0, tell, self, MPR_EVENT_DONT_QUEUE);
+            mprSetRef(self, &self->told, event);
+            if (event) {
+                task::events().queue(*event, 0);
+            }
         }
     };
     cmd->end = events.makeEvent(*cmd->own, "command", 0, ended, cmd, MPR_EVENT_DONT_QUEUE);
@@ -643,6 +653,7 @@ void mprDestroyCmd(MprCmd* cmd) {
         letGo(*cmd);
     }
     cmd->started = false;
+    mprSetRef(cmd, &cmd->told, nullptr);
 }
 
 void mprSetCmdSearchPath(MprCmd* cmd, cchar* search) {

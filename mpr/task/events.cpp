@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "mpr/base/references.hpp"
 #include "mpr/collect.h"
@@ -607,7 +608,9 @@ int Events::run(MprDispatcher& d, int most) {
     int count = 0;
     Hand whom = Hand::nobody;
     while (Event* event = running.event) {
+        const bool was = std::exchange(gc::attached->calledBack, true); // it may neither end the runtime nor leave it
         event->proc(event->data, event);
+        gc::attached->calledBack = was;
         yield(services && __atomic_load_n(&d.head, __ATOMIC_RELAXED), services);
         bool sooner = false;
         {

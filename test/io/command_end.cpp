@@ -367,3 +367,46 @@ TEST_CASE("commands by four threads, with all output, no zombie, no descriptor l
 TEST_CASE("ten thousand commands by four threads", "[.][soak]") {
     runMany(10000);
 }
+
+namespace {
+
+int toldEnds = 0;
+
+ssize tellEnd(MprCmd *, int channel, void *) {
+    toldEnds += channel == -1;
+    return 0;
+}
+} // namespace
+
+TEST_CASE("the end of a run is told to nobody once the program has changed its mind", "[io][command]") {
+    Runtime runtime("", MPR_USER_EVENTS_THREAD);
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    REQUIRE(cmd);
+    mprAddRoot(cmd);
+    cchar *argv[] = {"/bin/true", nullptr};
+    toldEnds = 0;
+    mprSetCmdCallback(cmd, tellEnd, nullptr);
+    REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, 0) == 0);
+    REQUIRE(mprWaitForCmd(cmd, 10000) == 0);
+    int told = 0;
+    SECTION("no callback any more") {
+        mprSetCmdCallback(cmd, nullptr, nullptr);
+    }
+    SECTION("the command was ended") {
+        mprDestroyCmd(cmd);
+    }
+    SECTION("it was ended and runs once more") {
+        mprDestroyCmd(cmd);
+        REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, 0) == 0);
+        REQUIRE(mprWaitForCmd(cmd, 10000) == 0);
+        told = 1;
+    }
+    SECTION("it is as it was") {
+        told = 1;
+    }
+    for (int turns = 0; turns < 20; turns++) {
+        mprServiceEvents(10, MPR_SERVICE_NO_BLOCK);
+    }
+    CHECK(toldEnds == told);
+    mprRemoveRoot(cmd);
+}

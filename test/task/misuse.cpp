@@ -85,3 +85,24 @@ TEST_CASE("events from outside are posted by threads that have yielded, while co
     INFO(Log::text());
     CHECK(mprGetMemStats()->misuses == 0);
 }
+
+namespace {
+
+int refusedInEvent = 0;
+
+void leaveInEvent(void *, MprEvent *) {
+    refusedInEvent = !mprDestroy() + (mprDetachThread() == MPR_ERR_BAD_STATE);
+}
+} // namespace
+
+TEST_CASE("an event may neither end the runtime nor detach its thread", "[task][misuse]") {
+    Log log;
+    Runtime runtime("", MPR_USER_EVENTS_THREAD);
+    refusedInEvent = 0;
+    mprCreateEvent(nullptr, "leaves", 0, leaveInEvent, nullptr, 0);
+    for (int turns = 0; turns < 20 && refusedInEvent == 0; turns++) {
+        mprServiceEvents(10, MPR_SERVICE_NO_BLOCK);
+    }
+    CHECK(refusedInEvent == 2);
+    CHECK(log.has("called by an event"));
+}
