@@ -164,7 +164,8 @@ bool admitAttachedLeaving(const char* function) {
         return false;
     }
     if (attached->calledBack) {
-        misuse(function, nullptr, "called by an event, a manager or a terminator, whose caller goes on with the runtime");
+        misuse(function, nullptr,
+               "called by an event, a manager or a terminator, whose caller goes on with the runtime");
         return false;
     }
     return true;
