@@ -28,7 +28,7 @@ void Heap::openQuickLists(Local& local) {
 void Heap::attach(Local& local) {
     openQuickLists(local);
     os::Locked locked(lock_);
-    local.newborn = state_.colours().newborn();
+    local.newborn = colours_.newborn();
     if constexpr (!os::hasThreads) {
         return;
     }
@@ -84,7 +84,7 @@ void Heap::close(const Remainder& r) {
     os::assertHeld(lock_);
     MPR_ASSERT(r.region->contains(r.begin) && r.begin < r.end && r.end <= r.region->address(r.region->endGranule));
     const std::size_t n = static_cast<std::size_t>(r.end - r.begin) >> granuleShift;
-    giveBack(Place::of(r.region, r.begin), n);
+    giveBack(r.region, r.region->granuleOf(r.begin), n);
     totals_.granulesAllocated -= n;
     since_ -= n;
 }
@@ -130,85 +130,84 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
 }
 
 /** A block, and a context if it can be, from the front hole of any queue. @return nullptr: past the limit. */
-MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, Sought sought, Local& local, AllocationContext& c,
-                                    NewBlock block) {
-    const auto [want, queue] = sought;
+MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c,
+                                    std::size_t n, std::size_t want, Byte h) {
     Hole* hole = queues.front(queue);
-    const Place at = Place::of(regionOf(hole), hole);
+    Region* region = regionOf(hole);
+    const std::size_t g = region->granuleOf(hole);
     std::size_t size = 0;
-    if (!sizeOfFront(at, size)) [[unlikely]] {
+    if (!sizeOfFront(region, g, size)) [[unlikely]] {
         return nullptr; // there are other queues
     }
-    std::size_t take = share({at, size}, block.size, want);
-    if (take > block.size && !FreeQueues::isWarm(queue) && size < 2 * want) {
+    std::size_t take = share(region, g, size, n, want);
+    if (take > n && !FreeQueues::isWarm(queue) && size < 2 * want) {
         take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
     }
-    if (!carve({at, size}, take, local.privileged, queue)) [[unlikely]] {
+    if (!carve(region, g, size, take, local.privileged, queue)) [[unlikely]] {
         return nullptr;
     }
-    return settle(local, c, {{at, take}, take}, block);
+    return settle(local, c, region, g, take, n, h, take);
 }
 
 /**
     No wide warm hole serves: a hole of one granule, or else the heap grows into a cold hole.
     The lock is held, and released.
  */
-void* Heap::allocateOtherwise(Local& local, AllocationContext& c, NewBlock block, Sought sought, Shortage& shortage) {
+void* Heap::allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h,
+                              unsigned queue, Shortage& shortage) {
     const FreeQueues& queues = *c.queues;
-    auto [want, queue] = sought;
     if (queue == FreeQueues::none) {
         queue = want == contextGranules_ ? queues.find(coldContexts_) : queues.findCold(want);
     }
     if (queue != FreeQueues::none) [[likely]] {
-        if (void* made = allocateFrom(queues, {want, queue}, local, c, block)) [[likely]] {
+        if (void* block = allocateFrom(queues, queue, local, c, n, want, h)) [[likely]] {
             lock_.unlock();
-            return made;
+            return block;
         }
     }
-    return allocateScarce(local, block, want, shortage);
+    return allocateScarce(local, n, want, h, shortage);
 }
 
 /** A new region; when the heap may not grow, anything goes. The lock is held, and released. */
-void* Heap::allocateScarce(Local& local, NewBlock block, std::size_t want, Shortage& shortage) {
-    const std::size_t n = block.size;
+void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
     const Sort sort = fixed() ? Sort::small : sortOf(n);
     unsigned queue = findFresh(sort, want, local.privileged, shortage);
     AllocationContext& c = contextFor(local, n);
     const FreeQueues* queues = c.queues;
-    void* made = nullptr;
+    void* block = nullptr;
     // First what was wanted, then only n: warm and cold of the own sort, of others.
-    for (unsigned i = 0; !made; ++i) {
+    for (unsigned i = 0; !block; ++i) {
         if (queue != FreeQueues::none) {
-            made = allocateFrom(*queues, {i == 0 ? want : n, queue}, local, c, block);
+            block = allocateFrom(*queues, queue, local, c, n, i == 0 ? want : n, h);
         }
-        if (made || i == 2 * sorts) {
+        if (block || i == 2 * sorts) {
             break;
         }
         queues = &queues_[i % sorts];
         queue = i < sorts ? queues->findWarm(n) : queues->findCold(n);
     }
-    for (unsigned i = 0; !made && i < sorts; ++i) {
-        made = allocateTight(queues_[i], local, block);
+    for (unsigned i = 0; !block && i < sorts; ++i) {
+        block = allocateTight(queues_[i], local, n, h);
     }
-    if (!made && shortage == Shortage::none) {
+    if (!block && shortage == Shortage::none) {
         shortage = Shortage::limit;
     }
     lock_.unlock();
-    return made;
+    return block;
 }
 
 /** From a hole that is just large enough, where searches by range do not look; among the first few. */
-void* Heap::allocateTight(const FreeQueues& queues, Local& local, NewBlock block) {
-    const std::size_t n = block.size;
+void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h) {
     Hole* hole = n > 1 ? queues.frontFor(n) : nullptr;
     for (unsigned i = 0; hole && i < 8; ++i) {
-        const Place at = Place::of(regionOf(hole), hole);
+        Region* region = regionOf(hole);
+        const std::size_t g = region->granuleOf(hole);
         std::size_t size = 0;
-        if (at.region->agreedHoleSize(at.granule, size) && size >= n &&
-            carve({at, size}, n, local.privileged, FreeQueues::none)) {
-            return settle(local, contextFor(local, n), {{at, n}, n}, block);
+        if (region->agreedHoleSize(g, size) && size >= n &&
+            carve(region, g, size, n, local.privileged, FreeQueues::none)) {
+            return settle(local, contextFor(local, n), region, g, n, n, h, n);
         }
-        hole = queues.next(hole, MayLead{*this, at.region});
+        hole = queues.next(hole, MayLead{*this, region});
     }
     return nullptr;
 }
@@ -221,7 +220,7 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, NewBlock block
  */
 void Heap::noteScattered(const AllocationContext& c) {
     os::assertHeld(lock_);
-    if (scattered_.any() || state_.sweep() != Sweep::none ||
+    if (scattered_.any() || sweep_.load(std::memory_order_relaxed) != Sweep::none ||
         (scattered_.sweptAll() && (since_ << granuleShift) < limits_.ceiling() / 64)) {
         return;
     }
@@ -240,7 +239,7 @@ void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shor
 
 void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage) {
     os::Locked locked(lock_);
-    const Byte h = static_cast<Byte>(head::inUse | flags | state_.colours().newborn());
+    const Byte h = static_cast<Byte>(head::inUse | flags | colours_.newborn());
     void* block = nullptr;
     if (n <= greatestInRegion_) {
         block = carveBlock(n, h, privileged, shortage);

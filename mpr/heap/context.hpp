@@ -15,29 +15,28 @@
 
 namespace mpr::heap {
 
-/** Make a block at a place where the map is zero. */
-MPR_INLINE Byte* Heap::makeBlock(Place at, NewBlock block) {
-    Byte* map = at.mapByte();
+/** Make n granules at g, whose map is zero, a block. */
+MPR_INLINE Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte h) {
+    Byte* map = region->map().at(g);
     MPR_ASSERT(*map == 0 || GranuleMap::beginsHole(*map)); // the mark of the hole that is carved may still stand there
-    MPR_ASSERT(at.hasRoom(block.size));
-    GranuleMap::setSizeBehind(map, block.size);
-    std::atomic_ref<Byte>(*map).store(block.head, std::memory_order_relaxed);
-    if (head::wantsFree(block.head)) {
-        at.region->noteWantsFree(at.granule);
+    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
+    GranuleMap::setSizeBehind(map, n);
+    std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
+    if (head::wantsFree(h)) {
+        region->noteWantsFree(g);
     }
-    return at.address();
+    return region->address(g);
 }
 
-/** The first n granules of some memory, of whose map the first `clear` are zero, are a block; bump on behind it. */
-MPR_INLINE void AllocationContext::open(Extent memory, std::size_t n, std::size_t clear) {
-    const auto [at, take] = memory;
-    MPR_ASSERT(n <= clear && clear <= take && at.hasRoom(take));
-    begin = at.address();
+/** The first n of `take` granules from g on, of whose map the first `clear` are zero, are a block; bump on behind it. */
+MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear) {
+    MPR_ASSERT(n <= clear && clear <= take && g + take <= of->endGranule);
+    begin = of->address(g);
     bump = begin + (n << granuleShift);
     limit = cleared = begin + (clear << granuleShift);
-    map = (at + n).mapByte();
+    map = of->map().at(g + n);
     end = begin + (take << granuleShift);
-    region = at.region;
+    region = of;
     blocks.add(1);
 }
 
@@ -73,43 +72,41 @@ MPR_INLINE void Heap::holdUp(const Local& local, AllocationContext& c) const {
 }
 
 /**
-    Make a block at the begin of memory that was taken. The rest, if any, is the thread's new context. It is made before the
-    lock is released: no dead block may precede unused memory (map.hpp).
+    `take` granules of a region were taken, of whose map the first `clear` are zero: make a block of the first n. The rest, if
+    any, is the thread's new context. It is made before the lock is released: no dead block may precede unused memory (map.hpp).
  */
-MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Taken taken, NewBlock block) {
-    auto [at, take] = taken.memory;
-    std::size_t clear = taken.clear;
+MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take,
+                              std::size_t n, Byte h, std::size_t clear) {
     took(take);
-    at.region->young.add(at.granule, at.granule + take);
-    if (take == block.size) {
+    region->young.add(g, g + take);
+    if (take == n) {
         local.blocks.add(1);
-        return makeBlock(at, block);
+        return place(region, g, n, h);
     }
     leaveContext(local, c);
     if constexpr (os::hasPages) {
-        Nurseries& nurseries = at.region->nurseries;
-        if (nurseries.fits(at.granule, take) && nurseries_) {
-            c.nursery = nurseries.take(at.granule, clear, &local, c.lane);
-            at.region->map().set(at.granule, mark::opaque);
-            ++at.granule, --take, --clear;
+        if (region->nurseries.fits(g, take) && nurseries_) {
+            c.nursery = region->nurseries.take(g, clear, &local, c.lane);
+            region->map().set(g, mark::opaque);
+            ++g, --take, --clear;
         }
     }
     c.blocksBefore = c.blocks.get();
-    c.open({at, take}, block.size, clear);
+    c.open(region, g, n, take, clear);
     holdUp(local, c);
-    return makeBlock(at, block);
+    return place(region, g, n, h);
 }
 
 /**
     How much of a hole to take for a block of n granules and a context of about `want`: up to where the next nursery can
     begin, so that the next context is one.
  */
-MPR_INLINE std::size_t Heap::share(Extent hole, std::size_t n, std::size_t want) const {
-    const auto [at, size] = hole;
-    if (size < 2 * n || want == n || at.region->nurseries.isWalked(at.granule)) {
+MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::size_t size, std::size_t n,
+                                   std::size_t want) const {
+    if (size < 2 * n || want == n || region->nurseries.isWalked(g)) {
         return n;
     }
-    std::size_t take = want - (at.granule & (want - 1));
+    std::size_t take = want - (g & (want - 1));
     if (take <= greatestFromContext_) {
         take += want;
     }
@@ -120,7 +117,7 @@ MPR_INLINE std::size_t Heap::share(Extent hole, std::size_t n, std::size_t want)
 MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c) const {
     os::assertHeld(lock_);
     const std::size_t bytes = contextGranules_ << granuleShift;
-    return c.stale || c.sparse || spare_.hasRoomy(c.lane) ||
+    return c.stale || c.sparse || roomy_[static_cast<unsigned>(c.lane)] ||
            (c.nursery && (reinterpret_cast<std::uintptr_t>(c.end) & (bytes - 1)) != 0);
 }
 
@@ -152,7 +149,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     lock_.lock();
     if constexpr (os::hasPages) {
         if (want != n && mayFillNursery(c)) {
-            if (void* block = allocateInNursery(local, c, {n, h})) {
+            if (void* block = allocateInNursery(local, c, n, h)) {
                 lock_.unlock();
                 return block;
             }
@@ -164,9 +161,9 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     }
     if (queue == FreeQueues::none) {
         if constexpr (os::hasPages) {
-            SparseNurseries& scanty = spare_.scanty(c.lane);
+            Nursery*& scanty = scanty_[static_cast<unsigned>(c.lane)];
             if (want != n && scanty) {
-                if (void* block = allocateInSparse(scanty, local, c, {n, h})) {
+                if (void* block = allocateInSparse(scanty, local, c, n, h)) {
                     lock_.unlock();
                     return block;
                 }
@@ -177,19 +174,20 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
         }
         queue = queues.findWarm(n);
         if (queue == FreeQueues::none || FreeQueues::isOfSingles(queue)) [[unlikely]] {
-            return allocateOtherwise(local, c, {n, h}, {want, queue}, shortage);
+            return allocateOtherwise(local, c, n, want, h, queue, shortage);
         }
     }
     const Hole* hole = queues.front(queue);
-    const Place at = Place::of(regionOf(hole), hole);
+    Region* region = regionOf(hole);
+    const std::size_t g = region->granuleOf(hole);
     std::size_t size = 0;
-    if (!sizeOfFront(at, size)) [[unlikely]] {
+    if (!sizeOfFront(region, g, size)) [[unlikely]] {
         lock_.unlock();
         return allocateSlow(local, n, flags, shortage);
     }
-    const std::size_t take = share({at, size}, n, want);
-    carveWarm({at, size}, take, queue);
-    void* block = settle(local, c, {{at, take}, take}, {n, h});
+    const std::size_t take = share(region, g, size, n, want);
+    carveWarm(region, g, size, take, queue);
+    void* block = settle(local, c, region, g, take, n, h, take);
     lock_.unlock();
     return block;
 }

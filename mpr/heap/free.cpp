@@ -7,19 +7,18 @@
 namespace mpr::heap {
 
 /** Under the lock: a block in use becomes (part of) a hole, or its large region is retired. */
-void Heap::freeBlock(Place at, std::size_t n) {
+void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
-    const auto [region, g] = at;
     if (region->isLarge()) {
         retire(region);
         return;
     }
     if (poisons()) [[unlikely]] {
-        return bury(at, n);
+        return bury(region, g, n);
     }
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
-    giveBack(at, n);
+    giveBack(region, g, n);
 }
 
 bool Heap::free(Local& local, Region* region, void* block) {
@@ -31,20 +30,19 @@ bool Heap::free(Local& local, Region* region, void* block) {
     }
     const std::size_t n = region->blockSize(g);
     if (region->isLarge()) {
-        freeClaimed({region, g}, n);
+        freeClaimed(region, g, n);
     } else {
         freeClaimed(local, region, block, region->map().at(g), n);
     }
     return true;
 }
 
-bool Heap::freeTraced(Place at) {
+bool Heap::freeTraced(Region* region, std::size_t g) {
     bool traced = false;
-    at.region->map().update(at.granule, [&](Byte h) {
+    region->map().update(g, [&](Byte h) {
         traced = mayBeTraced(h);
         // Where all that is old is: unmarked, if it was grey.
-        const int colour =
-            (h & head::old) ? h & head::colourMask : head::old | (state_.colours().oldParity ^ head::parity);
+        const int colour = (h & head::old) ? h & head::colourMask : head::old | (colours_.oldParity ^ head::parity);
         const int clear = head::kindMask | head::logged | head::colourMask;
         return traced ? static_cast<Byte>((h & ~clear) | colour) : Byte{0};
     });
@@ -54,7 +52,7 @@ bool Heap::freeTraced(Place at) {
 void Heap::freeShared(Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
     if (region->map().claim(g)) {
-        freeClaimed({region, g}, region->blockSize(g));
+        freeClaimed(region, g, region->blockSize(g));
     }
 }
 
@@ -69,15 +67,15 @@ bool Heap::freeHeld(Region* region, void* block) {
     }
     ++totals_.blocksFreed;
     gave(n);
-    freeBlock({region, g}, n);
+    freeBlock(region, g, n);
     return true;
 }
 
-void Heap::freeClaimed(Place at, std::size_t n) {
+void Heap::freeClaimed(Region* region, std::size_t g, std::size_t n) {
     os::Locked locked(lock_);
     ++totals_.blocksFreed;
     gave(n);
-    freeBlock(at, n);
+    freeBlock(region, g, n);
 }
 
 void Heap::flushQuickLists(Local& local) {
@@ -90,7 +88,8 @@ void Heap::flushQuickLists(Local& local) {
             if (!setDamagedAside(local, n)) {
                 local.quick.pop(n);
                 os::Locked locked(lock_);
-                freeBlock(Place::of(table_.find(block), block), n); // counted when it was listed
+                Region* region = table_.find(block);
+                freeBlock(region, region->granuleOf(block), n); // counted when it was listed
             }
         }
     }
@@ -127,9 +126,9 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
             // All of it, less what is too much: by functions that are compiled already.
             unlink(region, g + n, size);
             if (size > more) {
-                giveBack({region, g + m}, size - more);
+                giveBack(region, g + m, size - more);
             }
-        } else if (!carve({{region, g + n}, size}, more, local.privileged, FreeQueues::none)) {
+        } else if (!carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
             return false;
         }
         took(more);
@@ -145,8 +144,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     if (m < n) {
         gave(n - m);
         region->nurseries.pierce(g);
-        fillFree({region, g + m}, n - m);
-        giveBack({region, g + m}, n - m);
+        fillFree(region, g + m, n - m);
+        giveBack(region, g + m, n - m);
     }
     return true;
 }
@@ -160,7 +159,7 @@ MPR_APART Byte Heap::changeDeadHead(Region* region, std::size_t g, Byte set, Byt
         Byte changed = static_cast<Byte>((h & ~clear) | set);
         if (dead(h)) {
             // Whoever lets go may use it until it yields, as any new block.
-            changed = static_cast<Byte>((changed & ~head::colourMask) | state_.colours().newborn());
+            changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
             region->noteYoung(g);
         }
         if (head::wantsFree(changed)) {

@@ -27,24 +27,23 @@
 
 #include "mpr/heap/findings.hpp"
 #include "mpr/heap/gone.hpp"
-#include "mpr/heap/large.hpp"
 #include "mpr/heap/limits.hpp"
 #include "mpr/heap/local.hpp"
 #include "mpr/heap/map.hpp"
 #include "mpr/heap/options.hpp"
-#include "mpr/heap/place.hpp"
 #include "mpr/heap/poison.hpp"
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
 #include "mpr/heap/region_table.hpp"
-#include "mpr/heap/spare.hpp"
-#include "mpr/heap/sweep_state.hpp"
 #include "mpr/os/lock.hpp"
 
 namespace mpr::heap {
 
 /** Why an allocation failed. */
 enum class Shortage { none, limit, system, tooBig };
+
+/** What a sweep frees: nothing, what a minor collection found dead, or all that is unmarked. */
+enum class Sweep : Byte { none, young, all };
 
 /** Totals, in blocks and granules unless said otherwise. */
 struct Totals {
@@ -119,10 +118,10 @@ public:
      */
     bool freeHeld(Region* region, void* block);
     /**
-        If the block there may be traced now, keep its memory: it becomes a leaf that the collector will find dead, and is no
+        If the block at g may be traced now, keep its memory: it becomes a leaf that the collector will find dead, and is no
         block in use to anybody who asks. @return false when it may not, and nothing has changed.
      */
-    bool freeTraced(Place at);
+    bool freeTraced(Region* region, std::size_t g);
     /** The same for any thread, attached or not. */
     void freeShared(Region* region, void* block);
 
@@ -175,24 +174,40 @@ public:
     /** The same threads are still stopped: what has just been found dead lives on after all, untraced. */
     void retainDead();
     void endSweep();
-    Colours colours() const { return state_.colours(); }
+    Colours colours() const { return colours_; }
     /** A block at address a has its head at a - i + bias + i / granuleSize, where i = a & inside. */
     struct Heads {
         std::uintptr_t inside, bias;
     };
     Heads heads();
     /** Whether the sweep that runs may free a block with this head, unless it is held. */
-    bool dead(Byte h) const { return state_.dead(h); }
-    /** The same for the heads in a word or a row of a map, while a sweep runs. */
-    struct DeadHeads : SweepState::DeadHeads {
-        explicit DeadHeads(const Heap& heap) : SweepState::DeadHeads(heap.state_) {}
+    bool dead(Byte h) const {
+        const Sweep sweep = sweep_.load(std::memory_order_relaxed);
+        return (sweep == Sweep::all || (isYoung(sweep) && (h & head::old) == 0)) && !colours_.marked(h);
+    }
+    /** The same for the heads in a word or a row of a map, while a sweep runs: a copy of what there is to know. */
+    class DeadHeads {
+    public:
+        explicit DeadHeads(const Heap& heap)
+            : colours_(heap.colours_), youngOnly_(isYoung(heap.sweep_.load(std::memory_order_relaxed))) {
+            assert(heap.sweep_.load(std::memory_order_relaxed) != Sweep::none);
+        }
+        auto operator()(auto words) const { return swar::unmarked(words, colours_, youngOnly_); }
+
+    private:
+        Colours colours_;
+        bool youngOnly_;
     };
     /**
         Whether the collector marks old blocks while threads run. A block that it may be about to look at, old or grey and
         with a manager, must then keep its memory and its size.
      */
     void setTracing(bool on);
-    bool mayBeTraced(Byte h) const { return state_.mayBeTraced(h); }
+    bool mayBeTraced(Byte h) const {
+        // What is young and not marked, and not dead either, was left grey.
+        return os::hasGenerations && ((h & head::old) != 0 || !colours_.marked(h)) &&
+               tracing_.load(std::memory_order_relaxed);
+    }
     /** To walk all regions. New ones come in front; only a purge removes any. */
     Region* firstRegion();
     Region* nextRegion(Region* region);
@@ -218,8 +233,14 @@ public:
     void setNurseries(bool on);
     /** A block has got a hold as it was allocated. */
     void noteHeld(void* block);
-    using Freeable = heap::Freeable;
-    Freeable freeable(Byte h) const { return state_.freeable(h); }
+    /** Whether a block with this head may be freed by hand as it is. */
+    enum class Freeable : Byte { no, yes, withoutManager };
+    Freeable freeable(Byte h) const {
+        if constexpr (os::cooperative) {
+            return computeFreeable(h); // no room for a table
+        }
+        return std::atomic_ref<const Freeable>(freeable_[h]).load(std::memory_order_relaxed);
+    }
     /** Free a large region's block if it is dead. */
     void sweepLarge(Region* region, Swept& swept);
     /** Free committed memory. */
@@ -296,12 +317,13 @@ private:
     Region* mapLarge(std::size_t n, std::size_t header, std::size_t span) MPR_REQUIRES(lock_);
     bool releaseGoneBlocks() MPR_REQUIRES(lock_);
     void forgetCommitted(Region* region) MPR_REQUIRES(lock_);
+    void forgetRetired(Region* region) MPR_REQUIRES(lock_);
     void decommitRetiredLocked() MPR_REQUIRES(lock_);
 
     // holes.hpp, under the lock
     struct MayLead;
     /** Whether a hole is warm: has no chunks that are not committed. */
-    static bool isBacked(Place at, std::size_t n) { return at.region->allCommitted(at.granule, at.granule + n); }
+    static bool isBacked(const Region* region, std::size_t g, std::size_t n) { return region->allCommitted(g, g + n); }
     static void setSort(Region* region, Sort sort, FreeQueues* queues) {
         region->sort = sort;
         region->queues = queues + static_cast<unsigned>(sort);
@@ -309,23 +331,24 @@ private:
     FreeQueues& queuesOf(Region* region) { return os::hasPages ? *region->queues : queues_[0]; }
     void dequeue(Region* region, Hole* hole) MPR_REQUIRES(lock_);
     void dequeueFront(Region* region, unsigned queue) MPR_REQUIRES(lock_);
-    void link(Place at, std::size_t n, bool warm) MPR_REQUIRES(lock_);
+    void link(Region* region, std::size_t g, std::size_t n, bool warm) MPR_REQUIRES(lock_);
     void unlink(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
-    static Hole* holeAt(Place at);
-    bool sizeOfFront(Place at, std::size_t& size) MPR_REQUIRES(lock_);
+    static Hole* holeAt(Region* region, std::size_t g);
+    bool sizeOfFront(Region* region, std::size_t g, std::size_t& size) MPR_REQUIRES(lock_);
     void requeueWithoutUnsound(const void* hole) MPR_REQUIRES(lock_);
     bool takeOut(Region* region, Hole* hole) MPR_REQUIRES(lock_);
-    void giveBack(Place at, std::size_t n) MPR_REQUIRES(lock_);
-    void giveBackIntact(Place at, std::size_t n, bool committed) MPR_REQUIRES(lock_);
-    void carveWarm(Extent hole, std::size_t n, unsigned queue) MPR_REQUIRES(lock_);
-    bool carve(Extent hole, std::size_t n, bool privileged, unsigned queue) MPR_REQUIRES(lock_);
+    void giveBack(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void giveBackIntact(Region* region, std::size_t g, std::size_t n, bool committed) MPR_REQUIRES(lock_);
+    void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) MPR_REQUIRES(lock_);
+    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue)
+        MPR_REQUIRES(lock_);
     Region* regionOf(const Hole* hole) const;
 
     // poison.cpp
-    void fillFree(Place at, std::size_t n);
+    void fillFree(Region* region, std::size_t g, std::size_t n);
     void fillChunks(Region* region, std::uint64_t chunks) MPR_REQUIRES(lock_);
     void look(const void* memory, std::size_t n);
-    void bury(Place at, std::size_t n) MPR_REQUIRES(lock_);
+    void bury(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
     void endQuarantine(void* block) MPR_REQUIRES(lock_);
 
     // damage.cpp
@@ -349,8 +372,8 @@ private:
 
     // holes.cpp, under the lock
     void giveBackAnyhow(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
-    std::size_t agreedSize(Place at) MPR_REQUIRES(lock_);
-    std::size_t agreedSizeBefore(Place at) MPR_REQUIRES(lock_);
+    std::size_t agreedSize(Region* region, std::size_t g) MPR_REQUIRES(lock_);
+    std::size_t agreedSizeBefore(Region* region, std::size_t g) MPR_REQUIRES(lock_);
     unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     bool findAny(std::size_t n, Sort& sort, unsigned& queue) const MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
@@ -363,33 +386,24 @@ private:
     }
 
     // allocate.cpp, under the lock
-    /** Memory that has been taken for a thread; of its map the first `clear` granules are zero. */
-    struct Taken {
-        Extent memory;
-        std::size_t clear;
-    };
-    /** How much a thread takes if it can, and where: a queue that is not empty, or FreeQueues::none. */
-    struct Sought {
-        std::size_t want;
-        unsigned queue;
-    };
-    void* settle(Local& local, AllocationContext& c, Taken taken, NewBlock block) MPR_REQUIRES(lock_);
-    std::size_t share(Extent hole, std::size_t n, std::size_t want) const;
+    void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
+                 Byte h, std::size_t clear) MPR_REQUIRES(lock_);
+    std::size_t share(const Region* region, std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
     bool steps() const { return !os::cooperative && stepping_ > 0; }
     void holdUp(const Local& local, AllocationContext& c) const;
     static void leaveContext(Local& local, AllocationContext& c);
     bool mayFillNursery(const AllocationContext& c) const MPR_REQUIRES(lock_);
     void noteScattered(const AllocationContext& c) MPR_REQUIRES(lock_);
-    static Byte* makeBlock(Place at, NewBlock block);
+    static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
 
     // nursery.cpp
-    void* allocateInNursery(Local& local, AllocationContext& c, NewBlock block) MPR_REQUIRES(lock_);
-    void* allocateInSparse(SparseNurseries& list, Local& local, AllocationContext& c, NewBlock block)
+    void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_REQUIRES(lock_);
+    void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h)
         MPR_REQUIRES(lock_);
     Region* regionOf(const Nursery* nursery) const;
-    Nursery* takeSparse(SparseNurseries& list, std::size_t n, Gap& gap) MPR_REQUIRES(lock_);
+    Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap) MPR_REQUIRES(lock_);
     void sample(Region* region, std::size_t i);
-    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, NewBlock block)
+    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h)
         MPR_REQUIRES(lock_);
     void putAside(Region* region, std::size_t i, std::uint64_t& set) MPR_REQUIRES(lock_);
     void leaveOver(Local& local) MPR_REQUIRES(lock_);
@@ -402,29 +416,31 @@ private:
     void retire(Region* region, std::size_t i) MPR_EXCLUDES(lock_);
     void forgetNurseries(const Region* region) MPR_REQUIRES(lock_);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_EXCLUDES(lock_);
-    void* allocateFrom(const FreeQueues& queues, Sought sought, Local& local, AllocationContext& c, NewBlock block)
-        MPR_REQUIRES(lock_);
-    void* allocateOtherwise(Local& local, AllocationContext& c, NewBlock block, Sought sought, Shortage& shortage)
-        MPR_RELEASES(lock_);
-    void* allocateTight(const FreeQueues& queues, Local& local, NewBlock block) MPR_REQUIRES(lock_);
-    void* allocateScarce(Local& local, NewBlock block, std::size_t want, Shortage& shortage) MPR_RELEASES(lock_);
+    void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
+                       std::size_t want, Byte h) MPR_REQUIRES(lock_);
+    void* allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h, unsigned queue,
+                            Shortage& shortage) MPR_RELEASES(lock_);
+    void* allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h) MPR_REQUIRES(lock_);
+    void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) MPR_RELEASES(lock_);
     void close(const Remainder& remainder) MPR_REQUIRES(lock_);
     void closeContexts(Local& local) MPR_REQUIRES(lock_);
     void takeCounts(Local& local) MPR_REQUIRES(lock_);
     void openQuickLists(Local& local) MPR_EXCLUDES(lock_);
     void took(std::size_t granules) MPR_REQUIRES(lock_);
 
-    void freeClaimed(Place at, std::size_t n) MPR_EXCLUDES(lock_);
+    void freeClaimed(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
     int freeOrdinary(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
-    void freeBlock(Place at, std::size_t n) MPR_REQUIRES(lock_);
+    void freeBlock(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
     Byte changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) MPR_EXCLUDES(lock_, clearing_);
+    void refreshFreeable() MPR_REQUIRES(lock_);
     void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) MPR_REQUIRES(lock_);
     void keepHeld(Region* region, std::size_t at, swar::Word held) const;
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
-    std::size_t sweepRun(Place at, std::size_t sliceEnd, Swept& swept) MPR_REQUIRES(lock_);
+    std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept) MPR_REQUIRES(lock_);
     void purgeRegion(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     bool releaseIfEmpty(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     std::size_t freeBytesLocked() const MPR_REQUIRES(lock_);
+    static bool isYoung(Sweep sweep) { return os::hasGenerations && sweep == Sweep::young; }
     bool mayUse(std::size_t granules, bool privileged) MPR_REQUIRES(lock_);
     void gave(std::size_t granules) MPR_REQUIRES(lock_);
     void noteCommitted(std::size_t bytes) MPR_REQUIRES(lock_);
@@ -449,12 +465,24 @@ private:
     bool poison_ = false;
     FreeQueues queues_[sorts] MPR_GUARDED_BY(lock_);
     Region* regions_ MPR_GUARDED_BY(lock_) = nullptr; // newest first
-    RetiredRegions retired_ MPR_GUARDED_BY(lock_){lock_};
+    /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
+    Region* retired_[4] MPR_GUARDED_BY(lock_) = {};
+    std::size_t retiredBytes_ MPR_GUARDED_BY(lock_) = 0;
     [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_;
     Local* locals_ MPR_GUARDED_BY(lock_) = nullptr;
-    SpareNurseries spare_ MPR_GUARDED_BY(lock_){lock_};
+    Nursery* leftOver_ MPR_GUARDED_BY(lock_) = nullptr; // stale, and not taken again between two collections
+    /** Sparse ones that any thread may take, by lane: at least half free, or lasting; and others. */
+    Nursery* roomy_[lanes] MPR_GUARDED_BY(lock_) = {};
+    Nursery* scanty_[lanes] MPR_GUARDED_BY(lock_) = {};
     [[no_unique_address]] std::conditional_t<(lanes > 1), Lifetimes, NoLifetimes> lifetimes_;
-    SweepState state_{lock_}; // may be asked by any thread
+    Colours colours_; // changes under the lock, while threads are stopped
+    // Both begin while threads are stopped: the rendezvous orders that. A sweep ends while threads run: whoever frees
+    // by hand may see either, since nothing is dead any more then, and claims the head by compare-and-swap.
+    os::Shared<Sweep> sweep_{Sweep::none};
+    os::Shared<bool> tracing_{false}; // ends while they are stopped, too
+    Freeable computeFreeable(Byte h) const;
+    // By head; follows from what stands above, and changes when that does. Relaxed, and ordered by the same.
+    Freeable freeable_[os::cooperative ? 1 : 256] = {};
     Limits limits_ MPR_GUARDED_BY(lock_);
     Totals totals_ MPR_GUARDED_BY(lock_);
     std::size_t since_ MPR_GUARDED_BY(lock_) = 0;                 // granules taken since the last rendezvous

@@ -53,13 +53,13 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
         return nullptr;
     }
     Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
-    const Place at = Place::of(regionOf(hole), hole);
-    const auto [region, g] = at;
+    Region* region = regionOf(hole);
+    const std::size_t g = region->granuleOf(hole);
     std::size_t size = 0;
-    if (!sizeOfFront(at, size)) [[unlikely]] {
+    if (!sizeOfFront(region, g, size)) [[unlikely]] {
         return carveBlock(n, h, privileged, shortage);
     }
-    if (!carve({at, size}, n, privileged, queue)) {
+    if (!carve(region, g, size, n, privileged, queue)) {
         shortage = Shortage::limit;
         return nullptr;
     }
@@ -72,27 +72,27 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
     return hole;
 }
 
-/** Size of the hole of two granules or more that begins there; 0, and it is named, when its two ends disagree. */
-std::size_t Heap::agreedSize(Place at) {
+/** Size of the hole of two granules or more that begins at g; 0, and it is named, when its two ends disagree. */
+std::size_t Heap::agreedSize(Region* region, std::size_t g) {
     if constexpr (!FreeQueues::checksLinks) {
-        return at.region->wideHoleSize(at.granule);
+        return region->wideHoleSize(g);
     }
     std::size_t n = 0;
-    if (!at.region->map().agreedHoleSize(at.granule, at.region->endGranule, n)) {
-        nameMapDamage(at.address());
+    if (!region->map().agreedHoleSize(g, region->endGranule, n)) {
+        nameMapDamage(region->address(g));
         return 0;
     }
     return n;
 }
 
-/** The same for the one that ends before a place. */
-std::size_t Heap::agreedSizeBefore(Place at) {
+/** The same for the one that ends before granule g. */
+std::size_t Heap::agreedSizeBefore(Region* region, std::size_t g) {
     if constexpr (!FreeQueues::checksLinks) {
-        return at.region->map().wideHoleSizeBefore(at.granule - 1);
+        return region->map().wideHoleSizeBefore(g - 1);
     }
     std::size_t n = 0;
-    if (!at.region->map().agreedHoleSizeBefore(at.granule - 1, n)) {
-        nameMapDamage(at.address());
+    if (!region->map().agreedHoleSizeBefore(g - 1, n)) {
+        nameMapDamage(region->address(g));
         return 0;
     }
     return n;
@@ -101,12 +101,12 @@ std::size_t Heap::agreedSizeBefore(Place at) {
 /** The same as giveBack, whatever stands in free memory: a neighbour that cannot be joined is named and left. */
 void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
-    MPR_ASSERT((Place{region, g}.hasRoom(n)));
+    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     const GranuleMap map = region->map();
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
-        const std::size_t m = b == mark::hole1 ? 1 : agreedSize({region, g + n});
+        const std::size_t m = b == mark::hole1 ? 1 : agreedSize(region, g + n);
         if (!FreeQueues::checksLinks || m > 0) {
-            dequeue(region, holeAt({region, g + n}));
+            dequeue(region, holeAt(region, g + n));
             map.set(g + n, 0);
             if (b != mark::hole1) {
                 map.clearSizeOfHole(g + n, m);
@@ -115,9 +115,9 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
         }
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
-        const std::size_t m = b == mark::hole1 ? 1 : agreedSizeBefore({region, g});
+        const std::size_t m = b == mark::hole1 ? 1 : agreedSizeBefore(region, g);
         if (!FreeQueues::checksLinks || m > 0) {
-            dequeue(region, holeAt({region, g - m}));
+            dequeue(region, holeAt(region, g - m));
             if (b != mark::hole1) {
                 map.clearWideHoleEnd(g - 1, m);
             }
@@ -125,7 +125,7 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
             n += m;
         }
     }
-    link({region, g}, n, isBacked({region, g}, n));
+    link(region, g, n, isBacked(region, g, n));
 }
 
 /** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
@@ -136,15 +136,15 @@ int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     ++totals_.blocksFreed;
     gave(n);
     if (poisons()) [[unlikely]] {
-        bury({region, g}, n);
+        bury(region, g, n);
         return 0;
     }
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
     if constexpr (FreeQueues::checksLinks) {
-        giveBackIntact({region, g}, n, true);
+        giveBackIntact(region, g, n, true);
     } else {
-        giveBack({region, g}, n);
+        giveBack(region, g, n);
     }
     return 0;
 }

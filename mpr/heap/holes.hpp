@@ -30,8 +30,8 @@ struct Heap::MayLead {
     }
 };
 
-[[gnu::always_inline]] inline Hole* Heap::holeAt(Place at) {
-    return reinterpret_cast<Hole*>(at.address());
+[[gnu::always_inline]] inline Hole* Heap::holeAt(Region* region, std::size_t g) {
+    return reinterpret_cast<Hole*>(region->address(g));
 }
 
 /** Out of its queue; poisoned memory is not filled. @return false: see FreeQueues::remove. */
@@ -65,16 +65,16 @@ MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
 }
 
 /** Size of the front hole of a queue. @return false: its two ends disagree. It is named, and queues are made anew without it. */
-MPR_INLINE bool Heap::sizeOfFront(Place at, std::size_t& size) {
+MPR_INLINE bool Heap::sizeOfFront(Region* region, std::size_t g, std::size_t& size) {
     os::assertHeld(lock_);
     if constexpr (FreeQueues::checksLinks) {
-        if (!GranuleMap::beginsHole(at.head()) || !at.region->agreedHoleSize(at.granule, size)) [[unlikely]] {
-            requeueWithoutUnsound(at.address());
+        if (!GranuleMap::beginsHole(region->map().get(g)) || !region->agreedHoleSize(g, size)) [[unlikely]] {
+            requeueWithoutUnsound(region->address(g));
             return false;
         }
         return true;
     }
-    size = at.region->holeSize(at.granule);
+    size = region->holeSize(g);
     return true;
 }
 
@@ -95,48 +95,47 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
     return true;
 }
 
-/** The map of n granules is all zero except for marks of a hole that begins or ends with them: make them a hole. */
-[[gnu::always_inline]] inline void Heap::link(Place at, std::size_t n, bool warm) {
+/** [g, g + n) is all zero in the map but for marks of a hole that begins at g, or ends where it ends: make it a hole. */
+[[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, bool warm) {
     os::assertHeld(lock_);
-    MPR_ASSERT(at.hasRoom(n));
+    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     if (n == 1) {
-        at.region->map().setHole1(at.granule);
+        region->map().setHole1(g);
     } else {
-        at.region->setWideHole(at.granule, n);
+        region->setWideHole(g, n);
     }
-    queuesOf(at.region).push(holeAt(at), n, warm);
+    queuesOf(region).push(holeAt(region, g), n, warm);
 }
 
 /** Take a hole out of its queue and off the map. */
 MPR_INLINE void Heap::unlink(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
-    dequeue(region, holeAt({region, g}));
+    dequeue(region, holeAt(region, g));
     region->map().clearHole(g, n);
 }
 
-/** The map of n granules is all zero: make them a hole, joined with the holes on either side. */
-MPR_INLINE void Heap::giveBack(Place at, std::size_t n) {
+/** [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side. */
+MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
     if (!FreeQueues::checksLinks || poisons()) [[unlikely]] {
-        return giveBackAnyhow(at.region, at.granule, n);
+        return giveBackAnyhow(region, g, n);
     }
-    giveBackIntact(at, n, false);
+    giveBackIntact(region, g, n, false);
 }
 
 /**
     The same where free memory is not filled. As soon as a neighbour is found damaged, the rest is left to giveBackAnyhow.
     @param committed Whether all of it is known to be, since it was a block.
  */
-MPR_INLINE void Heap::giveBackIntact(Place at, std::size_t n, bool committed) {
+MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t n, bool committed) {
     os::assertHeld(lock_);
-    MPR_ASSERT(at.hasRoom(n));
-    auto [region, g] = at;
+    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     const GranuleMap map = region->map();
     // The marks at the far ends of its neighbours stay: those of the whole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
         std::size_t m = 1;
         if ((b != mark::hole1 && !map.agreedHoleSize(g + n, region->endGranule, m)) ||
-            !takeOut(region, holeAt({region, g + n}))) [[unlikely]] {
+            !takeOut(region, holeAt(region, g + n))) [[unlikely]] {
             return giveBackAnyhow(region, g, n);
         }
         map.set(g + n, 0);
@@ -148,7 +147,7 @@ MPR_INLINE void Heap::giveBackIntact(Place at, std::size_t n, bool committed) {
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
         std::size_t m = 1;
-        if ((b != mark::hole1 && !map.agreedHoleSizeBefore(g - 1, m)) || !takeOut(region, holeAt({region, g - m})))
+        if ((b != mark::hole1 && !map.agreedHoleSizeBefore(g - 1, m)) || !takeOut(region, holeAt(region, g - m)))
             [[unlikely]] {
             return giveBackAnyhow(region, g, n);
         }
@@ -159,18 +158,17 @@ MPR_INLINE void Heap::giveBackIntact(Place at, std::size_t n, bool committed) {
         n += m;
         committed = false;
     }
-    link({region, g}, n, committed || isBacked({region, g}, n));
+    link(region, g, n, committed || isBacked(region, g, n));
 }
 
 /** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */
-MPR_INLINE void Heap::carveWarm(Extent hole, std::size_t n, unsigned queue) {
+MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) {
     os::assertHeld(lock_);
-    const auto [at, size] = hole;
-    MPR_ASSERT(n > 0 && n <= size && at.hasRoom(size));
-    dequeueFront(at.region, queue);
-    at.region->map().narrowHole(at.granule, size, n);
+    MPR_ASSERT(n > 0 && n <= size && g + size <= region->endGranule);
+    dequeueFront(region, queue);
+    region->map().narrowHole(g, size, n);
     if (size > n) {
-        link(at + n, size - n, true);
+        link(region, g + n, size - n, true);
     }
 }
 
@@ -178,11 +176,10 @@ MPR_INLINE void Heap::carveWarm(Extent hole, std::size_t n, unsigned queue) {
     Take n granules from the front of a queued hole; they are all zero in the map.
     @param queue Where the hole is the front one, or FreeQueues::none: it may stand anywhere. @return false: past the limit.
  */
-MPR_INLINE bool Heap::carve(Extent hole, std::size_t n, bool privileged, unsigned queue) {
+MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged,
+                            unsigned queue) {
     os::assertHeld(lock_);
-    MPR_ASSERT(n > 0 && n <= hole.size && hole.at.hasRoom(hole.size));
-    const auto [at, size] = hole;
-    const auto [region, g] = at;
+    MPR_ASSERT(n > 0 && n <= size && g + size <= region->endGranule);
     const std::size_t rest = size - n;
     bool warm = true;
     if (os::hasPages && (queue == FreeQueues::none || !FreeQueues::isWarm(queue))) {
@@ -197,14 +194,14 @@ MPR_INLINE bool Heap::carve(Extent hole, std::size_t n, bool privileged, unsigne
     if (queue != FreeQueues::none) {
         dequeueFront(region, queue);
     } else {
-        dequeue(region, holeAt(at));
+        dequeue(region, holeAt(region, g));
     }
     region->map().set(g, 0);
     if (size > 1) {
         region->map().narrowHole(g, size, n);
     }
     if (rest > 0) {
-        link(at + n, rest, warm);
+        link(region, g + n, rest, warm);
     }
     return true;
 }

@@ -9,10 +9,8 @@
 
 #include "mpr/heap/lane.hpp"
 #include "mpr/heap/map.hpp"
-#include "mpr/heap/place.hpp"
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
-#include "mpr/heap/spare.hpp"
 
 namespace mpr::heap {
 
@@ -48,15 +46,15 @@ struct AllocationContext {
     Nursery* nursery = nullptr;   // that this is, or is a gap of
     Counter blocks;               // allocated
     std::size_t blocksBefore = 0; // of these, those in other contexts
-    StaleNurseries stale;         // those that this thread may take; under the heap's lock
-    SparseNurseries sparse;
+    Nursery* stale = nullptr;     // those that this thread may take; under the heap's lock
+    Nursery* sparse = nullptr;
     // For ever:
     Lane lane = Lane::passing;
     FreeQueues* queues = nullptr; // of the heap, for blocks of its sort
     FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context,
     std::size_t least = 0;        // as they have so many granules
 
-    inline void open(Extent memory, std::size_t n, std::size_t clear);
+    inline void open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear);
     inline void countTaken();
     inline void leaveNursery();
     /** It lies in order; where it is open, in a region. */

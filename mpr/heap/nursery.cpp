@@ -16,11 +16,10 @@ namespace {
 constexpr unsigned leastRoomShift = 3;
 
 /**
-    The first gap of n granules in a sparse nursery from a place on; one behind the other for a long one, so that the walk is bounded.
+    The first gap of n granules in a sparse nursery from g on; one behind the other for a long one, so that the walk is bounded.
     @return An empty one when there is none among the next few.
  */
-Gap findGap(Place at, std::size_t end, std::size_t n) {
-    auto [region, g] = at;
+Gap findGap(Region* region, std::size_t g, std::size_t end, std::size_t n) {
     const GranuleMap map = region->map();
     for (unsigned steps = 0; g < end && steps < 64; ++steps) {
         if (map.get(g) != 0) {
@@ -42,47 +41,45 @@ Region* Heap::regionOf(const Nursery* nursery) const {
 }
 
 /** A block at the begin of a gap, where the context goes on. */
-void* Heap::openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, NewBlock block) {
-    const Place at{region, gap.begin};
-    c.open({at, gap.size()}, block.size, gap.size());
+void* Heap::openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h) {
+    c.open(region, gap.begin, n, gap.size(), gap.size());
     holdUp(local, c);
-    return makeBlock(at, block);
+    return place(region, gap.begin, n, h);
 }
 
 /** The next gap of the nursery that the context is in, else a stale or a sparse nursery. */
-void* Heap::allocateInNursery(Local& local, AllocationContext& c, NewBlock block) {
+void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
     os::assertHeld(lock_);
-    const std::size_t n = block.size;
     // When something was freed by hand there, a hole may have grown over the end of the gap.
     if (c.nursery && !c.region->nurseries.isPierced(c.nursery)) {
         Region* region = c.region;
         const std::size_t from = region->granuleOf(c.end);
-        const Gap gap = findGap({region, from}, region->nurseries.endOf(from - 1), n);
+        const Gap gap = findGap(region, from, region->nurseries.endOf(from - 1), n);
         if (gap.size() != 0) {
             c.countTaken();
-            return openGap(local, c, region, gap, block);
+            return openGap(local, c, region, gap, n, h);
         }
     }
-    if (nurseries_ && c.stale) {
-        const Nursery* nursery = c.stale.pop();
+    if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
+        c.stale = nursery->nextStale;
         Region* region = regionOf(nursery);
         MPR_ASSERT(region->nurseries.isStale(region->nurseries.indexOf(nursery)));
         const std::size_t g = region->nurseries.beginOf(nursery);
         const std::size_t clear = std::min(std::max(n + 1, Nurseries::step), contextGranules_);
         region->map().clear(g + 1, g + std::min(clear + swar::bytes, contextGranules_));
-        return settle(local, c, {{{region, g}, contextGranules_}, clear}, block);
+        return settle(local, c, region, g, contextGranules_, n, h, clear);
     }
-    if (void* made = c.sparse ? allocateInSparse(c.sparse, local, c, block) : nullptr) {
-        return made;
+    if (void* block = c.sparse ? allocateInSparse(c.sparse, local, c, n, h) : nullptr) {
+        return block;
     }
-    return allocateInSparse(spare_.roomy(c.lane), local, c, block);
+    return allocateInSparse(roomy_[static_cast<unsigned>(c.lane)], local, c, n, h);
 }
 
 /** The first gap of the first nursery of a list. */
-void* Heap::allocateInSparse(SparseNurseries& list, Local& local, AllocationContext& c, NewBlock block) {
+void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h) {
     os::assertHeld(lock_);
     Gap gap{};
-    Nursery* nursery = takeSparse(list, block.size, gap);
+    Nursery* nursery = takeSparse(list, n, gap);
     if (!nursery) {
         return nullptr;
     }
@@ -94,13 +91,14 @@ void* Heap::allocateInSparse(SparseNurseries& list, Local& local, AllocationCont
     leaveContext(local, c);
     c.blocksBefore = c.blocks.get();
     c.nursery = nursery;
-    return openGap(local, c, region, gap, block);
+    return openGap(local, c, region, gap, n, h);
 }
 
 /** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */
-Nursery* Heap::takeSparse(SparseNurseries& list, std::size_t n, Gap& gap) {
+Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
     for (unsigned tries = 0; list && tries < 16; ++tries) {
-        Nursery& nursery = *list.pop();
+        Nursery& nursery = *list;
+        list = nursery.nextSparse;
         nursery.listed = false;
         Region* region = regionOf(&nursery);
         Nurseries& nurseries = region->nurseries;
@@ -108,7 +106,7 @@ Nursery* Heap::takeSparse(SparseNurseries& list, std::size_t n, Gap& gap) {
             continue;
         }
         const std::size_t g = nurseries.beginOf(&nursery);
-        gap = findGap({region, g}, g + contextGranules_, n);
+        gap = findGap(region, g, g + contextGranules_, n);
         if (gap.size() != 0) {
             nurseries.takeSparse(nursery);
             return &nursery;
@@ -136,7 +134,15 @@ void Heap::leaveOver(Local& local) {
     os::assertHeld(lock_);
     if constexpr (os::hasPages) {
         for (AllocationContext& c : local.contexts) {
-            spare_.leave(c.stale, c.sparse, c.lane);
+            Nursery*& roomy = roomy_[static_cast<unsigned>(c.lane)];
+            while (Nursery* nursery = c.stale) {
+                c.stale = std::exchange(nursery->nextStale, leftOver_);
+                leftOver_ = nursery;
+            }
+            while (Nursery* nursery = c.sparse) {
+                c.sparse = std::exchange(nursery->nextSparse, roomy);
+                roomy = nursery;
+            }
         }
     }
 }
@@ -171,7 +177,8 @@ void Heap::judgeSparse(Region* region) {
     Nurseries& nurseries = region->nurseries;
     for (std::uint64_t sparse = nurseries.sparse; sparse != 0; sparse &= sparse - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(sparse));
-        if (state_.sweep() == Sweep::all || region->sweepYoung.any(nurseries.begin(i), nurseries.begin(i + 1))) {
+        if (sweep_.load(std::memory_order_relaxed) == Sweep::all ||
+            region->sweepYoung.any(nurseries.begin(i), nurseries.begin(i + 1))) {
             putAside(region, i, nurseries.judged);
             nurseries.kept.add(i);
         }
@@ -232,17 +239,18 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     totals_.blocksFreed += nursery.blocks;
     totals_.granulesFreed += end - begin;
     region->sweepYoung.remove(begin, end);
-    fillFree({region, begin}, end - begin);
+    fillFree(region, begin, end - begin);
     // Heads with managers must not stay: somebody might call these again. A full sweep has emptied wantsFree.
     const std::uint64_t managed = region->wantsFree.get() | region->scanForFree;
     if (nursery.owner && (managed & region->chunksTouched(begin, end)) == 0) {
-        nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale.push(&nursery);
+        Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale;
+        nursery.nextStale = std::exchange(list, &nursery);
         nurseries.setCleared(i, 0);
         return;
     }
     region->map().clear(begin, end);
     nurseries.setCleared(i);
-    giveBack({region, begin}, end - begin);
+    giveBack(region, begin, end - begin);
 }
 
 /**
@@ -266,7 +274,7 @@ std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool
             return;
         }
         map.clearBlock(g, n);
-        fillFree({region, g}, n);
+        fillFree(region, g, n);
         freed += n;
         ++blocks;
     });
@@ -319,12 +327,10 @@ bool Heap::releaseSparse(Region* region, std::size_t i) {
     totals_.granulesFreed += nursery.room;
     Nurseries::move(i, nurseries.judged, nurseries.sparse);
     if (nursery.room >= contextGranules_ >> leastRoomShift && !nursery.listed) {
-        const Lane lane = nursery.lane;
+        const auto lane = static_cast<unsigned>(nursery.lane);
         const bool roomy = nursery.lane == Lane::lasting || nursery.room >= contextGranules_ / 2;
-        SparseNurseries& list = !roomy          ? spare_.scanty(lane)
-                                : nursery.owner ? nursery.owner->contexts[static_cast<unsigned>(lane)].sparse
-                                                : spare_.roomy(lane);
-        list.push(&nursery);
+        Nursery*& list = !roomy ? scanty_[lane] : nursery.owner ? nursery.owner->contexts[lane].sparse : roomy_[lane];
+        nursery.nextSparse = std::exchange(list, &nursery);
         nursery.listed = true;
     }
     return true;
@@ -357,7 +363,7 @@ void Heap::retire(Region* region, std::size_t i) {
             const bool joins = GranuleMap::beginsHole(map.get(gapEnd));
             const std::size_t next = gapEnd + (joins ? region->holeSize(gapEnd) : 0);
             totals_.granulesFreed += gapEnd - g;
-            giveBack({region, g}, gapEnd - g);
+            giveBack(region, g, gapEnd - g);
             g = next;
         }
         done = g;
@@ -367,7 +373,7 @@ void Heap::retire(Region* region, std::size_t i) {
             nurseries.retiring &= ~(std::uint64_t{1} << i);
             map.set(fence, 0);
             ++totals_.granulesFreed;
-            giveBack({region, fence}, 1);
+            giveBack(region, fence, 1);
         }
     }
 }
@@ -378,19 +384,20 @@ bool Heap::reclaimNursery(bool any) {
     }
     const Telling telling(*this);
     os::LockedFairly locked(lock_);
-    for (Local* local = locals_; any && !spare_.leftOver() && local; local = local->next) {
+    for (Local* local = locals_; any && !leftOver_ && local; local = local->next) {
         leaveOver(*local);
     }
-    if (!spare_.leftOver()) {
+    Nursery* nursery = leftOver_;
+    if (!nursery) {
         return false;
     }
-    const Nursery* nursery = spare_.leftOver().pop();
+    MPR_ASSERT(regionOf(nursery)->nurseries.isStale(regionOf(nursery)->nurseries.indexOf(nursery)));
+    leftOver_ = nursery->nextStale;
     Region* region = regionOf(nursery);
-    MPR_ASSERT(region->nurseries.isStale(region->nurseries.indexOf(nursery)));
     const std::size_t begin = region->nurseries.beginOf(nursery);
     region->map().clear(begin, begin + contextGranules_);
     region->nurseries.setCleared(region->nurseries.indexOf(nursery));
-    giveBack({region, begin}, contextGranules_);
+    giveBack(region, begin, contextGranules_);
     return true;
 }
 
@@ -421,11 +428,22 @@ void Heap::retireNurseries() {
 /** The region goes back to the system. */
 void Heap::forgetNurseries(const Region* region) {
     os::assertHeld(lock_);
-    const auto isGone = [&](const Nursery* nursery) { return regionOf(nursery) == region; };
-    spare_.removeSparseIf(isGone);
+    const auto filter = [&](Nursery*& list) {
+        for (Nursery** at = &list; *at;) {
+            if (regionOf(*at) == region) {
+                *at = (*at)->nextSparse;
+            } else {
+                at = &(*at)->nextSparse;
+            }
+        }
+    };
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        filter(roomy_[lane]);
+        filter(scanty_[lane]);
+    }
     for (Local* local = locals_; local; local = local->next) {
         for (AllocationContext& c : local->contexts) {
-            c.sparse.removeIf(isGone);
+            filter(c.sparse);
         }
     }
 }

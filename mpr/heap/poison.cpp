@@ -48,9 +48,9 @@ void allow([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 
 } // namespace poison
 
-void Heap::fillFree(Place at, std::size_t n) {
+void Heap::fillFree(Region* region, std::size_t g, std::size_t n) {
     if (poisons()) {
-        poison::fill(at.address(), n << granuleShift);
+        poison::fill(region->address(g), n << granuleShift);
     }
 }
 
@@ -58,7 +58,7 @@ void Heap::fillFree(Place at, std::size_t n) {
 void Heap::fillChunks(Region* region, std::uint64_t chunks) {
     forRuns(chunks, [&](unsigned first, unsigned count) {
         const std::size_t from = region->chunkBegin(first);
-        fillFree({region, from}, region->chunkEnd(first + count - 1) - from);
+        fillFree(region, from, region->chunkEnd(first + count - 1) - from);
     });
 }
 
@@ -81,28 +81,28 @@ void Heap::unearth(void* block, std::size_t n) {
 }
 
 /** A claimed block was freed by hand, and has been accounted for: others that have rested for long enough become holes. */
-void Heap::bury(Place at, std::size_t n) {
+void Heap::bury(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
-    fillFree(at, n);
-    at.region->nurseries.pierce(at.granule);
+    fillFree(region, g, n);
+    region->nurseries.pierce(g);
     if (n > greatestSmall) {
-        at.region->map().clearBlock(at.granule, n);
-        giveBack(at, n);
-    } else if (void* oldest = quarantine_.add(at.address())) {
+        region->map().clearBlock(g, n);
+        giveBack(region, g, n);
+    } else if (void* oldest = quarantine_.add(region->address(g))) {
         endQuarantine(oldest);
     }
 }
 
 void Heap::endQuarantine(void* block) {
     os::assertHeld(lock_);
-    const Place at = Place::of(table_.find(block), block);
-    const auto [region, g] = at;
+    Region* region = table_.find(block);
+    const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
     look(block, n);
-    fillFree(at, n);
+    fillFree(region, g, n);
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
-    giveBack(at, n);
+    giveBack(region, g, n);
 }
 
 void Heap::endQuarantine() {

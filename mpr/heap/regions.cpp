@@ -35,7 +35,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         }
     }
     if constexpr (!os::cooperative) {
-        state_.refresh();
+        refreshFreeable();
     }
     Shortage shortage = Shortage::none;
     if (buffer) {
@@ -164,12 +164,11 @@ void Heap::divide(Region* region, std::size_t granules) {
 /** An empty region is one hole. */
 void Heap::linkWhole(Region* region) {
     os::assertHeld(lock_);
-    const Place all{region, region->firstGranule};
     const std::size_t n = region->endGranule - region->firstGranule;
     if constexpr (!os::hasPages) {
-        return giveBack(all, n); // has no neighbours, and is compiled already
+        return giveBack(region, region->firstGranule, n); // has no neighbours, and is compiled already
     }
-    link(all, n, isBacked(all, n));
+    link(region, region->firstGranule, n, isBacked(region, region->firstGranule, n));
 }
 
 /** Make an empty region of another sort one of this sort. */
@@ -247,7 +246,7 @@ Region* Heap::mapLarge(std::size_t n, std::size_t header, std::size_t span) {
 }
 
 Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
-    if (retired_.bytes() > retiredGreatest) {
+    if (retiredBytes_ > retiredGreatest) {
         decommitRetiredLocked(); // this allocation asks the system for memory anyway
     }
     // In the page before the block are the header and a map as long as that page is, with the block's few bytes behind it.
@@ -310,20 +309,31 @@ void Heap::delist(Region* region) {
 void Heap::retire(Region* region) {
     os::assertHeld(lock_);
     region->map().set(region->firstGranule, 0);
-    fillFree({region, region->firstGranule}, (region->span >> granuleShift) - region->firstGranule);
-    retired_.add(region);
+    retiredBytes_ += region->span;
+    fillFree(region, region->firstGranule, (region->span >> granuleShift) - region->firstGranule);
+    for (Region*& slot : retired_) {
+        if (!slot) {
+            slot = region;
+            return;
+        }
+    }
 }
 
 Region* Heap::reuseRetired(std::size_t n) {
     const std::size_t span = roundUp(os::pageSize() + (n << granuleShift), os::pageSize());
-    Region* region = retired_.take(span);
-    if (region) {
-        region->largeGranules = n;
-        if (poisons()) {
-            look(region->address(region->firstGranule), n);
+    for (Region*& slot : retired_) {
+        if (slot && slot->span >= span && slot->span <= span + span / 4) {
+            Region* region = slot;
+            slot = nullptr;
+            retiredBytes_ -= region->span;
+            region->largeGranules = n;
+            if (poisons()) {
+                look(region->address(region->firstGranule), n);
+            }
+            return region;
         }
     }
-    return region;
+    return nullptr;
 }
 
 /** The system has no addresses left: give back what regions have whose block is gone, but for their headers. @return whether any. */
@@ -346,9 +356,18 @@ bool Heap::releaseGoneBlocks() {
     return any;
 }
 
+void Heap::forgetRetired(Region* region) {
+    os::assertHeld(lock_);
+    for (Region*& slot : retired_) {
+        if (slot == region) {
+            slot = nullptr;
+        }
+    }
+}
+
 std::size_t Heap::retiredBytes() {
     os::Locked locked(lock_);
-    return retired_.bytes();
+    return retiredBytes_;
 }
 
 void Heap::decommitRetired() {
@@ -361,7 +380,7 @@ void Heap::decommitRetired() {
 
 void Heap::decommitRetiredLocked() {
     os::assertHeld(lock_);
-    for (Region* region = regions_; region && retired_.bytes() > 0; region = region->next) {
+    for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
         const bool gone = region->isLarge() && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {
             os::decommit(region->address(region->firstGranule), region->span - os::pageSize());
@@ -374,8 +393,9 @@ void Heap::decommitRetiredLocked() {
 void Heap::forgetCommitted(Region* region) {
     os::assertHeld(lock_);
     if (region->largeGranules > 0) {
+        forgetRetired(region);
         limits_.uncommit(region->span);
-        retired_.remove(region);
+        retiredBytes_ -= region->span;
         region->largeGranules = 0;
     }
 }

@@ -43,10 +43,10 @@ void Heap::beginMarking() {
             check();
         }
     }
-    state_.unmarkYoung();
+    colours_.youngParity ^= 1;
     for (Local* local = locals_; os::hasThreads && local; local = local->next) {
         closeContexts(*local);
-        local->newborn = state_.colours().newborn();
+        local->newborn = colours_.newborn();
         takeCounts(*local);
     }
     gone_.seal();
@@ -78,7 +78,7 @@ void Heap::beginMarking() {
 
 void Heap::unmarkOld() {
     os::Locked locked(lock_);
-    state_.unmarkOld();
+    colours_.oldParity ^= 1;
 }
 
 /** The chunks with young lines. */
@@ -97,7 +97,7 @@ static std::uint64_t youngChunks(const Region* region) {
 
 void Heap::beginSweep(Sweep sweep) {
     os::Locked locked(lock_);
-    state_.setSweep(sweep);
+    sweep_.store(sweep, std::memory_order_relaxed);
     for (Region* region = regions_; os::hasThreads && region; region = region->next) {
         if constexpr (os::hasPages) {
             judgeSparse(region);
@@ -107,7 +107,7 @@ void Heap::beginSweep(Sweep sweep) {
             region->scanForFree &= youngChunks(region);
         }
     }
-    state_.refresh();
+    refreshFreeable();
 }
 
 void Heap::retainDead() {
@@ -118,7 +118,7 @@ void Heap::retainDead() {
             region->forEach(chunk, answer, [&](std::size_t g) {
                 const Byte h = region->map().get(g);
                 if (Region::isBlock(h)) {
-                    region->map().set(g, state_.colours().survivor(h));
+                    region->map().set(g, colours_.survivor(h));
                     region->nurseries.keep(g);
                 }
             });
@@ -129,16 +129,34 @@ void Heap::retainDead() {
 void Heap::endSweep() {
     {
         os::Locked locked(lock_);
-        scattered_.setSweptAll(state_.sweep() == Sweep::all);
-        state_.setSweep(Sweep::none);
-        state_.refresh();
+        scattered_.setSweptAll(sweep_.load(std::memory_order_relaxed) == Sweep::all);
+        sweep_.store(Sweep::none, std::memory_order_relaxed);
+        refreshFreeable();
     }
     gone_.releaseSealed();
 }
 
 void Heap::setTracing(bool on) {
     os::Locked locked(lock_);
-    state_.setTracing(on);
+    tracing_.store(on, std::memory_order_relaxed);
+    refreshFreeable();
+}
+
+/** Not: what is not in use, held, found dead, or may be about to be traced. */
+Heap::Freeable Heap::computeFreeable(Byte h) const {
+    const bool traced = !head::isLeaf(h) && mayBeTraced(h);
+    const bool manages = head::wantsFree(h);
+    return !Region::isBlock(h) || (h & (head::held | head::referenced)) || dead(h) || traced ? Freeable::no
+           : manages                                                                         ? Freeable::withoutManager
+                                                                                             : Freeable::yes;
+}
+
+void Heap::refreshFreeable() {
+    os::assertHeld(lock_);
+    for (unsigned i = head::inUse; i < sizeof(freeable_); ++i) {
+        const auto h = static_cast<Byte>(i);
+        std::atomic_ref<Freeable>(freeable_[h]).store(computeFreeable(h), std::memory_order_relaxed);
+    }
 }
 
 Region* Heap::firstRegion() {
@@ -182,9 +200,9 @@ void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
         const std::size_t g = at + swar::first(held);
         const Byte h = region->map().get(g);
         if (!os::hasGenerations || head::isLeaf(h)) {
-            region->map().set(g, state_.colours().survivor(h));
+            region->map().set(g, colours_.survivor(h));
         } else {
-            region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | state_.colours().newborn()));
+            region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | colours_.newborn()));
             region->noteYoung(g);
         }
     }
@@ -232,12 +250,11 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
 }
 
 /**
-    A dead block begins there: make the run of dead blocks and holes from there on one hole.
+    A dead block begins at g: make the run of dead blocks and holes from here on one hole.
     Goes on past sliceEnd only to the end of the block or hole that lies there. @return the run's end.
  */
-std::size_t Heap::sweepRun(Place at, std::size_t sliceEnd, Swept& swept) {
+std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept) {
     os::assertHeld(lock_);
-    const auto [region, g] = at;
     const GranuleMap map = region->map();
     std::size_t end = g;
     std::size_t holes = 0;
@@ -251,7 +268,7 @@ std::size_t Heap::sweepRun(Place at, std::size_t sliceEnd, Swept& swept) {
             lost = end - dead;
             break;
         }
-        fillFree({region, dead}, end - dead);
+        fillFree(region, dead, end - dead);
         more = false;
         std::size_t size = 0;
         if (GranuleMap::beginsHole(map.get(end)) && region->agreedHoleSize(end, size)) { // else giveBack names it
@@ -263,7 +280,7 @@ std::size_t Heap::sweepRun(Place at, std::size_t sliceEnd, Swept& swept) {
     }
     if (const std::size_t n = end - lost - g; !FreeQueues::checksLinks || n > 0) [[likely]] {
         gave(n - holes);
-        giveBack(at, n);
+        giveBack(region, g, n);
     }
     return end;
 }
@@ -285,7 +302,7 @@ void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swe
             at = afterHoles(region, at, word);
             continue;
         }
-        at = sweepRun({region, at + swar::first(dead)}, to, swept) & ~std::size_t{swar::bytes - 1};
+        at = sweepRun(region, at + swar::first(dead), to, swept) & ~std::size_t{swar::bytes - 1};
     }
 }
 
