@@ -22,6 +22,10 @@ void forHoles(Region* regions, F&& f) {
     for (Region* region = regions; region; region = region->next) {
         const GranuleMap map = region->map();
         for (std::size_t g = region->firstGranule; !region->isLarge() && g < region->endGranule; ++g) {
+            if (region->nurseries.isUncleared(g)) { // what stands there is of an earlier life
+                g = region->nurseries.endOf(g) - 1;
+                continue;
+            }
             if (GranuleMap::beginsHole(map.get(g))) {
                 std::size_t n = 0;
                 if (region->agreedHoleSize(g, n)) {

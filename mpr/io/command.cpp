@@ -653,6 +653,7 @@ void mprDestroyCmd(MprCmd* cmd) {
         letGo(*cmd);
     }
     cmd->started = false;
+    task::events().remove(*cmd->end); // it may be queued still, and would be taken for the next run's
     mprSetRef(cmd, &cmd->told, nullptr);
 }
 

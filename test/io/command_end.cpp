@@ -388,7 +388,8 @@ TEST_CASE("the end of a run is told to nobody once the program has changed its m
     mprSetCmdCallback(cmd, tellEnd, nullptr);
     REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, 0) == 0);
     REQUIRE(mprWaitForCmd(cmd, 10000) == 0);
-    int told = 0;
+    const int before = toldEnds; // a wait may serve the callback's dispatcher, too
+    int told = before;
     SECTION("no callback any more") {
         mprSetCmdCallback(cmd, nullptr, nullptr);
     }
@@ -399,7 +400,7 @@ TEST_CASE("the end of a run is told to nobody once the program has changed its m
         mprDestroyCmd(cmd);
         REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, 0) == 0);
         REQUIRE(mprWaitForCmd(cmd, 10000) == 0);
-        told = 1;
+        told = before + 1;
     }
     SECTION("it is as it was") {
         told = 1;
