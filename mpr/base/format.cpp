@@ -118,8 +118,7 @@ private:
     void pointer(Spec spec);
     template <class Float>
     void floating(Spec spec, Float value);
-    template <class Float>
-    void floatingLong(const Spec& spec, Float value, std::size_t moreZeros);
+    void floatingLong(const Spec& spec, double value, std::size_t moreZeros);
     void floatingText(const Spec& spec, const char* text, std::size_t length, std::size_t moreZeros);
     void number(const Spec& spec, const Parts& parts, bool zeroFill);
     void grouped(const Parts& parts);
@@ -365,24 +364,19 @@ void Formatter::floating(Spec spec, Float value) {
         floatingText(spec, text, count, moreZeros);
         return;
     }
-    if (std::is_same_v<Float, double>) {
+    if constexpr (std::is_same_v<Float, double>) {
         floatingLong(spec, value, moreZeros);
-        return;
-    }
-    // Permanent memory, because any thread may print.
-    auto* large = static_cast<char*>(palloc(count + 1));
-    if (!large) {
+    } else if (auto* large = static_cast<char*>(palloc(count + 1))) { // permanent memory, because any thread may print
+        convertReal(large, count + 1, spec, value);
+        floatingText(spec, large, count, moreZeros);
+        pfree(large);
+    } else {
         floatingText(spec, text, sizeof(text) - 1, 0);
-        return;
     }
-    convertReal(large, count + 1, spec, value);
-    floatingText(spec, large, count, moreZeros);
-    pfree(large);
 }
 
 /** A double with all the digits that it may have: a buffer that the usual ones do without. */
-template <class Float>
-[[gnu::noinline]] void Formatter::floatingLong(const Spec& spec, Float value, std::size_t moreZeros) {
+[[gnu::noinline]] void Formatter::floatingLong(const Spec& spec, double value, std::size_t moreZeros) {
     char text[1 + std::numeric_limits<double>::max_exponent10 + 1 + 1 + mostDigits<double> + 1];
     const int length = convertReal(text, sizeof(text), spec, value);
     if (length >= 0 && static_cast<std::size_t>(length) < sizeof(text)) {

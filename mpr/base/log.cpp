@@ -60,6 +60,13 @@ void emit(cchar* tags, int level, cchar* text, va_list args) {
     }
 }
 
+/** Emit a message, unless its level is above that in force. */
+void emitIfWanted(cchar* tags, int level, cchar* text, va_list args) {
+    if (level <= levelInForce.load(std::memory_order_relaxed)) {
+        emit(tags, level, text, args);
+    }
+}
+
 [[gnu::format(printf, 1, 2)]] void emitConfig(cchar* text, ...) {
     va_list args;
     va_start(args, text);
@@ -101,32 +108,23 @@ bool parse(cchar* text, Spec& spec) {
 } // namespace
 
 void mprLog(cchar* tags, int level, cchar* fmt, ...) {
-    if (level > levelInForce.load(std::memory_order_relaxed)) {
-        return;
-    }
     va_list args;
     va_start(args, fmt);
-    emit(tags, level, fmt, args);
+    emitIfWanted(tags, level, fmt, args);
     va_end(args);
 }
 
 void mprRawLog(int level, cchar* fmt, ...) {
-    if (level > levelInForce.load(std::memory_order_relaxed)) {
-        return;
-    }
     va_list args;
     va_start(args, fmt);
-    emit(nullptr, level, fmt, args);
+    emitIfWanted(nullptr, level, fmt, args);
     va_end(args);
 }
 
 void mprDebug(cchar* tags, int level, cchar* fmt, ...) {
-    if (level > levelInForce.load(std::memory_order_relaxed)) {
-        return;
-    }
     va_list args;
     va_start(args, fmt);
-    emit(tags, level, fmt, args);
+    emitIfWanted(tags, level, fmt, args);
     va_end(args);
 }
 

@@ -77,16 +77,12 @@ std::size_t sizeOf(int file) {
     return fstat(file, &status) == 0 && status.st_size > 0 ? static_cast<std::size_t>(status.st_size) : 0;
 }
 
-bool isRegular(int file) {
-    struct stat status;
-    return fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-}
-
 /** @param file -1: none. */
 void setFile(Log& log, int file) {
+    struct stat status {};
     log.file = file;
-    log.size = file >= 0 ? sizeOf(file) : 0;
-    log.rotates = file >= 0 && isRegular(file);
+    log.rotates = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    log.size = log.rotates ? static_cast<std::size_t>(status.st_size) : 0;
 }
 
 bool hasBackup(const Log& log, const char* path) {

@@ -2,8 +2,8 @@
 /*
     random.cpp - Randomness from the system. See mpr/app.h.
  */
-#include <climits>
 #include <algorithm>
+#include <climits>
 
 #include "mpr/app.h"
 #include "mpr/base/string.hpp"

@@ -137,20 +137,23 @@ char* supper(cchar* str) {
     return changed(str, upper);
 }
 
-char* stitle(cchar* str) {
+namespace {
+/** A copy whose first character is changed. */
+char* firstChanged(cchar* str, char (*change)(char)) {
     char* string = changed(str, [](char c) { return c; });
     if (string) {
-        string[0] = upper(string[0]);
+        string[0] = change(string[0]);
     }
     return string;
 }
+} // namespace
+
+char* stitle(cchar* str) {
+    return firstChanged(str, upper);
+}
 
 char* scamel(cchar* str) {
-    char* string = changed(str, [](char c) { return c; });
-    if (string) {
-        string[0] = lower(string[0]);
-    }
-    return string;
+    return firstChanged(str, lower);
 }
 
 char* ssub(cchar* str, ssize offset, ssize length) {

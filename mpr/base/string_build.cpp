@@ -48,24 +48,8 @@ char* sjoinv(cchar* str, va_list args) {
 }
 
 char* srejoinv(char* buf, va_list args) {
-    va_list again;
-    va_copy(again, args);
-    const std::size_t old = view(buf).size();
-    std::size_t length = old;
-    while (cchar* part = va_arg(again, cchar*)) {
-        addTo(length, std::strlen(part));
-    }
-    va_end(again);
-    // Not resized before it is copied from: buf may be among the strings.
-    char* joined = newString(length);
-    if (!joined) {
-        return nullptr;
-    }
-    char* at = append(joined, view(buf));
-    while (cchar* part = va_arg(args, cchar*)) {
-        at = append(at, part);
-    }
-    return joined;
+    // Not resized, since buf may be among the strings.
+    return sjoinv(buf ? buf : "", args);
 }
 
 char* srejoin(char* buf, ...) {

@@ -126,40 +126,37 @@ void manageCmd(void* ptr, int flags) {
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 
-/** Forget a child that has been waited for, if it has ended. @return Whether it has. */
-bool reap(Process& process, int& status) {
-    int how = 0;
-    pid_t found = 0;
+/** Whether a child has ended. @param flags WNOWAIT: it is not waited for yet. */
+bool hasEnded(const Process& process, int& status, int flags) {
+    siginfo_t how{};
+    int result = 0;
     do {
-        found = waitpid(process.pid, &how, WNOHANG);
-    } while (found < 0 && errno == EINTR);
-    if (found == 0) {
+        result = waitid(P_PID, static_cast<id_t>(process.pid), &how, WEXITED | WNOHANG | flags);
+    } while (result != 0 && errno == EINTR);
+    if (result == 0 && how.si_pid == 0) {
         return false;
     }
     // Who waits for all children, or ignores SIGCHLD, has taken the status.
-    status = found < 0 ? MPR_ERR : WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+    status = result != 0 ? MPR_ERR : how.si_code == CLD_EXITED ? how.si_status : 128 + how.si_status;
+    return true;
+}
+
+/** Forget a child, if it has ended. @return Whether it has. */
+bool reap(Process& process, int& status) {
+    if (!hasEnded(process, status, 0)) {
+        return false;
+    }
     pfree(&process);
     return true;
 }
 
-/** Whether a child has ended that is not to be waited for yet. */
-bool hasEnded(const Process& process, int& status) {
-    siginfo_t how{};
-    if (waitid(P_PID, static_cast<id_t>(process.pid), &how, WEXITED | WNOHANG | WNOWAIT) != 0) {
-        status = MPR_ERR;
-        return errno != EINTR;
-    }
-    status = how.si_code == CLD_EXITED ? how.si_status : 128 + how.si_status;
-    return how.si_pid != 0;
-}
-
 /** Ask whether a command that runs has ended. @return Whether it has: its event is to be queued. */
 bool findEnd(MprCmd& cmd) {
-    if (cmd.keepsLead ? !hasEnded(*cmd.process, cmd.status) : !reap(*cmd.process, cmd.status)) {
+    if (!hasEnded(*cmd.process, cmd.status, cmd.keepsLead ? WNOWAIT : 0)) {
         return false;
     }
     if (!cmd.keepsLead) {
-        cmd.process = nullptr;
+        pfree(std::exchange(cmd.process, nullptr));
     }
     cmd.runs = false;
     running.unlink(cmd);
@@ -422,15 +419,18 @@ public:
 
     /** No signal is blocked or ignored in the child. */
     void setTraits(bool ownSession, bool ownGroup) {
+        if (!made_) {
+            return;
+        }
         sigset_t all;
         sigset_t none;
         sigfillset(&all);
         sigemptyset(&none);
         const int flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (ownSession ? POSIX_SPAWN_SETSID : 0) |
                           (ownGroup && !ownSession ? POSIX_SPAWN_SETPGROUP : 0);
-        note(made_ ? posix_spawnattr_setflags(&attributes_, static_cast<short>(flags)) : error_);
-        note(made_ ? posix_spawnattr_setsigdefault(&attributes_, &all) : error_);
-        note(made_ ? posix_spawnattr_setsigmask(&attributes_, &none) : error_);
+        note(posix_spawnattr_setflags(&attributes_, static_cast<short>(flags)));
+        note(posix_spawnattr_setsigdefault(&attributes_, &all));
+        note(posix_spawnattr_setsigmask(&attributes_, &none));
     }
     /**
         Give the child a descriptor, which is above 2. @param given -1: what we have at that place; nothing for its input.

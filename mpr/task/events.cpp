@@ -607,10 +607,9 @@ int Events::run(MprDispatcher& d, int most) {
     const bool services = servicer_.load(std::memory_order_relaxed) == self;
     int count = 0;
     Hand whom = Hand::nobody;
+    const bool was = std::exchange(gc::attached->calledBack, true); // events may neither end the runtime nor leave it
     while (Event* event = running.event) {
-        const bool was = std::exchange(gc::attached->calledBack, true); // it may neither end the runtime nor leave it
         event->proc(event->data, event);
-        gc::attached->calledBack = was;
         yield(services && __atomic_load_n(&d.head, __ATOMIC_RELAXED), services);
         bool sooner = false;
         {
@@ -631,6 +630,7 @@ int Events::run(MprDispatcher& d, int most) {
             ring();
         }
     }
+    gc::attached->calledBack = was;
     tell(d, whom);
     return count;
 }
