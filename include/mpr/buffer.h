@@ -52,7 +52,7 @@ MPR_EXPORT int mprSetBufSize(MprBuf *buf, ptrdiff_t size, ptrdiff_t maxSize);
 /** Set what mprRefillBuf calls. @param proc NULL: nothing. @param arg For proc; not marked: it must be reachable otherwise. */
 MPR_EXPORT void mprSetBufRefillProc(MprBuf *buf, MprBufProc proc, void *arg);
 MPR_EXPORT MprBufProc mprGetBufRefillProc(MprBuf *buf);
-/** Have the buffer filled. @return What the procedure returns; 0 when there is none. */
+/** Call the refill procedure. @return What it returns; 0 when there is none. */
 MPR_EXPORT int mprRefillBuf(MprBuf *buf);
 
 /* ---- What it holds ---------------------------------------------------------------------------------------------- */
@@ -70,7 +70,7 @@ MPR_EXPORT char *mprGetBufEnd(MprBuf *buf);
 MPR_EXPORT char *mprGetBuf(MprBuf *buf);
 /** A managed string with the contents; zeros among them stay. @return NULL when buf is NULL or there is no memory. */
 MPR_EXPORT char *mprBufToString(MprBuf *buf);
-/** The same. */
+/** Other names of mprBufToString. */
 MPR_EXPORT char *mprCloneBufAsString(MprBuf *buf);
 MPR_EXPORT char *mprCloneBufMem(MprBuf *buf);
 
@@ -102,7 +102,7 @@ MPR_EXPORT ptrdiff_t mprPutSubStringToBuf(MprBuf *buf, const char *str, ptrdiff_
 MPR_EXPORT ptrdiff_t mprPutToBuf(MprBuf *buf, const char *fmt, ...) MPR_PRINTF(2, 3);
 /** Put a number in decimal. @return Bytes stored. */
 MPR_EXPORT ptrdiff_t mprPutIntToBuf(MprBuf *buf, long long i);
-/** The same as mprPutToBuf. */
+/** Another name of mprPutToBuf. */
 #define mprPutFmtToBuf mprPutToBuf
 /** Put one byte. @return 0, or as mprGrowBuf. */
 MPR_EXPORT int mprPutCharToBuf(MprBuf *buf, int c);

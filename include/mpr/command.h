@@ -51,8 +51,8 @@ MPR_EXPORT void mprDestroyCmd(MprCmd *cmd);
 MPR_EXPORT void mprSetCmdSearchPath(MprCmd *cmd, const char *search);
 
 /**
-    Set who is called. Before mprStartCmd, which then enables the events of both outputs. @param data Marked with the
-    command if it is a block.
+    Set the callback. Call it before mprStartCmd, which then enables the events of both outputs. @param data Marked with
+    the command if it is a block.
  */
 MPR_EXPORT void mprSetCmdCallback(MprCmd *cmd, MprCmdProc callback, void *data);
 

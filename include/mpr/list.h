@@ -110,7 +110,7 @@ MPR_EXPORT int mprGetListLength(MprList *list);
 MPR_EXPORT int mprGetListCapacity(MprList *list);
 /** @param lastIndex 0 before the first call; the index after the item returned. @return NULL at the end. */
 MPR_EXPORT void *mprGetNextItem(MprList *list, int *lastIndex);
-/** The same; for lists of MPR_LIST_STABLE. */
+/** Another name of mprGetNextItem, which programs use for lists of MPR_LIST_STABLE. */
 MPR_EXPORT void *mprGetNextStableItem(MprList *list, int *lastIndex);
 /** From the end: @param lastIndex -1 before the first call; the index of the item returned. @return NULL at the begin. */
 MPR_EXPORT void *mprGetPrevItem(MprList *list, int *lastIndex);

@@ -2,21 +2,22 @@
 /*
     mpr/log.h - Logging: messages of the program and of the runtime, to one place.
 
-    A message has tags (words that say what it is about, such as "http error"), a level from 0 (error) up, and a text. It goes to
-    the handler of mprSetLogHandler (mpr/runtime.h) if there is one; else to the log that mprStartLogging opened; else to standard
-    error. A line is "tags: text", written at once. Messages of the runtime itself go the same way, whatever the level.
-    What a handler logs goes to standard error: it is not called by itself.
+    A message has tags (words that say what it is about, such as "http error"), a level from 0 (error) up, and a
+    text. It goes to the handler of mprSetLogHandler (mpr/runtime.h) if there is one; else to the log that
+    mprStartLogging opened; else to standard error. A line is "tags: text", written at once. Messages of the runtime
+    itself go the same way, whatever the level. A handler is never called for what it logs itself: such messages go
+    to standard error.
 
-    A message is one line of the log, whatever is in it: newlines, escape and other control characters but tabs, and bytes that
-    are no UTF-8, are written as C writes them in a string (in JSON as JSON does); a newline at the end is dropped. So nobody who
-    chooses a part of a message can forge a line, or command a terminal that shows it. Handlers get the message as it is.
+    A message is one line of the log, whatever is in it. Control characters except tabs, and bytes that are not
+    UTF-8, are escaped as in C strings (in JSON as in JSON); a newline at the end is dropped. So nobody who chooses
+    a part of a message can forge a line, or command a terminal that shows it. Handlers get the message as it is.
 
-    When a log cannot be written, because the disk is full, say, standard error says so once; lines are counted, and the first
-    line once it can be written again says how many were lost.
+    When a log cannot be written (the disk is full, for example), standard error says so once. Lost lines are
+    counted: the first line that can be written again says how many.
 
-    A message is built on the stack, never in managed memory, so that it gets out when memory is short; its text is cut at 2000
-    bytes. Logging belongs to the process: it works before mprCreate and after mprDestroy. Any thread. Nothing here yields:
-    writing to a file is not counted as a wait.
+    A message is built on the stack, never in managed memory, so that it gets out when memory is short; its text is
+    cut at 2000 bytes. Logging belongs to the process: it works before mprCreate and after mprDestroy. Any thread.
+    Nothing here yields: writing to a file is not counted as a wait.
  */
 #ifndef MPR_LOG_H
 #define MPR_LOG_H
@@ -42,7 +43,7 @@ MPR_EXPORT void mprError(const char *fmt, ...) MPR_PRINTF(1, 2);
 /** The same as mprLog, for messages that only the program's developers want. */
 MPR_EXPORT void mprDebug(const char *tags, int level, const char *fmt, ...) MPR_PRINTF(3, 4);
 
-/** The same as mprLog without tags. */
+/** Log a message without tags, if its level is at most that of mprSetLogLevel. */
 MPR_EXPORT void mprRawLog(int level, const char *fmt, ...) MPR_PRINTF(2, 3);
 
 /** The greatest level that is logged; 0 until set. */
@@ -51,30 +52,34 @@ MPR_EXPORT void mprSetLogLevel(int level);
 
 /**
     Open the log; one that is open is closed.
-    @param logSpec `place`, `place:level`, `place:json` or `place:level:json`. The place is a file, which is appended to, or
-    stdout, stderr, or none. The level, if given, is set as by mprSetLogLevel; json is MPR_LOG_JSON. NULL: stderr.
+    @param logSpec `place`, `place:level`, `place:json` or `place:level:json`. The place is a file, which is
+    appended to, or stdout, stderr, or none. The level, if given, is set as by mprSetLogLevel; json is MPR_LOG_JSON.
+    NULL: stderr.
     @param flags MPR_LOG_*.
-    @return 0; MPR_ERR_CANT_OPEN, or MPR_ERR_BAD_ARGS for an empty or too long name: nothing is changed, and the log says why.
-    @remarks A file that is made is for its owner alone (0600), whatever the umask lets others do; one that there is keeps its
-    permissions, as does what takes its place when it becomes a backup. A place that is a symbolic link is refused; links among
-    the folders above it are followed. Processes that are started do not inherit the file.
+    @return 0; MPR_ERR_CANT_OPEN, or MPR_ERR_BAD_ARGS for an empty or too long name: nothing is changed, and the log
+    says why.
+    @remarks A file that is made is for its owner alone (0600), whatever the umask lets others do; one that there is
+    keeps its permissions, as does what takes its place when it becomes a backup. A place that is a symbolic link is
+    refused; links among the folders above it are followed. Processes that are started do not inherit the file.
  */
 MPR_EXPORT int mprStartLogging(const char *logSpec, int flags);
 
 /**
-    Keep the log small: a file that would grow past logSize becomes the first of its backups, and an empty one takes its place.
-    @param logSize Bytes; 0 or less: no limit. @param backupCount How many backups are kept, at most 1000; 0: the old file is
-    dropped.
+    Keep the log small: a file that would grow past logSize becomes the first of its backups, and an empty one takes
+    its place.
+    @param logSize Bytes; 0 or less: no limit. @param backupCount How many backups are kept, at most 1000; 0: the
+    old file is dropped.
     @param flags MPR_LOG_ANEW: at the next mprStartLogging, too.
-    @remarks If the file cannot become a backup it is written on, and not emptied: standard error says so once, and it is tried
-    again whenever another logSize bytes are written.
+    @remarks If the file cannot become a backup it is written on, and not emptied: standard error says so once, and
+    it is tried again whenever another logSize bytes are written.
  */
 MPR_EXPORT void mprSetLogBackup(ptrdiff_t logSize, int backupCount, int flags);
 
 /**
-    Rename a file to path.1 after path.1 has become path.2, and so on; path.count goes. A count above 1000 is taken for 1000.
-    @return 0, also when there is no such file; MPR_ERR_CANT_WRITE, and no file was overwritten; MPR_ERR_BAD_ARGS for a NULL, empty or too long path or
-    a count below 1.
+    Rename a file to path.1 after path.1 has become path.2, and so on; path.count goes. A count above 1000 is taken
+    for 1000.
+    @return 0, also when there is no such file; MPR_ERR_CANT_WRITE, and no file was overwritten; MPR_ERR_BAD_ARGS
+    for a NULL, empty or too long path or a count below 1.
  */
 MPR_EXPORT int mprBackupLog(const char *path, int count);
 

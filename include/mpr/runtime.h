@@ -5,8 +5,8 @@
     One runtime exists per process at a time. The Mpr object is the ultimate root of all managed memory.
 
     Misuse is named, not obeyed. A call by a thread in the wrong state does nothing, returns what it returns for a
-    failure, and is named in the log with the function, the thread and its state; statistics count all (misuses), the log
-    names at most 32 at once and 8 a second, and says how many it left out. The states:
+    failure, and is named in the log with the function, the thread and its state; statistics count all (misuses),
+    the log names at most 32 at once and 8 a second, and says how many it left out. The states:
       not attached          see mprAttachThread
       yielded, exempt       by mprYield(MPR_YIELD_STICKY), mprSetThreadYield. What such a thread may call all the same is
                             said with the function: yields, locks, waits, holds, root references, permanent memory
@@ -53,15 +53,15 @@ MPR_EXPORT Mpr *mprCreate(int argc, char **argv, int flags);
 MPR_EXPORT Mpr *mprCreateInBuffer(void *buffer, size_t size, int flags);
 
 /**
-    End the runtime: stop its services and wait for work in progress, threads of mprCreateThread among it, as long as
-    mprSetExitTimeout says; run every remaining block's manager with MPR_MANAGE_FREE, stop the collector, give all memory
-    back. Threads see by mprIsStopping that they are waited for.
+    End the runtime: stop its services and wait for work in progress, threads of mprCreateThread among it, as long
+    as mprSetExitTimeout says; run every remaining block's manager with MPR_MANAGE_FREE, stop the collector, give
+    all memory back. Threads see by mprIsStopping that they are waited for.
     @return false when other threads are still attached (they are named in the log and nothing is done), when work in
     progress does not end in time (the same, but the services have stopped), or there is no runtime.
-    @remarks Call from the thread that created the runtime, not in an event, a terminator or a manager, where this and mprDetachThread are
-    refused and named. A thread that attaches meanwhile is waited for, or is refused. So are, by a thread that is not
-    attached, calls of palloc, pfree, prealloc and mprCreateEventOutside; no other call of such a thread may be under way.
-    Every pointer to managed memory is dead afterwards.
+    @remarks Call from the thread that created the runtime, not in an event, a terminator or a manager, where this
+    and mprDetachThread are refused and named. A thread that attaches meanwhile is waited for, or is refused. So
+    are, by a thread that is not attached, calls of palloc, pfree, prealloc, mprSetMemLimits, mprEnableGC and
+    mprCreateEventOutside; no other call of such a thread may be under way. Every pointer to managed memory is dead afterwards.
  */
 MPR_EXPORT bool mprDestroy(MPR_NOTHING);
 
@@ -105,10 +105,11 @@ typedef void (*MprLogHandler)(const char *tags, int level, const char *msg);
 /**
     Set who receives the runtime's messages; the default writes them to standard error.
     @param handler May be called from any thread and while memory is short: it must not allocate managed memory, and
-    must not yield. The caller holds no lock of the runtime, so whatever only looks may be called, mprReadMemStats say, and
-    mprGC with MPR_GC_NO_BLOCK. But it may be about to collect, or other threads may be stopped: a call that would wait for
-    a collection (mprYield, mprGC, mprVerifyHeap, mprDetachThread, mprDestroy) is refused. Messages that come of what
-    the handler does go to standard error, so it is not called for them in turn. NULL restores the default.
+    must not yield. The caller holds no lock of the runtime, so whatever only looks may be called, mprReadMemStats
+    say, and mprGC with MPR_GC_NO_BLOCK. But it may be about to collect, or other threads may be stopped: a call
+    that would wait for a collection (mprYield, mprGC, mprVerifyHeap, mprDetachThread, mprDestroy) is refused.
+    Messages that come of what the handler does go to standard error, so it is not called for them in turn. NULL
+    restores the default.
     @return The previous handler.
  */
 MPR_EXPORT MprLogHandler mprSetLogHandler(MprLogHandler handler);

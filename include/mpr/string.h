@@ -54,7 +54,7 @@ MPR_EXPORT int sncaselesscmp(cchar *s1, cchar *s2, ssize len);
 /** Whether scmp, or scaselesscmp, gives 0. */
 MPR_EXPORT bool smatch(cchar *s1, cchar *s2);
 MPR_EXPORT bool scaselessmatch(cchar *s1, cchar *s2);
-/** The same as smatch, for secrets: how long it takes says nothing about where strings of the same length differ. */
+/** Compare secrets as smatch does, in a time that does not depend on where strings of the same length differ. */
 MPR_EXPORT bool smatchsec(cchar *s1, cchar *s2);
 
 /* ---- Search ----------------------------------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ MPR_EXPORT int mprIsNan(double value);
 MPR_EXPORT int mprIsInfinite(double value);
 MPR_EXPORT int mprIsZero(double value);
 
-/** The same as mprCreateListFromWords (mpr/list.h). */
+/** Another name of mprCreateListFromWords (mpr/list.h). */
 MPR_EXPORT struct MprList *stolist(cchar *src);
 
 MPR_EXTERN_C_END

@@ -47,7 +47,7 @@ typedef long long MprTime;
 /* A procedure as the API takes it where it takes any: ISO C converts no function to void *, but by way of an integer. */
 #define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
 
-/* Sizes for a program's own buffers; the API has no such limits, but for paths (mpr/path.h). */
+/* Sizes for a program's own buffers. The API itself limits only paths (mpr/path.h). */
 #define MPR_MAX_STRING 1024
 #define MPR_MAX_FNAME 256
 #define MPR_MAX_URL 2048

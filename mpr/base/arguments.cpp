@@ -35,7 +35,8 @@ std::size_t countBackslashes(cchar* text) {
 
 /**
     One word, quotes and backslashes resolved.
-    @param from Its first character; set behind it. @param to Where it is written; may overlap what was read. nullptr: nowhere.
+    @param from Its first character; set behind it. @param to Where it is written; may overlap what was read.
+    nullptr: nowhere.
  */
 void takeWord(cchar*& from, char*& to) {
     const auto put = [&to](char c, std::size_t times) {

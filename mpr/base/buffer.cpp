@@ -2,10 +2,11 @@
 /*
     buffer.cpp - Byte buffers. See mpr/buffer.h.
 
-    The bytes stand in a leaf block of their own, one byte larger than the buffer's size so that a terminating zero always
-    fits. data <= start <= end <= endbuf = data + size, size <= maxsize. When room is wanting, the contents move into a larger block, and the old one is
-    left to the collector: the caller may hold pointers into it until it yields, and may be putting from it. When half of the
-    room or more is in front of the contents, they are moved to the front instead.
+    The bytes stand in a leaf block of their own, one byte larger than the buffer's size so that a terminating zero
+    always fits. data <= start <= end <= endbuf = data + size, size <= maxsize. When room is wanting, the contents
+    move into a larger block, and the old one is left to the collector: the caller may hold pointers into it until
+    it yields, and may be putting from it. When half of the room or more is in front of the contents, they are moved
+    to the front instead.
  */
 #include "mpr/buffer.h"
 
@@ -93,8 +94,8 @@ int moveTo(MprBuf* buf, std::size_t size) {
 }
 
 /**
-    A size with room for so much more, or all that may be when it is not enough. The present one will do when that wins half
-    of it at least, or else a put and a get by turns would move the contents every time.
+    A size with room for so much more, or all that may be when it is not enough. The present one will do when that
+    wins half of it at least, or else a put and a get by turns would move the contents every time.
  */
 std::size_t sizeFor(const MprBuf* buf, std::size_t wanted) {
     const std::size_t held = length(buf);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    time_parse.cpp - Dates read from text: the forms of protocols, RFC 822, 850 and 1123, asctime and ISO 8601, and what comes of
-    all that was read. At the end what was not said is taken from the defaults or the present.
+    time_parse.cpp - Dates read from text: the forms of protocols, RFC 822, 850 and 1123, asctime and ISO 8601, and
+    what comes of all that was read. At the end what was not said is taken from the defaults or the present.
  */
 #include "mpr/base/time_parse.hpp"
 
@@ -254,9 +254,7 @@ int parseTime(MprTime& time, const char* text, int zone, const tm* defaults, Mpr
     }
     const bool local = !read.hasZone && zone == MPR_LOCAL_TIMEZONE;
     const std::int64_t present = floorDiv(now, 1000);
-    const std::int64_t offset = local          ? zoneAt(present).offset
-                                : read.hasZone ? std::int64_t{read.zone} * 60
-                                               : std::int64_t{zone} * 60;
+    const std::int64_t offset = local ? zoneAt(present).offset : std::int64_t{read.hasZone ? read.zone : zone} * 60;
     bool valid = false;
     const std::int64_t seconds = localSeconds(read, defaults, present + offset, valid);
     if (!valid) {

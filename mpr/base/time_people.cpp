@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    time_people.cpp - Dates as people write them: 11/21/2026, 6 pm, tomorrow, 2 days ago. What is not in any protocol, and may be
-    left out of a build (MPR_PEOPLE_TIMES) for its kilobytes.
+    time_people.cpp - Dates as people write them: 11/21/2026, 6 pm, tomorrow, 2 days ago. What is not in any
+    protocol, and may be left out of a build (MPR_PEOPLE_TIMES) for its kilobytes.
  */
 #include <utility>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
-    collection.hpp - A collection from its pause to its end: what is done in which phase (cycle.hpp), one after the other.
+    collection.hpp - A collection from its pause to its end: what is done in which phase (cycle.hpp), one after the
+    other.
 
-    pause() is all that is done while threads are stopped, reclaim() all that follows while they run. Who calls these, and when,
-    duty.hpp says.
+    pause() is all that is done while threads are stopped, reclaim() all that follows while they run. Who calls
+    these, and when, duty.hpp says.
  */
 #pragma once
 

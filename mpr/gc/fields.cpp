@@ -79,8 +79,9 @@ void Fields::checkBlock(Region* region, std::size_t g) {
 }
 
 /**
-    Whether a word of a block is the end of a buffer that fills its block, which lives: behind it lies the one that dies. So it is
-    where the begin of the buffer, what is used of it, and its end stand side by side, as in the vectors and deques of C++.
+    Whether a word of a block is the end of a buffer that fills its block, which lives: behind it lies the one that
+    dies. So it is where the begin of the buffer, what is used of it, and its end stand side by side, as in the
+    vectors and deques of C++.
  */
 bool Fields::endsBuffer(const Byte* owner, std::size_t size, std::size_t offset, Region* region) const {
     constexpr std::size_t word = sizeof(void*);
