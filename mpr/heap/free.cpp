@@ -95,6 +95,42 @@ void Heap::flushQuickLists(Local& local) {
     }
 }
 
+/** The last block of the thread's own context, n granules that end at `end` in the map, may outgrow its sort there. */
+MPR_INLINE bool Heap::extendInContext(Local& local, const Byte* end, std::size_t n, std::size_t more) const {
+    AllocationContext& c = contextFor(local, n);
+    if (end != c.map || more > c.room()) {
+        return false;
+    }
+    c.bump += more << granuleShift;
+    c.map += more;
+    return true;
+}
+
+/** The block of n granules at g takes so many more of the hole that follows it. @return false: there is none that serves. */
+MPR_INLINE bool Heap::extendIntoHole(const Local& local, Region* region, std::size_t g, std::size_t n,
+                                     std::size_t more) {
+    os::assertHeld(lock_);
+    if (!GranuleMap::beginsHole(region->map().get(g + n))) {
+        return false;
+    }
+    const std::size_t size = region->holeSize(g + n);
+    if (size < more || !mayUse(more, local.privileged)) {
+        return false;
+    }
+    if constexpr (!os::hasPages) {
+        // All of it, less what is too much: by functions that are compiled already.
+        unlink(region, g + n, size);
+        if (size > more) {
+            giveBack(region, g + n + more, size - more);
+        }
+    } else if (!carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
+        return false;
+    }
+    took(more);
+    unearth(region->address(g + n), more);
+    return true;
+}
+
 bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
@@ -107,37 +143,17 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
         // As it is: the marker may be about to look at its head and its last word, or a sweep at the head of a held block.
         return m <= n && m >= n / 2;
     }
-    AllocationContext& c = contextFor(local, n);
-    const std::size_t more = m > n ? m - n : 0;
-    if (os::hasThreads && more > 0 && map.at(g + n) == c.map && more <= c.room()) {
-        // The last block of the thread's own context; it may outgrow its sort there.
-        c.bump += more << granuleShift;
-        c.map += more;
-    } else if (more > 0) {
-        os::Locked locked(lock_);
-        if (!GranuleMap::beginsHole(map.get(g + n))) {
-            return false;
-        }
-        const std::size_t size = region->holeSize(g + n);
-        if (size < more || !mayUse(more, local.privileged)) {
-            return false;
-        }
-        if constexpr (!os::hasPages) {
-            // All of it, less what is too much: by functions that are compiled already.
-            unlink(region, g + n, size);
-            if (size > more) {
-                giveBack(region, g + m, size - more);
-            }
-        } else if (!carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
-            return false;
-        }
-        took(more);
-        unearth(region->address(g + n), more);
-    }
     if (m == n) {
         return true;
     }
+    const std::size_t more = m > n ? m - n : 0;
+    const bool extended = os::hasThreads && more > 0 && extendInContext(local, map.at(g + n), n, more);
     os::Locked locked(lock_);
+    // What is taken from a hole is the block's before the lock is released: where others walk a nursery (retire, findGap), zeros
+    // that nothing extends over are free.
+    if (more > 0 && !extended && !extendIntoHole(local, region, g, n, more)) {
+        return false;
+    }
     // Its head stays all the while: others look at that without the lock, and change it.
     map.clearBlockSize(g, n);
     map.setBlockSize(g, m);

@@ -431,6 +431,9 @@ private:
     void freeClaimed(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
     int freeOrdinary(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
     void freeBlock(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    bool extendInContext(Local& local, const Byte* end, std::size_t n, std::size_t more) const;
+    bool extendIntoHole(const Local& local, Region* region, std::size_t g, std::size_t n, std::size_t more)
+        MPR_REQUIRES(lock_);
     Byte changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) MPR_EXCLUDES(lock_, clearing_);
     void refreshFreeable() MPR_REQUIRES(lock_);
     void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) MPR_REQUIRES(lock_);

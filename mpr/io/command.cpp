@@ -227,7 +227,12 @@ void letGo(MprCmd& cmd) {
 }
 
 void killAll(const MprCmd& cmd) {
-    kill(cmd.leads ? -cmd.process->pid : cmd.process->pid, SIGKILL);
+    const pid_t pid = cmd.process->pid;
+    const bool group = cmd.leads && kill(-pid, SIGKILL) == 0;
+    // Where a child is made by copying this process, as emulators do, it may not lead its session yet.
+    if (!group && cmd.runs) {
+        kill(pid, SIGKILL);
+    }
 }
 
 /** For the room's end: what was killed ends at once, unless the system itself waits for something. */

@@ -443,6 +443,32 @@ TEST_CASE("mprRealloc keeps the contents through any sequence of sizes", "[gc][r
     CHECK(mprFree(block) == 0);
 }
 
+/* What a block has grown by in place must be the block's, whoever walks the nursery that it lies in at that moment. */
+TEST_CASE("a block that grows in place while its nursery is swept keeps what it has grown by", "[gc][realloc]") {
+    Runtime runtime;
+    constexpr size_t count = 4000;
+    const std::unique_ptr<void *[]> kept(new void *[count]);
+    Random random(3);
+    for (uint64_t round = 0; round < heavy(120); round++) {
+        for (size_t i = 0; i < count; i++) {
+            kept[i] = mprAlloc(2000);
+            mprAddRoot(kept[i]);
+            mprAlloc(200);
+            mprFree(mprAlloc(2000));
+            kept[i] = mprRealloc(kept[i], 700); /* so that there is something to grow into */
+        }
+        mprRequestGC(MPR_GC_MINOR);
+        for (size_t i = 0; i < 4 * count; i++) { /* while the nurseries are given up */
+            void *&block = kept[i % count];
+            block = mprRealloc(block, random.below(2) ? 1900 : 600);
+        }
+        for (size_t i = 0; i < count; i++) {
+            mprRemoveRoot(kept[i]);
+        }
+        REQUIRE(mprVerifyHeap() == 0);
+    }
+}
+
 TEST_CASE("mprRealloc keeps the manager and does not free it when the block moves", "[gc][realloc]") {
     Runtime runtime;
     calls.reset();

@@ -323,6 +323,9 @@ TEST_CASE("a command that is destroyed while it runs leaves no zombie", "[io][co
 }
 
 TEST_CASE("a script without a first line that says of what is the shell's", "[io][command]") {
+    if (emulator()) { // under one, posix_spawn does not say why a program could not be executed
+        return;
+    }
     Runtime runtime;
     Folder folder;
     const std::string script = folder.write("script", "echo script $1 $2\n");
