@@ -33,6 +33,7 @@
 #include "mpr/log.h"
 #include "mpr/list.h"
 #include "mpr/hash.h"
+#include "mpr/json.h"
 #include "mpr/time.h"
 #include "mpr/path.h"
 #include "mpr/file.h"

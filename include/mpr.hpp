@@ -34,6 +34,7 @@
 #include "mpr/cpp/hash_map.hpp"
 #include "mpr/cpp/held.hpp"
 #include "mpr/cpp/held_memory.hpp"
+#include "mpr/cpp/json.hpp"
 #include "mpr/cpp/make.hpp"
 #include "mpr/cpp/marker.hpp"
 #include "mpr/cpp/member.hpp"

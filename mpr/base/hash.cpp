@@ -21,6 +21,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/base/guard.hpp"
+#include "mpr/base/hash.hpp"
 #include "mpr/base/references.hpp"
 #include "mpr/base/siphash.hpp"
 #include "mpr/format.h"
@@ -168,6 +169,12 @@ void drawProcessKey() {
     if (!processKeyDrawn.load(std::memory_order_relaxed)) {
         os::seed(&processKey, sizeof(processKey));
         processKeyDrawn.store(true, std::memory_order_release);
+    }
+}
+
+void ensureProcessKey() {
+    if (!processKeyDrawn.load(std::memory_order_acquire)) {
+        drawProcessKey();
     }
 }
 
@@ -553,12 +560,15 @@ MprHash* addAll(MprHash* to, MprHash* from, Mode mode) {
 }
 } // namespace
 
+std::size_t mpr::base::hashOfKey(const char* text) {
+    ensureProcessKey();
+    return static_cast<std::size_t>(SipHash<AsIs>::of(processKey, text, std::strlen(text)));
+}
+
 // ---- The API ----------------------------------------------------------------------------------------------------
 
 MprHash* mprCreateHash(int hashSize, int flags) {
-    if (!processKeyDrawn.load(std::memory_order_acquire)) {
-        drawProcessKey();
-    }
+    ensureProcessKey();
     const bool shared = (flags & MPR_HASH_STABLE) == 0;
     auto* table = static_cast<Table*>(
         mprAllocManaged(shared ? sizeof(SharedTable) : sizeof(Table), manageHash, referring | MPR_ALLOC_ZERO));

@@ -5,24 +5,14 @@
 #include <cstring>
 
 #include "mpr/base/sink.hpp"
+#include "mpr/base/string_template.hpp"
 #include "mpr/hash.h"
 #include "mpr/memory.h"
 #include "mpr/string.h"
 
 using namespace mpr::base;
 
-namespace {
-
-/** The value of a key that is part of a text. */
-cchar* valueOf(MprHash* tokens, cchar* key, cchar* end) {
-    char* copy = snclone(key, end - key);
-    auto* value = copy ? static_cast<cchar*>(mprLookupKey(tokens, copy)) : nullptr;
-    mprFree(copy);
-    return value;
-}
-} // namespace
-
-char* stemplate(cchar* str, struct MprHash* tokens) {
+char* mpr::base::expand(cchar* str, TokenOf* tokenOf, void* tokens) {
     if (!str || !tokens) {
         return str ? sclone(str) : nullptr;
     }
@@ -30,7 +20,9 @@ char* stemplate(cchar* str, struct MprHash* tokens) {
     for (cchar* start; (start = std::strstr(str, "${")) != nullptr;) {
         cchar* key = start + 2;
         cchar* end = std::strchr(key, '}');
-        cchar* value = end ? valueOf(tokens, key, end) : nullptr;
+        char* copy = end ? snclone(key, end - key) : nullptr;
+        cchar* value = copy ? tokenOf(tokens, copy) : nullptr;
+        mprFree(copy);
         // What is no token stays, and another may begin inside.
         out.put(str, static_cast<std::size_t>((value ? start : key) - str));
         if (value) {
@@ -40,4 +32,11 @@ char* stemplate(cchar* str, struct MprHash* tokens) {
     }
     out.put(str, std::strlen(str));
     return out.finish();
+}
+
+char* stemplate(cchar* str, struct MprHash* tokens) {
+    return expand(
+        str,
+        [](void* table, cchar* key) { return static_cast<cchar*>(mprLookupKey(static_cast<MprHash*>(table), key)); },
+        tokens);
 }

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+/*
+    mpr/cpp/json.hpp - JSON: trees walked with range-for, values read and written with their types.
+ */
+#ifndef MPR_CPP_JSON_HPP
+#define MPR_CPP_JSON_HPP
+
+#include "mpr/cpp/copy.hpp"
+#include "mpr/cpp/detail/c_api.hpp"
+
+#include <charconv>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace mpr {
+
+/**
+    A node of a tree of JSON (mpr/json.h), or none.
+
+        const char* mistake;
+        mpr::Root<MprJson> kept = mpr::Json::parse(text, &mistake).node();
+        mpr::Json config(kept);
+        int port = config.get<int>("server.port", 8080);
+        for (mpr::Json route : config["routes"]) {
+            serve(route["pattern"].text(), route.get<bool>("cache", false));
+        }
+        config.set("log.level", 2);
+
+    It behaves and costs as an MprJson*, and like that keeps nothing: what is needed after a yield is kept by a
+    `Root<MprJson>` or a `Member<MprJson>` of the node, or of one above it. Whatever is asked of no node is not there,
+    so a chain of subscripts needs one test, at its end.
+
+    Threads: as mpr/json.h says. Yields: never.
+ */
+class Json {
+public:
+    constexpr Json(MprJson* node = nullptr) noexcept : node_(node) {}
+
+    /** An empty object, or array; no node when memory fails. */
+    [[nodiscard]] static Json object() noexcept { return mprCreateJson(MPR_JSON_OBJ); }
+    [[nodiscard]] static Json array() noexcept { return mprCreateJson(MPR_JSON_ARRAY); }
+    /**
+        Parse a text by the rules in force (mprSetJsonRules).
+        @param mistake As errorMsg of mprParseJsonText. @return The tree; no node when the text is not JSON, or memory
+        fails.
+     */
+    [[nodiscard]] static Json parse(std::string_view text, const char** mistake = nullptr) noexcept {
+        return mprParseJsonText(text.data() ? text.data() : "", static_cast<std::ptrdiff_t>(text.size()), nullptr,
+                                mistake);
+    }
+    /** The same by other rules. */
+    [[nodiscard]] static Json parse(std::string_view text, const MprJsonRules& rules,
+                                    const char** mistake = nullptr) noexcept {
+        return mprParseJsonText(text.data() ? text.data() : "", static_cast<std::ptrdiff_t>(text.size()), &rules,
+                                mistake);
+    }
+
+    constexpr MprJson* node() const noexcept { return node_; }
+    constexpr explicit operator bool() const noexcept { return node_ != nullptr; }
+    /** Whether they are the same node. */
+    friend constexpr bool operator==(Json, Json) noexcept = default;
+
+    bool isObject() const noexcept { return is(MPR_JSON_OBJ); }
+    bool isArray() const noexcept { return is(MPR_JSON_ARRAY); }
+    bool isString() const noexcept { return is(MPR_JSON_STRING); }
+    bool isNumber() const noexcept { return is(MPR_JSON_NUMBER); }
+    bool isBool() const noexcept { return is(MPR_JSON_TRUE | MPR_JSON_FALSE); }
+    bool isNull() const noexcept { return is(MPR_JSON_NULL | MPR_JSON_UNDEFINED); }
+
+    /** Its name; "" if it has none. */
+    std::string_view name() const noexcept { return node_ && node_->name ? node_->name : ""; }
+    /** The text of a simple value of any kind; "" for others. */
+    std::string_view text() const noexcept { return node_ && node_->value ? node_->value : ""; }
+    /** Children. */
+    std::size_t size() const noexcept { return node_ ? static_cast<std::size_t>(node_->length) : 0; }
+
+    /** A property, or no node. Linear in their number. */
+    Json operator[](std::string_view name) const noexcept {
+        MprJson* child = isObject() ? node_->children : nullptr;
+        while (child && child->name != name) {
+            child = child->next;
+        }
+        return child;
+    }
+    Json operator[](const char* name) const noexcept { return (*this)[std::string_view(name)]; }
+    /** An element, or no node. Linear in its index. */
+    Json operator[](std::size_t index) const noexcept {
+        MprJson* child = isArray() ? node_->children : nullptr;
+        while (child && index-- > 0) {
+            child = child->next;
+        }
+        return child;
+    }
+    Json operator[](int index) const noexcept { return index < 0 ? Json() : (*this)[static_cast<std::size_t>(index)]; }
+    /** What a path names (mprGetJsonObj), or no node. */
+    Json at(const char* path) const noexcept { return mprGetJsonObj(node_, path); }
+
+    /**
+        Its value as a T, if it is one: an integer that T can hold, written without point and exponent; a floating-point
+        number, the nearest that there is; a bool; a std::string_view of a string.
+     */
+    template <class T>
+    std::optional<T> as() const noexcept {
+        if constexpr (std::is_same_v<T, bool>) {
+            return isBool() ? std::optional<T>(is(MPR_JSON_TRUE)) : std::nullopt;
+        } else if constexpr (std::is_same_v<T, std::string_view>) {
+            return isString() ? std::optional<T>(text()) : std::nullopt;
+        } else {
+            static_assert(std::is_arithmetic_v<T>, "mpr::Json::as: numbers, bool and std::string_view only");
+            T value{};
+            return isNumber() && read(text(), value) ? std::optional<T>(value) : std::nullopt;
+        }
+    }
+    /** The value as a T of what a path names, or something else. */
+    template <class T>
+    T get(const char* path, T otherwise) const noexcept {
+        return at(path).as<T>().value_or(otherwise);
+    }
+
+    /**
+        Set what a path names (mprSetJson).
+        @param value A number, a bool, a string, nullptr (null), or a Json, which is handled as by mprSetJsonObj.
+        Floating-point numbers are written so that the same is read again; what is no number becomes null.
+        @return false when the path names nothing that can be set, or memory fails.
+     */
+    template <class T>
+    bool set(const char* path, const T& value) noexcept {
+        const Json fresh = make(value);
+        return fresh && mprSetJsonObj(node_, path, fresh.node_) == 0;
+    }
+    /** Add an element behind the last of an array. @return false when it is none, or memory fails. */
+    template <class T>
+    bool push(const T& value) noexcept {
+        const Json fresh = make(value);
+        return fresh && isArray() && mprWriteJsonObj(node_, nullptr, fresh.node_) == 0;
+    }
+    /** Take out what a path names. @return How many. */
+    std::size_t remove(const char* path) noexcept { return Json(mprRemoveJson(node_, path)).size(); }
+
+    /** A managed string with its JSON. @param flags As mprJsonToString. @return nullptr for no node, or when memory
+        fails. */
+    [[nodiscard]] char* print(int flags = MPR_JSON_QUOTES) const noexcept { return mprJsonToString(node_, flags); }
+
+    /** Over children. The one that it stands at must not be taken out meanwhile. */
+    class Iterator {
+    public:
+        using value_type = Json;
+        using difference_type = std::ptrdiff_t;
+        using iterator_category = std::input_iterator_tag;
+
+        constexpr Iterator(MprJson* at = nullptr) noexcept : at_(at) {}
+        constexpr Json operator*() const noexcept { return at_; }
+        constexpr Iterator& operator++() noexcept {
+            at_ = at_->next;
+            return *this;
+        }
+        constexpr Iterator operator++(int) noexcept {
+            const Iterator before = *this;
+            at_ = at_->next;
+            return before;
+        }
+        friend constexpr bool operator==(Iterator, Iterator) noexcept = default;
+
+    private:
+        MprJson* at_;
+    };
+    Iterator begin() const noexcept { return node_ ? node_->children : nullptr; }
+    Iterator end() const noexcept { return {}; }
+
+private:
+    bool is(int types) const noexcept { return node_ && (node_->type & types) != 0; }
+
+    template <class T>
+    static bool read(std::string_view text, T& value) noexcept {
+#ifdef __cpp_lib_to_chars
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return error == std::errc() && end == text.data() + text.size();
+#else
+        if constexpr (std::is_floating_point_v<T>) {
+            value = static_cast<T>(std::strtod(text.data(), nullptr)); // the locale's decimal point
+            return true;
+        } else {
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            return error == std::errc() && end == text.data() + text.size();
+        }
+#endif
+    }
+
+    template <class T>
+    static Json make(const T& value) noexcept {
+        if constexpr (std::is_same_v<T, Json>) {
+            return value;
+        } else if constexpr (std::is_same_v<T, bool>) {
+            return mprCreateJsonValue(nullptr, value ? MPR_JSON_TRUE : MPR_JSON_FALSE);
+        } else if constexpr (std::is_null_pointer_v<T>) {
+            return mprCreateJsonValue(nullptr, MPR_JSON_NULL);
+        } else if constexpr (std::is_arithmetic_v<T>) {
+            char digits[64] = "null";
+            write(digits, value);
+            return mprCreateJsonValue(digits, 0); // a number, or null
+        } else {
+            const char* const copy = clone(std::string_view(value));
+            return copy ? mprCreateJsonValue(copy, MPR_JSON_STRING) : nullptr;
+        }
+    }
+
+    template <class T, std::size_t N>
+    static void write(char (&digits)[N], T value) noexcept {
+        if constexpr (!std::is_floating_point_v<T>) {
+            *std::to_chars(digits, digits + N - 1, value).ptr = '\0';
+        } else if (value - value == 0) { // finite
+#ifdef __cpp_lib_to_chars
+            *std::to_chars(digits, digits + N - 1, value).ptr = '\0';
+#else
+            std::snprintf(digits, N, "%.17g", static_cast<double>(value));
+#endif
+        }
+    }
+
+    MprJson* node_;
+};
+
+} // namespace mpr
+
+#endif /* MPR_CPP_JSON_HPP */

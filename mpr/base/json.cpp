@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+/*
+    json.cpp - Trees of JSON: nodes made, linked, copied, read and written by name. See mpr/json.h, and json.hpp for how
+    nodes are linked.
+ */
+#include "mpr/base/json.hpp"
+
+#include <climits>
+
+#include "mpr/barrier.h"
+#include "mpr/base/ascii.hpp"
+#include "mpr/base/guard.hpp"
+#include "mpr/base/hash.hpp"
+#include "mpr/base/references.hpp"
+#include "mpr/base/string.hpp"
+
+using namespace mpr::base::json;
+using mpr::base::isDigit;
+using mpr::base::newString;
+using mpr::base::storeReference;
+
+namespace mpr::base::json {
+
+namespace {
+
+void manageJson(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRefs(ptr, offsetof(MprJson, type) / sizeof(void*));
+    }
+}
+static_assert(offsetof(MprJson, name) == 0 && offsetof(MprJson, type) == 5 * sizeof(void*));
+
+void setReference(MprJson* owner, MprJson** field, MprJson* value) {
+    if (value) {
+        mprSetRef(owner, field, value);
+    } else {
+        storeReference(reinterpret_cast<void**>(field), nullptr); // makes nothing reachable
+    }
+}
+
+/** Kinds that a text tells, and what stands for a value of which only the kind is known. */
+constexpr struct {
+    std::string_view text;
+    int kind;
+} words[] = {{"true", MPR_JSON_TRUE}, {"false", MPR_JSON_FALSE}, {"undefined", MPR_JSON_UNDEFINED},
+             {"0", MPR_JSON_NUMBER},  {"", MPR_JSON_STRING},     {"null", MPR_JSON_NULL}};
+
+const char* textOf(int type) {
+    for (const auto& word : words) {
+        if (type & word.kind) {
+            return word.text.data();
+        }
+    }
+    return "null";
+}
+
+MprJson* copyNode(const MprJson* node) {
+    return makeNode(node->type, node->name, node->value);
+}
+} // namespace
+
+[[gnu::noinline]] bool mayUse(const void* object, const char* function) {
+    return base::mayUse(object, function);
+}
+
+// ---- Making -----------------------------------------------------------------------------------------------------
+
+MprJson* makeNode(int type, const char* name, const char* value) {
+    auto* node = static_cast<MprJson*>(mprAllocManaged(sizeof(MprJson), manageJson, referring));
+    if (node) [[likely]] {
+        *node = {name, value, nullptr, nullptr, nullptr, type, 0};
+    }
+    return node;
+}
+
+int kindOf(std::string_view text) {
+    for (const auto& word : words) {
+        if (text == word.text) {
+            return word.kind;
+        }
+    }
+    return isNumber(text) ? MPR_JSON_NUMBER : MPR_JSON_STRING;
+}
+
+MprJson* makeValue(const char* text, int type) {
+    type &= MPR_JSON_DATA_TYPE;
+    if (!text) {
+        type = type ? type : MPR_JSON_NULL;
+        text = textOf(type);
+    }
+    const std::string_view whole = text;
+    if (type == 0) {
+        type = kindOf(whole);
+    } else if ((type & MPR_JSON_NUMBER) && !isNumber(whole)) {
+        type = MPR_JSON_STRING;
+    }
+    char* copy = newString(whole.data(), whole.size());
+    return copy ? makeNode(MPR_JSON_VALUE | type, nullptr, copy) : nullptr;
+}
+
+// ---- Links ------------------------------------------------------------------------------------------------------
+
+void append(MprJson* parent, MprJson* child) {
+    if (MprJson* first = parent->children) {
+        MprJson* last = first->prev;
+        mprSetRef(child, &child->prev, last);
+        mprSetRef(last, &last->next, child);
+        mprSetRef(first, &first->prev, child);
+    } else {
+        mprSetRef(child, &child->prev, child);
+        mprSetRef(parent, &parent->children, child);
+    }
+    ++parent->length;
+}
+
+void unlink(MprJson* parent, MprJson* child) {
+    MprJson* next = child->next;
+    if (parent->children == child) {
+        setReference(parent, &parent->children, next);
+    } else {
+        setReference(child->prev, &child->prev->next, next);
+    }
+    if (MprJson* neighbour = next ? next : parent->children) {
+        mprSetRef(neighbour, &neighbour->prev, child->prev);
+    }
+    setReference(child, &child->next, nullptr);
+    setReference(child, &child->prev, nullptr);
+    --parent->length;
+}
+
+void replace(MprJson* parent, MprJson* old, MprJson* fresh) {
+    MprJson* next = old->next;
+    MprJson* prev = old->prev;
+    setReference(fresh, &fresh->next, next);
+    mprSetRef(fresh, &fresh->prev, prev == old ? fresh : prev);
+    if (parent->children == old) {
+        mprSetRef(parent, &parent->children, fresh);
+    } else {
+        mprSetRef(prev, &prev->next, fresh);
+    }
+    if (MprJson* neighbour = next ? next : parent->children; neighbour != fresh) {
+        mprSetRef(neighbour, &neighbour->prev, fresh);
+    }
+    setReference(old, &old->next, nullptr);
+    setReference(old, &old->prev, nullptr);
+}
+
+void clear(MprJson* parent) {
+    MprJson* child = parent->children;
+    setReference(parent, &parent->children, nullptr);
+    parent->length = 0;
+    while (child) {
+        MprJson* next = child->next;
+        setReference(child, &child->next, nullptr);
+        setReference(child, &child->prev, nullptr);
+        child = next;
+    }
+}
+
+void become(MprJson* node, const MprJson* other) {
+    clear(node);
+    node->type = other->type;
+    node->length = other->length;
+    mprSetRef(node, &node->value, other->value);
+    setReference(node, &node->children, other->children);
+}
+
+// ---- Finding ----------------------------------------------------------------------------------------------------
+
+int indexOf(std::string_view text) {
+    int index = 0;
+    for (char c : text) {
+        if (!isDigit(c) || __builtin_mul_overflow(index, 10, &index) ||
+            __builtin_add_overflow(index, c - '0', &index)) {
+            return -1;
+        }
+    }
+    return text.empty() ? -1 : index;
+}
+
+MprJson* childAt(const MprJson* parent, std::ptrdiff_t index) {
+    if (index < 0 || index >= parent->length) {
+        return nullptr;
+    }
+    MprJson* child = parent->children;
+    while (index-- > 0) {
+        child = child->next;
+    }
+    return child;
+}
+
+MprJson* find(const MprJson* parent, std::string_view name) {
+    if (isArray(parent)) {
+        return childAt(parent, indexOf(name));
+    }
+    for (MprJson* child = parent->children; child; child = child->next) {
+        if (child->name && std::strncmp(child->name, name.data(), name.size()) == 0 &&
+            child->name[name.size()] == '\0') {
+            return child;
+        }
+    }
+    return nullptr;
+}
+
+int putAt(MprJson* parent, int index, MprJson* child) {
+    if (index < 0 || index > parent->length || parent->length == INT_MAX) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    __atomic_store_n(&child->name, nullptr, __ATOMIC_RELEASE);
+    if (MprJson* old = childAt(parent, index)) {
+        replace(parent, old, child);
+    } else {
+        append(parent, child);
+    }
+    return 0;
+}
+
+int put(MprJson* parent, std::string_view name, MprJson* child) {
+    if (isArray(parent)) {
+        return putAt(parent, name.empty() || name == "$" ? parent->length : indexOf(name), child);
+    }
+    MprJson* old = find(parent, name);
+    const char* text = old ? old->name : newString(name.data(), name.size());
+    if (!text || parent->length == INT_MAX) {
+        return MPR_ERR_MEMORY;
+    }
+    mprSetRef(child, &child->name, text);
+    if (old) {
+        replace(parent, old, child);
+    } else {
+        append(parent, child);
+    }
+    return 0;
+}
+
+namespace {
+
+/** Whether a node is another or below it. @return -1 when memory is short. */
+int contains(MprJson* tree, const MprJson* node) {
+    Walk walk(tree);
+    do {
+        if (walk.at() == node) {
+            return 1;
+        }
+    } while (walk.next());
+    return walk.failed() ? -1 : 0;
+}
+} // namespace
+
+MprJson* adopted(MprJson* node, const MprJson* below) {
+    const int contained = isLinked(node) || node == below ? 1 : isLinked(below) ? contains(node, below) : 0;
+    return contained < 0 ? nullptr : contained ? mprCloneJson(node) : node;
+}
+
+// ---- Ways -------------------------------------------------------------------------------------------------------
+
+bool growStack(void** items, const void* first, std::size_t& room, std::size_t itemSize) {
+    const bool within = *items == first;
+    void* larger = room <= SIZE_MAX / 2 / itemSize ? prealloc(within ? nullptr : *items, 2 * room * itemSize) : nullptr;
+    if (!larger) {
+        return false;
+    }
+    if (within) {
+        std::memcpy(larger, first, room * itemSize);
+    }
+    *items = larger;
+    room *= 2;
+    return true;
+}
+
+bool Walk::next() {
+    left_ = 0;
+    entered_ = at_->children != nullptr;
+    if (entered_) {
+        failed_ = !open_.push(at_);
+        at_ = at_->children;
+        return !failed_;
+    }
+    MprJson* at = at_;
+    for (; !open_.empty() && !at->next; ++left_) {
+        at = open_.top();
+        open_.pop();
+    }
+    at_ = at->next;
+    return !open_.empty();
+}
+
+// ---- Names ------------------------------------------------------------------------------------------------------
+
+MprJson** Names::slotOf(const char* name) const {
+    std::size_t i = hashOfKey(name);
+    while (slots[i & mask] && std::strcmp(slots[i & mask]->name, name) != 0) {
+        ++i;
+    }
+    return slots + (i & mask);
+}
+
+bool Names::open(const MprJson* object, int more) {
+    const std::size_t properties = static_cast<std::size_t>(object->length) + static_cast<std::size_t>(more);
+    std::size_t wanted = 64;
+    while (wanted / 4 <= properties) {
+        wanted *= 2;
+    }
+    auto* fresh =
+        wanted <= SIZE_MAX / sizeof(MprJson*) ? static_cast<MprJson**>(palloc(wanted * sizeof(MprJson*))) : nullptr;
+    if (!fresh) {
+        return false;
+    }
+    pfree(slots);
+    slots = static_cast<MprJson**>(std::memset(fresh, 0, wanted * sizeof(MprJson*)));
+    mask = wanted - 1;
+    count = 0;
+    for (MprJson* child = object->children; child; child = child->next) {
+        *slotOf(child->name) = child;
+        ++count;
+    }
+    return true;
+}
+
+bool Names::add(MprJson* property, const MprJson* object) {
+    if (2 * ++count > mask) {
+        return open(object); // the property is among its children
+    }
+    *slotOf(property->name) = property;
+    return true;
+}
+
+} // namespace mpr::base::json
+
+// ---- The API ----------------------------------------------------------------------------------------------------
+
+MprJson* mprCreateJson(int type) {
+    type = type ? type : MPR_JSON_OBJ;
+    return type & (MPR_JSON_OBJ | MPR_JSON_ARRAY) ? makeNode(type & MPR_JSON_OBJ_TYPE) : makeValue(nullptr, type);
+}
+
+MprJson* mprCreateJsonValue(cchar* value, int type) {
+    return makeValue(value, type);
+}
+
+MprJson* mprCloneJson(MprJson* obj) {
+    if (!mayUse(obj)) {
+        return nullptr;
+    }
+    Walk walk(obj);
+    Nodes around;
+    MprJson* const copy = copyNode(obj);
+    MprJson* to = copy;
+    while (to && walk.next()) {
+        if (!walk.entered()) {
+            around.pop(walk.left());
+        } else if (!around.push(to)) {
+            return nullptr;
+        }
+        to = copyNode(walk.at());
+        if (to) {
+            append(around.top(), to);
+        }
+    }
+    return to && !walk.failed() ? copy : nullptr;
+}
+
+ssize mprGetJsonLength(MprJson* obj) {
+    return mayUse(obj) ? obj->length : 0;
+}
+
+cchar* mprReadJson(MprJson* obj, cchar* name) {
+    MprJson* found = mayUse(obj) && name ? find(obj, name) : nullptr;
+    return found ? found->value : nullptr;
+}
+
+MprJson* mprReadJsonObj(MprJson* obj, cchar* name) {
+    return mayUse(obj) && name ? find(obj, name) : nullptr;
+}
+
+MprJson* mprReadJsonValue(MprJson* obj, cchar* value) {
+    MprJson* child = mayUse(obj) && value ? obj->children : nullptr;
+    while (child && !(child->value && std::strcmp(child->value, value) == 0)) {
+        child = child->next;
+    }
+    return child;
+}
+
+namespace {
+/** Whether a child can be written under a key. */
+bool mayWrite(MprJson* obj, cchar* key, const char* function = __builtin_FUNCTION()) {
+    return mayUse(obj, function) && isContainer(obj) && (key || isArray(obj));
+}
+} // namespace
+
+int mprWriteJson(MprJson* obj, cchar* key, cchar* value, int type) {
+    if (!mayWrite(obj, key)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    MprJson* child = makeValue(value, type);
+    return child ? put(obj, key ? key : "", child) : MPR_ERR_MEMORY;
+}
+
+int mprWriteJsonObj(MprJson* obj, cchar* key, MprJson* value) {
+    if (!mayWrite(obj, key) || !value) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    MprJson* child = adopted(value, obj);
+    return child ? put(obj, key ? key : "", child) : MPR_ERR_MEMORY;
+}
+
+MprJson* mprRemoveJsonChild(MprJson* obj, MprJson* child) {
+    if (!mayUse(obj) || !child) {
+        return nullptr;
+    }
+    for (MprJson* at = obj->children; at; at = at->next) {
+        if (at == child) {
+            unlink(obj, child);
+            return child;
+        }
+    }
+    return nullptr;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/*
+    json.hpp - What the files of JSON share: nodes and their links, the rules in force, and a stack outside of the heap.
+
+    A node is a barrier block of five references and two numbers; the manager's word fills its last granule. Names and
+    values are leaf blocks of their own, not parts of the node: programs hand them to lists and managers, which mark
+    starts of blocks. A parser shares those that repeat.
+
+    Siblings are linked so that the last is found: its `next` is nullptr, and `prev` of the first is the last. A node
+    without `prev` therefore stands alone. There is no way up from a node; no node is below itself.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "mpr/json.h"
+#include "mpr/memory.h"
+#include "mpr/string.h"
+
+namespace mpr::base::json {
+
+/** As base::mayUse, once for all: there are many callers. */
+bool mayUse(const void* object, const char* function = __builtin_FUNCTION());
+
+/** What a node is, as one word. */
+inline bool isObject(const MprJson* node) {
+    return (node->type & MPR_JSON_OBJ) != 0;
+}
+inline bool isArray(const MprJson* node) {
+    return (node->type & MPR_JSON_ARRAY) != 0;
+}
+inline bool isContainer(const MprJson* node) {
+    return (node->type & (MPR_JSON_OBJ | MPR_JSON_ARRAY)) != 0;
+}
+/** Whether it is some node's child. */
+inline bool isLinked(const MprJson* node) {
+    return node->prev != nullptr;
+}
+
+/** A node that stands alone. @param name,value Managed strings, or nullptr. */
+MprJson* makeNode(int type, const char* name = nullptr, const char* value = nullptr);
+/** A simple value, as mprCreateJsonValue. */
+MprJson* makeValue(const char* text, int type);
+/** The kind of a text. @param length All of it. */
+int kindOf(std::string_view text);
+
+/** Add a node that stands alone behind the last child. */
+void append(MprJson* parent, MprJson* child);
+void unlink(MprJson* parent, MprJson* child);
+/** Put a node that stands alone in the place of a child. */
+void replace(MprJson* parent, MprJson* old, MprJson* fresh);
+/** Take all children out. */
+void clear(MprJson* parent);
+/** Make a node what another is, but for its name and place. The other must not be used any more. */
+void become(MprJson* node, const MprJson* other);
+
+/** The child of a name, or of an index in decimal; nullptr when there is none. */
+MprJson* find(const MprJson* parent, std::string_view name);
+MprJson* childAt(const MprJson* parent, std::ptrdiff_t index);
+/** An index in decimal; -1 when it is none. */
+int indexOf(std::string_view text);
+/** Append to an object or array, or replace there. @param index Of an array. @return 0 or an error. */
+int put(MprJson* parent, std::string_view name, MprJson* child);
+int putAt(MprJson* parent, int index, MprJson* child);
+
+/** A node to be linked below another: itself if it stands alone and does not contain the other, else a copy. */
+MprJson* adopted(MprJson* node, const MprJson* below);
+
+/** The rules in force, or those given, with defaults filled in. */
+MprJsonRules effective(const MprJsonRules* rules);
+
+/** Decimal digits and what JSON has besides: whether it is a number of JSON from begin to end. */
+bool isNumber(std::string_view text);
+/** @return Behind the longest number of JSON at the begin of a text; begin when there is none. */
+const char* skipNumber(const char* at, const char* end);
+
+/** @return Bytes of the character of UTF-8 at the begin of a text; 0: there is none. */
+std::size_t characterAt(const char* at, const char* end);
+
+/**
+    Double the room of a stack. @param items Its memory; first, that within it, until it is larger than that.
+    @return false when memory is short.
+ */
+bool growStack(void** items, const void* first, std::size_t& room, std::size_t itemSize);
+
+/**
+    A stack of simple things, on the stack of the thread until it is full. What it holds of the heap stays, for nothing
+    here yields.
+ */
+template <class T, std::size_t few>
+class Stack {
+public:
+    Stack() = default;
+    ~Stack() {
+        if (items_ != first_) {
+            pfree(items_);
+        }
+    }
+    Stack(const Stack&) = delete;
+    Stack& operator=(const Stack&) = delete;
+
+    bool empty() const { return count_ == 0; }
+    std::size_t size() const { return count_; }
+    T& top() { return static_cast<T*>(items_)[count_ - 1]; }
+    T& operator[](std::size_t i) { return static_cast<T*>(items_)[i]; }
+    T* begin() { return static_cast<T*>(items_); }
+    T* end() { return begin() + count_; }
+    void pop(std::size_t count = 1) { count_ -= count; }
+    void clear() { count_ = 0; }
+
+    /** @return false when memory is short. */
+    [[nodiscard]] bool push(const T& item) {
+        if (count_ == room_ && !growStack(&items_, first_, room_, sizeof(T))) {
+            return false;
+        }
+        static_cast<T*>(items_)[count_++] = item;
+        return true;
+    }
+
+private:
+    T first_[few];
+    void* items_ = first_;
+    std::size_t count_ = 0, room_ = few;
+};
+using Nodes = Stack<MprJson*, 32>;
+
+/** A way through a tree: a node before its children, these in order. */
+class Walk {
+public:
+    explicit Walk(MprJson* tree) : at_(tree) {}
+
+    MprJson* at() const { return at_; }
+    /** Go on. @return false at the end, or when memory is short. */
+    bool next();
+    bool failed() const { return failed_; }
+
+    /** Objects and arrays around the node; the innermost of them, and one counted from the outermost. */
+    std::size_t level() const { return open_.size(); }
+    MprJson* around() { return open_.top(); }
+    MprJson* around(std::size_t i) { return open_[i]; }
+    /** Whether the last step led from a node to its first child; if not, how many levels it left, and which nodes. */
+    bool entered() const { return entered_; }
+    std::size_t left() const { return left_; }
+    MprJson* leftNode(std::size_t i) { return open_[open_.size() + left_ - 1 - i]; }
+
+private:
+    MprJson* at_;
+    std::size_t left_ = 0;
+    bool entered_ = false, failed_ = false;
+    Nodes open_;
+};
+
+/** The properties of an object by name, for many of them: whoever chooses the names cannot make it slow. All zero:
+    closed. */
+struct Names {
+    /** From how many properties on it is faster than to look at each. */
+    static constexpr int many = 32;
+
+    /** Begin with the properties of an object. @param more How many are to come. @return false when memory is short. */
+    bool open(const MprJson* object, int more = 0);
+    /** Add a property that is already linked. @return false when memory is short. */
+    bool add(MprJson* property, const MprJson* object);
+    MprJson* find(const char* name) const { return *slotOf(name); }
+    bool isOpen() const { return slots != nullptr; }
+    void close() { pfree(slots); }
+
+private:
+    MprJson** slotOf(const char* name) const;
+
+    MprJson** slots; // a power of two, at most half of them in use
+    std::size_t mask, count;
+};
+
+/** Those of a scope. */
+struct OwnNames : Names {
+    OwnNames() : Names{} {}
+    ~OwnNames() { close(); }
+    OwnNames(const OwnNames&) = delete;
+    OwnNames& operator=(const OwnNames&) = delete;
+};
+
+} // namespace mpr::base::json

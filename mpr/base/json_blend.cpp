@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/*
+    json_blend.cpp - One tree of JSON merged into another. See mprBlendJson in mpr/json.h.
+
+    Pairs of objects that are to be merged wait on a stack, so that depth costs no calls.
+*/
+#include <climits>
+
+#include "mpr/barrier.h"
+#include "mpr/base/json.hpp"
+
+using namespace mpr::base;
+using namespace mpr::base::json;
+
+namespace {
+
+constexpr int modes = MPR_JSON_OVERWRITE | MPR_JSON_APPEND | MPR_JSON_REPLACE | MPR_JSON_CREATE;
+
+class Blend {
+public:
+    bool enter(MprJson* dest, const MprJson* src, int flags) { return pairs_.push({dest, src, flags}); }
+    /** @return 0 or MPR_ERR_MEMORY. */
+    int run();
+    bool merge(MprJson* dest, const MprJson* src, int flags);
+
+private:
+    struct Pair {
+        MprJson* dest;
+        const MprJson* src;
+        int flags;
+    };
+
+    bool mergeObjects(const Pair& pair);
+    bool addProperty(MprJson* dest, const char* name, const MprJson* src, int flags);
+    bool takeOver(MprJson* dest, const MprJson* src, int flags);
+    bool appendTo(MprJson* dest, const MprJson* src);
+    bool takeOut(MprJson* dest, const MprJson* src);
+
+    Stack<Pair, 8> pairs_;
+};
+
+/** What a prefix of a name asks for; 0: it is none. */
+int modeOf(char prefix) {
+    switch (prefix) {
+    case '+': return MPR_JSON_APPEND;
+    case '=': return MPR_JSON_OVERWRITE;
+    case '-': return MPR_JSON_REPLACE;
+    case '?': return MPR_JSON_CREATE;
+    default: return 0;
+    }
+}
+
+bool setText(MprJson* node, const char* text) {
+    if (text) {
+        mprSetRef(node, &node->value, text);
+        node->type = MPR_JSON_VALUE | MPR_JSON_STRING;
+    }
+    return text != nullptr;
+}
+
+/** Make a node a copy of another. Names inside may have prefixes, which are heeded. */
+bool Blend::takeOver(MprJson* dest, const MprJson* src, int flags) {
+    const bool prefixed = isObject(src) && (flags & MPR_JSON_COMBINE) != 0;
+    MprJson* copy = prefixed ? makeNode(MPR_JSON_OBJ) : mprCloneJson(const_cast<MprJson*>(src));
+    if (!copy) {
+        return false;
+    }
+    become(dest, copy);
+    return !prefixed || enter(dest, src, flags);
+}
+
+bool appendCopy(MprJson* array, const MprJson* element) {
+    MprJson* copy = mprCloneJson(const_cast<MprJson*>(element));
+    return copy && putAt(array, array->length, copy) == 0;
+}
+
+bool Blend::appendTo(MprJson* dest, const MprJson* src) {
+    if (!isArray(dest)) {
+        return setText(dest, sjoin(dest->value, " ", src->value, nullptr));
+    }
+    if (!isArray(src)) {
+        return appendCopy(dest, src);
+    }
+    for (const MprJson* element = src->children; element; element = element->next) {
+        if (!appendCopy(dest, element)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void takeOutEqual(MprJson* array, const char* value) {
+    for (MprJson* at = array->children; at;) {
+        MprJson* next = at->next;
+        if (value && at->value && std::strcmp(at->value, value) == 0) {
+            unlink(array, at);
+        }
+        at = next;
+    }
+}
+
+bool Blend::takeOut(MprJson* dest, const MprJson* src) {
+    if (!isArray(dest)) {
+        return std::strstr(dest->value, src->value) == nullptr ||
+               setText(dest, sreplace(dest->value, src->value, nullptr));
+    }
+    if (!isArray(src)) {
+        takeOutEqual(dest, src->value);
+    }
+    for (const MprJson* element = isArray(src) ? src->children : nullptr; element; element = element->next) {
+        takeOutEqual(dest, element->value);
+    }
+    return true;
+}
+
+/** Merge into a node that exists. @return false when memory is short. */
+bool Blend::merge(MprJson* dest, const MprJson* src, int flags) {
+    if (isObject(dest) && isObject(src) && (flags & MPR_JSON_OVERWRITE) == 0) {
+        return enter(dest, src, flags);
+    }
+    const bool combinable = !isObject(dest) && !isObject(src) && (isArray(dest) || !isArray(src));
+    if ((flags & (MPR_JSON_CREATE | MPR_JSON_OVERWRITE)) == 0 && combinable) {
+        if (flags & MPR_JSON_APPEND) {
+            return appendTo(dest, src);
+        }
+        if (flags & MPR_JSON_REPLACE) {
+            return takeOut(dest, src);
+        }
+    }
+    return (flags & (MPR_JSON_CREATE | MPR_JSON_REPLACE)) != 0 || takeOver(dest, src, flags);
+}
+
+bool Blend::addProperty(MprJson* dest, const char* name, const MprJson* src, int flags) {
+    MprJson* fresh = makeNode(MPR_JSON_VALUE, name);
+    if (!fresh || dest->length == INT_MAX || !takeOver(fresh, src, flags)) {
+        return false;
+    }
+    append(dest, fresh);
+    return true;
+}
+
+bool Blend::mergeObjects(const Pair& pair) {
+    OwnNames names;
+    if (pair.dest->length > Names::many && !names.open(pair.dest, pair.src->length)) {
+        return false;
+    }
+    for (const MprJson* property = pair.src->children; property; property = property->next) {
+        const int mode = (pair.flags & MPR_JSON_COMBINE) != 0 ? modeOf(*property->name) : 0;
+        const int flags = mode != 0 ? (pair.flags & ~modes) | mode : pair.flags;
+        const char* name = mode != 0 ? sclone(property->name + 1) : property->name;
+        if (!name) {
+            return false;
+        }
+        MprJson* before = names.isOpen() ? names.find(name) : find(pair.dest, name);
+        const bool done = before ? merge(before, property, flags)
+                                 : (flags & MPR_JSON_REPLACE) != 0 || addProperty(pair.dest, name, property, flags);
+        if (!done || (!before && names.isOpen() && (flags & MPR_JSON_REPLACE) == 0 &&
+                      !names.add(pair.dest->children->prev, pair.dest))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int Blend::run() {
+    while (!pairs_.empty()) {
+        const Pair pair = pairs_.top();
+        pairs_.pop();
+        if (!mergeObjects(pair)) {
+            return MPR_ERR_MEMORY;
+        }
+    }
+    return 0;
+}
+} // namespace
+
+int mprBlendJson(MprJson* dest, MprJson* src, int flags) {
+    if (!mayUse(dest)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (!src || src == dest) {
+        return 0;
+    }
+    if ((dest->type & src->type & MPR_JSON_OBJ_TYPE) == 0) {
+        return MPR_ERR_BAD_TYPE;
+    }
+    const MprJson* apart = adopted(src, dest);
+    Blend blend;
+    const bool begun = apart && (isObject(dest) ? blend.enter(dest, apart, flags) : blend.merge(dest, apart, flags));
+    return begun ? blend.run() : MPR_ERR_MEMORY;
+}

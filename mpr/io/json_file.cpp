@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/*
+    json_file.cpp - JSON in files. See mpr/json.h.
+
+    A file is written beside the one that it replaces: to the disk first, then under its name, then the folder to the
+    disk.
+*/
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mpr/app.h"
+#include "mpr/collect.h"
+#include "mpr/format.h"
+#include "mpr/json.h"
+#include "mpr/log.h"
+#include "mpr/path.h"
+#include "mpr/string.h"
+
+namespace {
+
+constexpr std::size_t longestPath = 4096;
+
+bool writeAll(int file, const char* text, std::size_t length) {
+    while (length > 0) {
+        const ssize_t done = write(file, text, length);
+        if (done <= 0) {
+            return false;
+        }
+        text += done;
+        length -= static_cast<std::size_t>(done);
+    }
+    return fsync(file) == 0;
+}
+
+/** Make a new file beside another. @param name Gets its name. @return Its descriptor, or -1. */
+int makeBeside(const char* path, char (&name)[longestPath + 16]) {
+    constexpr int tries = 100;
+    int file = -1;
+    for (int i = 0; i < tries && file < 0; ++i) {
+        mprSprintf(name, sizeof(name), "%s.%08x~", path, static_cast<unsigned>(mprRandom()));
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    }
+    return file;
+}
+
+/** Have the system write a folder's entries to the disk. What it cannot do for a file system it does in its own
+    time. */
+void syncFolderOf(char* path) {
+    char* slash = std::strrchr(path, '/');
+    if (slash) {
+        slash[slash == path ? 1 : 0] = '\0';
+    }
+    const int folder = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        fsync(folder);
+        close(folder);
+    }
+}
+
+/** Write a text in place of a file of the disk, or of none. @param mode Its permissions; 0: there is none. */
+int replaceFile(const char* path, mode_t mode, const char* text) {
+    char name[longestPath + 16];
+    const int file = makeBeside(path, name);
+    if (file < 0) {
+        return MPR_ERR_CANT_CREATE;
+    }
+    const bool written = (mode == 0 || fchmod(file, mode & 07777) == 0) && writeAll(file, text, std::strlen(text));
+    if ((close(file) != 0) | !written || rename(name, path) != 0) {
+        unlink(name);
+        return MPR_ERR_CANT_WRITE;
+    }
+    syncFolderOf(name);
+    return 0;
+}
+
+int writeText(const char* path, const char* text) {
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return replaceFile(path, 0, text);
+    }
+    if (!S_ISREG(info.st_mode)) {
+        return mprWritePathContents(path, text, -1, 0) < 0 ? MPR_ERR_CANT_WRITE : 0;
+    }
+    char* real = realpath(path, nullptr); // a symbolic link stays
+    const int error = real ? replaceFile(real, info.st_mode, text) : MPR_ERR_CANT_CREATE;
+    std::free(real);
+    return error;
+}
+} // namespace
+
+MprJson* mprLoadJson(cchar* path) {
+    ssize length = 0;
+    char* const name = sclone(path); // reading may yield, which ends an unrooted path
+    mprHold(name);
+    const char* text = mprReadPathContents(path, &length);
+    const char* message = nullptr;
+    MprJson* tree = text ? mprParseJsonText(text, length, nullptr, &message) : nullptr;
+    if (!tree) {
+        mprError("mprLoadJson: \"%s\": %s", name, message ? message : text ? "memory is short" : "cannot be read");
+    }
+    mprRelease(name);
+    return tree;
+}
+
+int mprSaveJson(MprJson* obj, cchar* path, int flags) {
+    if (!obj || !path || slen(path) - 1 >= static_cast<ssize>(longestPath - 1)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    char* text = mprJsonToString(obj, flags);
+    if (text && (flags & MPR_JSON_PRETTY)) {
+        text = srejoin(text, "\n", nullptr);
+    }
+    return text ? writeText(path, text) : MPR_ERR_MEMORY;
+}
