@@ -269,9 +269,10 @@ public:
             if (!node) {
                 return makeValue(text, type);
             }
-            MprJson* made = used ? mprCloneJson(node) : adopted(node, below);
+            // From the second on copies of what stands there: the first may be of the whole tree, which grows meanwhile.
+            node = used ? mprCloneJson(node) : adopted(node, below);
             used = true;
-            return made;
+            return node;
         }
     };
 

@@ -107,7 +107,8 @@ MprJson* mprLoadJson(cchar* path) {
 }
 
 int mprSaveJson(MprJson* obj, cchar* path, int flags) {
-    if (!obj || !path || slen(path) - 1 >= static_cast<ssize>(longestPath - 1)) {
+    const ssize length = slen(path);
+    if (!obj || length == 0 || length >= static_cast<ssize>(longestPath)) {
         return MPR_ERR_BAD_ARGS;
     }
     char* text = mprJsonToString(obj, flags);

@@ -219,6 +219,9 @@ TEST_CASE("nodes are set by paths: the first is the node itself", "[base][json]"
     CHECK(mprSetJsonObj(tree, "c", tree) == 0);
     CHECK(isSound(tree));
     CHECK(mprSetJsonObj(tree, "d", nullptr) == MPR_ERR_BAD_ARGS);
+    MprJson *row = parsed("[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29]");
+    CHECK(mprSetJsonObj(row, "[*]", row) == 0); // each gets what it was: no copy contains another
+    CHECK(mprQueryJson(row, "..*", nullptr, 0)->length == 30 * 31);
     CHECK(mprQueryJson(tree, "e", "5", 0) == tree);
     CHECK(!mprQueryJson(tree, "a[9]", "5", 0));
     CHECK(mprQueryJson(tree, "e", "6", MPR_JSON_STRING) == tree);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/*
+    test/fuzz/corpus.cpp - Feeds the fuzz target for JSON without libFuzzer: the texts of the parsing test-suite, some paths, and
+    random changes of them; or the files named.
+
+    Usage: fuzz_json_corpus [FILE...]     MPR_SEED=N: other changes; MPR_FUZZ=N: so many (300,000)
+ */
+#include "test/base/json_suite.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+namespace {
+
+int feed(const std::string &text) {
+    return LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(text.data()), text.size());
+}
+
+const char *const paths[] = {"a[1].b", "..a",     "a[0:-1]", "a[b == 'c'].a", "a[@ != 1]",
+                             "b.a.a",  "['c d']", "a[$]",    "a.*",           "..[a > 2]"};
+const char *const pieces[] = {"\"",   "\\",   "{",  "}",      "[",  "]",  ",",     ":",        "\\u",
+                              "d800", "e9",   "..", "[@ ~ ^", "/*", "*/", "//",    "\xc0\x80", "\xf0\x9f\x98\x80",
+                              "true", "null", "-0", "'",      "`",  "+",  "\"a\":"};
+
+unsigned long number(const char *variable, unsigned long otherwise) {
+    const char *value = getenv(variable);
+    return value ? strtoul(value, nullptr, 10) : otherwise;
+}
+
+struct Random {
+    uint64_t state;
+    size_t below(size_t count) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<size_t>(state >> 33) % count;
+    }
+};
+
+/* Some bytes changed, taken out, repeated, or a piece put in. */
+std::string changed(std::string text, const std::string &other, Random &random) {
+    for (size_t times = 1 + random.below(4); times > 0; times--) {
+        const size_t at = random.below(text.size() + 1);
+        const size_t count = random.below(text.size() - at + 1) % 20;
+        switch (random.below(5)) {
+        case 0: text.insert(at, pieces[random.below(std::size(pieces))]); break;
+        case 1: text.erase(at, count); break;
+        case 2: text.insert(at, text.substr(at, count)); break;
+        case 3: text.insert(at, other); break;
+        default: text.insert(at, 1, static_cast<char>(random.below(256))); break;
+        }
+    }
+    return text;
+}
+
+int feedFiles(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        std::ifstream file(argv[i], std::ios::binary);
+        if (feed({std::istreambuf_iterator<char>(file), {}}) != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        return feedFiles(argc, argv);
+    }
+    std::vector<std::string> corpus(std::begin(paths), std::end(paths));
+    for (const auto &entry : test::suite) {
+        corpus.emplace_back(entry.text);
+    }
+    for (const std::string &text : corpus) {
+        if (feed(text) != 0) {
+            return 1;
+        }
+    }
+    const unsigned long seed = number("MPR_SEED", 1), count = number("MPR_FUZZ", 300000);
+    Random random = {seed};
+    for (unsigned long i = 0; i < count; i++) {
+        const std::string &text = corpus[random.below(corpus.size())];
+        if (feed(changed(text, corpus[random.below(corpus.size())], random)) != 0) {
+            return 1;
+        }
+    }
+    printf("%zu texts, and %lu changes of them from seed %lu\n", corpus.size(), count, seed);
+    return 0;
+}
