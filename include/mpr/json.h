@@ -7,7 +7,7 @@
     keeps stays, like any block, and the rest of the tree may go.
 
     Values are texts. A number is kept as it was written, digit by digit. In names and values U+0000 stands as the two
-    bytes C0 80, so that a C string can contain it; it is read from, and printed as, \u0000.
+    bytes C0 80, so that a C string can contain it; its escape is that of JSON, a backslash and u0000.
 
     Threads: attached threads that run only; others are refused and named (mpr/runtime.h). One thread uses a tree at a
     time, or several read it. Calls here yield only where their description says so.

@@ -13,6 +13,7 @@
 #include "mpr/barrier.h"
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/json.hpp"
+#include "mpr/base/part.hpp"
 #include "mpr/log.h"
 
 using namespace mpr::base;
@@ -86,8 +87,8 @@ int compare(string_view one, string_view other) {
 }
 
 bool holds(string_view text, string_view pattern) {
-    return pattern.starts_with('^') ? text.starts_with(string_view(pattern.data() + 1, pattern.size() - 1))
-                                    : text.find(pattern) != text.npos;
+    const string_view behind = part(pattern, 1);
+    return pattern.starts_with('^') ? part(text, 0, behind.size()) == behind : text.find(pattern) != text.npos;
 }
 
 // ---- Paths ------------------------------------------------------------------------------------------------------
