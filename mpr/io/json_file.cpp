@@ -37,12 +37,12 @@ bool writeAll(int file, const char* text, std::size_t length) {
 }
 
 /** Make a new file beside another. @param name Gets its name. @return Its descriptor, or -1. */
-int makeBeside(const char* path, char (&name)[longestPath + 16]) {
+int makeBeside(const char* path, mode_t mode, char (&name)[longestPath + 16]) {
     constexpr int tries = 100;
     int file = -1;
     for (int i = 0; i < tries && file < 0; ++i) {
         mprSprintf(name, sizeof(name), "%s.%08x~", path, static_cast<unsigned>(mprRandom()));
-        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     }
     return file;
 }
@@ -64,7 +64,8 @@ void syncFolderOf(char* path) {
 /** Write a text in place of a file of the disk, or of none. @param mode Its permissions; 0: there is none. */
 int replaceFile(const char* path, mode_t mode, const char* text) {
     char name[longestPath + 16];
-    const int file = makeBeside(path, name);
+    // Nobody may open it before it has the permissions of the old one.
+    const int file = makeBeside(path, mode == 0 ? 0644 : 0600, name);
     if (file < 0) {
         return MPR_ERR_CANT_CREATE;
     }

@@ -13,8 +13,8 @@ typedef struct Own {
 enum { fmt = 1, print, sfmt, sfmtv, palloc, pfree, prealloc, psize, lock, unlock };
 enum { sclone = 11, scopy, sjoin, slen, smatch, stok, strim, stoi, itos };
 
-#if defined(lock) || defined(unlock) || defined(ITERATE_ITEMS) || defined(ITERATE_KEYS) || defined(ITERATE_KEY_DATA) || \
-    defined(ITERATE_JSON)
+#if defined(lock) || defined(unlock) || defined(ITERATE_ITEMS) || defined(ITERATE_KEYS) || \
+    defined(ITERATE_KEY_DATA) || defined(ITERATE_JSON)
 #error "A macro with a short name is defined"
 #endif
 #if defined(INVALID_SOCKET) || defined(SOCKET_ERROR)
