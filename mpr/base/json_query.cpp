@@ -270,7 +270,7 @@ public:
             if (!node) {
                 return makeValue(text, type);
             }
-            // From the second on copies of what stands there: the first may be of the whole tree, which grows meanwhile.
+            // Others are copies of the one before: what was given may be the whole tree, which grows meanwhile.
             node = used ? mprCloneJson(node) : adopted(node, below);
             used = true;
             return node;
