@@ -61,6 +61,7 @@ void Duty::takeDuty() {
 /** Has the duty from the start: open() waits until it does. */
 void Duty::run() {
     attached = current = &own_;
+    mayNotEnd(&own_);
     cycle_.takeDuty();
     warnAfter_ = waits_.deadline();
     cycle_.announce();
@@ -87,6 +88,7 @@ void Duty::run() {
     }
     cycle_.rendezvous().open(); // a collection may have been waited for
     cycle_.giveUpDuty();
+    mayNotEnd(nullptr);
     attached = current = nullptr;
 }
 

@@ -120,13 +120,8 @@ void write(os::Message& message) {
     os::log(os::Level::error, message);
 }
 
-/** @param state What keeps the calling thread. @return false */
-bool refuseIn(const char* state, const char* function) {
-    os::Message message;
-    count();
-    if (!mayWrite(asNumber(function) ^ asNumber(state))) {
-        return false;
-    }
+/** The calling thread in what it calls; inside MPR_MANAGE_MARK by which manager, too. */
+void describe(os::Message& message, const char* function, const char* state) {
     message << function << ": thread ";
     if (attached && attached->name[0]) {
         message << "\"" << attached->name << "\"";
@@ -137,6 +132,16 @@ bool refuseIn(const char* state, const char* function) {
     if (Marker* marker = running() ? Marker::active() : nullptr) {
         marker->describeTraced(message);
     }
+}
+
+/** @param state What keeps the calling thread. @return false */
+bool refuseIn(const char* state, const char* function) {
+    os::Message message;
+    count();
+    if (!mayWrite(asNumber(function) ^ asNumber(state))) {
+        return false;
+    }
+    describe(message, function, state);
     write(message);
     return false;
 }
@@ -149,6 +154,13 @@ bool refuse(const char* function) {
         return false;
     }
     return refuseIn(stateHere(), function);
+}
+
+void failAtEnd() {
+    os::Message message;
+    describe(message, "pthread_exit", stateHere());
+    os::deliver(os::Level::error, message << "; no collection can go on without it");
+    os::abort();
 }
 
 bool Stay::refuseAtDoor(const char* function) {

@@ -32,6 +32,9 @@ namespace mpr::gc {
 /** Name in the log why the calling thread may not call a function. @return false */
 [[gnu::cold, gnu::noinline]] bool refuse(const char* function);
 
+/** The calling thread ends in the midst of a collection: name it, and end the process, since nobody could go on. */
+[[noreturn, gnu::cold]] void failAtEnd();
+
 /** For functions of class running. @return Whether the call may go on. */
 inline bool admitRunning(const char* function) {
     return current || refuse(function);

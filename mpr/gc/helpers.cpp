@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "mpr/gc/logged.hpp"
+#include "mpr/gc/mutator.hpp"
 
 namespace mpr::gc {
 
@@ -77,10 +78,12 @@ void Helpers::start() {
 }
 
 void Helpers::run(Helper& self) {
+    mayNotEnd(&self);
     for (;;) {
         // Before the look at stop_, so that a wait that comes after it returns.
         const std::uint32_t round = round_.load(std::memory_order_acquire);
         if (stop_.load(std::memory_order_acquire)) {
+            mayNotEnd(nullptr);
             return;
         }
         if (work_.join()) {

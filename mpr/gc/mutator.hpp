@@ -59,6 +59,12 @@ extern constinit MPR_PER_THREAD Mutator* current;
 /** The calling thread in any state, nullptr when it is not attached. */
 extern constinit MPR_PER_THREAD Mutator* attached;
 
+/**
+    The calling thread collects, and nobody could go on without it: if it ends, that is named, and the process ends. nullptr: it
+    has done its work. Defined in runtime.cpp.
+ */
+void mayNotEnd(const void* thread);
+
 /** The calling thread is this one, and counted as running; or it is the collector, to which phases mean more than states. */
 inline void assertRunning([[maybe_unused]] const Mutator& m, [[maybe_unused]] const char* file = __builtin_FILE(),
                           [[maybe_unused]] int line = __builtin_LINE()) {

@@ -80,8 +80,13 @@ void detach() {
     attached = current = nullptr;
 }
 
-/** The thread ends, wherever it is: detach it if it has not done so. */
+/** The thread ends, wherever it is: detach it if it has not done so. One that collects would be waited for by all, for ever. */
 void threadEnds(void*) {
+    if constexpr (os::hasThreads) {
+        if (running() && (Marker::active() || (attached && attached->isCollector))) {
+            failAtEnd();
+        }
+    }
     if (attached && running()) {
         if (isNotified(*attached)) {
             runtime().depletion.abandon(*attached);
@@ -236,6 +241,10 @@ bool detachAtEnd(const Mutator* mutator) {
                                       << "\" cannot be attached: the system has no key or no memory left to tell when "
                                          "a thread ends (pthread_key_create)");
     return false;
+}
+
+void mayNotEnd(const void* thread) {
+    os::onThreadExit(threadEnds, const_cast<void*>(thread));
 }
 
 void attachPrepared(Mutator* mutator) {

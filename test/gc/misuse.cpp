@@ -2,6 +2,8 @@
 /*
     test/gc/misuse.cpp - Calls by threads in the wrong state are named, and do nothing.
  */
+#include "mpr/os/os.hpp"
+#include "test/support/process.hpp"
 #include "test/support/wrong_state.hpp"
 
 #include <cstring>
@@ -318,6 +320,99 @@ TEST_CASE("a manager that takes long to mark, but returns, is not named", "[gc][
     }
     CHECK(runtime.log.size() == 0);
     mprRemoveRoot(block);
+}
+
+// ---- A manager that ends its thread --------------------------------------------------------------------------------
+
+namespace {
+
+pthread_t yielder, collector;
+std::atomic<bool> collectorKnown;
+int where; // a manager is to end the thread that calls it
+enum { InMark = 1, InFree = 2, StandingIn = 4, OfCollector = 8, Helping = 16 };
+
+/* Ends the thread that calls it, if that is the one to end. */
+void endThread(void *, int flags) {
+    const pthread_t self = pthread_self();
+    const bool frees = flags & MPR_MANAGE_FREE;
+    if (frees && !collectorKnown) {
+        collector = self;
+        collectorKnown = true;
+    }
+    const int who = pthread_equal(self, yielder)                        ? StandingIn
+                    : !collectorKnown || pthread_equal(self, collector) ? OfCollector
+                                                                        : Helping;
+    if (where == ((frees ? InFree : InMark) | who)) {
+        pthread_exit(nullptr);
+    }
+    if (where & Helping && !frees) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100)); // time for others to come
+    }
+}
+
+/* A thread yields to collections, in which a manager ends the thread that calls it. */
+void endInManager(int wanted) {
+    const Watchdog dog(60);
+    where = wanted;
+    pthread_t thread;
+    const auto body = [](void *) -> void * {
+        yielder = pthread_self();
+        mprConfigure(where & Helping ? "markers=2,everyyield=1" : "markers=1");
+        mprCreate(0, nullptr, 0);
+        for (int i = 0; i < (where & Helping ? 200 : 1); i++) {
+            mprAddRoot(mprAllocManaged(16, endThread, 0));
+        }
+        for (;;) {
+            mprAllocManaged(16, endThread, 0);
+            mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+            mprYield(0);
+        }
+    };
+    pthread_create(&thread, nullptr, body, nullptr);
+    pthread_join(thread, nullptr);
+    for (;;) {
+        pause(1000); // for the watchdog
+    }
+}
+} // namespace
+
+TEST_CASE("a thread ends in MARK that it calls for the collector: child", "[.][child]") {
+    endInManager(InMark | StandingIn);
+}
+
+TEST_CASE("the collector's thread ends in MARK: child", "[.][child]") {
+    endInManager(InMark | OfCollector);
+}
+
+TEST_CASE("the collector's thread ends in FREE: child", "[.][child]") {
+    endInManager(InFree | OfCollector);
+}
+
+TEST_CASE("a thread that helps to mark ends: child", "[.][child]") {
+    endInManager(InMark | Helping);
+}
+
+TEST_CASE("a thread that ends in the midst of a collection is named, and ends the process", "[gc][misuse]") {
+    if (threadSanitizer || addressSanitizer) {
+        return; // the sanitizer knows no thread that ends below its frames
+    }
+    struct End {
+        cchar *child, *named;
+    };
+    const auto end =
+        GENERATE(End{"a thread ends in MARK that it calls for the collector: child",
+                     " is inside a manager's MPR_MANAGE_MARK call"},
+                 End{"the collector's thread ends in MARK: child", " is inside a manager's MPR_MANAGE_MARK call"},
+                 End{"a thread that helps to mark ends: child", " is inside a manager's MPR_MANAGE_MARK call"},
+                 End{"the collector's thread ends in FREE: child", " is the collector's; no collection can go on"});
+    if (std::strstr(end.child, "helps") && mpr::os::processors() < 2) {
+        return; // nobody helps on the only processor
+    }
+    const Ended ended = runChild(end.child);
+    INFO(ended.output);
+    CHECK(ended.killed(SIGABRT));
+    CHECK(ended.wrote(end.named));
+    CHECK(ended.wrote("pthread_exit: thread "));
 }
 
 // ---- How much is said -----------------------------------------------------------------------------------------------
