@@ -61,11 +61,12 @@ void Others::unpark() {
  */
 bool Others::awaitOthers() {
     constexpr unsigned deadlines = 8;
-    const std::uint64_t end = os::now() + deadlines * deadline_;
+    const std::uint64_t bound = deadlines * deadline_;
     os::Word never{0};
-    if (!park(end)) {
+    if (!park(os::now() + bound)) {
         return false;
     }
+    const std::uint64_t end = os::now() + bound; // counted anew: others may have had the duty all that time
     stopsOthers_.store(true, std::memory_order_relaxed);
     for (;;) {
         // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
@@ -83,7 +84,7 @@ bool Others::awaitOthers() {
         if (os::now() >= end) {
             const NamedThreads late = late_.note();
             letOthersGo();
-            Late::name(late, deadlines * deadline_);
+            Late::name(late, bound);
             return false;
         }
         os::wait(never, 0, poll);

@@ -435,6 +435,26 @@ TEST_CASE("who waits for its turn to verify the heap is not named as late by who
     busy.end();
 }
 
+TEST_CASE("who has waited for its turn to verify the heap waits for the others as long as who went before",
+          "[gc][late]") {
+    Runtime runtime("deadline=100,everyyield=0");
+    Busy busy;
+    std::atomic<int> result{1};
+    Mutator next("next", [&](Mutator &) {
+        untilUnyielded([] { return mprNeedYield(); }); // the other has its turn
+        pause(20);
+        result = mprVerifyHeap();
+    });
+    CHECK(mprVerifyHeap() == MPR_ERR_TIMEOUT);
+    pause(50); // running, so that the next finds two that have not stopped
+    mprYield(MPR_YIELD_STICKY);
+    busy.end();
+    mprResetYield();
+    next.join();
+    INFO(runtime.log.text());
+    CHECK(result == 0);
+}
+
 TEST_CASE("threads that come and go touch nothing that another has been given", "[gc][late]") {
     Runtime runtime;
     static std::atomic<long> changed;
