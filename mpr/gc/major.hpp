@@ -91,7 +91,7 @@ private:
 
     // Each releases what a collection has done so far; who waits for it acquires. Relaxed reads are on duty, or hints.
     Number begun_{0}, marked_{0}, swept_{0};
-    Number forced_{0};
+    Number forced_{~std::uint32_t{0}}; // at first the one before any
     State state_ MPR_GUARDED_BY(onDuty) = State::none;
     bool rootsLeft_ MPR_GUARDED_BY(onDuty) = false;
     bool urgent_ MPR_GUARDED_BY(onDuty) = false;

@@ -34,6 +34,36 @@ TEST_CASE("a major collection is traced when nothing is left, nothing waits and 
     CHECK_FALSE(major.isTracing());
 }
 
+TEST_CASE("a major collection is forced when somebody asked for it before it began", "[gc][cycle]") {
+    Major major;
+    CHECK_FALSE(major.isForced()); // none has begun
+    CHECK_FALSE(major.mustBegin());
+    major.count();
+    CHECK_FALSE(major.isForced());
+    CHECK_FALSE(major.mustBegin());
+    major.force(false);
+    CHECK_FALSE(major.isForced());
+    CHECK(major.mustBegin());
+    major.count();
+    CHECK(major.isForced());
+    CHECK_FALSE(major.mustBegin());
+    major.count();
+    CHECK_FALSE(major.isForced());
+}
+
+TEST_CASE("nobody waits for the sweep of a major collection that nobody asked for", "[gc][cycle]") {
+    Major major;
+    const auto isSwept = [&] { return static_cast<int32_t>(major.swept().load() - major.forced()) >= 0; };
+    CHECK(isSwept());
+    major.force(false);
+    CHECK_FALSE(isSwept());
+    major.count();
+    CHECK_FALSE(isSwept());
+    major.countMarked();
+    major.countSwept();
+    CHECK(isSwept());
+}
+
 TEST_CASE("minor collections starve a major one that they keep from marking", "[gc][cycle]") {
     Major major;
     const auto passBy = [&](int times) {
