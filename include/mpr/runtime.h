@@ -90,7 +90,8 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
       poison=0|1      fill what is freed or found dead with 0xDB, let small freed blocks rest, and name writes to free memory
                       when it is used again; a build with the address sanitizer reports every use at once; slow (0, or 1
                       in builds with MPR_CHECKED)
-      everyyield=0|1  collect at each yield point; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the environment)
+      everyyield=0|1  collect at each yield point, before a sticky one, too; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in
+                      the environment)
       everyalloc=N    ask for a collection at every Nth allocation, so that each thread collects at its next yield; slow
                       (0, or MPR_GC_EVERY_ALLOC in the environment, unless everyyield is said)
       deadline=MS     a thread that keeps a collection waiting so long is named in the log, and so is a manager that does

@@ -26,6 +26,10 @@ void Safepoint::yield(Mutator& m, int flags, const void* site) {
         return;
     }
     if (flags & MPR_YIELD_STICKY) {
+        if (everyYield_) {
+            budgetSpent();
+            waitOut(m);
+        }
         stop(m, Mutator::State::yielded);
         stepOut(m);
         return;

@@ -78,6 +78,17 @@ TEST_CASE("an unrooted block is gone after a yield to a waiting collection", "[g
     CHECK(until([] { return calls.frees == 1; }));
 }
 
+TEST_CASE("everyyield=1 collects before sticky yields, too", "[gc][yield]") {
+    Runtime runtime("everyyield=1");
+    calls.reset();
+    makeNode();
+    for (int i = 0; i < 10; i++) {
+        mprYield(MPR_YIELD_STICKY);
+        mprResetYield();
+    }
+    CHECK(untilUnyielded([] { return calls.frees == 1; }, 5000));
+}
+
 TEST_CASE("mprYield returns at once when no collection waits", "[gc][yield]") {
     Runtime runtime("everyyield=0");
     auto before = stats().collections;
