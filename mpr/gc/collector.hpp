@@ -70,7 +70,7 @@ public:
     void attach(Mutator* mutator) { mutators_.attach(mutator); }
     void detach(Mutator* mutator) { mutators_.detach(mutator); }
     int threads(bool all = true) { return mutators_.count(all); }
-    bool isAttached(os::ThreadId thread) { return mutators_.isAttached(thread); }
+    bool isAttached(std::uint32_t number) { return mutators_.isAttached(number); }
     bool awaitAlone(Mutator& self, std::uint64_t deadline) { return mutators_.awaitAlone(self, deadline); }
     void nameOthers(const Mutator& self, const char* what) { mutators_.nameOthers(self, what); }
     void yield(Mutator& m, int flags, const void* site) { safepoint_.yield(m, flags, site); }

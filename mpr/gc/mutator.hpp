@@ -43,7 +43,8 @@ struct Mutator {
     /** Runs, but waits for its turn to stop the others, and keeps nobody waiting. By the thread itself; to name those who do. */
     os::Shared<bool> parked{false};
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
-    os::ThreadId id = 0;
+    std::uint32_t number =
+        0; // no other has it that was ever attached, as the system's thread that begins anew may; 0: the collector's
     char name[32] = {};
 
     Mutator* next = nullptr; // MutatorList's

@@ -36,6 +36,7 @@ public:
         static Iterator end() { return Iterator(nullptr); }
 
         void add(Mutator& m) {
+            m.number = ++list_.added_;
             m.next = list_.first_;
             if (m.next) {
                 m.next->previous = &m;
@@ -59,6 +60,7 @@ public:
 private:
     os::Lock lock_;
     Mutator* first_ = nullptr; // for who holds it: only Locked reaches it
+    std::uint32_t added_ = 0;  // the same
 };
 
 } // namespace mpr::gc

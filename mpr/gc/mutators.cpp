@@ -27,10 +27,6 @@ Mutator* Mutators::prepare(const char* name, bool service, void* thread) {
 }
 
 void Mutators::attach(Mutator* m) {
-    {
-        const MutatorList::Locked list(all_); // where isAttached may be looking
-        m->id = os::currentThread();
-    }
     heap_.attach(m->local);
     safepoint_.resume(*m);
     // A rendezvous may have passed between the two lists; the colour is stable now.
@@ -74,10 +70,10 @@ int Mutators::count(bool all) {
     return count;
 }
 
-bool Mutators::isAttached(os::ThreadId thread) {
+bool Mutators::isAttached(std::uint32_t number) {
     const MutatorList::Locked list(all_);
     for (const Mutator& m : list) {
-        if (m.id == thread) {
+        if (m.number == number) {
             return true;
         }
     }

@@ -34,7 +34,7 @@ public:
     void detach(Mutator* m);
     /** How many are attached. @param all Count those that the runtime made, too: the rooms' and mprCreateThread's. */
     int count(bool all = true);
-    bool isAttached(os::ThreadId thread);
+    bool isAttached(std::uint32_t number);
     /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
     bool awaitAlone(Mutator& self, std::uint64_t deadline);
     /** Name the attached threads other than self in the log. */

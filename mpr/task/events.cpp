@@ -161,7 +161,7 @@ void Events::close() {
         readyCount_ = 0;
     }
     servicer_.store(0);
-    loopThread_.store(0);
+    loopThread_.store(0, std::memory_order_relaxed);
     givesWay_.store(false);
     sleeping_.store(false);
     turnWanted_.store(false);

@@ -131,7 +131,7 @@ private:
     int readyEvents();
     int runReady();
     int runReadyBeside();
-    bool runsReady(os::ThreadId self) const;
+    bool runsReady() const;
     bool mustGiveWay() const;
     Found lookFor(const Awaited& awaited, os::ThreadId self);
     bool beginService(os::ThreadId self);
@@ -178,7 +178,7 @@ private:
     std::atomic<bool> givesWay_{false};
     std::atomic<int> claimants_{0};
     // With MPR_USER_EVENTS_THREAD: who was last in mprServiceEvents. A number, orders nothing.
-    std::atomic<os::ThreadId> loopThread_{0};
+    std::atomic<std::uint32_t> loopThread_{0}; // Mutator::number
     // Sequentially consistent: it says that it sleeps and looks for work; others give work and look whether it sleeps.
     std::atomic<bool> sleeping_{false};
     std::atomic<bool> turnWanted_{false};

@@ -357,7 +357,7 @@ bool Events::awaitService(os::ThreadId self, std::uint64_t deadline, const void*
         ring(); // nobody services, and one that waits may have left it to this thread
     }
     if (begun && nesting_ == 1 && (gc::runtime().flags & MPR_USER_EVENTS_THREAD)) {
-        loopThread_.store(self, std::memory_order_relaxed);
+        loopThread_.store(gc::attached->number, std::memory_order_relaxed);
     }
     return begun;
 }
@@ -405,9 +405,9 @@ bool Events::mustGiveWay() const {
 }
 
 /** Whether the calling thread, while it services, runs ready dispatchers: not if the program has a thread for that. */
-bool Events::runsReady(os::ThreadId self) const {
-    const os::ThreadId loop = loopThread_.load(std::memory_order_relaxed);
-    return loop == 0 || loop == self || !gc::runtime().collector.isAttached(loop);
+bool Events::runsReady() const {
+    const std::uint32_t loop = loopThread_.load(std::memory_order_relaxed);
+    return loop == 0 || loop == gc::attached->number || !gc::runtime().collector.isAttached(loop);
 }
 
 /** Run ready dispatchers while waiting. An event that waits itself keeps the service for as long. @return How many events. */
@@ -476,7 +476,7 @@ int Events::waitFor(const Awaited& awaited, MprTicks timeout, const void* site) 
             break;
         }
         const bool tookPosts = !services || postsWait_ || mailbox_.hasRead(posted);
-        const bool runs = services && runsReady(self);
+        const bool runs = services && runsReady();
         const int ran = runs && tookPosts ? runReadyBeside() : 0;
         const std::uint64_t left = leftUntil(deadline);
         if (left == 0 && tookPosts) {

@@ -241,6 +241,25 @@ TEST_CASE("an event that takes long in the thread that waits for it keeps no oth
     CHECK(waited);
 }
 
+TEST_CASE("a thread that ends is the program's loop no more, though another may have its number", "[task][service]") {
+    Runtime runtime("", MPR_USER_EVENTS_THREAD);
+    REQUIRE(mprStart() == 0);
+    std::atomic<bool> anew{false};
+    Mutator other("loop", [&](Mutator &self) {
+        mprServiceEvents(0, 0);
+        mprDetachThread();
+        mprAttachThread("other"); // as a new thread to which the system gives the same number
+        anew = true;
+        while (self.go()) {
+            sleepYielded(1);
+        }
+    });
+    REQUIRE(until([&] { return anew.load(); }));
+    Claimed own;
+    CHECK(own.isAnswered(0));
+    other.end();
+}
+
 TEST_CASE("with MPR_USER_EVENTS_THREAD events of the main dispatcher run in the thread of the program's loop alone",
           "[task][service]") {
     Runtime runtime("", MPR_USER_EVENTS_THREAD);
