@@ -3,6 +3,8 @@
     test/heap/nursery.cpp - Nurseries: what died comes back to the thread that made it, what lives stays, whatever keeps it;
     and no memory is lost in them when it is short, when threads end or blocks are freed by hand.
  */
+#include "mpr/heap/nursery.hpp"
+
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -344,4 +347,74 @@ TEST_CASE("what a full collection freed is not freed again where its memory is f
     makeNodes(20); // at the start of one of them
     runtime.end();
     CHECK(calls.frees == made);
+}
+
+TEST_CASE("pieces are added to a set and removed from it, and all of them taken at once", "[heap][nursery]") {
+    mpr::heap::PieceSet set;
+    for (const size_t i : {0, 31, 32, 63}) {
+        CHECK_FALSE(set.has(i));
+        set.add(i);
+        set.add(i);
+        CHECK(set.has(i));
+    }
+    CHECK_FALSE(set.has(1));
+    CHECK(set.get() == 0x8000'0001'8000'0001u);
+    set.remove(32);
+    set.remove(33);
+    CHECK(set.get() == 0x8000'0000'8000'0001u);
+    CHECK(set.take() == 0x8000'0000'8000'0001u);
+    CHECK(set.get() == 0);
+}
+
+TEST_CASE("a nursery has a meaning in the map up to where its thread has cleared it", "[heap][nursery]") {
+    auto nurseries = std::make_unique<mpr::heap::Nurseries>();
+    CHECK_FALSE(nurseries->isUncleared(5000)); // in a region without any
+    CHECK_FALSE(nurseries->fits(0, 4096));
+    nurseries->open(12);
+    CHECK(nurseries->fits(8192, 4096));
+    CHECK_FALSE(nurseries->fits(8192, 2048));
+    CHECK_FALSE(nurseries->fits(8192 + 2048, 4096));
+    CHECK_FALSE(nurseries->isUncleared(8192));
+    nurseries->setCleared(2, 0);
+    CHECK(nurseries->isStale(2));
+    CHECK(nurseries->isUncleared(8192));
+    CHECK(nurseries->isPassedOver(9000));
+    mpr::heap::Nursery *const taken = nurseries->take(8192, 512, nullptr, mpr::heap::Lane::lasting);
+    CHECK(nurseries->indexOf(taken) == 2);
+    CHECK(nurseries->beginOf(taken) == 8192);
+    CHECK(taken->lane == mpr::heap::Lane::lasting);
+    CHECK(taken->room == 4095);
+    CHECK_FALSE(nurseries->isStale(2));
+    CHECK_FALSE(nurseries->isUncleared(8192 + 511));
+    CHECK(nurseries->isUncleared(8192 + 512));
+    CHECK_FALSE(nurseries->isUncleared(8191));
+    CHECK_FALSE(nurseries->isUncleared(12288));
+    CHECK(nurseries->cleared(2) == 8192 + 512);
+    nurseries->setCleared(2);
+    CHECK_FALSE(nurseries->isUncleared(8192 + 512));
+    CHECK(nurseries->cleared(2) == 12288);
+}
+
+TEST_CASE("a nursery is filled, judged, and filled again in part", "[heap][nursery]") {
+    auto nurseries = std::make_unique<mpr::heap::Nurseries>();
+    nurseries->open(12);
+    nurseries->pierce(4096);
+    mpr::heap::Nursery *const nursery = nurseries->take(4096, 4096, nullptr, mpr::heap::Lane::passing);
+    CHECK_FALSE(nurseries->isPierced(nursery));
+    CHECK(nurseries->isWalked(4096));
+    CHECK(nurseries->isWalked(8191));
+    CHECK_FALSE(nurseries->isWalked(8192));
+    CHECK(nurseries->isPassedOver(5000));
+    nurseries->move(1, nurseries->filling, nurseries->judged);
+    CHECK(nurseries->isWalked(4096));
+    CHECK_FALSE(nurseries->isPassedOver(5000));
+    nurseries->move(1, nurseries->judged, nurseries->sparse);
+    nurseries->pierce(4100);
+    nurseries->takeSparse(*nursery);
+    CHECK(nurseries->kept.has(1));
+    CHECK_FALSE(nurseries->pierced.has(1));
+    CHECK(nurseries->filling == 2);
+    CHECK(nurseries->sparse == 0);
+    CHECK(nurseries->endOf(5000) == 8192);
+    CHECK(nurseries->beginOf(5000) == 4096);
 }

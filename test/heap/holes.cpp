@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/*
+    test/heap/holes.cpp - Holes: joined with their neighbours, carved, and backed by memory no further than they are used.
+ */
+#include "mpr/heap/holes.hpp"
+
+#include "test/support/stepped_heap.hpp"
+
+#include <algorithm>
+#include <vector>
+
+using namespace mpr::heap;
+using test::SteppedHeap;
+
+namespace {
+
+/* Blocks side by side, with one at either end that stays. */
+struct Row {
+    explicit Row(std::vector<size_t> granules) : sizes(std::move(granules)) {
+        stepped.makeApart(100);
+        for (const size_t n : sizes) {
+            blocks.push_back(stepped.makeApart(n));
+        }
+        stepped.makeApart(100);
+        region = stepped.regionOf(blocks[0]);
+        for (size_t i = 1; i < blocks.size(); i++) {
+            REQUIRE(at(i) == at(i - 1) + sizes[i - 1]);
+        }
+    }
+    size_t at(size_t i) const { return region->granuleOf(blocks[i]); }
+    bool holeAt(size_t g, size_t n) {
+        size_t found = 0;
+        return GranuleMap::beginsHole(region->map().get(g)) && region->agreedHoleSize(g, found) && found == n;
+    }
+
+    SteppedHeap stepped;
+    std::vector<size_t> sizes;
+    std::vector<void *> blocks;
+    Region *region;
+};
+
+} // namespace
+
+TEST_CASE("what is freed becomes one hole with its neighbours, in whichever order they are freed", "[heap][holes]") {
+    std::vector<size_t> order = {0, 1, 2};
+    do {
+        Row row({70, 500, 90});
+        for (const size_t i : order) {
+            row.stepped.freeApart(row.blocks[i]);
+            REQUIRE(row.stepped.heap().verify() == 0);
+        }
+        CAPTURE(order);
+        CHECK(row.holeAt(row.at(0), 660));
+        CHECK(row.region->map().get(row.at(1)) < mark::hole);
+        CHECK(row.region->map().get(row.at(2)) < mark::hole);
+    } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("holes of one, two and three granules join, too", "[heap][holes]") {
+    SteppedHeap stepped;
+    const size_t a = GENERATE(1, 2, 3), b = GENERATE(1, 2, 3);
+    CAPTURE(a, b);
+    stepped.makeApart(1);
+    void *const first = stepped.makeApart(a), *const second = stepped.makeApart(b);
+    stepped.makeApart(1);
+    Region *const region = stepped.regionOf(first);
+    const size_t g = region->granuleOf(first);
+    REQUIRE(region->granuleOf(second) == g + a);
+    stepped.freeApart(first);
+    CHECK(region->holeSize(g) == a);
+    CHECK((region->map().get(g) == mark::hole1) == (a == 1));
+    CHECK(stepped.heap().verify() == 0);
+    stepped.freeApart(second);
+    CHECK(region->holeSize(g) == a + b);
+    CHECK(stepped.heap().verify() == 0);
+}
+
+TEST_CASE("a block is carved from the front of the hole that fits best, and the rest stays a hole", "[heap][holes]") {
+    Row row({400, 100, 2000, 100, 200});
+    row.stepped.freeApart(row.blocks[0]);
+    row.stepped.freeApart(row.blocks[2]);
+    row.stepped.freeApart(row.blocks[4]);
+    CHECK(row.stepped.makeApart(180) == row.blocks[4]);
+    CHECK(row.holeAt(row.at(4) + 180, 20));
+    CHECK(row.stepped.makeApart(300) == row.blocks[0]);
+    CHECK(row.holeAt(row.at(0) + 300, 100));
+    CHECK(row.stepped.makeApart(100) == row.region->address(row.at(0) + 300)); // exactly
+    CHECK(row.stepped.makeApart(700) == row.blocks[2]);
+    CHECK(row.stepped.heap().verify() == 0);
+}
+
+TEST_CASE("memory is committed as far as blocks reach, and a hole that was a block is warm", "[heap][holes]") {
+    SteppedHeap stepped;
+    stepped.makeApart(100);
+    const size_t before = stepped.heap().limits().committed();
+    const size_t chunk = stepped.heap().chunkBytes();
+    void *const block = stepped.makeApart(10 * chunk / granuleSize);
+    const size_t with = stepped.heap().limits().committed();
+    CHECK(with >= before + 9 * chunk);
+    CHECK(with <= before + 11 * chunk);
+    stepped.makeApart(100);
+    stepped.freeApart(block);
+    CHECK(stepped.heap().limits().committed() == with);
+    CHECK(stepped.heap().largestFree() >= 9 * chunk);
+    CHECK(stepped.makeApart(9 * chunk / granuleSize) == block); // the heap need not grow for it
+    CHECK(stepped.heap().limits().committed() == with);
+}
+
+TEST_CASE("a hole that would exceed the limit is not carved", "[heap][holes]") {
+    SteppedHeap stepped;
+    stepped.makeApart(100);
+    Heap &heap = stepped.heap();
+    const size_t committed = heap.limits().committed(), many = 20 * heap.chunkBytes() / granuleSize;
+    heap.setLimits(Limits::none, committed + 4 * heap.chunkBytes());
+    Shortage shortage = Shortage::none;
+    CHECK(heap.allocateShared(many, 0, false, shortage) == nullptr);
+    CHECK(shortage == Shortage::limit);
+    CHECK(heap.limits().committed() == committed);
+    CHECK(heap.verify() == 0);
+    heap.setLimits(Limits::none, Limits::none);
+    CHECK(heap.allocateShared(many, 0, false, shortage));
+}
