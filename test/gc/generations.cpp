@@ -6,6 +6,8 @@
 #include "test/catch.hpp"
 
 #include "mpr.h"
+#include "mpr/gc/generations.hpp"
+
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -725,4 +727,112 @@ TEST_CASE("a major collection that starts with more roots than its stack can hol
     }
     collect();
     CHECK(freedCells == many * deep);
+}
+
+namespace {
+
+constexpr size_t MB = 1 << 20;
+constexpr uint64_t budget = 400'000; /* nanoseconds that a pause may take */
+
+/* Arithmetic only: no heap. */
+struct Arithmetic {
+    explicit Arithmetic(bool enabled = true) { generations.open(enabled, MB, 100, budget); }
+    /* A full collection in one pause has found so many blocks, and swept. */
+    void full(size_t blocks, size_t plain, size_t live, uint64_t paused = 0) {
+        generations.marked(true, true, {blocks, plain}, paused);
+        generations.swept(true, live, 1000 * MB, false);
+    }
+    void minor(size_t live, bool tight = false, size_t blocks = 0, size_t plain = 0) {
+        generations.marked(false, false, {blocks, plain}, 0);
+        generations.swept(false, live, 1000 * MB, tight);
+    }
+
+    mpr::gc::Generations generations;
+};
+
+} // namespace
+
+TEST_CASE("a major collection is due when the old have grown by their part, and late when by more", "[gc][pace]") {
+    Arithmetic a;
+    CHECK_FALSE(a.generations.majorDue());
+    a.full(1000, 0, 100 * MB);
+    CHECK_FALSE(a.generations.majorDue());
+    a.minor(114 * MB);
+    CHECK_FALSE(a.generations.majorDue());
+    a.minor(116 * MB); // 15 of 100
+    CHECK(a.generations.majorDue());
+    CHECK_FALSE(a.generations.overdue());
+    a.minor(166 * MB); // and half of what lives
+    CHECK(a.generations.overdue());
+    a.full(1000, 0, 100 * MB);
+    CHECK_FALSE(a.generations.majorDue());
+    CHECK_FALSE(a.generations.overdue());
+}
+
+TEST_CASE("a major collection is due at once when memory is short", "[gc][pace]") {
+    Arithmetic a;
+    a.full(1000, 0, 10 * MB);
+    a.minor(10 * MB, true);
+    CHECK(a.generations.majorDue());
+    CHECK(a.generations.overdue());
+    a.minor(10 * MB, false);
+    CHECK_FALSE(a.generations.majorDue());
+}
+
+TEST_CASE("near a limit a major collection is due after a quarter of the room", "[gc][pace]") {
+    Arithmetic a;
+    a.generations.marked(true, true, {1000, 0}, 0);
+    a.generations.swept(true, 100 * MB, 8 * MB, false);
+    a.minor(101 * MB);
+    CHECK_FALSE(a.generations.majorDue());
+    a.minor(102 * MB);
+    CHECK(a.generations.majorDue());
+    CHECK_FALSE(a.generations.overdue());
+    a.minor(104 * MB);
+    CHECK(a.generations.overdue());
+}
+
+TEST_CASE("marking goes on beside the threads when it would take longer than a pause may", "[gc][pace]") {
+    Arithmetic a;
+    a.full(5000, 0, MB); // 40 ns each, as long as nothing has been measured
+    CHECK_FALSE(a.generations.concurrently());
+    a.full(20000, 0, MB, 20000 * 40);
+    CHECK(a.generations.concurrently());
+    a.full(20000, 0, MB, 20000 * 15); // measured
+    CHECK_FALSE(a.generations.concurrently());
+    a.minor(MB, false, 20000);
+    CHECK(a.generations.concurrently());
+    a.minor(MB, true);
+    CHECK_FALSE(a.generations.concurrently());
+    Arithmetic buffer(false);
+    buffer.full(20000, 0, MB, 20000 * 40);
+    CHECK_FALSE(buffer.generations.concurrently());
+    CHECK_FALSE(buffer.generations.worthwhile());
+}
+
+TEST_CASE("plain blocks are counted as they grow old, and make a major collection due sooner", "[gc][pace]") {
+    Arithmetic a;
+    a.full(16000, 1000, 4 * MB);
+    CHECK(a.generations.mostlyBarrier());
+    CHECK(a.generations.plain() == 1000);
+    a.minor(6 * MB, false, 1000, 1000);
+    CHECK(a.generations.plain() == 2000);
+    CHECK_FALSE(a.generations.mostlyBarrier());
+    CHECK_FALSE(a.generations.majorDue()); // three young budgets
+    a.full(16000, 9000, 4 * MB);
+    a.minor(5 * MB + 1);
+    CHECK(a.generations.majorDue()); // one
+}
+
+TEST_CASE("in trials every scope has its turn", "[gc][pace]") {
+    Arithmetic a;
+    a.generations.setTrial(true);
+    CHECK(a.generations.majorDue());
+    CHECK(a.generations.concurrently());
+    int worthwhile = 0;
+    for (int i = 0; i < 32; i++) {
+        worthwhile += a.generations.worthwhile();
+        a.minor(MB);
+    }
+    CHECK(worthwhile == 30);
 }

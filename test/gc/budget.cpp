@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+/*
+    test/gc/budget.cpp - When threads are called for the next collection, by what the heap holds.
+ */
+#include "mpr/gc/budget.hpp"
+
+#include "test/support/stepped_collection.hpp"
+
+using mpr::gc::Phase;
+using mpr::gc::Wish;
+using test::SteppedCollection;
+
+namespace {
+
+constexpr size_t KB = 1024, MB = 1024 * KB;
+
+struct Budgeted : SteppedCollection {
+    Budgeted() : SteppedCollection(MB) {}
+    mpr::heap::Heap &heap() { return stepped.heap(); }
+    /* Leaves of some kilobytes, until the heap asks for attention or so many bytes have been allocated. */
+    size_t allocate(size_t most, bool rooted = false) {
+        size_t bytes = 0;
+        while (bytes < most && !heap().needsAttention()) {
+            void *const block = stepped.make(4 * KB / mpr::heap::granuleSize);
+            if (rooted) {
+                addRoot(block);
+            }
+            bytes += 4 * KB;
+        }
+        return bytes;
+    }
+};
+
+} // namespace
+
+TEST_CASE("attention is called for when the young budget is spent, once", "[gc][pace]") {
+    Budgeted b;
+    CHECK(b.budget.trigger() == MB);
+    const size_t spent = b.allocate(4 * MB);
+    CHECK(spent >= MB - 128 * KB);
+    CHECK(spent <= MB + 128 * KB);
+    CHECK(b.heap().takeAttention().budgetSpent);
+    CHECK_FALSE(b.heap().needsAttention());
+    b.allocate(MB);
+    CHECK_FALSE(b.heap().needsAttention());
+}
+
+TEST_CASE("half of the budget is spent when it is", "[gc][pace]") {
+    Budgeted b;
+    b.allocate(400 * KB);
+    CHECK_FALSE(b.budget.halfSpent());
+    b.allocate(200 * KB);
+    CHECK(b.budget.halfSpent());
+}
+
+TEST_CASE("a collection renews the budget, and what was allocated before it does not count", "[gc][pace]") {
+    Budgeted b;
+    b.allocate(900 * KB);
+    b.collect();
+    CHECK_FALSE(b.budget.halfSpent());
+    CHECK(b.allocate(4 * MB) >= MB - 128 * KB);
+}
+
+TEST_CASE("what counts as spent counts on when the budget is set again", "[gc][pace]") {
+    Budgeted b;
+    b.allocate(900 * KB);
+    b.budget.rearm();
+    const size_t left = b.allocate(4 * MB);
+    CHECK(left <= 200 * KB);
+}
+
+TEST_CASE("while a sweep goes on more may be allocated where much lives", "[gc][pace]") {
+    Budgeted b;
+    for (int i = 0; i < 8; i++) {
+        b.allocate(MB, true);
+        b.heap().takeAttention();
+    }
+    b.collect();
+    b.budget.setSlack(); // as at the end of a pause: half of what lives
+    CHECK(b.allocate(20 * MB) >= 3 * MB);
+}
+
+TEST_CASE("with a limit there is room for what it leaves", "[gc][pace]") {
+    Budgeted b;
+    b.heap().setLimits(mpr::heap::Limits::none, 8 * MB);
+    b.budget.repace();
+    const size_t before = b.budget.roomLeft();
+    CHECK(before < 8 * MB);
+    CHECK(before > 4 * MB);
+    b.allocate(500 * KB, true);
+    CHECK(b.budget.roomLeft() <= before - 400 * KB);
+}

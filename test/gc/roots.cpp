@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/*
+    test/gc/roots.cpp - The tables of roots and holds, on a heap without a runtime. What a program does with roots is in root.cpp.
+ */
+#include "mpr/gc/roots.hpp"
+
+#include "test/support/pattern.hpp"
+#include "test/support/stepped_heap.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+using mpr::gc::Roots;
+using mpr::heap::Shortage;
+using test::Random;
+using test::SteppedHeap;
+
+namespace {
+
+struct Rooted {
+    bool add(void *block) {
+        Shortage shortage = Shortage::none;
+        return roots.add(stepped.heap(), stepped.regionOf(block), block, shortage);
+    }
+    bool remove(void *block) { return roots.remove(stepped.heap(), block); }
+    bool hold(void *block) { return roots.hold(stepped.heap(), stepped.regionOf(block), block); }
+    bool release(void *block) { return roots.release(stepped.heap(), stepped.regionOf(block), block); }
+    bool isHeld(void *block) { return (stepped.head(block) & mpr::heap::head::held) != 0; }
+    std::multiset<const void *> all() {
+        std::multiset<const void *> found;
+        roots.forEach([&](const void *block) { found.insert(block); });
+        return found;
+    }
+
+    SteppedHeap stepped;
+    Roots roots;
+};
+
+} // namespace
+
+TEST_CASE("a table of roots agrees with a map, as it grows and shrinks", "[gc][root]") {
+    Rooted r;
+    std::vector<void *> blocks;
+    for (int i = 0; i < 600; i++) {
+        blocks.push_back(r.stepped.make(1));
+    }
+    std::map<void *, int> expected;
+    Random random(1);
+    for (int step = 0; step < 20000; step++) {
+        // By turns most are added and most removed.
+        const bool adds = random.chance(step / 4000 % 2 == 0 ? 70 : 30);
+        void *const block = blocks[random.below(blocks.size())];
+        if (adds) {
+            REQUIRE(r.add(block));
+            expected[block]++;
+        } else {
+            REQUIRE(r.remove(block) == (expected.count(block) > 0));
+            if (expected.count(block) > 0 && --expected[block] == 0) {
+                expected.erase(block);
+            }
+        }
+        REQUIRE(r.roots.isRoot(block) == (expected.count(block) > 0));
+        if (step % 500 == 0) {
+            std::multiset<const void *> keys;
+            for (const auto &[key, count] : expected) {
+                keys.insert(key);
+            }
+            REQUIRE(r.all() == keys);
+        }
+    }
+}
+
+TEST_CASE("a table of roots that has become empty is small again", "[gc][root]") {
+    Rooted r;
+    std::vector<void *> blocks;
+    for (int i = 0; i < 5000; i++) {
+        blocks.push_back(r.stepped.make(1));
+    }
+    const uint64_t before = r.stepped.heap().granulesInUse();
+    for (void *block : blocks) {
+        REQUIRE(r.add(block));
+    }
+    CHECK(r.stepped.heap().granulesInUse() > before + 5000);
+    for (void *block : blocks) {
+        REQUIRE(r.remove(block));
+    }
+    CHECK(r.stepped.heap().granulesInUse() < before + 100);
+    CHECK(r.all().empty());
+}
+
+TEST_CASE("a root for which there is no memory is refused, and those before it stay", "[gc][root]") {
+    Rooted r;
+    std::vector<void *> blocks;
+    for (int i = 0; i < 100000; i++) {
+        blocks.push_back(r.stepped.make(1));
+    }
+    r.stepped.heap().setLimits(mpr::heap::Limits::none, r.stepped.heap().limits().committed() + 64 * 1024);
+    size_t added = 0;
+    while (added < blocks.size() && r.add(blocks[added])) {
+        added++;
+    }
+    CHECK(added > 100);
+    REQUIRE(added < blocks.size());
+    CHECK_FALSE(r.roots.isRoot(blocks[added]));
+    for (size_t i = 0; i < added; i++) {
+        REQUIRE(r.roots.isRoot(blocks[i]));
+    }
+    r.stepped.heap().setLimits(mpr::heap::Limits::none, mpr::heap::Limits::none);
+    CHECK(r.add(blocks[added]));
+}
+
+TEST_CASE("a block is held until each hold has been released", "[gc][root]") {
+    Rooted r;
+    void *const block = r.stepped.make(2);
+    CHECK_FALSE(r.release(block));
+    for (int i = 0; i < 3; i++) {
+        CHECK(r.hold(block));
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK(r.isHeld(block));
+        CHECK(r.release(block));
+    }
+    CHECK_FALSE(r.isHeld(block));
+    CHECK_FALSE(r.release(block));
+    CHECK(r.all().empty());
+}
+
+TEST_CASE("linked references are roots, with what they refer to now", "[gc][root]") {
+    Rooted r;
+    MprRootRef a{}, b{}, c{};
+    for (MprRootRef *ref : {&a, &b, &c}) {
+        ref->ptr = r.stepped.make(1);
+        r.roots.link(ref);
+    }
+    CHECK(r.all() == std::multiset<const void *>{a.ptr, b.ptr, c.ptr});
+    b.ptr = a.ptr;
+    CHECK(r.all() == std::multiset<const void *>{a.ptr, a.ptr, c.ptr});
+    r.roots.unlink(&b);
+    r.roots.unlink(&b);
+    CHECK(r.all() == std::multiset<const void *>{a.ptr, c.ptr});
+    r.roots.unlinkAll();
+    CHECK(r.all().empty());
+    CHECK(a.next == nullptr);
+}

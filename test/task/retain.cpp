@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/*
+    test/task/retain.cpp - Blocks kept through a wait, and no longer.
+ */
+#include "mpr/task/retain.hpp"
+
+#include "test/support/node.hpp"
+#include "test/support/runtime.hpp"
+
+#include <memory>
+#include <thread>
+
+using mpr::task::Hold;
+using mpr::task::Rooted;
+using namespace test;
+
+TEST_CASE("a hold keeps a block, but not what that references", "[task][retain]") {
+    Runtime runtime;
+    Node *const child = makeNode(), *const block = makeNode(child);
+    {
+        Hold hold(block);
+        collect();
+        CHECK(mprIsValid(block));
+        CHECK_FALSE(mprIsValid(child));
+        block->next = nullptr;
+    }
+    collect();
+    CHECK_FALSE(mprIsValid(block));
+}
+
+TEST_CASE("a hold leaves what is no block to its owner", "[task][retain]") {
+    Runtime runtime;
+    int local = 0;
+    const auto block = static_cast<char *>(mprAlloc(64));
+    {
+        Hold none(nullptr), stack(&local), inside(block + 8);
+        collect();
+    }
+    CHECK_FALSE(mprIsValid(block));
+    CHECK(Log::size() == 0);
+}
+
+TEST_CASE("holds of one block nest", "[task][retain]") {
+    Runtime runtime;
+    void *const block = mprAlloc(64);
+    auto outer = std::make_unique<Hold>(block);
+    { Hold inner(block); }
+    collect();
+    CHECK(mprIsValid(block));
+    outer.reset();
+    collect();
+    CHECK_FALSE(mprIsValid(block));
+}
+
+TEST_CASE("a thread that is not attached holds nothing", "[task][retain]") {
+    Runtime runtime;
+    void *const block = mprAlloc(64);
+    mprHold(block);
+    std::thread([&] { Hold hold(block); }).join();
+    CHECK(Log::size() == 0);
+    mprRelease(block);
+    collect();
+    CHECK_FALSE(mprIsValid(block));
+}
+
+TEST_CASE("what is rooted lives with all that it references", "[task][retain]") {
+    Runtime runtime;
+    Node *const child = makeNode(), *const block = makeNode(child);
+    {
+        Rooted rooted(block), none(nullptr);
+        collect();
+        CHECK(mprIsValid(block));
+        CHECK(mprIsValid(child));
+    }
+    collect();
+    CHECK_FALSE(mprIsValid(block));
+    CHECK_FALSE(mprIsValid(child));
+}
