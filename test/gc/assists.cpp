@@ -55,6 +55,7 @@ TEST_CASE("threads that yield too rarely to mark do not", "[gc][cycle]") {
 TEST_CASE("in trials threads never assist", "[gc][cycle]") {
     Assists assists;
     Major major;
+    major.count();
     assists.open(1, true);
     assists.choose(major, 5, true);
     CHECK_FALSE(assists.with(Assists::marking | Assists::sweeping));

@@ -69,6 +69,23 @@ TEST_CASE("what counts as spent counts on when the budget is set again", "[gc][p
     CHECK(left <= 200 * KB);
 }
 
+TEST_CASE("threads that mark are called for each part of a budget", "[gc][pace]") {
+    Budgeted b;
+    b.cycle.major().count();
+    b.cycle.major().start(false);
+    b.cycle.assists().open(1, false);
+    b.cycle.assists().choose(b.cycle.major(), 1, true);
+    REQUIRE(b.cycle.assists().with(mpr::gc::Assists::marking));
+    for (int i = 0; i < 3; i++) {
+        b.budget.rearm();
+        const size_t part = b.allocate(4 * MB);
+        CHECK(b.heap().takeAttention().budgetSpent);
+        CHECK(part >= 100 * KB);
+        CHECK(part <= 300 * KB);
+    }
+    b.cycle.major().end();
+}
+
 TEST_CASE("while a sweep goes on more may be allocated where much lives", "[gc][pace]") {
     Budgeted b;
     for (int i = 0; i < 8; i++) {
@@ -89,4 +106,17 @@ TEST_CASE("with a limit there is room for what it leaves", "[gc][pace]") {
     CHECK(before > 4 * MB);
     b.allocate(500 * KB, true);
     CHECK(b.budget.roomLeft() <= before - 400 * KB);
+}
+
+TEST_CASE("what was allocated since the last pause does not count as living", "[gc][pace]") {
+    Budgeted b;
+    const auto living = [&] {
+        b.budget.repace();
+        return b.stats.marked.load();
+    };
+    const size_t before = living();
+    b.allocate(600 * KB, true);
+    CHECK(living() < before + 200 * KB);
+    b.collect();
+    CHECK(living() > before + 500 * KB);
 }

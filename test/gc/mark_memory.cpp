@@ -8,7 +8,9 @@
 
 using mpr::gc::MarkEntry;
 using mpr::gc::Marker;
+using mpr::gc::Marking;
 using mpr::gc::MarkMemory;
+using mpr::gc::MarkStack;
 using mpr::heap::Limits;
 using test::SteppedHeap;
 
@@ -71,14 +73,22 @@ TEST_CASE("several markers share the memory, and none writes where another does"
         CHECK(Lent::room(others[i]) >= first / 4);
     }
     CHECK(all <= alone);
-    // Each fills its own, and finds that.
+    // Each fills its own, those for what waits, too, and finds that.
     Marker *const markers[] = {&lent.marker, &others[0], &others[1], &others[2]};
-    for (size_t i = 0; i < 4; i++) {
-        while (markers[i]->stackNow().push(MarkEntry(nullptr, i + 2))) {}
-    }
-    for (size_t i = 0; i < 4; i++) {
-        while (!markers[i]->stackNow().empty()) {
-            REQUIRE(markers[i]->stackNow().pop().granules() == i + 2);
+    const Marking markings[] = {Marking::all, Marking::slice, Marking::concurrent};
+    const auto forStacks = [&](auto f) {
+        for (size_t i = 0; i < 12; i++) {
+            markers[i / 3]->begin(markings[i % 3]);
+            f(markers[i / 3]->stackNow(), i);
+            markers[i / 3]->end();
         }
-    }
+    };
+    forStacks([](MarkStack &stack, size_t i) {
+        while (stack.push(MarkEntry(nullptr, i + 2))) {}
+    });
+    forStacks([](MarkStack &stack, size_t i) {
+        while (!stack.empty()) {
+            REQUIRE(stack.pop().bits() == i + 2);
+        }
+    });
 }

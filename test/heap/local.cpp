@@ -64,17 +64,19 @@ TEST_CASE("a list takes so many blocks, none of them too large", "[heap][quick]"
 
 TEST_CASE("all lists together take so many granules", "[heap][quick]") {
     Listed listed;
-    size_t granules = 0;
-    for (size_t n = QuickLists::greatest; n > 0; n--) {
-        for (size_t i = 1; i < QuickLists::slots && granules + n <= QuickLists::budget; i++, granules += n) {
-            REQUIRE(listed.push(n));
+    size_t granules = 0, n = QuickLists::greatest, inList = 0;
+    while (granules + n <= QuickLists::budget) {
+        REQUIRE(listed.push(n));
+        granules += n;
+        if (++inList == QuickLists::slots - 1) {
+            n--;
+            inList = 0;
         }
     }
-    const size_t left = QuickLists::budget - granules;
-    CHECK(left < QuickLists::greatest);
-    CHECK_FALSE(listed.push(QuickLists::greatest));
+    REQUIRE(n > 0); // in whose list there is room
+    CHECK_FALSE(listed.push(n));
     listed.quick.pop(QuickLists::greatest);
-    CHECK(listed.push(QuickLists::greatest));
+    CHECK(listed.push(n));
 }
 
 TEST_CASE("a write to a listed block's first word is seen", "[heap][quick]") {

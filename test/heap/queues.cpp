@@ -67,14 +67,15 @@ size_t someSize(Random &random) {
 } // namespace
 
 TEST_CASE("a search finds a hole that fits, and misses none but of the own range", "[heap][queues]") {
+    const bool warm = GENERATE(true, false);
     Random random(1);
     for (int round = 0; round < 2000; round++) {
         Queued q;
         for (size_t i = random.below(12); i > 0; i--) {
-            q.push(i, someSize(random));
+            q.push(i, someSize(random), warm);
         }
         const size_t n = someSize(random);
-        const unsigned queue = q.queues.findWarm(n);
+        const unsigned queue = warm ? q.queues.findWarm(n) : q.queues.findCold(n);
         if (queue != FreeQueues::none) {
             REQUIRE(q.queues.front(queue));
             REQUIRE(q.allHave(queue, n));
@@ -235,11 +236,14 @@ TEST_CASE("a hole whose neighbour was overwritten is not taken out", "[heap][que
     for (size_t i = 0; i < 3; i++) {
         q.push(i, 20);
     }
-    q.hole(0)->back = 0;
+    Link &link = GENERATE(false, true) ? q.hole(0)->back : q.hole(2)->next;
+    const Link was = link;
+    link = 0;
     CHECK_FALSE(q.queues.remove(q.hole(1), anywhere));
-    q.hole(2)->next = 0;
-    CHECK_FALSE(q.queues.remove(q.hole(1), anywhere));
-    CHECK(q.queues.next(q.hole(1), anywhere) == nullptr);
+    CHECK((q.queues.next(q.hole(1), anywhere) == nullptr) == (&link == &q.hole(0)->back));
+    link = was;
+    CHECK(q.queues.next(q.hole(1), anywhere) == q.hole(0));
+    CHECK(q.count() == 3);
 }
 
 TEST_CASE("links differ from the addresses that they lead to", "[heap][queues]") {
