@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t leastContext[] = {64, 256};
 } // namespace
 
-/** Of a small heap they would take too much: there a thread has none. */
+/** In a small heap a thread has no quick lists: they would take too much of it. */
 void Heap::openQuickLists(Local& local) {
     if constexpr (QuickLists::greatest > 0) {
         constexpr std::size_t n = granulesFor(QuickLists::bytes);
@@ -68,7 +68,7 @@ void Heap::detach(Local& local) {
     }
 }
 
-/** What the thread has counted is the heap's from here on. */
+/** Add the thread's counts to the heap's totals. */
 void Heap::takeCounts(Local& local) {
     os::assertHeld(lock_);
     totals_.blocksAllocated += local.blocks.take();
@@ -104,7 +104,7 @@ void Heap::closeContexts(Local& local) {
     }
 }
 
-/** There is room, but the context was held up, or has to be cleared first: see AllocationContext. */
+/** The context has room, but was held up, or has to be cleared first: see AllocationContext. */
 void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h) {
     if (local.remainderCount > 0) {
         lock_.lock();
@@ -150,8 +150,8 @@ MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Lo
 }
 
 /**
-    No wide warm hole serves: a hole of one granule, or else the heap grows into a cold hole.
-    The lock is held, and released.
+    Allocate when no wide warm hole serves: from a hole of one granule, or else the heap grows into a cold hole.
+    The lock is held by the caller and released here.
  */
 void* Heap::allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h,
                               unsigned queue, Shortage& shortage) {
@@ -168,14 +168,17 @@ void* Heap::allocateOtherwise(Local& local, AllocationContext& c, std::size_t n,
     return allocateScarce(local, n, want, h, shortage);
 }
 
-/** A new region; when the heap may not grow, anything goes. The lock is held, and released. */
+/**
+    Allocate from a new region; if the heap may not grow, from any hole. The lock is held by the caller and released
+    here.
+ */
 void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
     const Sort sort = fixed() ? Sort::small : sortOf(n);
     unsigned queue = findFresh(sort, want, local.privileged, shortage);
     AllocationContext& c = contextFor(local, n);
     const FreeQueues* queues = c.queues;
     void* block = nullptr;
-    // First what was wanted, then only n: warm and cold of the own sort, of others.
+    // First look for what was wanted, then for n only: in warm queues of each sort, then in cold ones.
     for (unsigned i = 0; !block; ++i) {
         if (queue != FreeQueues::none) {
             block = allocateFrom(*queues, queue, local, c, n, i == 0 ? want : n, h);
@@ -196,7 +199,9 @@ void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h
     return block;
 }
 
-/** From a hole that is just large enough, where searches by range do not look; among the first few. */
+/**
+    Allocate from a hole that is just large enough, among the first few of a queue where searches by range do not look.
+ */
 void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h) {
     Hole* hole = n > 1 ? queues.frontFor(n) : nullptr;
     for (unsigned i = 0; hole && i < 8; ++i) {
@@ -213,10 +218,10 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n,
 }
 
 /**
-    The heap cannot grow, and no hole is worth a context. What is left serves small blocks for a while: so a collection is due
-    now, whatever the budget, rather than when nothing is left; and the next budgets are to end before.
-    Not while a sweep is about to give more, or when so little was allocated since all that was dead has gone that another
-    collection would find little.
+    The heap cannot grow, and no hole is worth a context. What is left still serves small blocks for a while. So a
+    collection is due now, whatever the budget, rather than when nothing is left; and the next budgets have to end
+    sooner. Nothing is noted while a sweep is about to free more. Nor is it when little was allocated since a sweep
+    freed all that was dead: another collection would find little.
  */
 void Heap::noteScattered(const AllocationContext& c) {
     os::assertHeld(lock_);

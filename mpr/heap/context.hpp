@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
-    context.hpp - Allocation that finds no room in the thread's context: a block from a stale nursery or a hole, and what
-    else of it serves as the next context.
+    context.hpp - Allocation that finds no room in the thread's context: it takes a block from a stale nursery or a
+    hole, and the rest of that as the next context.
 
-    Inlined where the C API allocates, for the same reason as holes.hpp: this is the longest path of an allocation. What
-    it leaves to others - a context that was held up, cold holes, regions - is in allocate.cpp.
+    This is the longest path of an allocation, so it is inlined where the C API allocates, as holes.hpp is. The rarer
+    cases are in allocate.cpp: a context that was held up, cold holes, regions.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ MPR_INLINE Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte 
     return region->address(g);
 }
 
-/** The first n of `take` granules from g on, of whose map the first `clear` are zero, are a block; bump on behind it. */
+/** Open a context over `take` granules from g on, whose map is zero for the first `clear`. Its first n are a block. */
 MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear) {
     MPR_ASSERT(n <= clear && clear <= take && g + take <= of->endGranule);
     begin = of->address(g);
@@ -40,13 +40,13 @@ MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n
     blocks.add(1);
 }
 
-/** Note what was made in the part of a nursery that the context stands in. */
+/** Note the granules of blocks made in the part of a nursery that is the context. */
 MPR_INLINE void AllocationContext::countTaken() {
     MPR_ASSERT(begin <= bump && bump <= end);
     nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(bump - begin) >> granuleShift);
 }
 
-/** Out of the context, if it is (in) a nursery: note what was made of that. */
+/** Leave the context if it is a nursery or a part of one, and note what was made there. */
 MPR_INLINE void AllocationContext::leaveNursery() {
     if (os::hasPages && nursery) {
         countTaken();
@@ -56,7 +56,7 @@ MPR_INLINE void AllocationContext::leaveNursery() {
     }
 }
 
-/** Out of the context, before another is opened. What is left over becomes a hole later. */
+/** Leave the context before another is opened. What is left over becomes a hole later. */
 MPR_INLINE void Heap::leaveContext(Local& local, AllocationContext& c) {
     c.check();
     c.leaveNursery();
@@ -66,14 +66,15 @@ MPR_INLINE void Heap::leaveContext(Local& local, AllocationContext& c) {
     }
 }
 
-/** Whether the next allocation in a context has something to do first: see AllocationContext. */
+/** Hold the limit at bump if the next allocation has something to do first: see AllocationContext. */
 MPR_INLINE void Heap::holdUp(const Local& local, AllocationContext& c) const {
     c.limit = local.remainderCount > 0 || steps() || poisons() ? c.bump : c.cleared;
 }
 
 /**
-    `take` granules of a region were taken, of whose map the first `clear` are zero: make a block of the first n. The rest, if
-    any, is the thread's new context. It is made before the lock is released: no dead block may precede unused memory (map.hpp).
+    Make a block of the first n of `take` granules that were taken from a region, whose map is zero for the first
+    `clear`. The rest, if any, becomes the thread's new context. The block is made before the lock is released, since no
+    dead block may precede unused memory (map.hpp).
  */
 MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take,
                               std::size_t n, Byte h, std::size_t clear) {
@@ -98,8 +99,8 @@ MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region
 }
 
 /**
-    How much of a hole to take for a block of n granules and a context of about `want`: up to where the next nursery can
-    begin, so that the next context is one.
+    How much of a hole to take for a block of n granules and a context of about `want`. Taking ends where a nursery can
+    begin, so that the next context is a nursery.
  */
 MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::size_t size, std::size_t n,
                                    std::size_t want) const {
@@ -122,9 +123,9 @@ MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c) const {
 }
 
 /**
-    From a nursery of this thread; else from the smallest warm hole that serves, so that large ones stay whole; for
-    small blocks not the crumbs, each of which would serve a few blocks only. A hole that would serve only one such block
-    gives that, and the context stays.
+    Allocate from a nursery of this thread, else from the smallest warm hole that serves, so that large holes stay
+    whole. Small blocks skip tiny holes, which would serve only a few blocks each. From a hole that would serve only one
+    such block just that block is taken, and the context stays.
  */
 MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags, Shortage& shortage) {
     if constexpr (!os::hasThreads) {

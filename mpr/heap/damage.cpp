@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    damage.cpp - What a program has overwritten in free memory: named, and made good from the map, which it cannot reach by
-    writing to what it has freed.
+    damage.cpp - Naming what a program has overwritten in free memory, and repairing it from the map, which writes to
+    freed memory cannot reach.
 */
 #include "mpr/heap/holes.hpp"
 #include "mpr/os/log.hpp"
@@ -38,8 +38,8 @@ void forHoles(Region* regions, F&& f) {
 } // namespace
 
 /**
-    A link does not lead where it should: name the holes that were written to, and make all queues anew from the map.
-    It takes as long as there is memory, and happens in a program that has gone wrong.
+    A link does not lead where it should: name the holes that were written to, and rebuild all queues from the map. This
+    takes time in proportion to the heap, and happens only in a program that has gone wrong.
     @param without A hole that the caller is about to take, or nullptr.
  */
 [[gnu::cold, gnu::noinline]] void Heap::requeue(const Hole* without) {
@@ -83,7 +83,7 @@ void Heap::nameDamage(const Hole* hole) {
           .bytes = region->holeSize(region->granuleOf(hole)) << granuleShift});
 }
 
-/** Of the heap's own data, which a stray pointer or the memory itself has changed. */
+/** Name damage of the heap's own data, by a stray pointer or faulty memory. */
 [[gnu::cold, gnu::noinline]] void Heap::nameDamage(const void* where, const char* what) {
     damages_.fetch_add(1, std::memory_order_relaxed);
     note({.where = where, .what = what});
@@ -94,13 +94,16 @@ void Heap::nameDamage(const Hole* hole) {
     note({.kind = Finding::Kind::ends, .where = where});
 }
 
-/** To be said as soon as it may: see findings.hpp. Else at the next allocation that is not quick, by its thread. */
+/**
+    Note a finding. It is said when the lock is released (findings.hpp), or else by the next allocation that is not
+    quick.
+ */
 void Heap::note(const Finding& finding) {
     findings_.add(finding);
     attention_.store(true, std::memory_order_relaxed);
 }
 
-/** What a verification finds. Without threads nothing else is looked for, and it is said at once. */
+/** Name a defect that a verification finds. Without threads only those are looked for, and they are said at once. */
 void Heap::nameDefect(const char* what, const void* where) {
     if constexpr (os::hasThreads) {
         return note({.where = where, .what = what});
@@ -151,7 +154,7 @@ void Heap::tell() {
 }
 
 /**
-    If the next block of a list was written to: whoever did may do so again, so nobody gets the block any more.
+    If the next block of a quick list was written to, set it aside for ever: whoever wrote there may do so again.
     @return Whether it was.
  */
 [[gnu::cold, gnu::noinline]] bool Heap::setDamagedAside(Local& local, std::size_t n) {

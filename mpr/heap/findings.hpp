@@ -2,9 +2,9 @@
 /*
     findings.hpp - What is found wrong with the heap while its lock is held, until that can be said.
 
-    The log's handler is the program's, and may call the runtime, which takes the same lock. So what is found is noted here,
-    in fixed room, and said by whoever releases the lock next and holds no other: see Heap::Telling. Without threads
-    nobody can be waited for; there it is said at once.
+    The log's handler is the program's code, and may call the runtime, which takes the same lock. So findings are noted
+    here, in a table of fixed size. Whoever next releases the lock and holds no other says them: see Heap::Telling.
+    Without threads a finding is said at once.
  */
 #pragma once
 
@@ -21,11 +21,11 @@ struct Finding {
     Kind kind = Kind::defect;
     const void* where = nullptr;
     const void* block = nullptr; // that `where` lies in
-    std::size_t bytes = 0;       // of it
+    std::size_t bytes = 0;       // size of that block
     const char* what = nullptr;  // the defect
 };
 
-/** Any thread, whatever it holds. */
+/** For any thread, whatever locks it holds. */
 class Findings {
 public:
     /** Whether anything waits to be said. One load. */
@@ -39,7 +39,9 @@ public:
         }
         any_.store(true, std::memory_order_relaxed);
     }
-    /** The oldest. @return false when there is none; how many found no room is told once then. */
+    /**
+        Take the oldest finding. @return false when there is none; `missed` is then how many found no room, told once.
+     */
     bool take(Finding& finding, unsigned& missed) {
         os::Locked locked(lock_);
         if (first_ != count_) {
@@ -60,10 +62,10 @@ private:
     unsigned first_ MPR_GUARDED_BY(lock_) = 0;
     unsigned count_ MPR_GUARDED_BY(lock_) = 0;
     unsigned missed_ MPR_GUARDED_BY(lock_) = 0;
-    os::Shared<bool> any_{false}; // changes under the lock; no order needed: a hint to take it
+    os::Shared<bool> any_{false}; // changes under the lock; a hint to take it, so it needs no order
 };
 
-/** Where nothing is. */
+/** Where findings are said at once. */
 struct NoFindings {
     static bool any() { return false; }
     static void add(const Finding&) {}

@@ -6,7 +6,7 @@
 
 namespace mpr::heap {
 
-/** Under the lock: a block in use becomes (part of) a hole, or its large region is retired. */
+/** Under the lock: a block in use becomes a hole or part of one, or its large region is retired. */
 void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
     if (region->isLarge()) {
@@ -23,8 +23,8 @@ void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
 
 bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
-    // Whoever turns the head into 7D frees the block; of two threads that try, one learns that it was late, and must not
-    // look at a large region any more.
+    // Whoever turns the head into 7D frees the block. If two threads try, the loser must not look at a large region any
+    // more.
     if (!region->map().claim(g)) [[unlikely]] {
         return false;
     }
@@ -41,7 +41,7 @@ bool Heap::freeTraced(Region* region, std::size_t g) {
     bool traced = false;
     region->map().update(g, [&](Byte h) {
         traced = mayBeTraced(h);
-        // Where all that is old is: unmarked, if it was grey.
+        // The colour of old blocks; unmarked, if the block was grey.
         const int colour = (h & head::old) ? h & head::colourMask : head::old | (colours_.oldParity ^ head::parity);
         const int clear = head::kindMask | head::logged | head::colourMask;
         return traced ? static_cast<Byte>((h & ~clear) | colour) : Byte{0};
@@ -118,7 +118,7 @@ MPR_INLINE bool Heap::extendIntoHole(const Local& local, Region* region, std::si
         return false;
     }
     if constexpr (!os::hasPages) {
-        // All of it, less what is too much: by functions that are compiled already.
+        // Take all of the hole and give back what is too much, by functions that are compiled already.
         unlink(region, g + n, size);
         if (size > more) {
             giveBack(region, g + n + more, size - more);
@@ -140,7 +140,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     }
     const GranuleMap map = region->map();
     if (const Byte h = map.get(g); mayBeTraced(h) || (h & head::held)) {
-        // As it is: the marker may be about to look at its head and its last word, or a sweep at the head of a held block.
+        // The block stays as it is: the marker may look at its head and last word, or a sweep at the head of a held
+        // block.
         return m <= n && m >= n / 2;
     }
     if (m == n) {
@@ -154,7 +155,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     if (more > 0 && !extended && !extendIntoHole(local, region, g, n, more)) {
         return false;
     }
-    // Its head stays all the while: others look at that without the lock, and change it.
+    // The head stays all the while: others read and change it without the lock.
     map.clearBlockSize(g, n);
     map.setBlockSize(g, m);
     if (m < n) {
@@ -166,15 +167,18 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     return true;
 }
 
-/** changeHead for a block that only its hold keeps from the sweep that runs. Without threads, for any: code memory is scarce. */
+/**
+    changeHead for a block that only its hold keeps from the current sweep. Without threads, for any: code memory is
+    scarce.
+ */
 MPR_APART Byte Heap::changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) {
-    // Nobody may be clearing a nursery: its heads are looked at twice there, first for what is dead, then for what is held.
+    // No nursery may be cleared meanwhile: clearing reads heads twice, first for what is dead, then for what is held.
     os::Locked clearing(clearing_);
     os::Locked locked(lock_);
     return region->map().update(g, [&](Byte h) {
         Byte changed = static_cast<Byte>((h & ~clear) | set);
         if (dead(h)) {
-            // Whoever lets go may use it until it yields, as any new block.
+            // Whoever releases the hold may use the block until it yields, like a new block.
             changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
             region->noteYoung(g);
         }
@@ -193,7 +197,7 @@ Byte Heap::changeHead(Region* region, const void* block, Byte set, Byte clear) {
     if (!os::hasThreads || dead(region->map().get(g))) [[unlikely]] {
         return changeDeadHead(region, g, set, clear);
     }
-    // No sweep changes what is not dead, and nothing dies but in a pause, which waits for the calling thread.
+    // A sweep changes only dead blocks, and blocks die only in a pause, which waits for the calling thread.
     if (set & head::held) {
         region->nurseries.keep(g);
     }

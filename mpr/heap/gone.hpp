@@ -2,13 +2,13 @@
 /*
     gone.hpp - Addresses of regions that were given up, mapped for as long as a thread may still be looking there.
 
-    mprFree finds a region by an address before it knows whether that is a block's, and reads without the heap's lock what
-    the region says of it. When the address is stale, the region may be given up in that very moment. So this takes two
-    steps. The memory goes back at once: who still looks there reads zeros, which are no block. The addresses
-    follow when all threads have been stopped since, as none stops inside a call of the heap; or, where no collection
-    comes, when `places` more have gone the same way, so that addresses do not pile up.
+    mprFree finds a region by an address before it knows whether a block begins there, and reads the region's map
+    without the heap's lock. If the address is stale, the region may be given up in that very moment. So a region goes
+    in two steps. Its memory goes back at once: whoever still looks there reads zeros, which are no block. Its addresses
+    follow once all threads have been stopped, for no thread stops inside a call of the heap. If no collection comes,
+    they follow when `places` more regions have gone, so that addresses do not pile up.
 
-    Only for who has the duty of the collector.
+    Only the holder of the collector's duty may call this.
 */
 #pragma once
 
@@ -20,7 +20,10 @@ namespace mpr::heap {
 
 class GoneRegions {
 public:
-    /** No thread can find the region any more. @param readable Bytes of it, whole pages, that those who found it may look at. */
+    /**
+        No thread can find the region any more. @param readable Bytes of it, whole pages, that those who found it may
+        look at.
+     */
     void add(void* region, std::size_t readable, std::size_t span) {
         if (readable < span) {
             os::release(static_cast<char*>(region) + readable, span - readable);
@@ -32,7 +35,7 @@ public:
         items_[(first_ + count_++) % places] = {region, readable};
     }
 
-    /** Threads are stopped: nobody looks at what is here now. */
+    /** Threads are stopped: nobody is looking at the regions that are here now. */
     void seal() { sealed_ = count_; }
 
     void releaseSealed() {
@@ -61,7 +64,7 @@ private:
     } items_[places] = {}; // a ring
     unsigned first_ = 0;
     unsigned count_ = 0;
-    unsigned sealed_ = 0; // the first of them
+    unsigned sealed_ = 0; // so many, the oldest, may be released
 };
 
 /** A heap in a buffer gives nothing up. */

@@ -2,8 +2,8 @@
 /*
     granule.hpp - The unit of the heap, and the sizes that follow from the target.
 
-    A granule is two pointers: 16 bytes on 64-bit, 8 on 32-bit. Every block and every hole is a whole number of them, so
-    a free granule has room for the two links of its queue and alignment comes by itself.
+    A granule has the size of two pointers: 16 bytes on 64-bit, 8 on 32-bit. Every block and every hole is a whole
+    number of granules. So a free granule has room for the two links of its queue, and every block is aligned.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ inline constexpr unsigned defaultRegionShift = sizeof(void*) == 8 ? 22 : 18;
 inline constexpr unsigned leastRegionShift = 16;
 inline constexpr unsigned greatestRegionShift = 26;
 
-/** A region, also one made over a buffer, has at most so many granules: what a size in the map can say. */
+/** The most granules in a region, including one over a buffer: the greatest size that the map can express. */
 inline constexpr std::size_t greatestGranules = (std::size_t{1} << os::granuleBits) - 1;
 
 /** Bytes to granules, rounding up. The caller has checked that bytes is far from SIZE_MAX. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
-    headers.cpp - The list of regions and the headers of ordinary ones, looked at before a collection walks them. What a stray
-    pointer or the memory itself has changed there is named, and made good where something else says what it was.
+    headers.cpp - The check of the list of regions and of ordinary regions' headers, before a collection walks them.
+    Damage by a stray pointer or faulty memory is named, and repaired where the right value can be told from elsewhere.
 
-    It takes some loads a region. The table of regions has each of them, too; their shapes are alike; where the holes of one
-    stand follows from its sort.
+    The check takes some loads per region. The region table holds every region, too; all ordinary regions have one
+    shape; and a region's sort tells where its holes stand.
  */
 #include <cstring>
 
@@ -14,7 +14,7 @@ namespace mpr::heap {
 
 namespace {
 
-/** @return false: something was made good. */
+/** Check a region's sort and queues. @return false when something was repaired. */
 bool checkSort(Region* region, FreeQueues* queues, void (*setSort)(Region*, Sort, FreeQueues*)) {
     const auto sort = static_cast<unsigned>(region->sort);
     if (sort < sorts && region->queues == queues + sort) {
@@ -28,7 +28,7 @@ bool checkSort(Region* region, FreeQueues* queues, void (*setSort)(Region*, Sort
     return false;
 }
 
-/** The same. The two sets of lines lie behind the map, one after the other, and change places at every collection. */
+/** Check where the two sets of lines lie: behind the map, swapped at each collection. @return false when repaired. */
 bool checkLines(Region* region) {
     Byte* lines = region->lines();
     Byte* more = lines + region->lineWords() * sizeof(LineSet::Word);
@@ -36,7 +36,7 @@ bool checkLines(Region* region) {
         (region->young.isAt(more) && region->sweepYoung.isAt(lines))) {
         return true;
     }
-    // What was noted elsewhere is lost: anything may be young.
+    // Lines that were noted elsewhere are lost, so any line may be young.
     region->young.open(lines);
     region->sweepYoung.open(more);
     std::memset(lines, 0xFF, 2 * static_cast<std::size_t>(more - lines));
@@ -46,12 +46,12 @@ bool checkLines(Region* region) {
 
 bool Heap::checkHeader(Region* region) {
     os::assertHeld(lock_);
-    // Two of three must say so, as one may be what was changed.
+    // Two of three must agree, since one of them may be what was changed.
     const int votes =
         (region->origin == Origin::system) + (region->span == shape_.span) + (region->endGranule == shape_.endGranule);
     const Origin origin = votes >= 2 ? Origin::system : Origin::large;
     bool sound = true;
-    // Only what is wrong is written: threads that are not attached read headers meanwhile.
+    // Only wrong values are overwritten: threads that are not attached read headers meanwhile.
     if (region->origin != origin) {
         region->origin = origin;
         sound = false;

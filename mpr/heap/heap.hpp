@@ -3,11 +3,12 @@
     heap.hpp - The heap: regions, their holes in free queues, and the allocation that threads do from them.
 
     Small blocks are bump-allocated from the calling thread's context, or taken from its quick lists, without a lock.
-    Everything else happens under one lock that is held for a bounded number of instructions, system calls aside: opening
-    a context, larger blocks, frees that coalesce, a slice of the sweep.
+    Everything else happens under one lock that is held for a bounded number of instructions, system calls aside:
+    opening a context, larger blocks, frees that coalesce, a slice of the sweep.
 
-    A context takes a nursery (nursery.hpp) that its thread has filled before, else a hole; a whole aligned piece of a large
-    hole becomes a nursery. What is free in nurseries stands in no queue. A thread has a context for each lane (lane.hpp).
+    A context takes a nursery (nursery.hpp) that its thread has filled before, else a hole; a whole aligned piece of a
+    large hole becomes a nursery. What is free in nurseries stands in no queue. A thread has a context for each lane
+    (lane.hpp).
 
     Holes stand in a queue by the sort of their region (lane.hpp) and by warmth: `warm` holes are committed throughout;
     `cold` ones have chunks that are not, so using them makes the heap grow. Warm holes are used first, and of those the
@@ -99,51 +100,55 @@ public:
 
     /** Quick list or context; nullptr when neither serves. */
     void* allocateFast(Local& local, std::size_t n, Byte flags);
-    /** The same for n <= greatestSmall, where there are threads. */
+    /** allocateFast for n <= greatestSmall, where there are threads. */
     void* allocateSmall(Local& local, std::size_t n, Byte flags);
     /** From a new context or straight from a hole. */
     void* allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage);
-    /** The same, inlined: context.hpp. */
+    /** allocateSlow, inlined: context.hpp. */
     void* allocateInContext(Local& local, std::size_t n, Byte flags, Shortage& shortage);
     /** Straight from a hole or the system. Any thread, attached or not. */
     void* allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage);
 
     /** Give back a block. @return false when it is not in use: another thread was faster. */
     bool free(Local& local, Region* region, void* block);
-    /** The same for a block of an ordinary region that the caller has claimed: its head is 7D. @return 0 */
+    /** Give back a block of an ordinary region that the caller has claimed: its head is 7D. @return 0 */
     int freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n);
     /**
-        Give back a held block from a thread that may not be attached: a rendezvous does not wait for such a thread, so the
-        hold must end in the same breath, or the sweep might be faster. @return false when the block is not held.
+        Give back a held block from a thread that may not be attached. A rendezvous does not wait for such a thread, so
+        the hold ends in the same atomic step; otherwise the sweep might come first. @return false when the block is not
+        held.
      */
     bool freeHeld(Region* region, void* block);
     /**
-        If the block at g may be traced now, keep its memory: it becomes a leaf that the collector will find dead, and is no
-        block in use to anybody who asks. @return false when it may not, and nothing has changed.
+        If the block at g may be traced now, keep its memory. It becomes a leaf that the collector will find dead, and
+        to everybody who asks it is not in use. @return false when it may not be traced: nothing has changed.
      */
     bool freeTraced(Region* region, std::size_t g);
-    /** The same for any thread, attached or not. */
+    /** Give back a block from any thread, attached or not. */
     void freeShared(Region* region, void* block);
 
     /** Whether free memory is filled: see poison.hpp. */
     bool poisons() const { return os::hasThreads && poison_; }
-    /** A block of n granules, or nullptr, that has just been made and nobody has written to: it may be used from here on. */
+    /** Allow the use of a block of n granules that has just been made and not been written to; nullptr is fine. */
     void unearth(void* block, std::size_t n);
-    /** What was freed by hand and rests becomes holes: memory is short, or goes back to the system. */
+    /** Make holes of what was freed by hand and rests: memory is short, or goes back to the system. */
     void endQuarantine();
 
     /** Make a block m granules in place. @return false when it cannot be: nothing has changed. */
     bool resize(Local& local, Region* region, void* block, std::size_t m);
 
-    /** Set or clear bits of a head that is in use; atomic with respect to the sweep. Threads that run. @return the head before. */
+    /**
+        Set or clear bits of a head that is in use; atomic with respect to the sweep. Threads that run. @return the head
+        before.
+     */
     Byte changeHead(Region* region, const void* block, Byte set, Byte clear);
 
     // ---- Looking ----
     Region* find(const void* address) const { return table_.find(address); }
-    /** The same for an address that may be anywhere in a large block. */
+    /** The region of an address that may be anywhere in a large block. */
     Region* findField(const void* address) const { return table_.findField(address); }
     const RegionTable& table() const { return table_; }
-    /** Have the head of what may be a block fetched into the cache, to be changed. */
+    /** Prefetch the head of what may be a block, for a change. */
     void fetchHead(const void* block) const {
         Region* region = table_.candidate(block);
         const std::size_t g = region ? region->granuleOf(block) : 0;
@@ -152,8 +157,8 @@ public:
         }
     }
     /**
-        What f(region, head) says of the block that begins at an address, in use or freed while it may be traced; without one
-        zero. Not for hot paths: takes the lock.
+        The result of f(region, head) for the block that begins at an address, in use or freed while it may be traced;
+        zero when there is none. Not for hot paths: takes the lock.
      */
     template <typename F>
     auto withBlock(const void* address, F&& f) {
@@ -167,11 +172,11 @@ public:
 
     /** All threads are stopped: close their contexts and make every young block unmarked. */
     void beginMarking();
-    /** The same threads are still stopped: make every old block unmarked. */
+    /** After beginMarking, threads still stopped: make every old block unmarked. */
     void unmarkOld();
-    /** The same threads are still stopped, marking has ended: from here blocks may be dead. */
+    /** Marking has ended, threads still stopped: from here on unmarked blocks are dead. */
     void beginSweep(Sweep sweep);
-    /** The same threads are still stopped: what has just been found dead lives on after all, untraced. */
+    /** After beginSweep, threads still stopped: what has just been found dead lives on after all, untraced. */
     void retainDead();
     void endSweep();
     Colours colours() const { return colours_; }
@@ -185,7 +190,7 @@ public:
         const Sweep sweep = sweep_.load(std::memory_order_relaxed);
         return (sweep == Sweep::all || (isYoung(sweep) && (h & head::old) == 0)) && !colours_.marked(h);
     }
-    /** The same for the heads in a word or a row of a map, while a sweep runs: a copy of what there is to know. */
+    /** Which heads in a word or row of a map are dead, while a sweep runs: a copy of all that decides it. */
     class DeadHeads {
     public:
         explicit DeadHeads(const Heap& heap)
@@ -199,16 +204,16 @@ public:
         bool youngOnly_;
     };
     /**
-        Whether the collector marks old blocks while threads run. A block that it may be about to look at, old or grey and
-        with a manager, must then keep its memory and its size.
+        Set whether the collector marks old blocks while threads run. It may be about to look at any block with a
+        manager that is old or grey, so such a block must then keep its memory and its size.
      */
     void setTracing(bool on);
     bool mayBeTraced(Byte h) const {
-        // What is young and not marked, and not dead either, was left grey.
+        // A young block that is neither marked nor dead was left grey.
         return os::hasGenerations && ((h & head::old) != 0 || !colours_.marked(h)) &&
                tracing_.load(std::memory_order_relaxed);
     }
-    /** To walk all regions. New ones come in front; only a purge removes any. */
+    /** For a walk of all regions. New ones are put in front; only a purge removes any. */
     Region* firstRegion();
     Region* nextRegion(Region* region);
     struct Swept {
@@ -216,11 +221,13 @@ public:
     };
     /** Free what is dead in the next slice of an ordinary region. @return where to go on; endGranule when done. */
     std::size_t sweepSlice(Region* region, std::size_t start, Swept& swept);
-    /** The same in the young lines of word i of region->sweepYoung. */
+    /** Free what is dead in the young lines of word i of region->sweepYoung. */
     void sweepYoungLines(Region* region, std::size_t i, Swept& swept);
-    /** After the last MPR_MANAGE_FREE and before the rest of the sweep: nurseries in which nothing lives become stale. */
+    /** First step of the sweep, after the last MPR_MANAGE_FREE: nurseries in which nothing lives become stale. */
     void releaseDeadNurseries(Region* region, Swept& swept);
-    /** Then: those in which something does are cleared of the dead, `most` of them. @return Whether any is left. */
+    /**
+        Second step: clear the dead from up to `most` nurseries in which something lives. @return Whether any is left.
+     */
     bool releaseKeptNurseries(Region* region, Swept& swept, unsigned most);
     /**
         Make a stale nursery that nobody needs a hole.
@@ -231,7 +238,7 @@ public:
     void retireNurseries();
     /** Whether contexts may be nurseries: not when no collection will come for them. */
     void setNurseries(bool on);
-    /** A block has got a hold as it was allocated. */
+    /** Note that a block was allocated with a hold. */
     void noteHeld(void* block);
     /** Whether a block with this head may be freed by hand as it is. */
     enum class Freeable : Byte { no, yes, withoutManager };
@@ -266,14 +273,17 @@ public:
     std::size_t chunkBytes() const { return (std::size_t{1} << regionShift_) / Region::chunks; }
     /** Whether an allocation passed the trigger or the redline, so that somebody has to see to it. One load. */
     bool needsAttention() const { return attention_.load(std::memory_order_relaxed); }
-    /** What it was; asking takes it. */
+    /** What needs attention. Asking clears it. */
     struct Attention {
         bool budgetSpent, redline;
     };
     Attention takeAttention();
-    /** For trials: every allocation takes the slow path, and every `turn`th spends the budget. No thread is attached. */
+    /**
+        For trials: every allocation takes the slow path, and every Nth (`turn`) spends the budget. No thread is
+        attached.
+     */
     void setStepping(unsigned turn);
-    /** Nobody could be told of the redline just now: say so again after the next allocation. */
+    /** Nobody could be told of the redline: ask for attention again after the next allocation. */
     void repeatRedline();
     void setLimits(std::size_t warn, std::size_t maximum);
     Limits limits();
@@ -291,7 +301,10 @@ public:
     std::uint64_t granulesInUse();
 
     // ---- Checking ----
-    /** Walk everything, and mend links that were overwritten. @return defects, each named in the log. No attached thread may run. */
+    /**
+        Walk everything, and mend links that were overwritten. @return defects, each named in the log. No attached
+        thread may run.
+     */
     int verify();
 
 private:
@@ -367,7 +380,9 @@ private:
     void checkHeaders() MPR_REQUIRES(lock_);
     bool checkHeader(Region* region) MPR_REQUIRES(lock_);
     bool isListed() const MPR_REQUIRES(lock_);
-    /** Of ordinary regions from the system. Static, as there is one heap, and none is kept where no region is made. */
+    /**
+        Of ordinary regions from the system. Static: there is one heap, and where no region is made this costs nothing.
+     */
     static inline constinit Shape shape_;
 
     // holes.cpp, under the lock
@@ -378,7 +393,7 @@ private:
     bool findAny(std::size_t n, Sort& sort, unsigned& queue) const MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
 
-    /** Where a thread makes blocks of n granules; computed here and now, not anew for each of its members. */
+    /** The context for blocks of n granules. The asm keeps the compiler from recomputing it for each member access. */
     MPR_INLINE AllocationContext& contextFor(Local& local, std::size_t n) const {
         AllocationContext* context = &local.contexts[static_cast<unsigned>(lifetimes_.laneOf(n))];
         asm("" : "+r"(context));
@@ -453,8 +468,8 @@ private:
 
     os::Lock lock_;
     /**
-        Held while the dead are cleared from a nursery's map without the other lock; taken before that one. For whoever walks
-        maps, or changes the head of a block that only its hold keeps.
+        Held while the dead are cleared from a nursery's map without lock_, and taken before lock_. It excludes whoever
+        walks maps, or changes the head of a block that only its hold keeps.
      */
     os::Lock clearing_;
     RegionTable table_;
@@ -504,7 +519,7 @@ private:
     [[no_unique_address]] std::conditional_t<os::hasPages, Scattered, NoScattered> scattered_ MPR_GUARDED_BY(lock_);
 };
 
-/** Made before the lock is taken: names what was found under it, when it is released. */
+/** Made before the lock is taken. After the lock has been released it names what was found under it. */
 class Heap::Telling {
 public:
     explicit Telling(Heap& heap) : heap_(heap) {}
@@ -561,7 +576,7 @@ MPR_INLINE void Heap::took(std::size_t granules) {
     }
 }
 
-/** The same for granules of blocks that were freed; without pages totals() reckons them from what is in use. */
+/** Account for granules of blocks that were freed. Without pages totals() derives them from what is in use. */
 inline void Heap::gave(std::size_t granules) {
     os::assertHeld(lock_);
     if constexpr (os::hasPages) {
@@ -572,8 +587,9 @@ inline void Heap::gave(std::size_t granules) {
 }
 
 /**
-    A block's user writes to it at once, and a nursery is larger than the caches next to a processor: fetch as much as this
-    block took, eight lines at most, some blocks ahead. What the very next block will be would come too late.
+    A block's user writes to it at once, and a nursery is larger than the caches next to a processor. So prefetch as
+    much as this block took, at most eight lines, some blocks ahead: the memory of the very next block would come too
+    late.
  */
 MPR_INLINE void fetchAhead(const Byte* bump, std::size_t bytes) {
     constexpr std::size_t distance = 512;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
-    holes.cpp - Holes chosen: for a block, and where the heap grows; and a block made one. Most of the worst case of an allocation or
-    free is spent here.
+    holes.cpp - The choice of a hole for a block, and of where the heap grows; and the return of a block to the holes.
+    Most of the worst case of an allocation or free is spent here.
 */
 #include "mpr/heap/holes.hpp"
 
 namespace mpr::heap {
 
-/** A hole with which the heap grows: a cold one, an empty region of another sort, or a new region. @return its queue. */
+/**
+    Find a hole by which the heap grows: a cold one, an empty region of another sort, or a new region. @return its queue
+ */
 unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) {
     os::assertHeld(lock_);
     const FreeQueues& queues = queues_[static_cast<unsigned>(sort)];
@@ -19,7 +21,7 @@ unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& sh
     return queue;
 }
 
-/** Whatever there is, of any sort. @return false when there is nothing. */
+/** Find a hole of any sort. @return false when there is none. */
 bool Heap::findAny(std::size_t n, Sort& sort, unsigned& queue) const {
     os::assertHeld(lock_);
     if constexpr (!os::hasPages) {
@@ -38,7 +40,7 @@ bool Heap::findAny(std::size_t n, Sort& sort, unsigned& queue) const {
     return false;
 }
 
-/** A block straight from a hole. */
+/** Allocate a block straight from a hole. */
 void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortage) {
     Sort sort = fixed() ? Sort::small : sortOf(n);
     unsigned queue = queues_[static_cast<unsigned>(sort)].findWarm(n);
@@ -72,7 +74,7 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
     return hole;
 }
 
-/** Size of the hole of two granules or more that begins at g; 0, and it is named, when its two ends disagree. */
+/** Size of the hole of two granules or more that begins at g. When its two ends disagree it is named, and this is 0. */
 std::size_t Heap::agreedSize(Region* region, std::size_t g) {
     if constexpr (!FreeQueues::checksLinks) {
         return region->wideHoleSize(g);
@@ -85,7 +87,9 @@ std::size_t Heap::agreedSize(Region* region, std::size_t g) {
     return n;
 }
 
-/** The same for the one that ends before granule g. */
+/**
+    Size of the hole of two granules or more that ends before g. When its two ends disagree it is named, and this is 0.
+ */
 std::size_t Heap::agreedSizeBefore(Region* region, std::size_t g) {
     if constexpr (!FreeQueues::checksLinks) {
         return region->map().wideHoleSizeBefore(g - 1);
@@ -98,7 +102,10 @@ std::size_t Heap::agreedSizeBefore(Region* region, std::size_t g) {
     return n;
 }
 
-/** The same as giveBack, whatever stands in free memory: a neighbour that cannot be joined is named and left. */
+/**
+    Make [g, g + n) a hole, even if free memory is damaged or filled. A neighbour that cannot be joined is named and
+    left.
+ */
 void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
     MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
@@ -128,7 +135,10 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
     link(region, g, n, isBacked(region, g, n));
 }
 
-/** A claimed block of an ordinary region becomes (part of) a hole. @return 0, so that nobody has to come back here from it */
+/**
+    A claimed block of an ordinary region becomes a hole or part of one. @return 0: the caller can return this call's
+    result
+ */
 int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     const Telling telling(*this);
     os::Locked locked(lock_);

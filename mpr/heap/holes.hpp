@@ -2,8 +2,8 @@
 /*
     holes.hpp - Holes: linked into their queue, joined with their neighbours, carved.
 
-    Every function runs under the heap's lock, in constant time. All are inlined where they are used: allocation and free
-    are a chain of them with one caller for each link, and the worst case is the length of that chain.
+    Every function runs under the heap's lock, in constant time. All are inlined: allocation and free are chains of
+    these functions in which each has one caller, and the length of the chain is the worst case.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 namespace mpr::heap {
 
 /**
-    Whether a link may lead to an address, any address: by LinkSpan, else because a hole begins there; likely in this region, of
-    which the answer takes a few instructions.
+    Whether a link may lead to a given address, any address. Where LinkSpan suffices it decides; elsewhere a hole must
+    begin there. The address most likely lies in region `likely`, for which the answer takes a few instructions.
  */
 struct Heap::MayLead {
     const Heap& heap;
@@ -34,13 +34,13 @@ struct Heap::MayLead {
     return reinterpret_cast<Hole*>(region->address(g));
 }
 
-/** Out of its queue; poisoned memory is not filled. @return false: see FreeQueues::remove. */
+/** Take a hole out of its queue, without filling poisoned memory. @return false: see FreeQueues::remove. */
 MPR_INLINE bool Heap::takeOut(Region* region, Hole* hole) {
     os::assertHeld(lock_);
     return queuesOf(region).remove(hole, MayLead{*this, region});
 }
 
-/** Out of its queue. */
+/** Take a hole out of its queue. If links were overwritten, all queues are rebuilt without it. */
 MPR_INLINE void Heap::dequeue(Region* region, Hole* hole) {
     os::assertHeld(lock_);
     if (!queuesOf(region).remove(hole, MayLead{*this, region})) [[unlikely]] {
@@ -51,7 +51,7 @@ MPR_INLINE void Heap::dequeue(Region* region, Hole* hole) {
     }
 }
 
-/** The same for the front hole of a queue. */
+/** Take the front hole out of a queue. If links were overwritten, all queues are rebuilt without it. */
 MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
     os::assertHeld(lock_);
     FreeQueues& queues = queuesOf(region);
@@ -64,7 +64,10 @@ MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
     }
 }
 
-/** Size of the front hole of a queue. @return false: its two ends disagree. It is named, and queues are made anew without it. */
+/**
+    Size of the front hole of a queue. @return false when its two ends disagree: it is named, queues are rebuilt without
+    it.
+ */
 MPR_INLINE bool Heap::sizeOfFront(Region* region, std::size_t g, std::size_t& size) {
     os::assertHeld(lock_);
     if constexpr (FreeQueues::checksLinks) {
@@ -95,7 +98,7 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
     return true;
 }
 
-/** [g, g + n) is all zero in the map but for marks of a hole that begins at g, or ends where it ends: make it a hole. */
+/** Make [g, g + n) a hole. It is zero in the map, except for marks of a hole that begins at g or ends at g + n. */
 [[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, bool warm) {
     os::assertHeld(lock_);
     MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
@@ -124,14 +127,15 @@ MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
 }
 
 /**
-    The same where free memory is not filled. As soon as a neighbour is found damaged, the rest is left to giveBackAnyhow.
-    @param committed Whether all of it is known to be, since it was a block.
+    Make [g, g + n) a hole, joined with its neighbours, where free memory is not filled. Once a neighbour is found
+    damaged, giveBackAnyhow does the rest. @param committed All of [g, g + n) is known to be committed, because it was a
+    block.
  */
 MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t n, bool committed) {
     os::assertHeld(lock_);
     MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
     const GranuleMap map = region->map();
-    // The marks at the far ends of its neighbours stay: those of the whole replace them.
+    // The marks at the far ends of the neighbours stay: the marks of the joined hole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
         std::size_t m = 1;
         if ((b != mark::hole1 && !map.agreedHoleSize(g + n, region->endGranule, m)) ||
@@ -161,7 +165,9 @@ MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t 
     link(region, g, n, committed || isBacked(region, g, n));
 }
 
-/** Take n granules of a warm hole, of two granules or more, that is the front one of its queue. The first byte is not zero yet. */
+/**
+    Take n granules of a warm hole of two or more granules, the front one of its queue. The first byte is not zero yet.
+ */
 MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) {
     os::assertHeld(lock_);
     MPR_ASSERT(n > 0 && n <= size && g + size <= region->endGranule);
@@ -173,8 +179,9 @@ MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size,
 }
 
 /**
-    Take n granules from the front of a queued hole; they are all zero in the map.
-    @param queue Where the hole is the front one, or FreeQueues::none: it may stand anywhere. @return false: past the limit.
+    Take n granules from the start of a queued hole. They are zero in the map.
+    @param queue The queue whose front hole it is, or FreeQueues::none: it may stand anywhere. @return false: past the
+    limit.
  */
 MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged,
                             unsigned queue) {
@@ -183,7 +190,7 @@ MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std
     const std::size_t rest = size - n;
     bool warm = true;
     if (os::hasPages && (queue == FreeQueues::none || !FreeQueues::isWarm(queue))) {
-        // The first granules of the rest will be a hole's.
+        // The first granules of the rest will hold a hole's links.
         const std::uint64_t missing = region->chunksTouched(g, g + size) & ~region->committed;
         const std::uint64_t fresh = missing & region->chunksUpTo(g + n + (rest < 2 ? rest : 2));
         if (!commit(region, fresh, privileged)) {
@@ -206,7 +213,7 @@ MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std
     return true;
 }
 
-/** Where a hole is: no large region has any, and others are aligned to their size. */
+/** The region of a hole. Large regions have no holes, and all others are aligned to their size. */
 MPR_INLINE Region* Heap::regionOf(const Hole* hole) const {
     if constexpr (!os::hasPages) {
         return table_.candidate(hole);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
-    lane.hpp - Which blocks stand side by side: by their size, and by what has become of blocks of that size.
+    lane.hpp - Which blocks are allocated side by side: by size, and by what has become of earlier blocks of that size.
 
-    A nursery (nursery.hpp) in which one block lives costs as much as one in which half of them do; one in which none does
-    costs nothing. So the few that live should stand apart from the many that die. When a block is made, its size says more
-    about how long it will live than anything else that is known then (D. A. Barrett, B. G. Zorn, "Using Lifetime Predictors
-    to Improve Memory Allocation Performance", PLDI 1993, who add the call site). In a service whose requests make thirty
-    blocks that die and one that stays, it tripled the requests served.
+    A nursery (nursery.hpp) in which one block survives costs as much as one in which half of them do; one without
+    survivors costs nothing. So the few blocks that live should lie apart from the many that die. Of what is known when
+    a block is made, its size says most about how long it will live (D. A. Barrett, B. G. Zorn, "Using Lifetime
+    Predictors to Improve Memory Allocation Performance", PLDI 1993, who add the call site). In a service whose requests
+    make thirty blocks that die and one that stays, this tripled the requests served.
 */
 #pragma once
 
@@ -20,8 +20,9 @@
 namespace mpr::heap {
 
 /**
-    What an ordinary region is used for. Small blocks that live long would pierce the memory of larger ones: apart, either
-    sort leaves holes that its own kind can use again. An empty region may change its sort; a buffer serves both.
+    What an ordinary region is used for. Small blocks that live long would fragment the memory of larger ones. Kept
+    apart, each sort leaves holes that its own kind can use again. An empty region may change its sort; a buffer serves
+    both.
  */
 enum class Sort : Byte { small, big };
 inline constexpr unsigned sorts = os::hasPages ? 2 : 1;
@@ -31,7 +32,9 @@ constexpr Sort sortOf(std::size_t granules) {
     return sorts == 1 || granules <= greatestSmall ? Sort::small : Sort::big;
 }
 
-/** What a thread has an allocation context for: small blocks that mostly die young, small ones that do not, and others. */
+/**
+    What a thread has an allocation context for: small blocks that mostly die young, small ones that do not, and others.
+ */
 enum class Lane : Byte { passing, lasting, big };
 inline constexpr unsigned lanes = os::hasPages ? 3 : 1;
 constexpr Sort sortOf(Lane lane) {
@@ -39,14 +42,14 @@ constexpr Sort sortOf(Lane lane) {
 }
 
 /**
-    What has become of young blocks, by size: counted in a few nurseries after each collection.
+    What became of young blocks, by size, counted in a few nurseries after each collection.
     Invariant: lanes change only while all threads are stopped.
 */
 class Lifetimes {
 public:
     MPR_INLINE Lane laneOf(std::size_t n) const { return n > greatestSmall ? Lane::big : lanes_[n]; }
 
-    /** Whether another nursery of this lane is to be looked at. */
+    /** Whether to sample another nursery of this lane. Asking counts. */
     bool wants(Lane lane) {
         unsigned& left = samples_[static_cast<unsigned>(lane)];
         return left > 0 && left-- > 0;
@@ -58,8 +61,8 @@ public:
     }
 
     /**
-        Decide by what was counted, and forget half of it. One survivor among sixteen makes a size lasting; less than one
-        among 64, passing again. All threads are stopped.
+        Decide by the counts, and halve them. One survivor in sixteen makes a size lasting; less than one in 64 makes it
+        passing again. All threads are stopped.
     */
     void judge() {
         for (std::size_t n = 1; n <= greatestSmall; ++n) {
@@ -70,10 +73,10 @@ public:
             lived_[n] /= 2;
             died_[n] /= 2;
         }
-        samples_[0] = samples_[1] = samples; // what is big has one lane anyway
+        samples_[0] = samples_[1] = samples; // large blocks have one lane anyway
         check();
     }
-    /** Small blocks have a lane of small ones. */
+    /** Every small size has a lane of small blocks. */
     void check() const {
         if constexpr (os::checked) {
             for (const Lane lane : lanes_) {
@@ -92,7 +95,7 @@ private:
     unsigned samples_[lanes] = {};
 };
 
-/** Where there is one lane. */
+/** For targets with one lane. */
 struct NoLifetimes {
     static Lane laneOf(std::size_t) { return Lane::passing; }
     static bool wants(Lane) { return false; }

@@ -44,7 +44,7 @@ public:
     /** Whether ordinary allocation may commit next to nothing more. */
     bool isFull() const { return committed_ >= ceiling_ - ceiling_ / 64; }
 
-    /** The same unless it is not allowed. Bytes are few enough not to overflow. Ask crosses next. */
+    /** Commit bytes, if they are allowed. They are few enough not to overflow. Call crosses() next. */
     bool take(std::size_t bytes, bool privileged) {
         const std::size_t after = committed_ + bytes;
         if (after > (privileged ? maximum_ : ceiling_)) {
@@ -75,7 +75,7 @@ public:
         }
     }
 
-    /** Whether the redline was crossed and nobody has been told. */
+    /** Whether the redline has been crossed and nobody has been told yet. */
     bool warned() const { return warned_; }
     void setWarned(bool on) { warned_ = on && above_; }
 

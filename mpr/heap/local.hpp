@@ -15,8 +15,8 @@
 namespace mpr::heap {
 
 /**
-    A count since the last rendezvous: written by its thread only, added to the heap's totals while that is stopped,
-    which orders it. Who reads it meanwhile gets the value of some moment.
+    A count since the last rendezvous. Only its thread writes it. It is added to the heap's totals while that thread is
+    stopped, which orders the two. A read at any other time gives the value of some moment.
  */
 struct Counter {
     os::Shared<std::size_t> value{0};
@@ -26,14 +26,14 @@ struct Counter {
 };
 
 /**
-    The hole or nursery in which one thread bump-allocates: [bump, end) is taken from the queues. Its map is all zero up to
-    `cleared`; of a nursery that was stale the rest has to be cleared first (and a word more, lest the size of a
-    block be read from there).
-    Closed (all null) between a rendezvous and the next allocation.
+    The hole or nursery in which one thread bump-allocates: [bump, end) is taken from the queues. The map is zero up to
+    `cleared`. In a nursery that was stale the rest is cleared on the way, always a word further, so that no size is
+    read from what is left there. A context is closed (all null) between a rendezvous and the next allocation.
 
-    When a new context replaces one, what was left of the old is to become a hole again: an other allocation does that, so
-    that none does both. Hence `limit`, normally `cleared`, is held at bump while such remainders wait: the next allocation
-    finds no room, takes the slow path, gives one back, and goes on in the same context. In trials it always is.
+    When a new context replaces another, what was left of the old one must become a hole again. A later allocation does
+    that, so no single call pays for both: while such remainders wait, `limit`, normally equal to `cleared`, is held at
+    bump. The next allocation then finds no room, takes the slow path, gives back one remainder, and continues in the
+    same context. In trials the limit is always held.
  */
 struct AllocationContext {
     Byte* begin = nullptr;
@@ -43,21 +43,21 @@ struct AllocationContext {
     Byte* cleared = nullptr;
     Byte* end = nullptr;
     Region* region = nullptr;
-    Nursery* nursery = nullptr;   // that this is, or is a gap of
+    Nursery* nursery = nullptr;   // which the context is, or in which it is a gap
     Counter blocks;               // allocated
-    std::size_t blocksBefore = 0; // of these, those in other contexts
-    Nursery* stale = nullptr;     // those that this thread may take; under the heap's lock
+    std::size_t blocksBefore = 0; // of those, allocated before the context was opened
+    Nursery* stale = nullptr;     // nurseries that this thread may take; under the heap's lock
     Nursery* sparse = nullptr;
-    // For ever:
+    // Set when the thread is attached:
     Lane lane = Lane::passing;
     FreeQueues* queues = nullptr; // of the heap, for blocks of its sort
-    FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context,
-    std::size_t least = 0;        // as they have so many granules
+    FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context
+    std::size_t least = 0;        // granules that such a hole has
 
     inline void open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear);
     inline void countTaken();
     inline void leaveNursery();
-    /** It lies in order; where it is open, in a region. */
+    /** Its pointers are in order. An open context lies in a region. */
     void check() const {
         MPR_ASSERT((begin != nullptr) == (region != nullptr));
         MPR_ASSERT(begin <= bump && bump <= limit && limit <= cleared && cleared <= end);
@@ -66,11 +66,11 @@ struct AllocationContext {
     }
     void close() { begin = bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = nullptr; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
-    /** The same when limit is not held. */
+    /** Granules up to the end of the context, whatever the limit is. */
     std::size_t rest() const { return static_cast<std::size_t>(end - bump) >> granuleShift; }
 };
 
-/** What was left of a context: [begin, end), as in the context. */
+/** What was left of a context: [begin, end). */
 struct Remainder {
     Byte* begin;
     Byte* end;
@@ -78,12 +78,12 @@ struct Remainder {
 };
 
 /**
-    Blocks that this thread freed and may take again, by exact size. Bounded in number and bytes, because what stands
-    here cannot coalesce: a longer list buys little speed for much fragmentation.
-    A listed block's first map byte is mark::opaque; its size stays behind it.
+    Blocks that this thread freed and may take again, by exact size. They are bounded in number and bytes, because
+    listed blocks cannot coalesce: a longer list buys little speed for much fragmentation. The first map byte of a
+    listed block is mark::opaque, and its size follows.
 
-    The lists stand outside of the blocks, so that a write after free leads nobody anywhere. The first word of a listed
-    block holds a secret, by which the commonest of such writes are seen.
+    The lists lie outside the blocks, so a write after free cannot redirect anybody. The first word of a listed block
+    holds a secret, which shows the most common of such writes.
  */
 class QuickLists {
 public:
@@ -95,18 +95,21 @@ public:
         Byte* map;
     };
 
-    /** A list is so many slots, aligned to their size: its end, and its blocks. */
+    /**
+        The slots of a list: its end, then its blocks. A list is aligned to its size, so a full one is told by its
+        address.
+     */
     static constexpr std::size_t slots = greatest == 0 ? 1 : sizeof(void*) == 8 ? 16 : 8;
     static constexpr std::size_t listBytes = slots * sizeof(Slot);
     static constexpr std::size_t bytes = (greatest + 1) * listBytes;
 
-    /** @param memory So many bytes, or nullptr: nothing can be listed. */
+    /** @param memory `bytes` of memory; with nullptr nothing can be listed. */
     void open(void* memory) {
         if constexpr (greatest > 0) {
             auto* list = reinterpret_cast<Slot*>(roundUp(reinterpret_cast<std::uintptr_t>(memory), listBytes));
             for (Slot*& top : tops_) {
                 top = memory ? list : nowhere + slots - 1;
-                if (memory) { // other threads read the one that all share
+                if (memory) { // `nowhere` is shared, and other threads read it
                     *top = {};
                 }
                 list += slots;
@@ -132,12 +135,12 @@ public:
         return true;
     }
 
-    /** The next block of n granules, n <= greatest; nullptr: there is none. */
+    /** The next block of n granules, n <= greatest; nullptr when there is none. */
     void* front(std::size_t n) const { return greatest > 0 ? tops_[n - 1]->block : nullptr; }
     static bool isIntact(const void* block, std::uintptr_t secret) {
         return *static_cast<const std::uintptr_t*>(block) == secret;
     }
-    /** Take it. @return Its byte in the map. */
+    /** Take the front block. @return Its byte in the map. */
     Byte* pop(std::size_t n) {
         Slot* slot = tops_[n - 1];
         MPR_ASSERT(slot->block && *slot->map == mark::opaque && granules_ >= n);
@@ -146,7 +149,7 @@ public:
         return slot->map;
     }
 
-    /** What is listed is opaque in the map, and no more than may be. */
+    /** Listed blocks are opaque in the map, and within the budget. */
     void check() const {
         if constexpr (os::checked && greatest > 0) {
             std::size_t granules = 0;
@@ -185,7 +188,7 @@ struct Local {
     void* quickMemory = nullptr;
     Remainder remainders[os::hasThreads ? 4 : 1]; // the first remainderCount of them
     unsigned remainderCount = 0;
-    Byte newborn = 0;        // colour of new blocks; changes only while all threads are stopped
+    Byte newborn = 0;        // colour of new blocks; it changes only while all threads are stopped
     bool privileged = false; // may use the reserve below the hard limit
 
     Counter blocks;        // allocated, but not in a context

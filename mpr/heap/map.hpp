@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    map.hpp - The granule map: one byte a granule that says all the allocator and the collector need to know.
+    map.hpp - The granule map: one byte per granule that says all the allocator and the collector need to know.
 
     A byte is one of
         1ttt ttcc   head: the first granule of a block in use; flags and colour below
@@ -11,21 +11,21 @@
         7F          a hole of one granule
         00..7B      elsewhere: a size (below), or nothing
 
-    Sizes, in granules (a large region's block has its size in the region's header). The byte after a head (or 7D) holds the size when it is 2..7B. It is 01 when the size is larger:
-    then eight bytes with four bits each follow, from the next multiple of four on. Anything else (another head, a mark of
-    7C up, 00) belongs to the neighbour, and the block has one granule. A hole of three granules or more has its size in the
-    same way behind its first byte and, mirrored, before its last, so that either neighbour finds its other end in constant
-    time. A program that writes to memory it has freed cannot change any of this. Where code is scarce (sizesInMap) the first
-    of the two stands in the hole.
+    Sizes are in granules. (The size of a large region's block is in the region's header.) The byte after a head (or 7D)
+    is the size if that is 2..7B. It is 01 if the size is larger: then eight bytes with four bits each follow, from the
+    next multiple of four on. Any other byte (a head, a mark of 7C or above, 00) belongs to the neighbour, and the block
+    has one granule. A hole of three granules or more has its size encoded likewise behind its first byte and, mirrored,
+    before its last, so that either neighbour finds the other end in constant time. A program that writes to freed
+    memory cannot change any of this. Where code is scarce (sizesInMap) the first of the two sizes stands in the hole.
 
     Invariants (checked by Heap::verify)
-      - Bit 7 is set in heads only, and no byte that is not a first or last granule is 7C or more. So a scan for heads, or
+      - Bit 7 is set in heads only, and only first and last granules have bytes of 7C or more. So a scan for heads, or
         for the next boundary, may start anywhere and test eight bytes at a time.
-      - Zeros that belong to no block are the unused part of an allocation context, or free memory in a nursery. Outside of
-        nurseries what precedes them is a block allocated after the last rendezvous, or the hole that such a block became when
-        it was freed by hand; never a dead block.
+      - Zeros that belong to no block are the unused part of an allocation context, or free memory in a nursery. Outside
+        nurseries they follow a block allocated after the last rendezvous, or the hole that such a block became when it
+        was freed by hand; they never follow a dead block.
       - Two holes are never neighbours.
-      - In a nursery parts of the map may have no meaning: nursery.hpp says which.
+      - In a nursery parts of the map may have no meaning; nursery.hpp says which.
 
     Bytes are read by the collector's thread while mutators write others, so all access is atomic, and relaxed.
     What orders it:
@@ -62,8 +62,8 @@ inline constexpr Byte inUse = 0x80;
  */
 inline constexpr Byte logged = 0x40;
 /**
-    A table beside the heap may name this block: of roots, or of handles and weak references to come. Whoever frees the block
-    by hand asks there first. The bit stays when the entry goes.
+    The table of roots may name this block. Whoever frees the block by hand asks there first. The bit stays when the
+    entry goes.
  */
 inline constexpr Byte referenced = 0x20;
 inline constexpr Byte held = 0x10;
@@ -104,9 +104,10 @@ inline constexpr Byte hole1 = 0x7F;
     A block is marked when its parity is the one in force for its age; the marker makes it old in the same store, so the
     marks of the old stick from one minor collection to the next (A. Demers et al., "Combining Generational and
     Conservative Garbage Collection", POPL 1990). What is unmarked between collections is old, and being marked.
-    `grey` is the colour that no block has but one that was reached and not traced yet, for want of mark stack: while
-    threads are stopped that of the newborn, since nothing is born; while they run that of the young dead, of which there are
-    none once the sweep has ended. Between the end of marking and the end of the sweep nothing is grey.
+    `grey` is the colour of a block that was reached but not yet traced, for want of mark stack. No other block has it:
+    while threads are stopped it is the newborn colour, and nothing is born; while they run it is that of the young
+    dead, of which none are left once the sweep has ended. Between the end of marking and the end of the sweep nothing
+    is grey.
  */
 struct Colours {
     Byte youngParity = 0;
@@ -131,8 +132,8 @@ struct Colours {
 };
 
 /**
-    Eight (on 32-bit: four) bytes of the map, tested together. Bits of answers stand at bit 0 of each byte. Questions are
-    asked of a word or of a row: words side by side, as many as the processor takes at once.
+    Eight bytes of the map (four on 32-bit), tested together. An answer has its bits at bit 0 of each byte. A question
+    is asked of a word, or of a row: as many words side by side as the processor takes at once.
  */
 namespace swar {
 using Word = std::uintptr_t;
@@ -156,7 +157,7 @@ constexpr auto heads(auto w) {
 constexpr auto held(auto w) {
     return (w >> 4) & ones;
 }
-/** Heads that are not marked; if told so, of young blocks only. */
+/** Heads that are not marked; with `youngOnly` only those of young blocks. */
 constexpr auto unmarked(auto w, Colours c, bool youngOnly = false) {
     if constexpr (!os::hasGenerations) {
         return (w ^ spread(c.youngParity)) & (w >> 7) & ones;
@@ -165,7 +166,7 @@ constexpr auto unmarked(auto w, Colours c, bool youngOnly = false) {
         const Word spared = youngOnly ? w >> 1 : 0;
         return (w ^ spread(c.youngParity) ^ byAge) & ~spared & (w >> 7) & ones;
     } else {
-        // Bytes compare in fewer steps than bits move.
+        // Comparing bytes takes fewer steps than moving bits.
         constexpr Byte looked = head::inUse | head::old | head::parity;
         const auto young = static_cast<Byte>(head::inUse | (c.youngParity ^ head::parity));
         const auto old = static_cast<Byte>(head::inUse | head::old | (c.oldParity ^ head::parity));
@@ -192,11 +193,11 @@ constexpr Word boundaries(Word w) {
     const Word low = (w & spread(0x7F)) + spread(0x04);
     return ((low | w) >> 7) & ones;
 }
-/** head::wantsFree of each; of what is no head 0. */
+/** head::wantsFree of each head; 0 for bytes that are no heads. */
 constexpr auto wantFree(auto w) {
     return ((w >> 2) ^ (w >> 3)) & (w >> 7) & ones;
 }
-/** The bits of an answer side by side: those of byte i in bit i. */
+/** The bits of an answer side by side: bit i is that of byte i. */
 constexpr Word gather(Word answer) {
     constexpr Word toTop = sizeof(Word) == 8 ? static_cast<Word>(0x0102'0408'1020'4080) : Word{0x1020'4080};
     return answer * toTop >> (8 * bytes - bytes);
@@ -225,7 +226,7 @@ constexpr bool any(auto row) {
         return all != 0;
     }
 }
-/** The answers of a row in one: those of word i in bit i of each byte. */
+/** The answers of a row in one word: bit i of each byte is the answer of word i. */
 constexpr Word fold(auto answers) {
     if constexpr (lanes == 1) {
         return answers;
@@ -259,8 +260,8 @@ public:
     [[gnu::always_inline]] static Byte load(Byte* b) { return loadAs(b); }
     [[gnu::always_inline]] static void store(Byte* b, Byte value) { storeAs(b, value); }
 
-    // Relaxed: heads decide who may have a block. What stands in it comes with its address, or from the rendezvous; its
-    // granules stay with the thread that has claimed it, or are given on under the heap's lock.
+    // Relaxed: a head decides who may have a block. The contents are ordered by whatever handed over the address, or by
+    // the rendezvous. The granules stay with the thread that has claimed the block, or pass on under the heap's lock.
 
     /** Change a head that was just seen. @return false when it has changed. */
     static bool change(Byte* head, Byte seen, Byte to) {
@@ -270,7 +271,7 @@ public:
     static bool claim(Byte* head, Byte seen) {
         return !os::hasThreads || change(head, seen, mark::opaque); // without threads nobody looks before it is cleared
     }
-    /** Turn a head into 7D. @return false when there is none: somebody else has done it. */
+    /** Turn a head into 7D. @return false when there is no head: another thread was faster. */
     bool claim(std::size_t g) const {
         if constexpr (!os::hasThreads) {
             return (get(g) & head::inUse) != 0;
@@ -286,7 +287,8 @@ public:
     }
 
     /**
-        Change a head that others may be changing: new = f(old). f gives 0 to leave it. What is no head is left, too.
+        Change a head that others may be changing: new = f(old). If f returns 0 the head stays; what is no head stays,
+        too.
         @return the head before, or 0 when there was none.
      */
     template <typename F>
@@ -311,16 +313,16 @@ public:
         }
     }
 
-    /** Zero a word of which every byte belongs to the caller. */
+    /** Zero a word all of whose bytes belong to the caller. */
     void clearWord(std::size_t g) const { storeAs(reinterpret_cast<swar::Word*>(bytes_ + g), swar::Word{0}); }
 
-    /** Some at a time: of a loop compilers would leave single stores. */
+    /** Zero several words at a time: compilers would turn a loop into single stores. */
     template <std::size_t... I>
     static void clearWords(Byte* at, std::index_sequence<I...>) {
         (storeAs(reinterpret_cast<swar::Word*>(at + I * swar::bytes), swar::Word{0}), ...);
     }
 
-    /** The first granule from g on whose byte is not zero; `end` when there is none before. */
+    /** The first granule in [g, end) whose byte is not zero; `end` when there is none. */
     std::size_t zerosEnd(std::size_t g, std::size_t end) const {
         for (; g < end && g % swar::bytes != 0; ++g) {
             if (get(g) != 0) {
@@ -351,7 +353,10 @@ public:
         }
     }
 
-    /** The last head before the end of the block that holds granule g: g's own block, if g is in one. least: the map's first. */
+    /**
+        The nearest head at or before granule g: that of the block that g is in, if any. @param least The map's first
+        granule.
+     */
     std::size_t headBefore(std::size_t g, std::size_t least) const {
         std::size_t at = g & ~std::size_t{swar::bytes - 1};
         swar::Word heads = swar::heads(word(at)) & (~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at))));
@@ -375,9 +380,10 @@ public:
     }
 
     /**
-        Call f(g) for the granules of [from, to) that answer(g, words) has a bit for, of whole words in any case; `words`, from
-        g on, are a row or one. Some rows are asked before f is called for what they hold, in no particular order: how
-        much a word holds the processor cannot guess, and so it is wrong once for all of them.
+        Call f(g) for each granule of [from, to), extended to whole words, for which answer(g, words) has a bit;
+        `words`, from g on, are a row or a single word. Several rows are asked before f is called for their granules, in
+        no particular order: the processor mispredicts how many granules a word holds, and so it does once for several
+        rows.
      */
     template <typename Answer, typename F>
     MPR_INLINE void forEach(std::size_t from, std::size_t to, Answer&& answer, F&& f) const {
@@ -410,8 +416,9 @@ public:
     }
 
     /**
-        The same when it is less than granuleSize, else 0: for the mark stack, whose entries have only the bits for it that
-        alignment leaves. May be asked of a large region's block, too, whose size is not in the map: 0.
+        Size of the block that begins at `first` if it is less than granuleSize, else 0. The entries of the mark stack
+        have only the bits for it that alignment leaves. Also 0 for a large region's block, whose size is not in the
+        map.
      */
     static std::size_t shortSizeBehind(Byte* first) {
         const Byte size = load(first + 1);
@@ -427,7 +434,7 @@ public:
     static Byte byteOfBlock(Byte* first, std::size_t n, std::size_t i) {
         return i == 1 ? sizeByte(n) : n > greatestInByte ? digitAt(digitsBehind(first), first + i, n) : Byte{0};
     }
-    /** The same of a hole, of two granules or more. */
+    /** For the verifier: what stands in byte i > 0 of a hole of two granules or more. */
     static Byte byteOfHole(Byte* first, std::size_t n, std::size_t i) {
         if (i == n - 1) {
             return mark::holeEnd;
@@ -452,7 +459,7 @@ public:
         set(g, 0);
         clearBlockSize(g, n);
     }
-    /** The size only. */
+    /** Zero the size of a block, not its head. */
     void clearBlockSize(std::size_t g, std::size_t n) const {
         if (n > 1) {
             set(g + 1, 0);
@@ -462,7 +469,7 @@ public:
         }
     }
 
-    /** Zero what of a block's size stands at `end` and beyond, where its word was zeroed up to there. */
+    /** Zero the part of a block's size that stands at `end` and beyond; the rest has been zeroed. */
     void clearSizeBeyond(std::size_t g, std::size_t n, std::size_t end) const {
         if (g + 1 == end && n > 1) {
             set(g + 1, 0);
@@ -472,7 +479,7 @@ public:
         }
     }
 
-    /** Mark [g, g + n) as a hole: all zero, or with such marks where these will be. */
+    /** Mark granule g as a hole of one granule. Its byte is zero, or such a mark. */
     void setHole1(std::size_t g) const { set(g, mark::hole1); }
     [[gnu::always_inline]] void setWideHole(std::size_t g, std::size_t n) const {
         Byte* first = bytes_ + g;
@@ -507,8 +514,8 @@ public:
     }
 
     /**
-        Zero what marks a hole of two granules or more, of which n are taken from the front: but for the first byte, which
-        the taker will set, and what the marks of the rest will replace.
+        Zero the marks of a hole of two granules or more, from whose front n granules are taken; except for its first
+        byte, which the taker sets, and for marks that those of the rest will replace.
      */
     [[gnu::always_inline]] void narrowHole(std::size_t g, std::size_t size, std::size_t n) const {
         set(g + 1, 0);
@@ -526,7 +533,7 @@ public:
         }
     }
 
-    /** Zero what marks the end of a hole of two granules or more, at g. */
+    /** Zero the marks at the end of a hole of two granules or more, whose last granule is g. */
     [[gnu::always_inline]] void clearWideHoleEnd(std::size_t g, std::size_t n) const {
         Byte* last = bytes_ + g;
         store(last, 0);
@@ -560,8 +567,9 @@ public:
     bool isLongHole(std::size_t g) const { return get(g) == mark::hole && get(g + 1) == large; }
 
     /**
-        Size of the hole of two granules or more that begins at g. @return Whether it ends there, before granule `end`, as a hole
-        of such a size does. More digits need not be compared: if those at hand were wrong, no end would be found by them.
+        Size of the hole of two granules or more that begins at g. @return Whether the map has the end of such a hole
+        there, before granule `end`. The digits at the end need not be compared: wrong digits at g would not lead to an
+        end.
      */
     MPR_INLINE bool agreedHoleSize(std::size_t g, std::size_t end, std::size_t& n) const {
         const Byte size = get(g + 1);
@@ -573,7 +581,9 @@ public:
         const std::size_t last = g + n - 1;
         return last < end && pairAt(last - 1) == pairOf(size, mark::holeEnd);
     }
-    /** The same of the hole whose last granule is g. */
+    /**
+        Size of the hole of two granules or more whose last granule is g. @return Whether the map has its start there.
+     */
     MPR_INLINE bool agreedHoleSizeBefore(std::size_t g, std::size_t& n) const {
         const Byte size = get(g - 1);
         if (size == mark::hole) {
@@ -612,7 +622,7 @@ private:
         __atomic_store_n(to, value, __ATOMIC_RELAXED);
     }
 
-    // Answers are single bits of bytes, so those of eight words fit into one.
+    // An answer is one bit per byte, so the answers of eight words fit into one word.
     static constexpr std::size_t group = os::cooperative ? 1 : 8;
     static constexpr std::size_t groupGranules = group * swar::bytes;
 
@@ -629,7 +639,7 @@ private:
         return swar::Row{word(g + Lane * swar::bytes)...};
     }
 
-    /** Two bytes of a hole's, which only who has the lock changes. */
+    /** Two bytes of a hole, which change only under the lock. */
     std::uint16_t pairAt(std::size_t g) const {
         std::uint16_t pair = 0;
         std::memcpy(&pair, bytes_ + g, sizeof(pair));
@@ -642,7 +652,7 @@ private:
     static constexpr Byte large = 0x01;
     static constexpr std::size_t greatestInByte = mark::hole - 1;
 
-    // Larger sizes: eight bytes, as two aligned words. A shift and a mask take the number apart, four bits a byte.
+    // Larger sizes take eight bytes, two aligned words. A shift and a mask spread the number, four bits per byte.
     using Digits = std::uint32_t;
     static constexpr Digits digitMask = 0x0F0F0F0F;
     static Digits* digitsBehind(Byte* first) {
@@ -652,7 +662,7 @@ private:
         return reinterpret_cast<Digits*>((reinterpret_cast<std::uintptr_t>(last) - 9) & ~std::uintptr_t{3});
     }
     static Byte sizeByte(std::size_t n) { return n <= greatestInByte ? static_cast<Byte>(n) : large; }
-    /** The digit of a number that stands at `at`; 0 when none does. */
+    /** The digit of number n that stands at `at`; 0 when none does. */
     static Byte digitAt(const Digits* d, const Byte* at, std::size_t n) {
         const auto i = static_cast<std::size_t>(at - reinterpret_cast<const Byte*>(d));
         return i < 2 * sizeof(Digits) ? static_cast<Byte>(n >> (8 * (i % 4) + 4 * (i / 4)) & 0xF) : Byte{0};

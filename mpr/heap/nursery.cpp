@@ -12,12 +12,15 @@
 namespace mpr::heap {
 
 namespace {
-/** A sparse nursery must have an eighth free to be listed: below that, gaps are hardly worth the walk from one to the next. */
+/**
+    A sparse nursery must have an eighth free to be listed: below that, gaps are hardly worth the walk from one to the
+    next.
+ */
 constexpr unsigned leastRoomShift = 3;
 
 /**
-    The first gap of n granules in a sparse nursery from g on; one behind the other for a long one, so that the walk is bounded.
-    @return An empty one when there is none among the next few.
+    The first gap of n granules in a sparse nursery from g on. A long gap is taken in several parts, so that the walk is
+    bounded. @return An empty gap when the next few steps find none.
  */
 Gap findGap(Region* region, std::size_t g, std::size_t end, std::size_t n) {
     const GranuleMap map = region->map();
@@ -40,14 +43,14 @@ Region* Heap::regionOf(const Nursery* nursery) const {
     return reinterpret_cast<Region*>(reinterpret_cast<std::uintptr_t>(nursery) & (~std::uintptr_t{0} << regionShift_));
 }
 
-/** A block at the begin of a gap, where the context goes on. */
+/** Make a block at the start of a gap, and the rest of the gap the context. */
 void* Heap::openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h) {
     c.open(region, gap.begin, n, gap.size(), gap.size());
     holdUp(local, c);
     return place(region, gap.begin, n, h);
 }
 
-/** The next gap of the nursery that the context is in, else a stale or a sparse nursery. */
+/** Allocate in the next gap of the nursery that the context is in, else in a stale or a sparse nursery. */
 void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
     os::assertHeld(lock_);
     // When something was freed by hand there, a hole may have grown over the end of the gap.
@@ -75,7 +78,7 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
     return allocateInSparse(roomy_[static_cast<unsigned>(c.lane)], local, c, n, h);
 }
 
-/** The first gap of the first nursery of a list. */
+/** Allocate in the first gap of the first nursery in a list that has one. */
 void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h) {
     os::assertHeld(lock_);
     Gap gap{};
@@ -94,7 +97,10 @@ void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c,
     return openGap(local, c, region, gap, n, h);
 }
 
-/** The first of a list, if it is still sparse and has a gap of n granules. Of others the list is rid, a few at a time. */
+/**
+    Take the first nursery of a list that is still sparse and has a gap of n granules. Others are dropped, a few at a
+    time.
+ */
 Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
     for (unsigned tries = 0; list && tries < 16; ++tries) {
         Nursery& nursery = *list;
@@ -129,7 +135,7 @@ void Heap::noteHeld(void* block) {
 
 // ---- After a collection -----------------------------------------------------------------------------------------
 
-/** What a thread has not taken again since the last collection, others may. */
+/** Stale and sparse nurseries that a thread has not taken again since the last collection are open to all threads. */
 void Heap::leaveOver(Local& local) {
     os::assertHeld(lock_);
     if constexpr (os::hasPages) {
@@ -147,7 +153,7 @@ void Heap::leaveOver(Local& local) {
     }
 }
 
-/** The thread leaves the heap. */
+/** The nurseries of a thread that leaves the heap lose their owner. */
 void Heap::disown(Local& local) {
     os::assertHeld(lock_);
     if constexpr (os::hasPages) {
@@ -163,7 +169,7 @@ void Heap::disown(Local& local) {
     }
 }
 
-/** A sparse nursery is looked at anew, as one of a set: what is free there is accounted as allocated. */
+/** Move a sparse nursery to another set. There its free memory is accounted as allocated. */
 void Heap::putAside(Region* region, std::size_t i, std::uint64_t& set) {
     os::assertHeld(lock_);
     Nurseries& nurseries = region->nurseries;
@@ -171,7 +177,7 @@ void Heap::putAside(Region* region, std::size_t i, std::uint64_t& set) {
     Nurseries::move(i, nurseries.sparse, set);
 }
 
-/** Sparse nurseries in which something may be dead must not be taken before that has been cleared. */
+/** A sparse nursery in which something may be dead must not be taken before the dead have been cleared. */
 void Heap::judgeSparse(Region* region) {
     os::assertHeld(lock_);
     Nurseries& nurseries = region->nurseries;
@@ -209,7 +215,7 @@ bool Heap::releaseKeptNurseries(Region* region, Swept& swept, unsigned most) {
     return false;
 }
 
-/** Count what has died of each size in a nursery, and what has not: if all in it was young, and it is one of the first. */
+/** Count which sizes died in a nursery and which lived, if all its blocks were young and it is one of the first. */
 void Heap::sample(Region* region, std::size_t i) {
     const Nursery& nursery = region->nurseries.pieces[i];
     if (nursery.room + 1 != contextGranules_ || !lifetimes_.wants(nursery.lane)) {
@@ -226,7 +232,7 @@ void Heap::sample(Region* region, std::size_t i) {
     });
 }
 
-/** Everything in it is dead. */
+/** Everything in nursery i is dead: make it stale. */
 void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     os::LockedFairly locked(lock_);
     Nurseries& nurseries = region->nurseries;
@@ -240,7 +246,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     totals_.granulesFreed += end - begin;
     region->sweepYoung.remove(begin, end);
     fillFree(region, begin, end - begin);
-    // Heads with managers must not stay: somebody might call these again. A full sweep has emptied wantsFree.
+    // Heads with managers must not stay, or these might be called again. A full sweep has emptied wantsFree.
     const std::uint64_t managed = region->wantsFree.get() | region->scanForFree;
     if (nursery.owner && (managed & region->chunksTouched(begin, end)) == 0) {
         Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale;
@@ -254,8 +260,8 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
 }
 
 /**
-    Clear the map of the dead. Without the lock: others touch blocks that live, and holes. @return granules
-    @param left Set when a dead block is held, or reaches out of the nursery: these are left as they are.
+    Clear the dead from the map, without the lock: others touch only living blocks, and holes. @return granules cleared
+    @param left Set when a dead block is held, or reaches out of the nursery. Such blocks are left as they are.
  */
 std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool& left) {
     const GranuleMap map = region->map();
@@ -282,7 +288,7 @@ std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool
     return freed;
 }
 
-/** Something in it lives, or is held, or was freed by hand. */
+/** Something in nursery i lives, or is held, or was freed by hand. */
 void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     Nurseries& nurseries = region->nurseries;
     Nursery& nursery = nurseries.pieces[i];
@@ -303,7 +309,7 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
         MPR_ASSERT(nursery.taken <= nursery.room + freed);
         nursery.room += static_cast<std::uint32_t>(freed) - nursery.taken;
         nursery.taken = 0;
-        // The ordinary sweep sees to what was left.
+        // The ordinary sweep takes care of what was left.
         if (!left) {
             region->sweepYoung.remove(begin, end);
         }
@@ -315,7 +321,7 @@ void Heap::releaseKept(Region* region, std::size_t i, Swept& swept) {
     retire(region, i);
 }
 
-/** There is nothing dead in it any more, and no hole. @return false when it is empty. */
+/** Nursery i has no dead blocks and no holes any more: it is sparse. @return false when it is empty. */
 bool Heap::releaseSparse(Region* region, std::size_t i) {
     os::assertHeld(lock_);
     Nurseries& nurseries = region->nurseries;
@@ -337,9 +343,9 @@ bool Heap::releaseSparse(Region* region, std::size_t i) {
 }
 
 /**
-    A nursery without dead blocks becomes ordinary memory: its gaps become holes, in the end also the fence. Between two slices
-    blocks may be freed and made, so each walks from the begin. Where a size cannot be believed the walk ends: the nursery
-    stays among the retiring ones, and nobody makes anything of its gaps.
+    A nursery without dead blocks becomes ordinary memory: its gaps become holes, and in the end its fence does. Between
+    two slices blocks may be freed and made, so each slice walks from the start. The walk ends where a size cannot be
+    believed: the nursery then stays among the retiring ones, and its gaps are never used.
  */
 void Heap::retire(Region* region, std::size_t i) {
     Nurseries& nurseries = region->nurseries;
@@ -425,7 +431,7 @@ void Heap::retireNurseries() {
     }
 }
 
-/** The region goes back to the system. */
+/** The region goes back to the system: drop its nurseries from all lists. */
 void Heap::forgetNurseries(const Region* region) {
     os::assertHeld(lock_);
     const auto filter = [&](Nursery*& list) {

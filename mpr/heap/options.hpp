@@ -27,7 +27,7 @@ struct Options {
     bool poison = false;
 #endif
     enum { off, on, asEnvironment } everyYield = asEnvironment; // collect at each yield point
-    unsigned everyAlloc = 0;                                    // ask for a collection at every so manieth allocation
+    unsigned everyAlloc = 0;                                    // ask for a collection at every Nth allocation
     unsigned cpuPercent = 10;                                   // of the time that collections should take
     std::uint64_t pauseBudget = 400'000;                        // nanoseconds that a pause should last at most
     std::uint64_t deadline = 500'000'000;                       // nanoseconds until a late thread is named

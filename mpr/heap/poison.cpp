@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    poison.cpp - Filling free memory, looking whether it has changed, and the quarantine.
+    poison.cpp - Filling free memory, checking that it has not changed, and the quarantine.
  */
 #include "mpr/heap/poison.hpp"
 
@@ -20,7 +20,7 @@ constexpr Word patternWord = swar::spread(pattern);
 } // namespace
 
 MPR_USES_FREE_MEMORY void fill(void* memory, std::size_t bytes) {
-    // Volatile: as a call of memset the sanitizer would look at it after all.
+    // Volatile, so that this does not become a call of memset, which the sanitizer checks.
     auto* word = static_cast<volatile Word*>(memory);
     for (volatile Word* end = word + bytes / sizeof(Word); word != end; ++word) {
         *word = patternWord;
@@ -54,7 +54,7 @@ void Heap::fillFree(Region* region, std::size_t g, std::size_t n) {
     }
 }
 
-/** Chunks that have just been committed: what is not the region's header is free. */
+/** Fill chunks that have just been committed, except for the region's header. */
 void Heap::fillChunks(Region* region, std::uint64_t chunks) {
     forRuns(chunks, [&](unsigned first, unsigned count) {
         const std::size_t from = region->chunkBegin(first);
@@ -62,7 +62,7 @@ void Heap::fillChunks(Region* region, std::uint64_t chunks) {
     });
 }
 
-/** Free memory that was a block of n granules, or is going to be one: name it when it is not as it was filled. */
+/** Look at n granules of free memory, and name them when they are not as they were filled. */
 void Heap::look(const void* memory, std::size_t n) {
     if (const void* changed = poison::firstChanged(memory, n << granuleShift)) {
         damages_.fetch_add(1, std::memory_order_relaxed);
@@ -73,14 +73,17 @@ void Heap::look(const void* memory, std::size_t n) {
 void Heap::unearth(void* block, std::size_t n) {
     if (poisons() && block) {
         poison::allow(block, n << granuleShift);
-        // What is fresh from the system is not filled; see reuseRetired.
+        // Memory fresh from the system is not filled; see reuseRetired.
         if (n <= greatestInRegion_) {
             look(block, n);
         }
     }
 }
 
-/** A claimed block was freed by hand, and has been accounted for: others that have rested for long enough become holes. */
+/**
+    Put a claimed block that was freed by hand to rest. It is accounted for. One that has rested long enough becomes a
+    hole.
+ */
 void Heap::bury(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
     fillFree(region, g, n);

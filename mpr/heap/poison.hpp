@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
-    poison.hpp - Free memory that shows who uses it: filled with a pattern, looked at before it is given out again, and under
-    the address sanitizer forbidden.
+    poison.hpp - Free memory that shows who uses it: filled with a pattern, looked at before it is given out again, and
+    under the address sanitizer forbidden.
 
-    With option poison=1, which builds with MPR_CHECKED have by default, every byte of the heap that is committed and free
-    is `pattern`, but for the links of holes. Then threads have no quick lists, and each allocation takes the slow path.
-    What collections find dead is filled when it is given back, after the last MPR_MANAGE_FREE; small blocks that were
+    With option poison=1, the default in builds with MPR_CHECKED, every byte of the heap that is committed and free is
+    `pattern`, except the links of holes. Threads then have no quick lists, and each allocation takes the slow path.
+    What collections find dead is filled when it is given back, after the last MPR_MANAGE_FREE. Small blocks that were
     freed by hand rest in the quarantine first.
  */
 #pragma once
@@ -33,30 +33,30 @@ namespace mpr::heap::poison {
 
 inline constexpr Byte pattern = 0xDB;
 
-/** Whole granules become free. */
+/** Fill granules that become free. */
 void fill(void* memory, std::size_t bytes);
-/** The first word of them that is not the pattern any more, or nullptr. */
+/** The first word that is not the pattern any more, or nullptr. */
 const void* firstChanged(const void* memory, std::size_t bytes);
-/** They may be used again, or are no longer the heap's. */
+/** Memory may be used again, or is no longer the heap's. */
 void allow(void* memory, std::size_t bytes);
 
 } // namespace mpr::heap::poison
 
 namespace mpr::heap {
 
-/** Small blocks that were freed by hand, oldest first out: 7D in the map, free in the account. */
+/** Small blocks that were freed by hand; the oldest leaves first. They are 7D in the map and count as free. */
 class Quarantine {
 public:
     static constexpr unsigned places = 256;
 
-    /** @return The block that has to leave, or nullptr. */
+    /** Add a block. @return The block that has to leave for it, or nullptr. */
     void* add(void* block) {
         void*& place = blocks_[next_++ % places];
         void* oldest = place;
         place = block;
         return oldest;
     }
-    /** @return Any block, which leaves, or nullptr: there is none. */
+    /** Take any block. @return nullptr when there is none. */
     void* take() {
         for (void*& place : blocks_) {
             if (void* block = place) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
-    purge.cpp - Memory back to the system: retired large regions, empty regions, chunks inside holes.
+    purge.cpp - Giving memory back to the system: retired large regions, empty regions, chunks inside holes.
 
-    Whoever has the duty of the collector does it, after a sweep, when idle, and at the redline; never inside a free, and inside
-    an allocation only when that would fail. The lock is not held across a system call: what is being purged is off its queue, marked 7D.
+    The holder of the collector's duty does this after a sweep, when idle, and at the redline. It never happens inside a
+    free, and inside an allocation only when that would fail. The lock is not held across a system call: what is being
+    purged is out of its queue and marked 7D.
 */
 #include <algorithm>
 
@@ -75,7 +76,8 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
         delist(region);
     }
     poison::allow(region, region->span);
-    // Of a large region the map, in its first page; of others all, so that no address of it is another's meanwhile.
+    // A large region stays readable in its first page, which has the map; others as a whole, so that no address is
+    // reused.
     gone_.add(region, large ? os::pageSize() : region->span, region->span);
     return true;
 }

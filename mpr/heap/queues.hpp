@@ -3,18 +3,18 @@
     queues.hpp - Free queues: holes by size range, found in constant time.
 
     Source: M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a New Dynamic Memory Allocator for Real-Time Systems"
-    (ECRTS 2004): a first-level bitmap over powers of two and a second-level bitmap over sixteenths of each; a request is
-    rounded up to the next range, so the first hole found there fits. Sizes below sixteen granules have a queue each.
+    (ECRTS 2004): a first-level bitmap over powers of two and a second-level bitmap over sixteenths of each; a request
+    is rounded up to the next range, so the first hole found there fits. Sizes below sixteen granules have a queue each.
 
-    Queues are numbered in one row: the warm ones by range, then the cold ones (see heap.hpp), which a heap has only where
-    there are pages. Sixteen of them are a word:
-    a bit of the first level. A hole that is not the only one of its queue leaves it without anybody asking which that is.
+    Queues are numbered in one row: the warm ones by range, then the cold ones (see heap.hpp), which exist only where
+    there are pages. Sixteen queues make a word, and each word is a bit of the first level. A hole that is not alone in
+    its queue leaves it without anybody asking which queue that is.
 
-    The links of a hole stand in its memory, which a program that writes to what it has freed may overwrite. So they are
-    sealed with a secret, and whoever follows one looks first where it leads: to where a hole may be, which leads back. On
-    64-bit the seal is a multiplication, too, which spreads what is written over any byte of a link over the whole address: that
-    one lies near the heap's memory by a chance of one in some thousand millions, so no map need be asked (LinkSpan). Without
-    threads, where memory for code is scarce, links are plain and believed.
+    The links of a hole lie in its own memory, so a program that writes to freed memory may overwrite them. Links are
+    therefore sealed with a secret, and a link is followed only after a check: it must lead to where a hole may be, and
+    that hole must lead back. On 64-bit the seal also multiplies, which spreads a change of any byte over the whole
+    address. A forged link then lies near the heap's memory with a chance of one in some thousand million, so no map
+    need be asked (LinkSpan). Without threads, where code memory is scarce, links are plain and trusted.
 
     Invariant: a bit is set exactly when its queue is not empty, at both levels.
     Not synchronised: the heap's lock is held.
@@ -51,7 +51,7 @@ static_assert(sizeof(WideHole) <= 2 * granuleSize);
 /** Where links may lead, on 64-bit: from the heap's lowest region to the end of its highest, large ones apart. */
 class LinkSpan {
 public:
-    /** Whether this tells links from what was written over them. */
+    /** Whether a span alone tells a link from what was written over it. */
     static constexpr bool suffices = os::hasThreads && sizeof(Link) == 8;
 
     void include(const void* memory, std::size_t bytes) {
@@ -60,7 +60,9 @@ public:
         from_ = std::min(granules_ == 0 ? from : from_, from);
         granules_ = (end - from_) >> granuleShift;
     }
-    /** Whether a hole may begin at an address, any address: of what is not aligned the lowest bits become the highest. */
+    /**
+        Whether a hole may begin at any given address. Rotation makes the lowest bits of an unaligned one the highest.
+     */
     [[gnu::always_inline]] bool holds(const void* address) const {
         return std::rotr(reinterpret_cast<std::uintptr_t>(address) - from_, static_cast<int>(granuleShift)) < granules_;
     }
@@ -93,7 +95,7 @@ public:
     /** Words of queues: a set of them restricts a search. */
     using Words = std::conditional_t<os::hasPages, std::uint64_t, std::uint32_t>;
     static constexpr Words warmWords = os::hasPages ? (Words{1} << firsts) - 1 : ~Words{0};
-    /** Words of which every queue has holes of n granules and more only. */
+    /** The words all of whose queues have only holes of at least n granules. */
     static constexpr Words warmWordsFrom(std::size_t n) {
         return warmWords & (~Words{0} << ((rangeFor(n) + seconds - 1) / seconds));
     }
@@ -101,12 +103,12 @@ public:
     static constexpr Words coldWordsFrom(std::size_t n) { return os::hasPages ? warmWordsFrom(n) << firsts : 0; }
 
     static bool isWarm(unsigned queue) { return !os::hasPages || queue < ranges; }
-    /** Whether its holes have one granule: these are warm, as the chunk with the links is committed. */
+    /** Whether a queue is of holes of one granule. Those are warm: the chunk with their links is committed. */
     static bool isOfSingles(unsigned queue) { return queue == 1; }
     Hole* front(unsigned queue) const { return unsealed<Hole>(fronts_[queue]); }
-    /** The warm queue where a hole of n granules would stand: some there have as many, some fewer. */
+    /** The front hole of the warm queue where n granules would stand. Some holes there have n granules, some fewer. */
     Hole* frontFor(std::size_t n) const { return front(rangeOf(n)); }
-    /** The hole behind one in its queue, or nullptr. */
+    /** The hole after this one in its queue, or nullptr. */
     template <typename MayLead>
     Hole* next(const Hole* hole, MayLead&& mayLead) const {
         Hole* next = unsealed<Hole>(load(&hole->next));
@@ -117,7 +119,7 @@ public:
         MPR_ASSERT(granules > 0 && reinterpret_cast<std::uintptr_t>(hole) % granuleSize == 0);
         const unsigned queue = rangeOf(granules) + (warm ? 0 : ranges);
         MPR_ASSERT(queue < count);
-        // All seals before all stores, after which the secret would be loaded again.
+        // All seals come before all stores: after a store the compiler would load the secret again.
         const Link next = fronts_[queue];
         const Link back = sealed(&fronts_[queue]);
         const Link link = sealed(hole); // also to its `next`, with which it begins
@@ -135,8 +137,9 @@ public:
     }
 
     /**
-        @param mayLead Whether a link may lead to an address, any address: a hole begins there, or something that can be read.
-        @return false: its links, or those of a neighbour in its queue, were overwritten. Nothing has changed.
+        Take a hole out of its queue.
+        @param mayLead Whether a link may lead to a given address, any address: a hole begins there, or it can be read.
+        @return false when its links, or those of a neighbour in its queue, were overwritten. Nothing has changed then.
      */
     template <typename MayLead>
     [[gnu::always_inline]] bool remove(Hole* hole, MayLead&& mayLead) {
@@ -157,7 +160,7 @@ public:
         return true;
     }
 
-    /** The same for the front hole of a queue. */
+    /** Take the front hole out of a queue. @return false when links were overwritten: see remove(). */
     template <typename MayLead>
     [[gnu::always_inline]] bool removeFront(unsigned queue, MayLead&& mayLead) {
         const Hole* hole = front(queue);
@@ -177,7 +180,7 @@ public:
         return true;
     }
 
-    /** Whether both links of a hole lead somewhere: to a front or a hole. The memory of those that do not was overwritten. */
+    /** Whether both links of a hole lead to a front or to a hole. If not, its memory was overwritten. */
     template <typename MayLead>
     bool linksLead(const Hole* hole, MayLead&& mayLead) const {
         Hole* next = unsealed<Hole>(load(&hole->next));
@@ -194,7 +197,7 @@ public:
         return word * seconds + lowest(second_[word]);
     }
 
-    /** The lowest queue that is not empty and all of whose holes have n granules, or none. */
+    /** The lowest warm queue that is not empty and all of whose holes have at least n granules, or none. */
     [[gnu::always_inline]] unsigned findWarm(std::size_t n) const {
         const unsigned range = rangeFor(n);
         const unsigned word = range / seconds;
@@ -217,7 +220,9 @@ public:
         return find(~Words{1} << word);
     }
 
-    /** The front hole of the highest range, warm or cold: within a sixteenth of the largest; nullptr when all are empty. */
+    /**
+        The front hole of the highest range: within a sixteenth of the largest hole. nullptr when all queues are empty.
+     */
     Hole* largest(bool warm) const {
         const Words words = warm ? first_ & warmWords : first_ & ~warmWords;
         if (words == 0) {
@@ -227,7 +232,9 @@ public:
         return front(word * seconds + static_cast<unsigned>(std::bit_width(second_[word])) - 1);
     }
 
-    /** Call f(hole, queue) for each hole as far as links lead. For the verifier. @return Whether they lead everywhere. */
+    /**
+        Call f(hole, queue) for each hole that links lead to, for the verifier. @return Whether no link was overwritten.
+     */
     template <typename F, typename MayLead>
     bool forEach(F&& f, MayLead&& mayLead) const {
         bool agree = true;
@@ -264,9 +271,9 @@ public:
     static bool inRange(std::size_t granules, unsigned queue) { return queue % ranges == rangeOf(granules); }
 
 private:
-    /** Odd: has an inverse. */
+    /** Odd, so that it has an inverse. */
     static constexpr Link factor = LinkSpan::suffices ? static_cast<Link>(0x9E37'79B9'7F4A'7C15) : 1;
-    /** By Newton's method: each step doubles the bits that are right. */
+    /** Found by Newton's method: each step doubles the number of correct bits. */
     static constexpr Link inverse = [] {
         Link x = factor;
         for (int bits = 3; bits < 64; bits *= 2) {
@@ -286,7 +293,7 @@ private:
     MPR_USES_FREE_MEMORY static Link load(const Link* link) { return *link; }
     MPR_USES_FREE_MEMORY static void store(Link* link, Link value) { *link = value; }
 
-    /** Whether this may be a link: the front of a queue, or in a hole. */
+    /** Whether a link may stand here: at the front of a queue, or in a hole. */
     template <typename MayLead>
     [[gnu::always_inline]] bool isLink(const Link* link, MayLead& mayLead) const {
         return reinterpret_cast<std::uintptr_t>(link) - reinterpret_cast<std::uintptr_t>(fronts_) < sizeof(fronts_) ||
@@ -298,18 +305,18 @@ private:
         return !checksLinks || (mayLead(next) && load(&next->back) == sealed(&hole->next));
     }
 
-    /** The lowest bit that is set; there is one, which std::countr_zero would ask again. */
+    /** The lowest bit that is set. There is one; std::countr_zero would test for that again. */
     static unsigned lowest(std::uint32_t bits) { return static_cast<unsigned>(__builtin_ctz(bits)); }
-    /** By how much sizes of the power of two that holds n are shifted to count their sixteenths. */
+    /** By how many bits to shift sizes between the powers of two around n, to count their sixteenths. */
     static constexpr unsigned shiftOf(std::size_t n) {
         return static_cast<unsigned>(std::bit_width(n | seconds)) - secondBits - 1;
     }
-    /** The range that a hole of n granules is in. As the sixteenths of one power of two end, those of the next begin. */
+    /** The range that a hole of n granules is in. The sixteenths of one power of two run on into those of the next. */
     static constexpr unsigned rangeOf(std::size_t n) {
         const unsigned shift = shiftOf(n);
         return shift * seconds + static_cast<unsigned>(n >> shift);
     }
-    /** The first range whose holes have n granules, all of them. */
+    /** The first range all of whose holes have at least n granules. */
     static constexpr unsigned rangeFor(std::size_t n) {
         const unsigned shift = shiftOf(n);
         return shift * seconds + static_cast<unsigned>((n + (std::size_t{1} << shift) - 1) >> shift);

@@ -9,12 +9,13 @@
     stay 00. A region from the system is aligned to the region size. A large region holds one block that no ordinary
     region can hold; its map has the few bytes that this block needs.
 
-    Where there are pages, memory is accounted by chunk, a 64th of an ordinary region: `committed` has a bit for each chunk that may be backed.
-    Chunks inside a hole are committed when a block or a context first reaches them and given back by a purge.
+    Where there are pages, memory is accounted by chunk, a 64th of an ordinary region: `committed` has a bit for each
+    chunk that may be backed. Chunks inside a hole are committed when a block or a context first reaches them, and given
+    back by a purge.
 
     Invariant: a chunk that holds any part of a block, of a context or of the first two granules of a hole is committed.
-    Invariant: what is read of a header without the heap's lock is written before the region stands in the table; the
-    size of a large block, before its head.
+    Invariant: header fields that are read without the heap's lock are written before the region enters the table; the
+    size of a large block is written before its head.
  */
 #pragma once
 
@@ -49,9 +50,9 @@ void forRuns(Word word, F&& f) {
 }
 
 /**
-    A set of a region's lines that any thread may add to. A line is 64 granules, whose map bytes are a cache line: what a
-    minor collection sweeps. The bits stand behind the map; a large region has none.
-    Relaxed: nobody looks before the set has been put aside, while threads are stopped and the lock is held.
+    A set of a region's lines that any thread may add to. A line is 64 granules, whose map bytes are one cache line: the
+    unit of a minor collection's sweep. The bits lie behind the map; a large region has none. Relaxed: nobody looks
+    before the set has been put aside, while threads are stopped and the lock is held.
  */
 class LineSet {
 public:
@@ -70,7 +71,7 @@ public:
             addBits(g >> lineShift >> wordShift, Word{1} << ((g >> lineShift) & (wordBits - 1)));
         }
     }
-    /** Granules [from, to), not empty. */
+    /** Add the lines of granules [from, to), which is not empty. */
     MPR_INLINE void add(std::size_t from, std::size_t to) {
         if constexpr (!os::hasGenerations) {
             return;
@@ -92,7 +93,7 @@ public:
         addBits(end, high);
     }
 
-    // The collector's, for a set to which nobody adds any more:
+    // For the collector, once nobody adds to the set any more:
     Word word(std::size_t i) const { return words_[i]; }
     void clear(std::size_t i) { words_[i] = 0; }
     /** Whether a line in [from, to), whole lines, is in the set. */
@@ -101,11 +102,11 @@ public:
         forWords(from, to, [&](std::size_t i, Word bits) { found = found || (words_[i] & bits) != 0; });
         return found;
     }
-    /** Granules [from, to), whole lines. */
+    /** Remove the lines of granules [from, to), whole lines. */
     void remove(std::size_t from, std::size_t to) {
         forWords(from, to, [&](std::size_t i, Word bits) { words_[i] &= ~bits; });
     }
-    /** Call f(from, to), granules, for each run among some lines of word i; a region may end before `to`. */
+    /** Call f(from, to), in granules, for each run among some lines of word i. A region may end before `to`. */
     template <typename F>
     static void forRanges(std::size_t i, Word lines, F&& f) {
         forRuns(lines, [&](unsigned first, unsigned count) {
@@ -128,7 +129,7 @@ private:
         }
     }
 
-    /** Relaxed, as PieceSet: what a thread adds is counted on from the next rendezvous. */
+    /** Relaxed, as in PieceSet: the next rendezvous orders what a thread adds. */
     void addBits(std::size_t i, Word bits) {
         const std::atomic_ref<Word> word(words_[i]);
         if ((~word.load(std::memory_order_relaxed) & bits) != 0) {
@@ -140,11 +141,11 @@ private:
 
 /** What all ordinary regions from the system have in common. */
 struct Shape {
-    std::size_t span = 0; // bytes from the region's begin
+    std::size_t span = 0; // bytes from the region's start
     std::uint32_t firstGranule = 0;
     std::uint32_t endGranule = 0;
-    std::uint64_t lastChunk = 0; // its bit
-    std::size_t lastMissing = 0; // bytes that it is smaller than others
+    std::uint64_t lastChunk = 0; // the bit of the last chunk
+    std::size_t lastMissing = 0; // bytes by which the last chunk is smaller than others
     unsigned chunkShift = 0;     // log2 of granules in a chunk
     bool operator==(const Shape&) const = default;
 };
@@ -158,36 +159,36 @@ struct Region : Shape {
     std::size_t largeGranules = 0; // size of the block of a large region
     Origin origin = Origin::system;
     Sort sort = Sort::small;
-    FreeQueues* queues = nullptr; // where its holes stand: follows from the sort
-    /** Chunks with a block that wants MPR_MANAGE_FREE; among them every one with a plain block. */
+    FreeQueues* queues = nullptr; // where its holes stand; follows from the sort
+    /** Chunks with a block that wants MPR_MANAGE_FREE. Every chunk with a plain block is among them. */
     PieceSet wantsFree;
-    /** The lines in which a block may have been made, or stayed young: since the last rendezvous, and before it. */
+    /** Lines in which a block may have been made or stayed young: since the last rendezvous; before it. */
     LineSet young, sweepYoung;
     Nurseries nurseries;
-    /** The collector's: the chunks where dead blocks may want MPR_MANAGE_FREE, until the end of the sweep. */
+    /** For the collector, until the end of the sweep: the chunks where dead blocks may want MPR_MANAGE_FREE. */
     std::uint64_t scanForFree = 0;
     /**
-        The markers': granules between which they left blocks reached but not traced, for want of mark stack.
-        Relaxed: the one that looks has waited for the others.
+        For markers: between these granules lie blocks that were reached but not traced, for want of mark stack.
+        Relaxed: the marker that looks has waited for the others.
      */
     os::Shared<std::uint32_t> greyFrom{~0u};
     os::Shared<std::uint32_t> greyTo{0};
 
     static constexpr std::size_t mapOffset();
 
-    /** Where the map begins is fixed, so an address leads to its map byte by arithmetic alone. */
+    /** The map begins at a fixed offset, so an address leads to its map byte by arithmetic alone. */
     GranuleMap map() { return GranuleMap(reinterpret_cast<Byte*>(this) + mapOffset()); }
 
-    /** One byte more for the mark that ends it; scans read whole words. */
+    /** One byte more than granules, for the mark that ends the map, rounded up: scans read whole words. */
     static constexpr std::size_t mapBytesFor(std::size_t granules) { return roundUp(granules + 1, swar::bytes); }
-    /** Where the sets of lines begin: behind the map. */
+    /** The start of the sets of lines, behind the map. */
     Byte* lines() { return map().at(mapBytesFor(endGranule)); }
 
     std::size_t granuleOf(const void* address) const {
         return static_cast<std::size_t>(static_cast<const Byte*>(address) - reinterpret_cast<const Byte*>(this)) >>
                granuleShift;
     }
-    /** The same, but out of range for what is not aligned, too. */
+    /** The granule of any address. Out of range for one that is not aligned, or not in the region. */
     std::size_t indexOf(const void* address) const {
         return std::rotr(reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this),
                          static_cast<int>(granuleShift));
@@ -206,7 +207,7 @@ struct Region : Shape {
     MPR_INLINE std::size_t wideHoleSize(std::size_t g) {
         return GranuleMap::sizesInMap ? map().wideHoleSize(g) : reinterpret_cast<WideHole*>(address(g))->size;
     }
-    /** Size of the hole that begins at g. @return false: its two ends disagree, and nobody can say. */
+    /** Size of the hole that begins at g. @return false when its two ends disagree, so that nobody can tell. */
     MPR_INLINE bool agreedHoleSize(std::size_t g, std::size_t& n) {
         if (!FreeQueues::checksLinks || map().get(g) == mark::hole1) {
             n = holeSize(g);
@@ -222,13 +223,13 @@ struct Region : Shape {
         }
     }
 
-    /** Whether something begins at g: a block, a hole, a 7D. Any g. */
+    /** Whether a block, a hole or a 7D begins at g. Any g. */
     bool begins(std::size_t g) {
         const Byte b = g <= endGranule ? map().get(g) : Byte{0};
         return b >= mark::hole && b != mark::holeEnd;
     }
 
-    /** Granules from g, where a block, a hole or a 7D begins, to what comes behind; 0 when the map cannot be believed. */
+    /** Granules in the block, hole or 7D memory that begins at g; 0 when the map cannot be believed. */
     std::size_t extentAt(std::size_t g) {
         std::size_t n = 0;
         if (GranuleMap::beginsHole(map().get(g))) {
@@ -239,9 +240,9 @@ struct Region : Shape {
     }
 
     /**
-        The head that stands at an address, in use or freed while it may be traced; 0 when none does. Any address: before the
-        first granule the map says nothing. The map is read after isUncleared, which acquires: the other way round a thread that clears a stale nursery in
-        between would give the head of a dead block a meaning.
+        The head at any address, of a block in use or freed while it may be traced; 0 when there is none. Before the
+        first granule the map is 00. The map is read after isUncleared, which acquires: in the other order, a thread
+        that clears a stale nursery in between would give the head of a dead block a meaning.
      */
     Byte headAt(const void* address) {
         const std::size_t g = indexOf(address);
@@ -256,7 +257,7 @@ struct Region : Shape {
     unsigned chunkCount() const {
         return !os::hasPages || isLarge() ? 1 : static_cast<unsigned>(((endGranule - 1u) >> chunkShift) + 1);
     }
-    /** The granules of a chunk, without those before the first block. A large region's block counts as chunk 0. */
+    /** First granule of a chunk, but not before the first block. A large region's block counts as chunk 0. */
     std::size_t chunkBegin(unsigned chunk) const {
         return os::hasPages ? std::max(std::size_t{chunk} << chunkShift, std::size_t{firstGranule}) : firstGranule;
     }
@@ -265,7 +266,7 @@ struct Region : Shape {
         return !os::hasPages || isLarge() ? endGranule : std::min(end, std::size_t{endGranule});
     }
 
-    /** Call f(granule) where answer(granule, word) has a bit: see GranuleMap. Not where the map has no meaning. */
+    /** Call f(granule) where answer(granule, word) has a bit, except where the map has no meaning: see GranuleMap. */
     template <typename Answer, typename F>
     void forEach(unsigned chunk, Answer&& answer, F&& f) {
         map().forEach(chunkBegin(chunk), chunkEnd(chunk), answer, [&](std::size_t g) {
@@ -277,9 +278,9 @@ struct Region : Shape {
 
     std::size_t chunkBytes() const { return granuleSize << chunkShift; }
 
-    /** Bytes of a set of chunks; the region may end inside its last one. */
+    /** Bytes in a set of chunks. The region may end inside its last chunk. */
     std::size_t bytesOf(std::uint64_t set) const {
-        // Nearly always one run of chunks, and a population count is a loop on small processors, a call on others.
+        // A set is nearly always one run, and a population count is a loop on small processors and a call on others.
         const std::uint64_t low = set >> (std::countr_zero(set) & (chunks - 1));
         const auto count = static_cast<std::size_t>((low & (low + 1)) == 0 ? std::bit_width(low) : std::popcount(low));
         const std::size_t whole = count << (chunkShift + granuleShift);
@@ -291,7 +292,7 @@ struct Region : Shape {
             wantsFree.add(g >> chunkShift);
         }
     }
-    /** A block at granule g has been made young again; not for hot paths. Of a large one nothing need be noted. */
+    /** Note that the block at granule g is young again. A large block needs no note. Not for hot paths. */
     void noteYoung(std::size_t g) {
         if (!isLarge()) {
             young.add(g);
@@ -299,7 +300,7 @@ struct Region : Shape {
     }
     std::size_t lineWords() const { return isLarge() ? 0 : LineSet::wordsFor(endGranule); }
 
-    /** What the header says of itself agrees, and the map ends in its mark. */
+    /** The header's fields agree with one another, and the map ends in its mark. */
     void check() {
         MPR_ASSERT(isLarge() || (firstGranule < endGranule && map().get(endGranule) == mark::opaque));
         MPR_ASSERT(span >= std::size_t{isLarge() ? firstGranule : endGranule} << granuleShift);

@@ -2,12 +2,13 @@
 /*
     region_table.hpp - From any address to the region that holds it, or to nothing, in two loads.
 
-    The address space is cut in slots of the least region size; a slot belongs to one region at most. Roots cover 16 GiB
-    each (32-bit: 2 GiB); a leaf, reserved when first needed and never given back before the heap closes, has an entry a
-    slot, of which only the pages in use are ever backed. A heap over a buffer has one region and no table.
+    The address space is cut into slots of the least region size. A slot belongs to at most one region. Each root covers
+    16 GiB (2 GiB on 32-bit). A leaf is reserved when it is first needed, stays until the heap closes, and has one entry
+    per slot; only the pages in use are ever backed. A heap over a buffer has one region and no table.
 
-    Any thread may look up at any time. Changes are made under the heap's lock. An entry releases the region's header,
-    a root the zeros of its leaf; looking acquires. Whoever has a block's address finds its region, entered before.
+    Any thread may look up at any time. Changes are made under the heap's lock. Storing an entry releases the region's
+    header, storing a root releases the zeros of its leaf, and a look-up acquires. Whoever has a block's address finds
+    its region, which was entered before.
  */
 #pragma once
 
@@ -46,7 +47,9 @@ public:
 
     void remove(Region* region) { fill(region, nullptr); }
 
-    /** Call f(region) for each. It takes as long as there are addresses; the heap's lock is held. */
+    /**
+        Call f(region) for each region. Takes time in proportion to the address space in use. The heap's lock is held.
+     */
     template <typename F>
     void forEach(F&& f) const {
         for (const auto& root : roots_) {
@@ -61,13 +64,13 @@ public:
         }
     }
 
-    /** The region whose slot the address is in, which need not reach as far as the address. */
+    /** The region whose slot the address is in. It may end before the address. */
     Region* candidate(const void* address) const {
         if constexpr (!os::hasPages) {
             return only_;
         }
         const auto at = reinterpret_cast<std::uintptr_t>(address);
-        // Addresses beyond the table fold onto others here; they lie in no region that is found for them.
+        // Addresses beyond the table fold onto others. The region found for one does not contain it.
         const Leaf* leaf = roots_[(at >> rootShift) % rootCount].load(std::memory_order_acquire);
         if (leaf) [[likely]] {
             return leaf[slotOf(at)].load(std::memory_order_acquire);
@@ -80,7 +83,7 @@ public:
         return region && region->contains(address) ? region : nullptr;
     }
 
-    /** The same for an address deep in a large region's block. */
+    /** The region of an address that may lie anywhere in a large region's block; find() sees only its start. */
     Region* findField(const void* address) const {
         Region* region = candidate(address);
         if (!region) {
@@ -101,7 +104,7 @@ private:
     static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
 
-    /** Every slot of an ordinary region; of a large one each that begins where a region could, for findField. */
+    /** Fill every slot of an ordinary region; of a large one, each slot where a region could begin, for findField. */
     bool fill(Region* region, Region* value) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
         if (!region->isLarge()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    regions.cpp - Regions: made, committed, listed, given up. Opening and closing the heap.
+    regions.cpp - Making, committing, listing and giving up regions. Opening and closing the heap.
 */
 #include <cstring>
 #include <new>
@@ -12,7 +12,7 @@ namespace mpr::heap {
 
 namespace {
 
-/** Let the system back every page, free or not. */
+/** Touch every page, so that the system backs it. */
 MPR_USES_FREE_MEMORY void backPages(void* memory, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += os::pageSize()) {
         auto* page = static_cast<volatile Byte*>(memory) + at;
@@ -51,7 +51,8 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         setSort(region, Sort::small, queues_);
         prepare(region, size, Origin::buffer);
         greatestInRegion_ = region->endGranule - region->firstGranule;
-        // A context may not take more than a small part of a small heap. One thread, without locks, is better served without.
+        // A context may take only a small part of a small heap. A single thread without locks is better served without
+        // one.
         contextGranules_ =
             os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}))
                            : 0;
@@ -138,8 +139,8 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
 }
 
 /**
-    On 32-bit systems a nursery is 8 KiB, of which larger blocks leave too much behind the last: there only small ones have
-    nurseries.
+    On 32-bit systems a nursery is 8 KiB. Large blocks would leave too much unused at its end, so only small ones have
+    nurseries there.
  */
 void Heap::openNurseries(Region* region) const {
     const auto shift = static_cast<unsigned>(std::countr_zero(contextGranules_));
@@ -149,7 +150,7 @@ void Heap::openNurseries(Region* region) const {
     }
 }
 
-/** Into chunks. */
+/** Divide a region into chunks. */
 void Heap::divide(Region* region, std::size_t granules) {
     unsigned shift = 0;
     while ((granules - 1) >> shift >= Region::chunks ||
@@ -161,7 +162,7 @@ void Heap::divide(Region* region, std::size_t granules) {
     region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - region->span;
 }
 
-/** An empty region is one hole. */
+/** Make an empty region one hole. */
 void Heap::linkWhole(Region* region) {
     os::assertHeld(lock_);
     const std::size_t n = region->endGranule - region->firstGranule;
@@ -171,7 +172,7 @@ void Heap::linkWhole(Region* region) {
     link(region, region->firstGranule, n, isBacked(region, region->firstGranule, n));
 }
 
-/** Make an empty region of another sort one of this sort. */
+/** Change an empty region of another sort to this sort. @return false when there is none. */
 bool Heap::changeSort(Sort sort) {
     os::assertHeld(lock_);
     const std::size_t size = std::size_t{1} << (regionShift_ - granuleShift);
@@ -218,15 +219,15 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
 }
 
 /**
-    More than the machine could ever back. The system would give the addresses all the same, and the region table takes an
-    8192nd of them in memory.
+    Whether a block exceeds what the machine could ever back. The system would grant the addresses all the same, and the
+    region table takes an 8192nd of them in memory.
  */
 static bool isBeyondMachine(std::size_t span) {
     constexpr std::size_t least = std::size_t{1} << 30; // below it the question costs more than the table
     return span > least && os::ram() > 0 && span / 4 > os::ram();
 }
 
-/** @return nullptr: the system has no addresses left, or none for the table. */
+/** @return nullptr when the system has no addresses left, for the region or the table. */
 Region* Heap::mapLarge(std::size_t n, std::size_t header, std::size_t span) {
     void* pages = os::reserve(span, std::size_t{1} << regionShift_);
     if (!pages) {
@@ -249,11 +250,11 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
     if (retiredBytes_ > retiredGreatest) {
         decommitRetiredLocked(); // this allocation asks the system for memory anyway
     }
-    // In the page before the block are the header and a map as long as that page is, with the block's few bytes behind it.
+    // The page before the block holds the header, a map of that page, and the few map bytes of the block behind it.
     const std::size_t header = os::pageSize();
     constexpr std::size_t leastPage = 4096;
     static_assert(Region::mapOffset() + (leastPage >> granuleShift) + swar::bytes <= leastPage);
-    // Who looks by a stale address as the page is given up may find a head and then zeros: Nurseries::shift_ 0, say.
+    // Whoever looks by a stale address while the page is given up may find a head and then zeros, such as shift_ 0.
     static_assert(sizeof(Region) + sizeof(std::uint32_t) * ((leastPage >> granuleShift) - Nurseries::most) <= leastPage,
                   "isUncleared reads in the page whatever the shift");
     const std::size_t span = roundUp(header + (n << granuleShift), os::pageSize());
@@ -336,7 +337,10 @@ Region* Heap::reuseRetired(std::size_t n) {
     return nullptr;
 }
 
-/** The system has no addresses left: give back what regions have whose block is gone, but for their headers. @return whether any. */
+/**
+    The system has no addresses left: give back those of large regions whose block is gone, except headers. @return
+    Whether any.
+ */
 bool Heap::releaseGoneBlocks() {
     os::assertHeld(lock_);
     bool any = false;

@@ -2,11 +2,11 @@
 /*
     sweep.cpp - The heap's part in a collection: contexts closed, colours flipped, dead blocks turned into holes.
 
-    A minor collection's sweep looks only at lines where something was allocated since the rendezvous before.
+    The sweep of a minor collection looks only at lines where something was allocated since the previous rendezvous.
 
-    The sweep reads the map only, a word at a time, in slices under the lock, while mutators run. It finds runs of dead
-    blocks and holes; a run becomes one hole. What mutators do meanwhile cannot confuse it: new blocks have the newborn
-    colour, which is live; a block freed by hand becomes a hole (under the lock) or 7D, both of which end a run.
+    The sweep reads only the map, a word at a time, in slices under the lock, while mutators run. It finds runs of dead
+    blocks and holes, and makes each run one hole. Mutators cannot confuse it meanwhile: new blocks have the newborn
+    colour, which is live, and a block freed by hand becomes a hole (under the lock) or 7D, both of which end a run.
 */
 #include <algorithm>
 #include <utility>
@@ -65,7 +65,7 @@ void Heap::beginMarking() {
             region->nurseries.judged = std::exchange(region->nurseries.filling, 0);
         }
     }
-    // What stands in a quick list will be born again where it lies.
+    // Blocks in quick lists will be reused where they lie.
     for (Local* local = locals_; local; local = local->next) {
         local->quick.forEach([this](const QuickLists::Slot& slot) {
             Region* region = table_.find(slot.block);
@@ -142,7 +142,7 @@ void Heap::setTracing(bool on) {
     refreshFreeable();
 }
 
-/** Not: what is not in use, held, found dead, or may be about to be traced. */
+/** Not freeable is a block that is not in use, held, found dead, or possibly about to be traced. */
 Heap::Freeable Heap::computeFreeable(Byte h) const {
     const bool traced = !head::isLeaf(h) && mayBeTraced(h);
     const bool manages = head::wantsFree(h);
@@ -176,7 +176,7 @@ swar::Word from(std::size_t i) {
     return ~swar::Word{0} << (8 * i);
 }
 
-/** Where to look on after a word with nothing dead in it: behind the last hole that begins there, if it is long. */
+/** Where to continue after a word with nothing dead in it: behind the last hole that begins there, if it is long. */
 std::size_t afterHoles(Region* region, std::size_t at, swar::Word word) {
     const swar::Word marks = swar::boundaries(word) & ~swar::heads(word);
     if (marks != 0) {
@@ -192,8 +192,8 @@ std::size_t afterHoles(Region* region, std::size_t at, swar::Word word) {
 } // namespace
 
 /**
-    Held blocks that were not reached stay. A leaf grows old, so that it need not be looked at again; anything else stays
-    young, since growing old means that what it references has been traced.
+    Keep held blocks that were not reached. A leaf grows old, so that it need not be looked at again. Any other block
+    stays young, since an old block is one whose references have been traced.
  */
 void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
     for (; held != 0; held &= held - 1) {
@@ -209,8 +209,8 @@ void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
 }
 
 /**
-    A dead block begins at g, or else a boundary is there: clear the map of it and of the dead blocks behind it, jumping from
-    the last one that begins in a word to its end. @return where that stops: at another boundary, or past sliceEnd.
+    If a dead block begins at g, clear it and the dead blocks behind it from the map. The walk jumps from the last block
+    that begins in a word to its end. @return Where it stops: at another boundary, or past sliceEnd.
  */
 std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const {
     const DeadHeads deadHeads(*this);
@@ -222,11 +222,12 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
         if (other != 0) {
             dead &= (other & (~other + 1)) - 1; // those before it
         }
-        // Dead, and right here: behind a hole may lie the unused part of a context, and dead blocks only behind that.
+        // A dead block must begin right here: behind a hole an unused part of a context may precede the next dead
+        // block.
         if ((dead >> (8 * (g - at)) & 1) == 0) {
             return g;
         }
-        // The map was written by another core: ask for what comes next while this word is worked on.
+        // The map was written by another core: prefetch the next part of it while this word is worked on.
         __builtin_prefetch(map.at(g) + 2 * os::cacheLine, 1);
         swept.blocks += swar::count(dead);
         const std::size_t last = at + swar::last(dead);
@@ -250,8 +251,8 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
 }
 
 /**
-    A dead block begins at g: make the run of dead blocks and holes from here on one hole.
-    Goes on past sliceEnd only to the end of the block or hole that lies there. @return the run's end.
+    A dead block begins at g: make the run of dead blocks and holes from here on one hole. The run continues past
+    sliceEnd only to the end of the block or hole that lies there. @return The run's end.
  */
 std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept) {
     os::assertHeld(lock_);
@@ -262,7 +263,8 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     for (bool more = true; more;) {
         const std::size_t dead = end;
         end = clearDead(map, end, sliceEnd, swept);
-        // Behind a dead block something begins. If not, its head was none, or its size has changed: who knows whose memory it is.
+        // Something begins behind every dead block. If not, its head or its size is damaged, and the memory may be
+        // anybody's.
         if (FreeQueues::checksLinks && !region->begins(end) && (end != dead || dead == g)) [[unlikely]] {
             nameDamage(region->address(dead), "a dead block ends where nothing begins; its memory is not used again:");
             lost = end - dead;
@@ -285,7 +287,7 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     return end;
 }
 
-/** Free what is dead in [at, to), both whole words, so that what is dead in a word is met once. */
+/** Free what is dead in [at, to). Both are multiples of a word, so each word is looked at once. */
 void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) {
     os::assertHeld(lock_);
     const GranuleMap map = region->map();
@@ -335,7 +337,7 @@ void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
         const std::size_t before = swept.blocks;
         LineSet::forRanges(i, lines, [&](std::size_t from, std::size_t to) {
             os::assertHeld(lock_);
-            // A nursery has been seen to, or is being filled.
+            // A nursery has been swept already, or is being filled.
             const std::size_t end = std::min(to, std::size_t{region->endGranule});
             for (std::size_t next = 0; from < end; from = next) {
                 next = std::min(end, region->nurseries.endOf(from));

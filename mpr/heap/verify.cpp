@@ -8,7 +8,7 @@
 
 namespace mpr::heap {
 
-/** A friend of the heap: looks at everything, changes nothing. */
+/** A friend of the heap that looks at everything and changes nothing. */
 class Verifier {
 public:
     explicit Verifier(Heap& heap) : heap_(heap) {}
@@ -44,7 +44,7 @@ public:
         return defects_;
     }
 
-    /** Whether the queues are whole: no link of a hole was overwritten, nor a bit that says which are empty. */
+    /** Whether the queues are intact: neither a hole's link nor a bit of the bitmaps was overwritten. */
     bool queuesAgree() const { return queuesAgree_; }
 
 private:
@@ -76,7 +76,7 @@ private:
         return 0;
     }
 
-    /** Granules of a nursery from g on that are in no block, 0 if none are. @param counts Set when they count as in use. */
+    /** Granules from g on in a nursery that are in no block; 0 if none. @param counts Set when they count as in use. */
     static std::size_t nurseryRoom(Region& region, std::size_t g, bool& counts) {
         if constexpr (os::hasPages) {
             const Nurseries& nurseries = region.nurseries;
@@ -142,7 +142,10 @@ private:
         }
     }
 
-    /** @param expected Of GranuleMap: what stands where. Nothing else does. */
+    /**
+        Check the map bytes inside a block or hole. @param expected The function of GranuleMap that says what stands
+        where.
+     */
     void checkInterior(Region& region, std::size_t g, std::size_t n,
                        Byte (*expected)(Byte*, std::size_t, std::size_t)) {
         const GranuleMap map = region.map();
