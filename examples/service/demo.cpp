@@ -55,6 +55,19 @@ void join(std::thread& thread) {
     thread.join();
 }
 
+/** The words of the tables that not everybody uses, a line each. */
+constexpr char words[] = "  heap         memory that the runtime has taken from the system for its blocks\n"
+                         "  resident     memory of the whole process, as the system counts it\n"
+                         "  collection   the collector finds and frees the blocks that nothing references\n"
+                         "  young        made since the last collection; most of it dies before the next\n"
+                         "  pause        what a thread lost when it stopped for the collector\n"
+                         "  rendezvous   the moment at which every thread has stopped for a collection\n"
+                         "  stall        what a thread lost because freeing (the sweep) was behind\n"
+                         "  redline      memory at which the service is told, and gives something up\n"
+                         "  hard limit   memory that is never exceeded; who needs more then is answered 503\n"
+                         "  shed         given up at the redline: cached pages, here\n"
+                         "  p50, p99     50, 99 of 100 times were not longer than this\n";
+
 /** 1234567 as 1,234,567. */
 FixedText<32> grouped(std::uint64_t number) {
     std::string digits = std::to_string(number);
@@ -153,9 +166,11 @@ public:
     }
 
     int run() {
-        std::printf("An HTTP service in managed memory on 127.0.0.1:%d. Two clients, %d s of traffic.\n"
+        std::printf("This is an HTTP service on 127.0.0.1:%d whose sessions and pages are garbage\n"
+                    "collected. Two clients ask it for pages for %d s, then store more and more of them\n"
+                    "until memory is short, and it has to go on all the same.\n\n%s\n"
                     "Redline %.1f MiB, hard limit %.1f MiB, content cache %.1f MiB.\n\n",
-                    board_.port.load(), options_.seconds, mebibytes(options_.redline), mebibytes(options_.max),
+                    board_.port.load(), options_.seconds, words, mebibytes(options_.redline), mebibytes(options_.max),
                     mebibytes(options_.cache));
         traffic();
         if (!board_.ended) {
@@ -361,7 +376,12 @@ void Demo::redline() {
 int Demo::verdict() {
     check(memory().misuses == 0, "the runtime was used wrongly: see its messages");
     if (failures_ == 0) {
-        std::printf("Crossed the redline, shed pages, served on.\n");
+        std::printf("Crossed the redline, shed pages, served on.\n\n"
+                    "Now try, the first in a terminal of its own:\n"
+                    "  %s --listen 8080\n"
+                    "  curl -i http://127.0.0.1:8080/\n"
+                    "  wrk -t2 -c50 -d10s 'http://127.0.0.1:8080/content/page?size=4096'\n",
+                    options_.program);
     }
     return failures_ == 0 ? 0 : 1;
 }

@@ -95,6 +95,9 @@ bool checkTogether(const Options& options, FixedText<512>& error) {
 } // namespace
 
 bool parseOptions(int argc, char** argv, Options& options, FixedText<512>& error) {
+    if (argc > 0) {
+        options.program = argv[0];
+    }
     for (int i = 1; i < argc; ++i) {
         std::string_view argument = argv[i];
         std::size_t equals = argument.find('=');

@@ -9,6 +9,7 @@
 namespace service {
 
 struct Options {
+    const char* program = "service"; // As it was called
     bool demo = false;
     bool listen = false;
     bool help = false;
