@@ -22,7 +22,8 @@
     Floating point is converted by the C library, to the last digit; its decimal point is that of the locale.
 
     A width or precision, however great, costs no more time and memory than there is room for what it makes: a user who
-    chooses one can fill the buffer, and no more.
+    chooses one can fill the buffer, and no more. Where the text grows as needed (sfmt, mprPutToBuf) a width, or the precision of a
+    number, above 1,048,576 is taken as that, in all calls: one conversion pads with a megabyte at most.
 
     Define MPR_CHECK_PRINTF before the include to have the compiler check formats. It knows nothing of NULL for %s,
     of a size L for integers and of the flag ','.

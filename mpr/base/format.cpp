@@ -31,6 +31,9 @@ namespace {
 
 enum class Size : unsigned char { none, hh, h, l, ll, z, j, t, L };
 
+/** Blanks or zeros that one width or precision makes at most: see mpr/format.h. */
+constexpr int mostPadding = 1 << 20;
+
 /** One conversion, as written. */
 struct Spec {
     bool left = false, plus = false, blank = false, alternate = false, zero = false, group = false;
@@ -226,6 +229,10 @@ const char* Formatter::parse(const char* at, Spec& spec) {
     default: break;
     }
     spec.type = *at;
+    spec.width = std::min(spec.width, mostPadding);
+    if (spec.type != 's' && spec.type != 'S' && spec.type != '@') { // of text it is a bound, and pads nothing
+        spec.precision = std::min(spec.precision, mostPadding);
+    }
     return *at == '\0' ? at : at + 1;
 }
 

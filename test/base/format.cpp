@@ -308,12 +308,19 @@ TEST_CASE("widths and precisions at the edges", "[base][format]") {
     CHECK(own("%1000000s", "x").size() == 1000000);
 }
 
-TEST_CASE("a width beyond all memory is an error, no crash", "[base][format]") {
+TEST_CASE("a width or precision makes a megabyte at most; text beyond all memory is an error, no crash",
+          "[base][format]") {
     Runtime runtime;
     mprSetMemLimits(0, 64 << 20, -1);
-    CHECK(sfmt("%99999999999999999999d", 1) == nullptr);
-    CHECK(sfmt("%*d", INT_MIN, 1) == nullptr);
-    CHECK(sfmt("%.2147483647d", 1) == nullptr);
+    std::string wide(2 << 20, 'x');
+    CHECK(slen(sfmt("%99999999999999999999d", 1)) == 1 << 20);
+    CHECK(slen(sfmt("%*d|", INT_MIN, 1)) == (1 << 20) + 1);
+    CHECK(slen(sfmt("%.2147483647d", 1)) == 1 << 20);
+    CHECK(slen(sfmt("%.2147483647f", 1.5)) == (1 << 20) + 2);
+    CHECK(slen(sfmt("%.2147483647s", wide.c_str())) == 2 << 20); // a bound of text, which pads nothing
+    CHECK(slen(sfmt("%1048577s", wide.c_str())) == 2 << 20);
+    wide.assign(65 << 20, 'x');
+    CHECK(sfmt("%s", wide.c_str()) == nullptr);
     char buffer[8];
     CHECK(std::string(fmt(buffer, sizeof(buffer), "%99999999999999999999d", 1)) == "       ");
     mprSetMemLimits(0, 0, -1);
