@@ -86,6 +86,8 @@ MPR_EXPORT void mprEnableCmdOutputEvents(MprCmd *cmd, bool on);
     Wait, yielded, until the command is complete: its process has ended, and the callback, if there is one, has returned from
     the end of all output for which it still enables events. Meanwhile events of the command's dispatcher run here when they
     are the calling thread's to run, and others when nobody services: see mprWaitForEvent. The command is a root meanwhile.
+    It may return before the callback has been called with channel -1, the end of the process: that is an event of the command's
+    dispatcher behind those of its output, and comes when that dispatcher runs next. mprGetCmdExitStatus is known by then.
     @param timeout Milliseconds; negative: for ever.
     @return 0; MPR_ERR_TIMEOUT, also when the process has ended and others hold its output open; MPR_ERR_ABORTED when the
     runtime is stopping; MPR_ERR_BAD_STATE when none was started.

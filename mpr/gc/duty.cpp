@@ -14,6 +14,8 @@ bool Duty::open(std::size_t stack) {
     const os::ThreadTraits traits{.stackSize = stack, .joinable = true, .ofRuntime = true};
     const auto entry = [](void* self) { static_cast<Duty*>(self)->run(); };
     if (!os::startThread(thread_, "mpr-collector", entry, this, traits)) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprCreate: the system gives no thread for the collector");
         return false;
     }
     // No thread may stand in for one that has not begun yet.

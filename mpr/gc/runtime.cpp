@@ -169,6 +169,10 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
         }
     }
     if (!rt.heap.open(options, buffer, size)) {
+        if constexpr (os::hasThreads) { // a board has its buffer
+            os::Message message;
+            os::log(os::Level::error, message << "mprCreate: the system gives no memory for the heap");
+        }
         return false;
     }
     if constexpr (os::hasThreads) {

@@ -270,21 +270,33 @@ int moveUp(int fd) {
         return fd;
     }
     const int higher = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    const int error = errno;
     ::close(fd);
+    errno = error;
     return higher;
+}
+
+void logPipe(int error) {
+    os::Message message;
+    os::log(os::Level::error, message << "mprStartCmd: no pipe to the process: " << strerror(error));
 }
 
 /** A pipe that is not inherited; our end does not block. @return false when descriptors are short. */
 bool openPipe(MprCmd& cmd, int channel, int& childs) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
+        logPipe(errno);
         return false;
     }
     const bool input = channel == MPR_CMD_STDIN;
     const int ours = moveUp(ends[input ? 1 : 0]);
     childs = moveUp(ends[input ? 0 : 1]);
     cmd.fds[channel] = ours;
-    return ours >= 0 && childs >= 0 && fcntl(ours, F_SETFL, fcntl(ours, F_GETFL) | O_NONBLOCK) == 0;
+    if (ours < 0 || childs < 0 || fcntl(ours, F_SETFL, fcntl(ours, F_GETFL) | O_NONBLOCK) != 0) {
+        logPipe(errno);
+        return false;
+    }
+    return true;
 }
 
 void onChannel(void* data, MprEvent* event) {
@@ -983,6 +995,9 @@ int mprRunCmd(MprCmd* cmd, cchar* command, cchar** envp, cchar* in, char** out, 
 }
 
 int mprRun(MprDispatcher* dispatcher, cchar* command, cchar* input, char** output, char** error, MprTicks timeout) {
+    if (const int result = task::events().tryOpen("mprRun")) {
+        return result;
+    }
     MprCmd* cmd = mprCreateCmd(dispatcher);
     if (!cmd) {
         return MPR_ERR_MEMORY;

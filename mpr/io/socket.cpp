@@ -217,6 +217,10 @@ Socket mprListenOnSocket(MprSocket* sp, cchar* ip, int port, int flags) {
     Address own;
     if (getsockname(fd, own.get(), &own.length) == 0) {
         sp->port = own.port();
+    } else if (port == 0) { // nobody would know where it listens
+        logFailure("mprListenOnSocket", sp, errno);
+        mprCloseSocket(sp, true);
+        return SOCKET_ERROR;
     }
     return fd;
 }
@@ -290,6 +294,7 @@ MprSocket* mprAcceptSocket(MprSocket* listen) {
     MprSocket* sp = mprCreateSocket();
     Address own;
     if (!sp || getsockname(fd, own.get(), &own.length) != 0) {
+        logFailure("mprAcceptSocket", listen, sp ? errno : ENOMEM);
         close(fd);
         return nullptr;
     }

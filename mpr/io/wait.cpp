@@ -6,14 +6,15 @@
     stands in a list that retains it. List and handlers are guarded by the loop: who changes them uses it.
 
     libuv registers a descriptor with the system in its next turn, and ends the process when it cannot. So what has begun to
-    wait, which stands in front of the list, is looked at right before: who has closed a descriptor too early is told so.
+    wait, which stands in front of the list, is registered right before: who has closed a descriptor too early is told so,
+    and where the system has no memory for one more, its handler rests and tries again.
  */
 #include "mpr/wait.h"
 
 #include <poll.h>
-#include <sys/stat.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "mpr/barrier.h"
 #include "mpr/io/retained.hpp"
@@ -49,6 +50,7 @@ struct MprWaitHandler {
     int wanted;   // what to wait for when the pause ends
     bool pauses;
     bool waits;
+    bool rests; // it waits, but the system has no memory for that
     bool isNew; // waits since the last turn of the loop; so do those before it in the list
 };
 
@@ -59,11 +61,21 @@ constinit mpr::io::Retained<MprWaitHandler> waiters;
 
 /** libuv's call before it registers what is new. Made with the first handler; the loop frees it when it is closed. */
 constinit uv_prepare_t* beforeTurn = nullptr;
+/** Lets those wait again that rest. Made with the first handler. */
+constinit std::atomic<task::Event*> again{nullptr};
+/** The system had no memory to wait for the last descriptor, which has been said. The loop guards it. */
+constinit bool isShort = false;
 
-gc::Service room{[] { waiters.mark(); }, [](std::uint64_t) { return true; },
+gc::Service room{[] {
+                     waiters.mark();
+                     mprMark(again.load());
+                 },
+                 [](std::uint64_t) { return true; },
                  [] {
                      waiters.close();
                      beforeTurn = nullptr;
+                     again = nullptr;
+                     isShort = false;
                  }};
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------
@@ -75,7 +87,7 @@ void link(MprWaitHandler& handler) {
 
 void unlink(MprWaitHandler& handler) {
     waiters.unlink(handler);
-    handler.waits = false;
+    handler.waits = handler.rests = false;
 }
 
 void onReady(uv_poll_t* poll, int status, int events) {
@@ -114,13 +126,53 @@ void resume(void* data, MprEvent*) {
     task::events().loopChanged();
 }
 
-/** Whether there is something to wait for. */
-bool isOpen(int fd) {
-    struct stat status;
-    return fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+/** Let those wait that the system had no memory for. */
+void tryAgain(void*, MprEvent*) {
+    {
+        const Loop::Using loop(task::events().loop());
+        for (MprWaitHandler* next = waiters.head()->first; next;) {
+            MprWaitHandler& handler = *next;
+            next = handler.next;
+            if (handler.rests) {
+                waitOn(handler, handler.watch->wanted); // to the front of the list
+            }
+        }
+    }
+    task::events().loopChanged();
 }
 
-void checkNew(uv_prepare_t*) {
+/** Make what calls that. @return false when memory is short. */
+bool openAgain() {
+    task::Events& events = task::events();
+    if (!again.load(std::memory_order_acquire)) {
+        task::Event* none = nullptr;
+        task::Event* made =
+            events.makeEvent(*events.mainDispatcher(), "again", 0, tryAgain, nullptr, MPR_EVENT_DONT_QUEUE);
+        return made && (again.compare_exchange_strong(none, made) || none);
+    }
+    return true;
+}
+
+/** The system cannot wait for a handler's descriptor. */
+void refuse(MprWaitHandler& handler, int fd, int error) {
+    constexpr MprTicks rest = 50;
+    const bool passes = error == UV_ENOMEM || error == UV_ENOSPC;
+    if (!std::exchange(isShort, passes) || !passes) {
+        os::Message message;
+        message << "mprWaitOn: descriptor " << fd;
+        os::log(os::Level::error, passes ? message << " cannot be waited for yet: " << uv_strerror(error)
+                                         : message << " was closed before its handler was destroyed");
+    }
+    if (passes) {
+        uv_poll_stop(&handler.watch->poll);
+        handler.rests = true;
+        task::events().schedule(*again.load(), rest, -1);
+    } else {
+        onReady(&handler.watch->poll, error, 0);
+    }
+}
+
+void enrollNew(uv_prepare_t* prepare) {
     const auto* all = waiters.head();
     for (MprWaitHandler* next = all ? all->first : nullptr; next && next->isNew;) {
         MprWaitHandler& handler = *next;
@@ -128,12 +180,10 @@ void checkNew(uv_prepare_t*) {
         handler.isNew = false;
         uv_os_fd_t fd = -1;
         uv_fileno(reinterpret_cast<uv_handle_t*>(&handler.watch->poll), &fd);
-        // The runtime's own, those of sockets, are closed after their handlers.
-        if (!handler.owner && !isOpen(fd)) {
-            os::Message message;
-            os::log(os::Level::error,
-                    message << "mprWaitOn: descriptor " << fd << " was closed before its handler was destroyed");
-            onReady(&handler.watch->poll, UV_EBADF, 0);
+        if (const int error = Loop::enroll(prepare->loop, fd)) {
+            refuse(handler, fd, error);
+        } else {
+            isShort = false;
         }
     }
 }
@@ -146,7 +196,7 @@ bool openCheck(uv_loop_t* loop) {
             return false;
         }
         uv_prepare_init(loop, beforeTurn);
-        uv_prepare_start(beforeTurn, checkNew);
+        uv_prepare_start(beforeTurn, enrollNew);
         uv_unref(reinterpret_cast<uv_handle_t*>(beforeTurn));
     }
     return true;
@@ -233,7 +283,7 @@ void mpr::io::dropHandler(MprWaitHandler* handler) {
 
 MprWaitHandler* mprCreateWaitHandler(int fd, int mask, MprDispatcher* dispatcher, void* proc, void* data, int) {
     task::Events& events = task::events();
-    if (!proc || !events.open("mprCreateWaitHandler") || !waiters.open(room)) {
+    if (!proc || !events.open("mprCreateWaitHandler") || !waiters.open(room) || !openAgain()) {
         return nullptr;
     }
     auto* handler = static_cast<MprWaitHandler*>(

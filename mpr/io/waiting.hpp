@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <sys/stat.h>
 #include <uv.h>
@@ -58,21 +59,36 @@ public:
      */
     template <class Call, class... Arguments>
     int operator()(Call call, Arguments... arguments) {
-        if (made_) {
-            uv_fs_req_cleanup(&request_);
-        }
-        made_ = true;
         if (!waits_) {
-            return call(nullptr, &request_, arguments..., nullptr);
+            return make(call, arguments...);
         }
         const task::Waiting waiting(__builtin_return_address(0));
-        return call(nullptr, &request_, arguments..., nullptr);
+        return make(call, arguments...);
     }
 
     uv_fs_t* operator->() { return &request_; }
     uv_fs_t& get() { return request_; }
 
 private:
+    /**
+        Again when a signal came in between: libuv does not repeat reading. It sets errno to 0; here it is the error, or, as
+        after calls of the system, what it was before, so that closing what failed leaves it.
+     */
+    template <class Call, class... Arguments>
+    int make(Call call, Arguments... arguments) {
+        const int before = errno;
+        int result = UV_EINTR;
+        while (result == UV_EINTR) {
+            if (made_) {
+                uv_fs_req_cleanup(&request_);
+            }
+            made_ = true;
+            result = call(nullptr, &request_, arguments..., nullptr);
+        }
+        errno = result < 0 ? -result : before;
+        return result;
+    }
+
     uv_fs_t request_;
     bool made_ = false;
     bool waits_;

@@ -89,24 +89,24 @@ void manageEvent(void* ptr, int flags) {
 
 // ---- The room's life --------------------------------------------------------------------------------------------
 
-bool Events::openFirst(const char* function) {
+int Events::openFirst(const char* function) {
     if (!gc::admitRunning(function)) {
-        return false;
+        return MPR_ERR_BAD_STATE;
     }
-    return opened_.load(std::memory_order_acquire) || openOnce();
+    return opened_.load(std::memory_order_acquire) ? 0 : openOnce();
 }
 
-bool Events::openOnce() {
+int Events::openOnce() {
     if (os::isLogging()) { // perhaps called by who is opening them
         os::Message message;
         os::log(os::Level::error, message << "events: not made inside the log's handler");
-        return false;
+        return MPR_ERR_BAD_STATE;
     }
     Hub* hub = base::makeReferring<Hub>(manageHub);
     auto* heads = base::makeReferring<Wheel::Heads>(manageHeads);
     MprDispatcher* main = makeDispatcher("main", MPR_DISPATCHER_IMMEDIATE);
     if (!hub || !heads || !main) {
-        return false;
+        return MPR_ERR_MEMORY;
     }
     hub->main = main;
     hub->heads = heads;
@@ -115,7 +115,7 @@ bool Events::openOnce() {
         os::Message message;
         os::log(os::Level::error, message << "events: libuv's loop cannot be made: " << uv_strerror(result));
     }
-    return result == 0;
+    return result == 0 ? 0 : result == UV_ENOMEM ? MPR_ERR_MEMORY : MPR_ERR_CANT_CREATE;
 }
 
 /** The first to come here opens them. @return 0 or libuv's error. */

@@ -35,7 +35,9 @@ struct Awaited {
 class Events {
 public:
     /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
-    bool open(const char* function) { return isOpen() || openFirst(function); }
+    bool open(const char* function) { return tryOpen(function) == 0; }
+    /** The same. @return 0; MPR_ERR_CANT_CREATE without descriptors; MPR_ERR_MEMORY, MPR_ERR_BAD_STATE. */
+    int tryOpen(const char* function) { return isOpen() ? 0 : openFirst(function); }
     /** Whether it is, and the calling thread runs. */
     bool isOpen() const { return gc::current && opened_.load(std::memory_order_acquire); }
     MprDispatcher* mainDispatcher() const { return hub_->main; }
@@ -105,8 +107,8 @@ private:
     static void manageHub(void* ptr, int flags);
     static void runAsJob(Job* job);
 
-    bool openFirst(const char* function);
-    bool openOnce();
+    int openFirst(const char* function);
+    int openOnce();
     int openWith(Hub* hub, Wheel::Heads* heads);
 
     void settle(MprDispatcher& dispatcher) MPR_REQUIRES(lock_);
@@ -187,6 +189,7 @@ private:
     Fired* lastFired_ = nullptr;
     Postponement postponement_;
     bool postsWait_ = false; // those left in the mailbox found no memory
+    bool jobsWait_ = false;  // for a worker, which could not be made
 
     // Other threads that wait for events to run: likewise sequentially consistent, a count and what they wait for.
     os::Word bell_{0};

@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,7 +37,7 @@ static int tryDescriptors() {
     while (pipes < 3 && pipe2(ends[pipes], O_CLOEXEC) == 0) {
         ++pipes;
     }
-    const int result = pipes == 3 ? 0 : UV_EMFILE;
+    const int result = pipes == 3 ? 0 : -errno;
     while (pipes-- > 0) {
         ::close(ends[pipes][0]);
         ::close(ends[pipes][1]);
@@ -55,7 +57,40 @@ static int takeStandardPlaces() {
     if (fd >= 0) {
         ::close(fd);
     }
-    return fd < 0 && (errno == EMFILE || errno == ENFILE) ? UV_EMFILE : 0;
+    return fd < 0 && (errno == EMFILE || errno == ENFILE) ? -errno : 0;
+}
+
+/** The first loop of a process has libuv told of forks, which ends the process where there is no memory for that. */
+static int tryForkHandler() {
+    static bool tried = false; // with openings locked
+    if (!tried && pthread_atfork(nullptr, nullptr, nullptr) != 0) {
+        return UV_ENOMEM;
+    }
+    tried = true;
+    return 0;
+}
+
+int Loop::enroll(const uv_loop_t* loop, int fd) {
+    epoll_event nothing{};
+    nothing.data.fd = fd;
+    return epoll_ctl(uv_backend_fd(loop), EPOLL_CTL_ADD, fd, &nothing) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+/** Make libuv's loop, with its own descriptors enrolled. @return 0 or libuv's error. */
+static int makeLoop(uv_loop_t* loop) {
+    int result = uv_loop_init(loop);
+    if (result != 0) {
+        return result;
+    }
+    for (const int fd : {loop->async_io_watcher.fd, loop->signal_io_watcher.fd}) {
+        if (fd >= 0 && result == 0) {
+            result = Loop::enroll(loop, fd);
+        }
+    }
+    if (result != 0) {
+        uv_loop_close(loop);
+    }
+    return result;
 }
 
 int Loop::open() {
@@ -66,7 +101,10 @@ int Loop::open() {
         result = tryDescriptors();
     }
     if (result == 0) {
-        result = uv_loop_init(&loop_);
+        result = tryForkHandler();
+    }
+    if (result == 0) {
+        result = makeLoop(&loop_);
     }
     if (result == 0) {
         result = uv_async_init(&loop_, &async_, [](uv_async_t*) {});

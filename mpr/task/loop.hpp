@@ -30,6 +30,11 @@ public:
     void close();
     /** Close a handle of the loop in use. Its memory is freed after libuv has let go of it: freeClosed(). */
     static void discard(uv_handle_t* handle);
+    /**
+        Register a descriptor with the system in libuv's place, which ends the process when the system cannot. What it finds
+        registered it only changes, for which the system needs no memory. The loop in use. @return 0 or libuv's error.
+     */
+    static int enroll(const uv_loop_t* loop, int fd);
 
     /** Let libuv look, without waiting. */
     void turn();

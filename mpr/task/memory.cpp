@@ -9,11 +9,12 @@
     When the heap has no memory (the hard limit) malloc is tried: libuv 1.44 ends the process in many places where it cannot
     go on. Of what the rooms call, these want memory or descriptors (all callers of abort() in libuv_a.a were looked at):
       uv_loop_init     returns UV_ENOMEM or UV_EMFILE; the first of a process aborts without a pipe for its lock of signals
-                       (so Loop::open sees first whether there are descriptors) or memory for pthread_atfork
+                       or memory for pthread_atfork (so Loop::open tries both before: what other threads take between
+                       that and the call is missing still)
       uv_poll_init     returns what the kernel says of the descriptor
       uv_poll_start    grows the table of descriptors: aborts ("watchers")
       uv_run           aborts when epoll_ctl takes no descriptor although uv_poll_init tried it: kernel memory, or the
-                       user's max_user_watches
+                       user's max_user_watches. So Loop::enroll registers each descriptor before, which libuv then changes
       uv_fs_*, without a loop   return UV_ENOMEM
     These abort for nothing of the kind, only when a system call fails that cannot: uv_async_send, uv_signal_start,
     uv_close of a signal. The pool of threads, whose start aborts, is not used.

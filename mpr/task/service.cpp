@@ -227,7 +227,7 @@ void Events::look(bool now) {
         loop_.freeClosed();
     }
     expire();
-    workers().retry();
+    jobsWait_ = !workers().retry();
 }
 
 /** How many events wait for this thread. */
@@ -312,7 +312,7 @@ void Events::sleep(std::uint64_t deadline, const Awaited* awaited, bool runsRead
         }
         sleeping_.store(true, std::memory_order_seq_cst);
     }
-    if (postsWait_) {
+    if (postsWait_ || jobsWait_) {
         until = std::min(until, os::now() + tryAgain);
     }
     if (until > os::now() + idleTime) {

@@ -40,8 +40,8 @@ bool comesToRest(std::uint64_t deadline) {
 } // namespace
 
 int mprStartEventsThread(void) {
-    if (!task::events().open("mprStartEventsThread")) {
-        return gc::current ? MPR_ERR_MEMORY : MPR_ERR_BAD_STATE;
+    if (const int result = task::events().tryOpen("mprStartEventsThread")) {
+        return result;
     }
     if (mprIsStopping()) {
         return MPR_ERR_BAD_STATE;

@@ -9,6 +9,7 @@
 #include "mpr/collect.h"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
+#include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
@@ -89,6 +90,11 @@ int mprStartThread(MprThread* thread) {
     if (!os::startThread(id, thread->name, runThread, thread, traits)) {
         collector.abandon(mutator);
         thread->started.store(false);
+        if (!thread->ofService) { // a room says what its thread is for, and when
+            os::Message message;
+            os::log(os::Level::error,
+                    message << "mprStartThread: the system gives no thread for \"" << thread->name << "\"");
+        }
         return MPR_ERR_CANT_CREATE;
     }
     return 0;

@@ -7,6 +7,8 @@
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
 #include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/task/events.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -114,8 +116,11 @@ void Workers::submit(Job& job) {
         wake(*worker);
     } else if (make(nullptr, nullptr, &job) != 0) {
         // Neither memory nor a thread: the next worker that is free takes it, or retry() makes one.
-        os::Locked locked(lock_);
-        append(job);
+        {
+            os::Locked locked(lock_);
+            append(job);
+        }
+        events().loopChanged(); // whoever services tries again
     }
 }
 
@@ -126,15 +131,15 @@ void Workers::append(Job& job) {
     lastJob_ = &job;
 }
 
-void Workers::retry() {
+bool Workers::retry() {
     {
         os::Locked locked(lock_);
         if (!firstJob_ || stopping_ || count_ > 0 || max_ == 0) {
-            return;
+            return true;
         }
         ++count_;
     }
-    make(nullptr, nullptr, nullptr);
+    return make(nullptr, nullptr, nullptr) == 0;
 }
 
 /** A worker with its first work; it is counted already. */
@@ -146,6 +151,10 @@ int Workers::make(MprWorkerProc proc, void* data, Job* job) {
         worker->data = data;
         worker->job = job;
         result = startServiceThread(mprCreateThread("worker", reinterpret_cast<void*>(main), worker, 0));
+    }
+    if (!lacking_.exchange(result != 0) && result != 0) { // who retries says it once
+        os::Message message;
+        os::log(os::Level::error, message << "workers: the system gives no thread or memory for one");
     }
     if (result != 0) {
         os::Locked locked(lock_);
@@ -308,6 +317,7 @@ void Workers::reset() {
     count_ = idleCount_ = min_ = 0;
     max_ = usualMax;
     idleTime_.store(usualIdleTime, std::memory_order_relaxed);
+    lacking_.store(false, std::memory_order_relaxed);
     stopping_ = false;
 }
 

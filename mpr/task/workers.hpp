@@ -28,8 +28,11 @@ public:
     int start(MprWorkerProc proc, void* data);
     /** Run a job on some worker, now or when one is free. Never fails, never yields. Attached threads. */
     void submit(Job& job);
-    /** Try again to make a worker for jobs that wait because memory was short. */
-    void retry();
+    /** Try again to make a worker for jobs that wait because there was none. @return false when it is to be tried once more. */
+    bool retry();
+
+    /** The calling thread ends. If it is a worker it is none any more. */
+    void leaveThread();
 
     void setMax(int count);
     void setMin(int count);
@@ -69,6 +72,7 @@ private:
     int min_ MPR_GUARDED_BY(lock_) = 0;
     bool stopping_ MPR_GUARDED_BY(lock_) = false;
     std::atomic<std::uint64_t> idleTime_{usualIdleTime}; // a number: orders nothing
+    std::atomic<bool> lacking_{false};                   // the last worker could not be made: orders nothing
     os::Word changes_{0};                                // when a worker has ended
 };
 

@@ -9,8 +9,11 @@
 #include "test/support/sanitizer.hpp"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include <vector>
 
@@ -31,6 +34,22 @@ void note(void *, MprEvent *event) {
     runs++;
 }
 void *const noteProc = reinterpret_cast<void *>(note);
+
+/* How often the system still refuses to wait for one more descriptor, and how. */
+std::atomic<int> refusals, refusal{ENOMEM};
+} // namespace
+
+extern "C" int __real_epoll_ctl(int set, int operation, int fd, epoll_event *event);
+extern "C" int __wrap_epoll_ctl(int set, int operation, int fd, epoll_event *event) {
+    if (refusals > 0) {
+        refusals--;
+        errno = refusal;
+        return -1;
+    }
+    return __real_epoll_ctl(set, operation, fd, event);
+}
+
+namespace {
 
 /* Two ends of a stream. */
 struct Pair {
@@ -221,6 +240,52 @@ TEST_CASE("a descriptor closed before its handler ends nothing", "[io][wait]") {
     if (file >= 0) {
         close(file);
     }
+}
+
+TEST_CASE("a descriptor that the system has no memory to wait for is tried again, not all the time", "[io][wait]") {
+    Pair pair, other;
+    Runtime runtime;
+    reset();
+    MprWaitHandler *handler = noteReadable(pair);
+    pair.put(1);
+    refusals = 4;
+    const MprTicks begin = mprGetTicks();
+    CHECK(serviceUntil([] { return runs == 1; }));
+    CHECK(refusals == 0);
+    CHECK(mprGetTicks() - begin >= 4 * 45); // a rest each
+    CHECK(mask == MPR_READABLE);
+    CHECK(runtime.log.count("cannot be waited for yet") == 1);
+    // Others wait meanwhile, and one that rests may end, or want something else.
+    refusals = 1;
+    mprWaitOn(handler, MPR_READABLE);
+    mprServiceEvents(5, 0);
+    CHECK(refusals == 0);
+    MprWaitHandler *second = noteReadable(other);
+    mprWaitOn(handler, 0);
+    other.put(1);
+    CHECK(serviceUntil([] { return runs == 2; }));
+    refusals = 1;
+    mprWaitOn(handler, MPR_READABLE);
+    mprServiceEvents(5, 0);
+    mprDestroyWaitHandler(handler);
+    mprServiceEvents(100, 0);
+    CHECK(runs == 2);
+    CHECK(wrong == 0);
+    mprRemoveRoot(handler);
+    mprRemoveRoot(second);
+}
+
+TEST_CASE("without memory to wait for its own descriptors there is no loop, and that is said", "[io][wait]") {
+    Runtime runtime;
+    for (const int error : {ENOMEM, ENOSPC}) {
+        refusal = error;
+        refusals = 1;
+        CHECK(mprStart() == (error == ENOMEM ? MPR_ERR_MEMORY : MPR_ERR_CANT_CREATE));
+        CHECK(refusals == 0);
+    }
+    refusal = ENOMEM;
+    CHECK(runtime.log.count("libuv's loop cannot be made") == 2);
+    CHECK(mprStart() == 0);
 }
 
 TEST_CASE("a thread waits for a descriptor, yielded", "[io][wait]") {

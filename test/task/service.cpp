@@ -10,6 +10,7 @@
 #include "test/support/sanitizer.hpp"
 #include "test/support/service.hpp"
 
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 

@@ -10,7 +10,9 @@
 
 #include "mpr/task/workers.hpp"
 
+#include <cerrno>
 #include <cstring>
+#include <pthread.h>
 #include <vector>
 
 using namespace test;
@@ -40,7 +42,16 @@ void count(void *, MprWorker *) {
     done++;
 }
 
+/* Whether the system has no thread. */
+std::atomic<bool> noThreads;
 } // namespace
+
+extern "C" int __real_pthread_create(pthread_t *thread, const pthread_attr_t *traits, void *(*entry)(void *),
+                                     void *data);
+extern "C" int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *traits, void *(*entry)(void *),
+                                     void *data) {
+    return noThreads ? EAGAIN : __real_pthread_create(thread, traits, entry, data);
+}
 
 TEST_CASE("a worker runs a procedure with its data", "[task][worker]") {
     Runtime runtime;
