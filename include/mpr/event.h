@@ -22,8 +22,14 @@
     G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987).
 
     Without descriptors or memory for libuv's loop the calls that need it fail, and the log says so: they look first whether
-    there are enough. libuv 1.44 itself ends the process when others take the last descriptors at that very moment (for the
-    first loop of a process), or when epoll takes no more of them: no kernel memory, or fs.epoll.max_user_watches.
+    there are enough. Where libuv 1.44 itself ends the process:
+      - when it makes the first loop of a process, and others take the last descriptors, or the last memory for pthread_atfork,
+        at that very moment: a program short of them makes its first dispatcher, event or handler before its threads;
+      - when its table of descriptors has to grow and there is neither memory of the heap nor of malloc.
+
+    A procedure returns. Where one ends its thread (pthread_exit) the log names it, the event's dispatcher goes on without it, on
+    another thread, and is no longer claimed; another thread services, and mprStart's is replaced. What the procedure's callers
+    held or rooted stays so for good.
 
     Unless said otherwise these calls are for attached threads and do not yield. The thread that services events yields
     between events and while it waits: an event procedure roots what it wants to find again. It runs what is queued before a

@@ -3,7 +3,8 @@
     mpr/worker.h - A pool of threads for work that waits or computes for long.
 
     Workers are created when they are needed, up to a limit, and end after they have been idle for a minute. They are
-    attached threads. Dispatchers run their events on them (mpr/event.h).
+    attached threads. Dispatchers run their events on them (mpr/event.h). A procedure that ends its thread (pthread_exit) is
+    named in the log, and its worker is one less: the next work gets another.
  */
 #ifndef MPR_WORKER_H
 #define MPR_WORKER_H

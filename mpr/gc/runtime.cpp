@@ -91,6 +91,9 @@ void threadEnds(void*) {
         if (isNotified(*attached)) {
             runtime().depletion.abandon(*attached);
         }
+        if constexpr (os::hasThreads) {
+            runtime().services.leave();
+        }
         detach();
     }
 }

@@ -20,6 +20,8 @@ struct Service {
     bool (*stop)(std::uint64_t deadline);
     /** Give everything back. No other thread is attached, the collector has ended, the heap still works. */
     void (*close)();
+    /** The calling thread ends, without having been detached: others take over what it did. nullptr: nothing to do. */
+    void (*leave)() = nullptr;
     Service* next = nullptr;
     os::Shared<bool> added{false}; // the look without order is Services::add's
 };
@@ -50,6 +52,18 @@ public:
             stopped = service->stop(deadline) && stopped;
         }
         return stopped;
+    }
+    void leave() {
+        const Service* service = nullptr;
+        {
+            os::Locked locked(lock_);
+            service = first_;
+        }
+        for (; service; service = service->next) {
+            if (service->leave) {
+                service->leave();
+            }
+        }
     }
     void close() {
         for (Service* service = first_; service; service = service->next) {

@@ -14,6 +14,8 @@
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/task/retain.hpp"
+#include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
 namespace mpr::task {
@@ -54,7 +56,7 @@ gc::Service room{[] { events().markRoots(); },
                      events().stop();
                      return true;
                  },
-                 [] { events().close(); }};
+                 [] { events().close(); }, [] { events().leaveThread(); }};
 } // namespace
 
 constinit Events theEvents;
@@ -518,26 +520,6 @@ bool isRunning(const Running* running, const Event& event) {
     return running != nullptr;
 }
 
-/** Roots the event in whose procedure others run. */
-class OuterRooted {
-public:
-    explicit OuterRooted(const Running* outer) {
-        if (outer) [[unlikely]] {
-            root_.ptr = outer->event;
-            mprLinkRootRef(&root_);
-        }
-    }
-    ~OuterRooted() {
-        if (root_.ptr) [[unlikely]] {
-            mprUnlinkRootRef(&root_);
-        }
-    }
-    OuterRooted(const OuterRooted&) = delete;
-    OuterRooted& operator=(const OuterRooted&) = delete;
-
-private:
-    MprRootRef root_{};
-};
 } // namespace
 
 /**
@@ -603,7 +585,9 @@ int Events::run(MprDispatcher& d, int most) {
         running.outer = d.procedures;
         d.procedures = &running;
     }
-    const OuterRooted rooted(running.outer); // no yield since it has been `running` of the dispatcher
+    // The outer one, whose procedure waits: no yield since it has been `running` of the dispatcher. No reference on the stack
+    // is linked, for a procedure may end its thread.
+    const Rooted rooted(running.outer ? running.outer->event : nullptr);
     const bool services = servicer_.load(std::memory_order_relaxed) == self;
     int count = 0;
     Hand whom = Hand::nobody;
@@ -647,6 +631,42 @@ Events::Hand Events::leave(MprDispatcher& d, const Running& running) {
     const Hand whom = hand(d);
     settle(d);
     return whom;
+}
+
+void Events::leaveThread() {
+    const os::ThreadId self = os::currentThread();
+    Hands hands;
+    const char* inside = nullptr;
+    if (!gc::current) {
+        mprResetYield();
+    }
+    workers().leaveThread();
+    {
+        os::Locked locked(lock_);
+        for (MprDispatcher* d = hub_->active; d;) {
+            MprDispatcher* next = d->nextActive;
+            if (d->runner == self) {
+                inside = d->running ? d->running->name : "";
+                d->runner = 0;
+                d->procedures = nullptr; // they stood on the stack
+                d->owner = d->owner == self ? 0 : d->owner;
+                hands.add(*d, hand(*d));
+                settle(*d);
+            }
+            d = next;
+        }
+    }
+    const bool serviced = abandonService();
+    if (inside) {
+        os::Message message;
+        os::log(os::Level::error, message << "event \"" << inside
+                                          << "\": its procedure has ended its thread (pthread_exit); others go on");
+    }
+    tell(hands);
+    if (serviced || inside) {
+        replaceEventsThread();
+        ring();
+    }
 }
 
 void Events::runAsJob(Job* job) {

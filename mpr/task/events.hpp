@@ -71,6 +71,8 @@ public:
     int service(MprTicks delay, int flags, const void* site);
     /** Wait until an event of an awaited dispatcher has run; run its events if they are the calling thread's to run. */
     int waitFor(const Awaited& awaited, MprTicks timeout, const void* site);
+    /** The calling thread ends, perhaps inside of an event's procedure: others run and service from here on. */
+    void leaveThread();
     /** Let everyone who waits look again: the runtime stops, or the like. */
     void wakeAll();
     Loop& loop() { return loop_; }
@@ -139,6 +141,7 @@ private:
     bool beginService(os::ThreadId self);
     bool beginWaiterService(os::ThreadId self);
     void endService(int waiting);
+    bool abandonService();
     bool awaitService(os::ThreadId self, std::uint64_t deadline, const void* site);
     void takePosts();
     void expire();

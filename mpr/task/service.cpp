@@ -37,6 +37,9 @@ constexpr std::size_t turnOfPosts = 256;
 /** Events queued under one lock. */
 constexpr int atOnce = 64;
 
+/** Waits of the calling thread that are counted in waiters_: procedures that run in them may end the thread. */
+thread_local int waits = 0;
+
 bool stopping() {
     return gc::runtime().life.state.load(std::memory_order_acquire) >= MPR_STOPPING;
 }
@@ -188,6 +191,19 @@ void Events::endService(int waiting) {
             ring(); // one of them may have to service now
         }
     }
+}
+
+/** The calling thread ends. @return Whether it serviced. */
+bool Events::abandonService() {
+    waiters_.fetch_sub(waits, std::memory_order_seq_cst);
+    waits = 0;
+    if (servicer_.load(std::memory_order_relaxed) != os::currentThread()) {
+        return false;
+    }
+    nesting_ = 1;
+    postponement_.end();
+    endService(0);
+    return true;
 }
 
 /** Queue the timers that are due. */
@@ -442,6 +458,7 @@ int Events::waitFor(const Awaited& awaited, MprTicks timeout, const void* site) 
     const Hold second(awaited.dispatchers[1]);
     const std::size_t posted = mailbox_.posted(); // these become events, however short the time
     waiters_.fetch_add(1, std::memory_order_seq_cst);
+    ++waits;
     bool services = false;
     bool expired = false;
     int result = 0;
@@ -493,6 +510,7 @@ int Events::waitFor(const Awaited& awaited, MprTicks timeout, const void* site) 
             os::wait(bell_, seen, left);
         }
     }
+    --waits;
     waiters_.fetch_sub(1, std::memory_order_seq_cst);
     if (services) {
         endService(0);

@@ -20,7 +20,11 @@ namespace task = mpr::task;
 
 namespace {
 
+/** Whether this is the thread that mprStartEventsThread made. */
+thread_local bool isEventsThread = false;
+
 void serviceEvents(void*, MprThread*) {
+    isEventsThread = true;
     while (!mprIsStopping()) {
         mprServiceEvents(-1, 0);
     }
@@ -46,7 +50,19 @@ int mprStartEventsThread(void) {
     if (mprIsStopping()) {
         return MPR_ERR_BAD_STATE;
     }
-    return task::startServiceThread(mprCreateThread("events", reinterpret_cast<void*>(serviceEvents), nullptr, 0));
+    const int result =
+        task::startServiceThread(mprCreateThread("events", reinterpret_cast<void*>(serviceEvents), nullptr, 0));
+    if (result != 0) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprStartEventsThread: the system gives no thread or memory for events");
+    }
+    return result;
+}
+
+void task::replaceEventsThread() {
+    if (isEventsThread && !mprIsStopping()) {
+        mprStartEventsThread();
+    }
 }
 
 int mprStart(void) {

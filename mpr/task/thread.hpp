@@ -10,5 +10,7 @@ namespace mpr::task {
 
 /** mprStartThread for a thread that its room ends when the runtime does: mprDestroy does not refuse because of it. */
 int startServiceThread(MprThread* thread);
+/** The calling thread ends: if it is mprStart's for events, there is to be another. */
+void replaceEventsThread();
 
 } // namespace mpr::task

@@ -41,7 +41,8 @@ void manageWorker(void* ptr, int flags) {
 namespace mpr::task {
 
 namespace {
-gc::Service service{[] {}, [](std::uint64_t deadline) { return workers().stop(deadline); }, [] { workers().reset(); }};
+gc::Service service{[] {}, [](std::uint64_t deadline) { return workers().stop(deadline); }, [] { workers().reset(); },
+                    [] { workers().leaveThread(); }};
 } // namespace
 
 Workers& workers() {
@@ -245,6 +246,20 @@ void Workers::end() {
     --count_;
     changes_.fetch_add(1, std::memory_order_release);
     os::wakeAll(changes_);
+}
+
+void Workers::leaveThread() {
+    if (!self) {
+        return;
+    }
+    self = nullptr;
+    {
+        os::Locked locked(lock_);
+        end();
+    }
+    os::Message message;
+    os::log(os::Level::error, message << "a worker's procedure has ended its thread (pthread_exit)");
+    events().loopChanged(); // jobs that wait for a worker get another
 }
 
 // ---- The pool ---------------------------------------------------------------------------------------------------

@@ -341,3 +341,85 @@ TEST_CASE("who waits in an event of a dispatcher that another claims meanwhile g
     CHECK(result == 0);
     claimant.join();
 }
+
+// ---- Procedures that end their thread ---------------------------------------------------------------------------
+
+namespace {
+
+std::atomic<int> ran;
+
+void run(void *, MprEvent *) {
+    ran++;
+}
+
+void leave(void *, MprEvent *) {
+    pthread_exit(nullptr);
+}
+
+/* The end of a thread in an event of a dispatcher, and an event behind it. */
+void queueEnd(MprDispatcher *dispatcher) {
+    mprCreateEvent(dispatcher, "leave", 0, proc(leave), nullptr, 0);
+    mprCreateEvent(dispatcher, "run", 0, proc(run), nullptr, 0);
+}
+} // namespace
+
+TEST_CASE("when an event ends the thread of mprStart another takes its place", "[task][service]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    ran = 0;
+    for (int i = 1; i <= 3; i++) {
+        queueEnd(nullptr);
+        CHECK(until([&] { return ran == i; }));
+    }
+    mprCreateEvent(nullptr, "later", 5, proc(run), nullptr, 0);
+    CHECK(until([] { return ran == 4; }));
+    CHECK(until([] { return stats().threads == 2; }));
+    CHECK(runtime.log.count("event \"leave\": its procedure has ended its thread (pthread_exit)") == 3);
+}
+
+TEST_CASE("when an event ends a worker its dispatcher goes on, on another", "[task][service]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    mprSetMaxWorkers(1);
+    ran = 0;
+    MprDispatcher *dispatcher = mprCreateDispatcher("own", 0);
+    Root root(dispatcher);
+    for (int i = 1; i <= 3; i++) {
+        queueEnd(dispatcher);
+        CHECK(until([&] { return ran == i; }));
+    }
+    CHECK(mprGetBusyWorkers() <= 1);
+    CHECK(runtime.log.count("(pthread_exit)") >= 3);
+    CHECK_FALSE(mprDispatcherHasEvents(dispatcher));
+}
+
+TEST_CASE("when an event ends the thread that services, or one that waits, others service and run its dispatcher",
+          "[task][service]") {
+    Runtime runtime;
+    ran = 0;
+    const auto service = [](void *, MprThread *) { mprServiceEvents(-1, 0); };
+    const auto wait = [](void *, MprThread *) {
+        MprDispatcher *own = mprCreateDispatcher("own", 0);
+        mprStartDispatcher(own);
+        mprAddRoot(own);
+        // Inside of an event of another dispatcher, so that runs are nested.
+        const auto inner = [](void *data, MprEvent *) {
+            queueEnd(static_cast<MprDispatcher *>(data));
+            mprWaitForEvent(static_cast<MprDispatcher *>(data), -1, -1);
+        };
+        mprCreateEvent(own, "inner", 0, proc(inner), own, 0);
+        mprWaitForEvent(own, -1, -1);
+    };
+    REQUIRE(mprStartThread(mprCreateThread("serves", reinterpret_cast<void *>(+service), nullptr, 0)) == 0);
+    queueEnd(nullptr);
+    CHECK(until([] { return stats().threads == 1; }));
+    REQUIRE(mprStartThread(mprCreateThread("waits", reinterpret_cast<void *>(+wait), nullptr, 0)) == 0);
+    CHECK(until([] { return ran == 1; })); // its own dispatcher's: by a worker, for nobody has claimed it now
+    collect();
+    // This thread waits, and so services.
+    Claimed own;
+    CHECK(own.isAnswered(1));
+    CHECK(own.isAnswered(0));
+    CHECK(ran == 2);
+    CHECK(runtime.log.count("(pthread_exit)") == 2);
+}

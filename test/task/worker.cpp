@@ -220,6 +220,45 @@ TEST_CASE("when memory is short a worker is refused, and nothing is lost", "[tas
     CHECK(until([] { return done == 1; }));
 }
 
+TEST_CASE("without threads work waits, which is said once, and goes on when there are", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    REQUIRE(mprStart() == 0);
+    noThreads = true;
+    CHECK(mprStartWorker(count, nullptr) == MPR_ERR_CANT_CREATE);
+    MprDispatcher *dispatcher = mprCreateDispatcher("own", 0);
+    Root root(dispatcher);
+    const auto run = [](void *, MprEvent *) { done++; };
+    REQUIRE(mprCreateEvent(dispatcher, "run", 0, reinterpret_cast<void *>(static_cast<MprEventProc>(run)), nullptr, 0));
+    sleepYielded(100);
+    CHECK(done == 0);
+    CHECK(runtime.log.count("workers: the system gives no thread") == 1);
+    CHECK(mprStartThread(mprCreateThread("odd", reinterpret_cast<void *>(count), nullptr, 0)) == MPR_ERR_CANT_CREATE);
+    CHECK(runtime.log.has("no thread for \"odd\""));
+    noThreads = false;
+    CHECK(until([] { return done == 1; }));
+}
+
+TEST_CASE("a worker's procedure that ends its thread costs no worker", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    mprSetMaxWorkers(1);
+    for (int i = 1; i <= 3; i++) {
+        REQUIRE(mprStartWorker(
+                    [](void *, MprWorker *) {
+                        done++;
+                        pthread_exit(nullptr);
+                    },
+                    nullptr) == 0);
+        CHECK(until([] { return workers().count() == 0; }));
+        CHECK(done == i);
+    }
+    CHECK(until([] { return stats().threads == 1; }));
+    CHECK(runtime.log.count("a worker's procedure has ended its thread") == 3);
+    CHECK(mprStartWorker(count, nullptr) == 0);
+    CHECK(until([] { return done == 4; }));
+}
+
 TEST_CASE("mprDestroy waits for busy workers, and refuses when they take too long", "[task][worker]") {
     Runtime runtime;
     reset();
