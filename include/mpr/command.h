@@ -16,8 +16,17 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** A child process, or one to come. A managed block, retained while the process runs; opaque. */
-typedef struct MprCmd MprCmd;
+struct MprBuf;
+
+/** A child process, or one to come. A managed block, retained while the process runs. Fields are for reading, but userFlags. */
+typedef struct MprCmd {
+    int pid;                  /* As mprGetCmdPid */
+    int status;               /* When it has ended: as mprGetCmdExitStatus */
+    int complete;             /* As mprIsCmdComplete found at the last event of the command */
+    int userFlags;            /* The program's own */
+    struct MprBuf *stdoutBuf; /* As mprGetCmdBuf */
+    struct MprBuf *stderrBuf;
+} MprCmd;
 
 /* Channels. */
 #define MPR_CMD_STDIN 0
@@ -32,6 +41,7 @@ typedef ptrdiff_t (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
 
 /* Flags of mprStartCmd and mprRunCmd. */
 #define MPR_CMD_NEW_SESSION 0x1 /* In a session of its own: signals of the terminal do not reach it */
+#define MPR_CMD_DETACH 0x20     /* The same, and it goes on when the command is destroyed or the runtime ends */
 #define MPR_CMD_IN 0x1000       /* Give it a pipe as standard input; else it has none */
 #define MPR_CMD_OUT 0x2000      /* Connect its standard output; else it goes where ours goes */
 #define MPR_CMD_ERR 0x4000      /* The same for standard error */
@@ -41,14 +51,23 @@ typedef ptrdiff_t (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
 MPR_EXPORT MprCmd *mprCreateCmd(MprDispatcher *dispatcher);
 
 /**
-    End it: kill the process if it runs (with MPR_CMD_NEW_SESSION all of its process group), close the channels. The
-    command may be started anew. NULL is fine. Not while another thread waits for it by mprWaitForCmd: that one may sleep until
-    its time is up.
+    End it: kill the process if it runs (with MPR_CMD_NEW_SESSION all of its process group, with MPR_CMD_DETACH none), close
+    the channels. The command may be started anew. NULL is fine. While another thread is in mprWaitForCmd or mprRunCmd with
+    it, the call is refused and named in the log.
  */
 MPR_EXPORT void mprDestroyCmd(MprCmd *cmd);
 
 /** Folders in which programs are looked for, separated by colons; NULL: the variable PATH. Copied. */
 MPR_EXPORT void mprSetCmdSearchPath(MprCmd *cmd, const char *search);
+
+/** The current directory of the child; NULL: ours. Copied. A relative path of a program is relative to ours all the same. */
+MPR_EXPORT void mprSetCmdDir(MprCmd *cmd, const char *dir);
+/**
+    The environment where mprStartCmd is given none: that of mprSetCmdEnv; else that of mprSetCmdDefaultEnv; else ours. Copied.
+    NULL: none.
+ */
+MPR_EXPORT void mprSetCmdEnv(MprCmd *cmd, const char **env);
+MPR_EXPORT void mprSetCmdDefaultEnv(MprCmd *cmd, const char **env);
 
 /**
     Set the callback. Call it before mprStartCmd, which then enables the events of both outputs. @param data Marked with
@@ -67,19 +86,29 @@ MPR_EXPORT int mprStartCmd(MprCmd *cmd, int argc, const char **argv, const char 
 
 /** Write to the child's standard input what it takes now. @return Bytes, 0 when it takes none now, negative when it has ended. */
 MPR_EXPORT ptrdiff_t mprWriteCmd(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
+/** The same for all of it: waits, yielded, until the child has taken it. What is given is held meanwhile if it is a block.
+    @return bufsize; fewer, or negative, when the child has ended. */
+MPR_EXPORT ptrdiff_t mprWriteCmdBlock(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
 /** Read from a channel what there is. @return Bytes; 0 at the end; MPR_ERR_WOULD_BLOCK when there is nothing yet; MPR_ERR_BAD_HANDLE. */
 MPR_EXPORT ptrdiff_t mprReadCmd(MprCmd *cmd, int channel, char *buf, ptrdiff_t bufsize);
 /** No more input: close the child's standard input. */
 MPR_EXPORT void mprFinalizeCmd(MprCmd *cmd);
 /** Close a channel: what the child writes there afterwards fails. Threads as mprDestroyCmd. */
 MPR_EXPORT void mprCloseCmdFd(MprCmd *cmd, int channel);
+/** Close all channels; the process goes on. */
+MPR_EXPORT void mprDisconnectCmd(MprCmd *cmd);
+/** A buffer for an output that was connected: empty after the start, for the program's callback to fill. mprRunCmd fills it
+    itself. @return NULL for other channels. */
+MPR_EXPORT struct MprBuf *mprGetCmdBuf(MprCmd *cmd, int channel);
 /** Our end of a channel, or -1. */
 MPR_EXPORT int mprGetCmdFd(MprCmd *cmd, int channel);
 
 /** Call the callback once when the channel is ready (again). An output that mprReadCmd has read to its end is no more. */
 MPR_EXPORT void mprEnableCmdEvents(MprCmd *cmd, int channel);
 MPR_EXPORT void mprDisableCmdEvents(MprCmd *cmd, int channel);
-/** The same for both outputs. */
+/** Whether a call of the callback is to come. */
+MPR_EXPORT bool mprAreCmdEventsEnabled(MprCmd *cmd, int channel);
+/** Enable, or disable, the events of both outputs. */
 MPR_EXPORT void mprEnableCmdOutputEvents(MprCmd *cmd, bool on);
 
 /**
@@ -96,6 +125,8 @@ MPR_EXPORT int mprWaitForCmd(MprCmd *cmd, MprTicks timeout);
 /** Send the process a signal. @param signal 0: SIGTERM. @return 0; MPR_ERR_BAD_STATE when it does not run. */
 MPR_EXPORT int mprStopCmd(MprCmd *cmd, int signal);
 MPR_EXPORT bool mprIsCmdRunning(MprCmd *cmd);
+/** Whether mprWaitForCmd would find the command complete. @return 1 or 0. */
+MPR_EXPORT int mprIsCmdComplete(MprCmd *cmd);
 /** The process's number, or 0. */
 MPR_EXPORT int mprGetCmdPid(MprCmd *cmd);
 /** Its exit status; 128 + the signal that ended it; MPR_ERR_NOT_READY while it runs. */
@@ -107,13 +138,16 @@ MPR_EXPORT int mprGetCmdExitStatus(MprCmd *cmd);
     @param command Program and arguments in one text: see mprMakeArgv.
     @param in Text for its standard input, or NULL for none. Must be unmanaged, held, or rooted, as the others.
     @param out,err Receive what it writes, each a block that ends with a NUL; NULL: its output goes where ours goes.
-    They are safe until the calling thread yields. @param timeout Milliseconds; negative: for ever. When it is over, the
+    They are safe until the calling thread yields, and as long as the command is not started anew. @param timeout Milliseconds; negative: for ever. When it is over, the
     process is killed with all that it has started (its process group), and waited for.
     @return Its exit status, 0 or more; MPR_ERR_TIMEOUT; others as mprStartCmd.
  */
 MPR_EXPORT int mprRunCmd(MprCmd *cmd, const char *command, const char **envp, const char *in, char **out, char **err,
                          MprTicks timeout, int flags);
-/** The same without a command to make first. */
+/** The same with the words in an array: argv[0] is the program. */
+MPR_EXPORT int mprRunCmdV(MprCmd *cmd, int argc, const char **argv, const char **envp, const char *in, char **out,
+                          char **err, MprTicks timeout, int flags);
+/** mprRunCmd without a command to make first. */
 MPR_EXPORT int mprRun(MprDispatcher *dispatcher, const char *command, const char *input, char **output, char **error,
                       MprTicks timeout);
 

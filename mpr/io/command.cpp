@@ -32,15 +32,19 @@
 #include "mpr/app.h"
 #include "mpr/barrier.h"
 #include "mpr/base/part.hpp"
+#include "mpr/buffer.h"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/path.h"
 #include "mpr/shutdown.h"
+#include "mpr/string.h"
 #include "mpr/task/events.hpp"
 #include "mpr/task/retain.hpp"
 #include "mpr/task/waiting.hpp"
+#include "mpr/task/workers.hpp"
 #include "mpr/thread.h"
 
 namespace gc = mpr::gc;
@@ -48,6 +52,7 @@ namespace os = mpr::os;
 namespace task = mpr::task;
 using mpr::base::part;
 using std::string_view;
+using task::Hold;
 using task::Loop;
 
 namespace {
@@ -57,6 +62,7 @@ constexpr int channels = 3;
 /** A child that has not been waited for. */
 struct Process {
     pid_t pid;
+    bool detached; // it may live longer than its command, and than the runtime
     Process* next; // in the list of those that no command waits for
 };
 
@@ -66,9 +72,8 @@ enum ChannelState : std::uint8_t {
     calling = 2, // it runs
     atEnd = 4,   // nothing more comes
 };
-} // namespace
 
-struct MprCmd {
+struct Command : MprCmd {
     MprDispatcher* dispatcher;          // reference: of the callbacks
     MprDispatcher* own;                 // reference: of the end
     task::Event* end;                   // reference: the process has ended
@@ -76,25 +81,26 @@ struct MprCmd {
     MprWaitHandler* handlers[channels]; // references
     void* data;                         // of the callback: a block or not
     char* search;                       // reference
-    MprCmd* next;                       // reference: in the list of those that run
-    MprCmd* previous;
+    char* folder;                       // reference: in which it runs
+    char** environment;                 // reference: of mprSetCmdEnv
+    char** usualEnvironment;            // reference: of mprSetCmdDefaultEnv
+    Command* next;                      // reference: in the list of those that run
+    Command* previous;
     MprCmdProc callback;
     Process* process; // until it has been waited for
     task::Fired fired;
     std::atomic<os::ThreadId> caller; // of the callback for a channel, while it runs; a number, orders nothing
     std::atomic<std::uint8_t> states[channels];
     std::atomic<int> fds[channels];
-    int status;
+    std::atomic<os::ThreadId> waiter; // in mprWaitForCmd or mprRunCmd; a number, orders nothing
     bool started;
     bool runs;      // the process has not ended, as far as is known
     bool leads;     // it leads a process group, perhaps of a session of its own
     bool keepsLead; // it is not waited for until the command lets it go
 };
 
-namespace {
-
 /** The commands that run. */
-constinit mpr::io::Retained<MprCmd> running;
+constinit mpr::io::Retained<Command> running;
 /** Children that were killed, whose commands no longer want to know of their end. */
 constinit Process* forsaken = nullptr;
 /** libuv's watcher of SIGCHLD. Made with the first child; the loop frees it when it is closed. */
@@ -104,7 +110,7 @@ void close();
 gc::Service room{[] { running.mark(); }, [](std::uint64_t) { return true; }, close};
 
 void manageCmd(void* ptr, int flags) {
-    auto* cmd = static_cast<MprCmd*>(ptr);
+    auto* cmd = static_cast<Command*>(ptr);
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRef(&cmd->dispatcher);
         mprMarkRef(&cmd->own);
@@ -112,6 +118,11 @@ void manageCmd(void* ptr, int flags) {
         mprMarkRef(&cmd->told);
         mprMarkRefs(cmd->handlers, channels);
         mprMarkRef(&cmd->search);
+        mprMarkRef(&cmd->folder);
+        mprMarkRef(&cmd->environment);
+        mprMarkRef(&cmd->usualEnvironment);
+        mprMarkRef(&cmd->stdoutBuf);
+        mprMarkRef(&cmd->stderrBuf);
         mprMarkRef(&cmd->next);
         gc::markLoose(&cmd->data);
     } else if (flags & MPR_MANAGE_FREE) {
@@ -150,16 +161,22 @@ bool reap(Process& process, int& status) {
     return true;
 }
 
+void notRunning(Command& cmd) {
+    cmd.runs = false;
+    __atomic_store_n(&cmd.pid, 0, __ATOMIC_RELAXED);
+    running.unlink(cmd);
+    task::processesRunning.fetch_sub(1, std::memory_order_relaxed);
+}
+
 /** Ask whether a command that runs has ended. @return Whether it has: its event is to be queued. */
-bool findEnd(MprCmd& cmd) {
+bool findEnd(Command& cmd) {
     if (!hasEnded(*cmd.process, cmd.status, cmd.keepsLead ? WNOWAIT : 0)) {
         return false;
     }
     if (!cmd.keepsLead) {
         pfree(std::exchange(cmd.process, nullptr));
     }
-    cmd.runs = false;
-    running.unlink(cmd);
+    notRunning(cmd);
     return true;
 }
 
@@ -177,8 +194,8 @@ void reapForsaken() {
 
 void onChild(uv_signal_t*, int) {
     const auto* all = running.head();
-    for (MprCmd* next = all ? all->first : nullptr; next;) {
-        MprCmd& cmd = *next;
+    for (Command* next = all ? all->first : nullptr; next;) {
+        Command& cmd = *next;
         next = cmd.next;
         if (findEnd(cmd)) {
             cmd.fired.event = cmd.end;
@@ -212,11 +229,10 @@ int watchChildren(uv_loop_t* loop) {
 }
 
 /** The command has no more to do with its child, which has ended or was killed. */
-void letGo(MprCmd& cmd) {
+void letGo(Command& cmd) {
     Process* process = std::exchange(cmd.process, nullptr);
     if (cmd.runs) {
-        cmd.runs = false;
-        running.unlink(cmd);
+        notRunning(cmd);
     }
     int status = 0;
     if (process && !reap(*process, status)) {
@@ -226,7 +242,7 @@ void letGo(MprCmd& cmd) {
     reapForsaken();
 }
 
-void killAll(const MprCmd& cmd) {
+void killAll(const Command& cmd) {
     const pid_t pid = cmd.process->pid;
     const bool group = cmd.leads && kill(-pid, SIGKILL) == 0;
     // Where a child is made by copying this process, as emulators do, it may not lead its session yet.
@@ -238,25 +254,31 @@ void killAll(const MprCmd& cmd) {
 /** For the room's end: what was killed ends at once, unless the system itself waits for something. */
 void close() {
     constexpr int longest = 100; // milliseconds
-    for (int i = 0; forsaken && i < longest; ++i) {
+    const auto waits = [] {
         reapForsaken();
-        if (forsaken) {
-            poll(nullptr, 0, 1);
+        const Process* each = forsaken;
+        while (each && each->detached) {
+            each = each->next;
         }
+        return each != nullptr;
+    };
+    for (int i = 0; i < longest && waits(); ++i) {
+        poll(nullptr, 0, 1);
     }
     forsaken = nullptr;
+    task::processesRunning.store(0, std::memory_order_relaxed);
     ofChildren = nullptr;
     running.close();
 }
 
 // ---- Channels ---------------------------------------------------------------------------------------------------
 
-bool isChannel(const MprCmd* cmd, int channel) {
+bool isChannel(const Command* cmd, int channel) {
     return cmd && channel >= 0 && channel < channels && cmd->fds[channel] >= 0;
 }
 
 /** The handler stays in its place until the next start: who enables events meanwhile in another thread finds it ended. */
-void closeChannel(MprCmd& cmd, int channel) {
+void closeChannel(Command& cmd, int channel) {
     const int fd = cmd.fds[channel].exchange(-1);
     if (fd >= 0) {
         mprDestroyWaitHandler(cmd.handlers[channel]);
@@ -282,7 +304,7 @@ void logPipe(int error) {
 }
 
 /** A pipe that is not inherited; our end does not block. @return false when descriptors are short. */
-bool openPipe(MprCmd& cmd, int channel, int& childs) {
+bool openPipe(Command& cmd, int channel, int& childs) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
         logPipe(errno);
@@ -299,8 +321,10 @@ bool openPipe(MprCmd& cmd, int channel, int& childs) {
     return true;
 }
 
+bool isComplete(Command& cmd);
+
 void onChannel(void* data, MprEvent* event) {
-    auto* cmd = static_cast<MprCmd*>(data);
+    auto* cmd = static_cast<Command*>(data);
     for (int channel = 0; channel < channels; ++channel) {
         if (cmd->handlers[channel] == event->handler && cmd->callback) {
             const os::ThreadId outer = cmd->caller.exchange(os::currentThread());
@@ -311,13 +335,14 @@ void onChannel(void* data, MprEvent* event) {
             cmd->callback(cmd, channel, cmd->data);
             state &= static_cast<std::uint8_t>(seen & calling ? ~0 : ~calling); // it may nest
             cmd->caller = outer;
+            isComplete(*cmd);
             return;
         }
     }
 }
 
 /** What events of a channel go to. @return nullptr when memory is short. */
-MprWaitHandler* makeHandler(MprCmd& cmd, int channel, MprDispatcher* dispatcher, MprEventProc proc) {
+MprWaitHandler* makeHandler(Command& cmd, int channel, MprDispatcher* dispatcher, MprEventProc proc) {
     MprWaitHandler* handler =
         mprCreateWaitHandler(cmd.fds[channel], 0, dispatcher, reinterpret_cast<void*>(proc), &cmd, 0);
     if (handler) {
@@ -327,12 +352,12 @@ MprWaitHandler* makeHandler(MprCmd& cmd, int channel, MprDispatcher* dispatcher,
     return handler;
 }
 
-void waitOnChannel(MprCmd& cmd, int channel) {
+void waitOnChannel(Command& cmd, int channel) {
     mprWaitOn(cmd.handlers[channel], channel == MPR_CMD_STDIN ? MPR_WRITABLE : MPR_READABLE);
 }
 
 /** Whether the callback is to be called for output, or runs, but not in the calling thread, which waits inside. */
-bool hasOutput(const MprCmd& cmd) {
+bool hasOutput(const Command& cmd) {
     bool more = false;
     for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {
         const std::uint8_t state = cmd.states[channel];
@@ -344,8 +369,14 @@ bool hasOutput(const MprCmd& cmd) {
 
 // ---- What is run ------------------------------------------------------------------------------------------------
 
+/** The child will be elsewhere. @param path As findProgram's. @return false when that is too long. */
+bool makeAbsolute(char* path) {
+    const char* absolute = mprGetAbsPath(path);
+    return absolute && scopy(path, PATH_MAX, absolute) >= 0;
+}
+
 /** Find a program. @param path At least PATH_MAX bytes. @return 0 or MPR_ERR_*. */
-int findProgram(const MprCmd& cmd, const char* name, char* path) {
+int findProgram(const Command& cmd, const char* name, char* path) {
     const char* folders = cmd.search ? cmd.search : os::environment("PATH");
     string_view rest = std::strchr(name, '/') ? "" : folders ? folders : "/bin:/usr/bin";
     const bool given = std::strchr(name, '/') != nullptr;
@@ -370,6 +401,9 @@ int findProgram(const MprCmd& cmd, const char* name, char* path) {
         } else if (access(path, F_OK) == 0) {
             result = MPR_ERR_CANT_ACCESS;
         }
+    }
+    if (result == 0 && cmd.folder && path[0] != '/' && !makeAbsolute(path)) {
+        result = MPR_ERR_CANT_FIND;
     }
     if (result != 0) {
         os::Message message;
@@ -465,6 +499,11 @@ public:
                                                   channel == MPR_CMD_STDIN ? O_RDONLY : O_WRONLY, 0));
         }
     }
+    void setFolder(const char* folder) {
+        if (made_ && folder) {
+            note(posix_spawn_file_actions_addchdir_np(&actions_, folder));
+        }
+    }
     /** @param arguments Has room for one more. @return 0 or the system's error. */
     int spawn(pid_t& pid, const char* path, char** arguments, int count, char** environment) {
         if (error_ != 0) {
@@ -500,7 +539,7 @@ struct Start {
 };
 
 /** Start the process. @return 0 or MPR_ERR_*. */
-int spawn(MprCmd& cmd, const Start& start, int flags) {
+int spawn(Command& cmd, const Start& start, int flags) {
     auto* process = static_cast<Process*>(palloc(sizeof(Process)));
     if (!process) {
         return MPR_ERR_MEMORY;
@@ -518,7 +557,8 @@ int spawn(MprCmd& cmd, const Start& start, int flags) {
     }
     if (error == 0) {
         SpawnPlan plan;
-        plan.setTraits((flags & MPR_CMD_NEW_SESSION) != 0, cmd.keepsLead);
+        plan.setTraits((flags & (MPR_CMD_NEW_SESSION | MPR_CMD_DETACH)) != 0, cmd.keepsLead);
+        plan.setFolder(cmd.folder);
         for (int channel = 0; channel < channels; ++channel) {
             plan.setChannel(channel, start.childs[channel]);
         }
@@ -531,15 +571,18 @@ int spawn(MprCmd& cmd, const Start& start, int flags) {
         return error == EACCES ? MPR_ERR_CANT_ACCESS : MPR_ERR_CANT_CREATE;
     }
     const Loop::Using loop(task::events().loop());
+    process->detached = (flags & MPR_CMD_DETACH) != 0;
     cmd.process = process;
     cmd.started = cmd.runs = true;
+    __atomic_store_n(&cmd.pid, process->pid, __ATOMIC_RELAXED);
     mprSetRef(&cmd, &cmd.told, nullptr);
     running.link(cmd);
+    task::processesRunning.fetch_add(1, std::memory_order_relaxed);
     return 0;
 }
 
 /** Whether the process runs, asked of the system: it may have ended before its command stood in the list. */
-bool stillRuns(MprCmd& cmd) {
+bool stillRuns(Command& cmd) {
     bool found = false;
     {
         const Loop::Using loop(task::events().loop());
@@ -554,19 +597,36 @@ bool stillRuns(MprCmd& cmd) {
     return !found;
 }
 
-int killProcess(MprCmd& cmd, int signal) {
+/** mprIsCmdComplete; and the member says so from now on. */
+bool isComplete(Command& cmd) {
+    const bool complete = cmd.started && !stillRuns(cmd) && !hasOutput(cmd);
+    __atomic_store_n(&cmd.complete, complete ? 1 : 0, __ATOMIC_RELEASE);
+    return complete;
+}
+
+int killProcess(Command& cmd, int signal) {
     const Loop::Using loop(task::events().loop());
     return cmd.runs && kill(cmd.process->pid, signal) == 0 ? 0 : MPR_ERR_BAD_STATE;
 }
 
+/** Make the buffer of an output, or forget it. @return false when memory is short. */
+bool setBuffer(Command& cmd, int channel, bool wanted) {
+    MprBuf* buf = wanted ? mprCreateBuf(0, 0) : nullptr;
+    mprSetRef(&cmd, channel == MPR_CMD_STDOUT ? &cmd.stdoutBuf : &cmd.stderrBuf, buf);
+    return buf || !wanted;
+}
+
 /** Start a program. @param gathers For mprRunCmd, which reads the output itself, and may have to kill all of them. */
-int startCmd(MprCmd& cmd, int argc, cchar** argv, cchar** envp, int flags, bool gathers) {
+int startCmd(Command& cmd, int argc, cchar** argv, cchar** envp, int flags, bool gathers) {
     if (cmd.process) {
         return MPR_ERR_BAD_STATE;
     }
     char path[PATH_MAX];
     if (const int result = findProgram(cmd, argv[0], path)) {
         return result;
+    }
+    for (char** set : {cmd.environment, cmd.usualEnvironment}) {
+        envp = envp ? envp : const_cast<cchar**>(set);
     }
     const bool mixes = envp && !(flags & MPR_CMD_EXACT_ENV);
     auto** arguments = static_cast<char**>(palloc((static_cast<std::size_t>(argc) + 2) * sizeof(char*)));
@@ -577,6 +637,9 @@ int startCmd(MprCmd& cmd, int argc, cchar** argv, cchar** envp, int flags, bool 
         mprSetRef(&cmd, &cmd.handlers[channel], nullptr);
         cmd.states[channel] = 0;
         const bool wanted = flags & (MPR_CMD_IN << channel);
+        if (channel != MPR_CMD_STDIN && !setBuffer(cmd, channel, wanted && !gathers) && result == 0) {
+            result = MPR_ERR_MEMORY;
+        }
         if (result == 0 && wanted && !openPipe(cmd, channel, start.childs[channel])) {
             result = MPR_ERR_CANT_CREATE;
         }
@@ -586,7 +649,8 @@ int startCmd(MprCmd& cmd, int argc, cchar** argv, cchar** envp, int flags, bool 
         }
     }
     cmd.keepsLead = gathers;
-    cmd.leads = gathers || (flags & MPR_CMD_NEW_SESSION);
+    cmd.leads = gathers || (flags & (MPR_CMD_NEW_SESSION | MPR_CMD_DETACH));
+    cmd.complete = 0;
     if (result == 0) {
         std::copy(argv, argv + argc, const_cast<const char**>(arguments));
         arguments[argc] = nullptr;
@@ -622,8 +686,8 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     if (!events.open("mprCreateCmd") || !running.open(room)) {
         return nullptr;
     }
-    auto* cmd = static_cast<MprCmd*>(
-        mprAllocManaged(sizeof(MprCmd), manageCmd, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
+    auto* cmd = static_cast<Command*>(
+        mprAllocManaged(sizeof(Command), manageCmd, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
     if (!cmd) {
         return nullptr;
     }
@@ -636,10 +700,11 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
         return nullptr;
     }
     const auto ended = [](void* data, MprEvent*) {
-        auto* self = static_cast<MprCmd*>(data);
+        auto* self = static_cast<Command*>(data);
+        isComplete(*self);
         if (self->callback) {
             const auto tell = [](void* ptr, MprEvent* event) {
-                auto* each = static_cast<MprCmd*>(ptr);
+                auto* each = static_cast<Command*>(ptr);
                 if (each->told == event && each->callback) { // not that of a run which the program has ended since
                     each->callback(each, -1, each->data);
                 }
@@ -656,17 +721,22 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     return cmd->end ? cmd : nullptr;
 }
 
-void mprDestroyCmd(MprCmd* cmd) {
+void mprDestroyCmd(MprCmd* ptr) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!cmd) {
         return;
     }
-    for (int channel = 0; channel < channels; ++channel) {
-        closeChannel(*cmd, channel);
+    if (const os::ThreadId waiter = cmd->waiter; waiter != 0 && waiter != os::currentThread()) {
+        gc::misuse("mprDestroyCmd", cmd, "another thread waits for this command");
+        return;
     }
+    mprDisconnectCmd(cmd);
     const Loop::Using loop(task::events().loop());
     if (cmd->process) {
-        killAll(*cmd);
-        cmd->status = 128 + SIGKILL;
+        if (!cmd->process->detached) {
+            killAll(*cmd);
+            cmd->status = 128 + SIGKILL;
+        }
         letGo(*cmd);
     }
     cmd->started = false;
@@ -674,20 +744,72 @@ void mprDestroyCmd(MprCmd* cmd) {
     mprSetRef(cmd, &cmd->told, nullptr);
 }
 
-void mprSetCmdSearchPath(MprCmd* cmd, cchar* search) {
+void mprSetCmdSearchPath(MprCmd* ptr, cchar* search) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (cmd) {
         mprSetRef(cmd, &cmd->search, search ? mprMemdup(search, std::strlen(search) + 1) : nullptr);
     }
 }
 
-void mprSetCmdCallback(MprCmd* cmd, MprCmdProc callback, void* data) {
+namespace {
+
+/** A block with pointers to strings, NULL behind them, and the strings. @return nullptr for no strings, or no memory. */
+char** copyStrings(cchar** strings) {
+    if (!strings) {
+        return nullptr;
+    }
+    std::size_t count = 1;
+    std::size_t size = 0;
+    for (cchar** each = strings; *each; ++each) {
+        ++count;
+        size += std::strlen(*each) + 1;
+    }
+    auto** copy = static_cast<char**>(mprAlloc(count * sizeof(char*) + size));
+    if (copy) {
+        char* text = reinterpret_cast<char*>(copy + count);
+        char** at = copy;
+        for (; *strings; ++strings) {
+            const std::size_t length = std::strlen(*strings) + 1;
+            *at++ = static_cast<char*>(std::memcpy(text, *strings, length));
+            text += length;
+        }
+        *at = nullptr;
+    }
+    return copy;
+}
+} // namespace
+
+void mprSetCmdDir(MprCmd* ptr, cchar* dir) {
+    auto* cmd = static_cast<Command*>(ptr);
+    if (cmd) {
+        mprSetRef(cmd, &cmd->folder, dir ? sclone(dir) : nullptr);
+    }
+}
+
+void mprSetCmdEnv(MprCmd* ptr, cchar** env) {
+    auto* cmd = static_cast<Command*>(ptr);
+    if (cmd) {
+        mprSetRef(cmd, &cmd->environment, copyStrings(env));
+    }
+}
+
+void mprSetCmdDefaultEnv(MprCmd* ptr, cchar** env) {
+    auto* cmd = static_cast<Command*>(ptr);
+    if (cmd) {
+        mprSetRef(cmd, &cmd->usualEnvironment, copyStrings(env));
+    }
+}
+
+void mprSetCmdCallback(MprCmd* ptr, MprCmdProc callback, void* data) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (cmd) {
         cmd->callback = callback;
         mprSetRef(cmd, &cmd->data, data);
     }
 }
 
-int mprStartCmd(MprCmd* cmd, int argc, cchar** argv, cchar** envp, int flags) {
+int mprStartCmd(MprCmd* ptr, int argc, cchar** argv, cchar** envp, int flags) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!cmd || argc < 1 || !argv || !argv[0] || !*argv[0]) {
         return MPR_ERR_BAD_ARGS;
     }
@@ -696,7 +818,8 @@ int mprStartCmd(MprCmd* cmd, int argc, cchar** argv, cchar** envp, int flags) {
 
 // ---- Channels ---------------------------------------------------------------------------------------------------
 
-ssize mprReadCmd(MprCmd* cmd, int channel, char* buf, ssize bufsize) {
+ssize mprReadCmd(MprCmd* ptr, int channel, char* buf, ssize bufsize) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!isChannel(cmd, channel) || !buf || bufsize < 0) {
         return MPR_ERR_BAD_HANDLE;
     }
@@ -710,7 +833,8 @@ ssize mprReadCmd(MprCmd* cmd, int channel, char* buf, ssize bufsize) {
     return count >= 0 ? count : errno == EAGAIN ? MPR_ERR_WOULD_BLOCK : MPR_ERR_CANT_READ;
 }
 
-ssize mprWriteCmd(MprCmd* cmd, int channel, cchar* buf, ssize bufsize) {
+ssize mprWriteCmd(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!isChannel(cmd, channel) || !buf || bufsize < 0) {
         return MPR_ERR_BAD_HANDLE;
     }
@@ -733,21 +857,57 @@ ssize mprWriteCmd(MprCmd* cmd, int channel, cchar* buf, ssize bufsize) {
     return count >= 0 ? count : error == EAGAIN ? 0 : MPR_ERR_CANT_WRITE;
 }
 
-void mprCloseCmdFd(MprCmd* cmd, int channel) {
+ssize mprWriteCmdBlock(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
+    auto* cmd = static_cast<Command*>(ptr);
+    const task::Rooted rooted(cmd);
+    const Hold hold(buf);
+    ssize written = 0;
+    for (;;) {
+        const ssize count = mprWriteCmd(cmd, channel, buf + written, bufsize - written);
+        written += count > 0 ? count : 0;
+        if (count < 0 || written == bufsize) {
+            return written > 0 || count >= 0 ? written : count;
+        }
+        if (count == 0 && mprWaitForSingleIO(cmd->fds[channel], MPR_WRITABLE, -1) < 0) {
+            return MPR_ERR_BAD_HANDLE;
+        }
+    }
+}
+
+MprBuf* mprGetCmdBuf(MprCmd* ptr, int channel) {
+    auto* cmd = static_cast<Command*>(ptr);
+    return !cmd                        ? nullptr
+           : channel == MPR_CMD_STDOUT ? cmd->stdoutBuf
+           : channel == MPR_CMD_STDERR ? cmd->stderrBuf
+                                       : nullptr;
+}
+
+void mprDisconnectCmd(MprCmd* ptr) {
+    auto* cmd = static_cast<Command*>(ptr);
+    for (int channel = 0; cmd && channel < channels; ++channel) {
+        closeChannel(*cmd, channel);
+    }
+}
+
+void mprCloseCmdFd(MprCmd* ptr, int channel) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (isChannel(cmd, channel)) {
         closeChannel(*cmd, channel);
     }
 }
 
-void mprFinalizeCmd(MprCmd* cmd) {
+void mprFinalizeCmd(MprCmd* ptr) {
+    auto* cmd = static_cast<Command*>(ptr);
     mprCloseCmdFd(cmd, MPR_CMD_STDIN);
 }
 
-int mprGetCmdFd(MprCmd* cmd, int channel) {
+int mprGetCmdFd(MprCmd* ptr, int channel) {
+    auto* cmd = static_cast<Command*>(ptr);
     return isChannel(cmd, channel) ? cmd->fds[channel].load() : -1;
 }
 
-void mprEnableCmdEvents(MprCmd* cmd, int channel) {
+void mprEnableCmdEvents(MprCmd* ptr, int channel) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!isChannel(cmd, channel) || (cmd->states[channel] & atEnd)) {
         return; // there would be no end of events
     }
@@ -758,14 +918,21 @@ void mprEnableCmdEvents(MprCmd* cmd, int channel) {
     waitOnChannel(*cmd, channel);
 }
 
-void mprDisableCmdEvents(MprCmd* cmd, int channel) {
+void mprDisableCmdEvents(MprCmd* ptr, int channel) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (isChannel(cmd, channel)) {
         cmd->states[channel] &= static_cast<std::uint8_t>(~armed);
         mprWaitOn(cmd->handlers[channel], 0);
     }
 }
 
-void mprEnableCmdOutputEvents(MprCmd* cmd, bool on) {
+bool mprAreCmdEventsEnabled(MprCmd* ptr, int channel) {
+    auto* cmd = static_cast<Command*>(ptr);
+    return isChannel(cmd, channel) && (cmd->states[channel] & armed);
+}
+
+void mprEnableCmdOutputEvents(MprCmd* ptr, bool on) {
+    auto* cmd = static_cast<Command*>(ptr);
     for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {
         on ? mprEnableCmdEvents(cmd, channel) : mprDisableCmdEvents(cmd, channel);
     }
@@ -773,7 +940,8 @@ void mprEnableCmdOutputEvents(MprCmd* cmd, bool on) {
 
 // ---- The end ----------------------------------------------------------------------------------------------------
 
-bool mprIsCmdRunning(MprCmd* cmd) {
+bool mprIsCmdRunning(MprCmd* ptr) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!cmd) {
         return false;
     }
@@ -781,7 +949,13 @@ bool mprIsCmdRunning(MprCmd* cmd) {
     return cmd->runs;
 }
 
-int mprGetCmdPid(MprCmd* cmd) {
+int mprIsCmdComplete(MprCmd* ptr) {
+    auto* cmd = static_cast<Command*>(ptr);
+    return cmd && isComplete(*cmd) ? 1 : 0;
+}
+
+int mprGetCmdPid(MprCmd* ptr) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!cmd) {
         return 0;
     }
@@ -789,14 +963,16 @@ int mprGetCmdPid(MprCmd* cmd) {
     return cmd->runs ? cmd->process->pid : 0;
 }
 
-int mprGetCmdExitStatus(MprCmd* cmd) {
+int mprGetCmdExitStatus(MprCmd* ptr) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!cmd || mprIsCmdRunning(cmd)) {
         return cmd ? MPR_ERR_NOT_READY : MPR_ERR_BAD_ARGS;
     }
     return cmd->started ? cmd->status : MPR_ERR_BAD_STATE;
 }
 
-int mprStopCmd(MprCmd* cmd, int signal) {
+int mprStopCmd(MprCmd* ptr, int signal) {
+    auto* cmd = static_cast<Command*>(ptr);
     return cmd ? killProcess(*cmd, signal != 0 ? signal : SIGTERM) : MPR_ERR_BAD_ARGS;
 }
 
@@ -807,20 +983,35 @@ MprTicks restUntil(std::uint64_t deadline) {
     const std::uint64_t left = task::leftUntil(deadline);
     return left == os::forever ? -1 : static_cast<MprTicks>((left + 999'999) / 1'000'000);
 }
+
+/** The calling thread waits for a command: others may not end it. In an event that runs meanwhile it may wait once more. */
+class Awaiting {
+public:
+    explicit Awaiting(Command& cmd) : cmd_(cmd), outer_(cmd.waiter.exchange(os::currentThread())) {}
+    ~Awaiting() { cmd_.waiter = outer_; }
+    Awaiting(const Awaiting&) = delete;
+    Awaiting& operator=(const Awaiting&) = delete;
+
+private:
+    Command& cmd_;
+    os::ThreadId outer_;
+};
 } // namespace
 
-int mprWaitForCmd(MprCmd* cmd, MprTicks timeout) {
+int mprWaitForCmd(MprCmd* ptr, MprTicks timeout) {
+    auto* cmd = static_cast<Command*>(ptr);
     if (!cmd || !cmd->started) {
         return MPR_ERR_BAD_STATE;
     }
     const std::uint64_t deadline = task::deadlineIn(timeout);
     const void* site = __builtin_return_address(0);
     const task::Rooted rooted(cmd);
+    const Awaiting awaiting(*cmd);
     for (int result = 0;;) {
         // Taken before it looks: then no event is missed.
         const task::Awaited awaited{{cmd->own, cmd->dispatcher},
                                     {task::events().mark(*cmd->own), task::events().mark(*cmd->dispatcher)}};
-        if (!stillRuns(*cmd) && !hasOutput(*cmd)) {
+        if (isComplete(*cmd)) {
             return 0;
         }
         if (result != 0) {
@@ -848,19 +1039,19 @@ struct Gathered {
         }
         return larger != nullptr;
     }
-    /** A block with a NUL behind. */
-    char* give() {
-        auto* block = static_cast<char*>(mprAlloc(length + 1));
-        if (block) {
-            std::copy(bytes, bytes + length, block);
-            block[length] = '\0';
+    /** A buffer with a NUL behind the contents. @return nullptr when memory is short. */
+    MprBuf* give() {
+        MprBuf* buf = mprCreateBuf(static_cast<ssize>(length) + 1, 0);
+        if (buf) {
+            mprPutBlockToBuf(buf, bytes, static_cast<ssize>(length));
+            mprAddNullToBuf(buf);
         }
-        return block;
+        return buf;
     }
 };
 
 /** Read a channel until it has nothing more for now. @return 0 or MPR_ERR_MEMORY. */
-int gather(MprCmd& cmd, int channel, Gathered& into) {
+int gather(Command& cmd, int channel, Gathered& into) {
     for (;;) {
         if (into.room - into.length < 1024 && !into.grow()) {
             return MPR_ERR_MEMORY;
@@ -879,7 +1070,7 @@ int gather(MprCmd& cmd, int channel, Gathered& into) {
 }
 
 /** Write input as far as the process takes it; close its input when it has all, or wants no more. */
-void feed(MprCmd& cmd, string_view& in) {
+void feed(Command& cmd, string_view& in) {
     ssize count = 1;
     while (count > 0 && !in.empty() && isChannel(&cmd, MPR_CMD_STDIN)) {
         count = mprWriteCmd(&cmd, MPR_CMD_STDIN, in.data(), static_cast<ssize>(in.size()));
@@ -894,7 +1085,7 @@ void feed(MprCmd& cmd, string_view& in) {
     Wait until a channel may be ready, or something has happened to the process. While the runtime stops nobody waits for
     events: then it is looked every now and then.
  */
-void waitForChannels(MprCmd& cmd, const task::Awaited& awaited, std::uint64_t deadline, const void* site) {
+void waitForChannels(Command& cmd, const task::Awaited& awaited, std::uint64_t deadline, const void* site) {
     constexpr MprTicks now = 10;
     const MprTicks rest = restUntil(deadline);
     if (!mprIsStopping()) {
@@ -910,7 +1101,7 @@ void waitForChannels(MprCmd& cmd, const task::Awaited& awaited, std::uint64_t de
 }
 
 /** Feed and read a process until it has ended and closed its outputs. @return 0 or MPR_ERR_*. */
-int exchange(MprCmd& cmd, string_view in, Gathered (&gathered)[channels], std::uint64_t deadline, const void* site) {
+int exchange(Command& cmd, string_view in, Gathered (&gathered)[channels], std::uint64_t deadline, const void* site) {
     for (int channel = 0; channel < channels; ++channel) {
         // Their events say no more than that they are there.
         if (isChannel(&cmd, channel) && !makeHandler(cmd, channel, cmd.own, [](void*, MprEvent*) {})) {
@@ -938,7 +1129,7 @@ int exchange(MprCmd& cmd, string_view in, Gathered (&gathered)[channels], std::u
 }
 
 /** Kill a process and all that it has started, and wait for it, unless the system itself waits for something. */
-void killAndWait(MprCmd& cmd) {
+void killAndWait(Command& cmd) {
     constexpr int longest = 1000; // milliseconds
     {
         const Loop::Using loop(task::events().loop());
@@ -950,48 +1141,73 @@ void killAndWait(MprCmd& cmd) {
 }
 } // namespace
 
-int mprRunCmd(MprCmd* cmd, cchar* command, cchar** envp, cchar* in, char** out, char** err, MprTicks timeout,
-              int flags) {
-    if (out) {
-        *out = nullptr;
-    }
-    if (err) {
-        *err = nullptr;
-    }
-    if (!cmd || !command) {
-        return MPR_ERR_BAD_ARGS;
-    }
+namespace {
+
+int runCmd(Command& cmd, int argc, cchar** argv, cchar** envp, cchar* in, char** out, char** err, MprTicks timeout,
+           int flags, const void* site) {
     const std::uint64_t deadline = task::deadlineIn(timeout);
-    const void* site = __builtin_return_address(0);
-    cchar** argv = nullptr;
-    const int argc = mprMakeArgv(command, &argv, 0);
-    if (argc < 0) {
-        return argc;
-    }
-    const task::Rooted rooted(cmd);
+    const task::Rooted rooted(&cmd);
+    const Awaiting awaiting(cmd);
     flags |= (in ? MPR_CMD_IN : 0) | (out ? MPR_CMD_OUT : 0) | (err ? MPR_CMD_ERR : 0);
-    int result = argc > 0 && *argv[0] ? startCmd(*cmd, argc, argv, envp, flags, true) : MPR_ERR_BAD_ARGS;
+    int result = argc > 0 && *argv[0] ? startCmd(cmd, argc, argv, envp, flags, true) : MPR_ERR_BAD_ARGS;
     if (result != 0) {
         return result;
     }
     Gathered gathered[channels];
-    result = exchange(*cmd, in ? in : "", gathered, deadline, site);
+    result = exchange(cmd, in ? in : "", gathered, deadline, site);
     if (result == 0) {
-        result = mprGetCmdExitStatus(cmd);
+        isComplete(cmd);
+        result = mprGetCmdExitStatus(&cmd);
         const Loop::Using loop(task::events().loop());
-        letGo(*cmd);
+        letGo(cmd);
     } else {
-        killAndWait(*cmd);
-        mprDestroyCmd(cmd);
+        killAndWait(cmd);
+        mprDestroyCmd(&cmd);
     }
     for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {
         char** const to = channel == MPR_CMD_STDOUT ? out : err;
-        if (to && !(*to = gathered[channel].give()) && result >= 0) {
+        MprBuf* buf = to ? gathered[channel].give() : nullptr;
+        mprSetRef(&cmd, channel == MPR_CMD_STDOUT ? &cmd.stdoutBuf : &cmd.stderrBuf, buf);
+        if (buf) {
+            *to = buf->start;
+        } else if (to && result >= 0) {
             result = MPR_ERR_MEMORY;
         }
         pfree(gathered[channel].bytes);
     }
     return result;
+}
+
+/** What is given when nothing was written. */
+void clearOutputs(char** out, char** err) {
+    for (char** each : {out, err}) {
+        if (each) {
+            *each = nullptr;
+        }
+    }
+}
+} // namespace
+
+int mprRunCmd(MprCmd* ptr, cchar* command, cchar** envp, cchar* in, char** out, char** err, MprTicks timeout,
+              int flags) {
+    auto* cmd = static_cast<Command*>(ptr);
+    clearOutputs(out, err);
+    if (!cmd || !command) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    cchar** argv = nullptr;
+    const int argc = mprMakeArgv(command, &argv, 0);
+    return argc < 0 ? argc : runCmd(*cmd, argc, argv, envp, in, out, err, timeout, flags, __builtin_return_address(0));
+}
+
+int mprRunCmdV(MprCmd* ptr, int argc, cchar** argv, cchar** envp, cchar* in, char** out, char** err, MprTicks timeout,
+               int flags) {
+    auto* cmd = static_cast<Command*>(ptr);
+    clearOutputs(out, err);
+    if (!cmd || argc < 1 || !argv || !argv[0]) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    return runCmd(*cmd, argc, argv, envp, in, out, err, timeout, flags, __builtin_return_address(0));
 }
 
 int mprRun(MprDispatcher* dispatcher, cchar* command, cchar* input, char** output, char** error, MprTicks timeout) {

@@ -76,6 +76,9 @@ private:
     os::Word changes_{0};                                // when a worker has ended
 };
 
+/** Child processes that run: work that no thread does. A number, which orders nothing. */
+inline constinit std::atomic<int> processesRunning{0};
+
 /** The pool of the runtime that exists. */
 Workers& workers();
 
