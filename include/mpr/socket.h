@@ -11,26 +11,31 @@
 #ifndef MPR_SOCKET_H
 #define MPR_SOCKET_H
 
+#include <sys/socket.h>
+
+#include "mpr/file.h"
 #include "mpr/types.h"
 #include "mpr/wait.h"
 
 MPR_EXTERN_C_BEGIN
 
 /* Flags of sockets. */
-#define MPR_SOCKET_BLOCK 0x1       /* Reading and writing wait */
-#define MPR_SOCKET_BROADCAST 0x2   /* Datagrams may go to everyone */
-#define MPR_SOCKET_CLOSED 0x4      /* State: it was closed */
-#define MPR_SOCKET_CONNECTING 0x8  /* State: the peer has not answered yet */
-#define MPR_SOCKET_DATAGRAM 0x10   /* UDP */
-#define MPR_SOCKET_EOF 0x20        /* State: nothing more will come */
-#define MPR_SOCKET_LISTENER 0x40   /* State: it listens */
-#define MPR_SOCKET_NOREUSE 0x80    /* Do not take an address over that was in use a moment ago */
-#define MPR_SOCKET_NODELAY 0x100   /* Send small packets at once */
-#define MPR_SOCKET_EXHAUSTED 0x200 /* State of a listener: the system had nothing left for a connection */
+#define MPR_SOCKET_BLOCK 0x1        /* Reading and writing wait */
+#define MPR_SOCKET_BROADCAST 0x2    /* Datagrams may go to everyone */
+#define MPR_SOCKET_CLOSED 0x4       /* State: it was closed */
+#define MPR_SOCKET_CONNECTING 0x8   /* State: the peer has not answered yet */
+#define MPR_SOCKET_DATAGRAM 0x10    /* UDP */
+#define MPR_SOCKET_EOF 0x20         /* State: nothing more will come */
+#define MPR_SOCKET_LISTENER 0x40    /* State: it listens */
+#define MPR_SOCKET_NOREUSE 0x80     /* Do not take an address over that was in use a moment ago */
+#define MPR_SOCKET_NODELAY 0x100    /* Send small packets at once */
+#define MPR_SOCKET_EXHAUSTED 0x200  /* State of a listener: the system had nothing left for a connection */
+#define MPR_SOCKET_REUSE_PORT 0x400 /* Several sockets listen at one address; the system shares connections out */
+#define MPR_SOCKET_THREAD 0x800     /* Its handlers have dispatchers of their own: a worker calls their procedures */
 
 struct MprSsl;
 
-/** A socket: a managed block. Programs read these members and change none. */
+/** A socket: a managed block. Programs read these members and change none but data. */
 typedef struct MprSocket {
     int fd;    /* -1 when there is none */
     int flags; /* MPR_SOCKET_* */
@@ -40,7 +45,12 @@ typedef struct MprSocket {
     int acceptPort;
     MprWaitHandler *handler;      /* Made by mprAddSocketHandler, or NULL */
     struct MprSocket *listenSock; /* Of an accepted socket */
+    char *errorMsg;               /* Why the last call failed that the system refused, or NULL */
+    void *data;                   /* The program's own; not marked: a block must be reachable otherwise */
 } MprSocket;
+
+/** Called for a socket that has a descriptor, before it is bound: see mprSetSocketPrebindCallback. */
+typedef int (*MprSocketPrebind)(struct MprSocket *sp);
 
 /** One piece of what mprWriteSocketVector writes. */
 typedef struct MprIOVec {
@@ -59,6 +69,10 @@ MPR_EXPORT MprSocket *mprCreateSocket(MPR_NOTHING);
  */
 MPR_EXPORT int mprListenOnSocket(MprSocket *sp, const char *ip, int port, int flags);
 
+/** Call a procedure before a socket is bound to listen, so that it may set options of the descriptor; if it returns less than 0
+    the socket is not bound. NULL: none. Of the process. Any thread. */
+MPR_EXPORT void mprSetSocketPrebindCallback(MprSocketPrebind callback);
+
 /**
     Connect, and wait for it at most ten seconds, yielded. With MPR_SOCKET_DATAGRAM: set the peer.
     @param ip An address or a name, which is looked up, yielded. @param flags MPR_SOCKET_*.
@@ -73,6 +87,13 @@ MPR_EXPORT int mprConnectSocket(MprSocket *sp, const char *ip, int port, int fla
     some 50 ms later, and in blocking mode the call takes as long. @return NULL when none waits, or on error.
  */
 MPR_EXPORT MprSocket *mprAcceptSocket(MprSocket *listen);
+
+/** How many accepted sockets may be open at once; with more, listeners have a rest as above. Of the process. @param max 0 or
+    less: any number, as it is until set. @return What was set before. Any thread. */
+MPR_EXPORT int mprSetMaxSocketAccept(int max);
+/** Another socket for the same connection, with a descriptor and handlers of its own. @return NULL when the socket is not open,
+    or descriptors or memory are short. */
+MPR_EXPORT MprSocket *mprCloneSocket(MprSocket *sp);
 
 /**
     Read what there is.
@@ -91,6 +112,17 @@ MPR_EXPORT ptrdiff_t mprWriteSocketVector(MprSocket *sp, MprIOVec *iovec, int co
 /** The same for a string. */
 MPR_EXPORT ptrdiff_t mprWriteSocketString(MprSocket *sp, const char *str);
 
+/**
+    Write some pieces, a stretch of a file, and some more. In blocking mode all of it.
+    @param file A file with positions; its own moves. NULL is fine if bytes is 0. @param offset,bytes Where the stretch begins, and
+    its length; what is not in the file is not written, nor what follows.
+    @return Bytes written of all that, perhaps 0; negative when nothing was: as mprWriteSocket, mprSeekFile and mprReadFile.
+ */
+MPR_EXPORT MprOff mprSendFileToSocket(MprSocket *sock, MprFile *file, MprOff offset, MprOff bytes, MprIOVec *beforeVec,
+                                      int beforeCount, MprIOVec *afterVec, int afterCount);
+/** Nothing is held back that was written: @return 0; MPR_ERR_BAD_HANDLE when the socket is not open. */
+MPR_EXPORT ptrdiff_t mprFlushSocket(MprSocket *sp);
+
 /** Close. @param graceful Send what was written before the end; false: reset the connection. NULL is fine, twice too. */
 MPR_EXPORT void mprCloseSocket(MprSocket *sp, bool graceful);
 /** End both directions without closing: whoever waits or reads finds the end. */
@@ -106,13 +138,21 @@ MPR_EXPORT MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispa
 MPR_EXPORT void mprEnableSocketEvents(MprSocket *sp, int mask);
 MPR_EXPORT void mprRemoveSocketHandler(MprSocket *sp);
 
+/** Whose events later handlers of this socket are if mprAddSocketHandler is given no dispatcher. NULL: the main one. */
+MPR_EXPORT void mprSetSocketDispatcher(MprSocket *sp, MprDispatcher *dispatcher);
+
 /** @return Whether it was blocking. */
 MPR_EXPORT int mprSetSocketBlockingMode(MprSocket *sp, bool on);
+MPR_EXPORT bool mprGetSocketBlockingMode(MprSocket *sp);
 /** Send small packets at once, or collect them (Nagle's algorithm). @return The previous setting. */
 MPR_EXPORT bool mprSetSocketNoDelay(MprSocket *sp, bool on);
 
 /** Whether the peer has ended, an error has, or the socket is not open. */
 MPR_EXPORT bool mprIsSocketEof(MprSocket *sp);
+/** Say that nothing more will come, or that it may. */
+MPR_EXPORT void mprSetSocketEof(MprSocket *sp, bool eof);
+/** The system's error number that waits at the socket, or else of its last call that failed; 0 when there is none. */
+MPR_EXPORT int mprGetSocketError(MprSocket *sp);
 /** The descriptor; -1 when there is none. */
 MPR_EXPORT int mprGetSocketHandle(MprSocket *sp);
 MPR_EXPORT int mprGetSocketPort(MprSocket *sp);
@@ -128,6 +168,18 @@ MPR_EXPORT int mprStealSocketHandle(MprSocket *sp);
  */
 MPR_EXPORT int mprParseSocketAddress(const char *address, const char **ip, int *port, int *secure, int defaultPort);
 
+/** Whether a text is a numeric address of IPv6, in brackets or not. */
+MPR_EXPORT bool mprIsIPv6(const char *ip);
+/** Whether a socket is open and has an address of IPv6 that is none of IPv4 in its form. */
+MPR_EXPORT bool mprIsSocketV6(MprSocket *sp);
+/**
+    The system's form of an address. @param ip As mprConnectSocket; NULL or "": all. @param family,protocol May be NULL.
+    @param addr,addrlen Receive the address, a block, and its length.
+    @return 0; MPR_ERR_CANT_FIND; MPR_ERR_BAD_ARGS; MPR_ERR_MEMORY. A name is looked up, yielded.
+ */
+MPR_EXPORT int mprGetSocketInfo(const char *ip, int port, int *family, int *protocol, struct sockaddr **addr,
+                                socklen_t *addrlen);
+
 /** Whether the system has IPv6, and whether one socket serves both families. */
 MPR_EXPORT bool mprHasIPv6(void);
 MPR_EXPORT bool mprHasDualNetworkStack(MPR_NOTHING);
@@ -140,6 +192,10 @@ MPR_EXPORT bool mprHasSecureSockets(MPR_NOTHING);
 MPR_EXPORT int mprUpgradeSocket(MprSocket *sp, struct MprSsl *ssl, const char *peerName);
 /** false. */
 MPR_EXPORT bool mprSocketHandshaking(MprSocket *sp);
+/** Whether something was read from the system and not by the program, or written the other way: false. */
+MPR_EXPORT bool mprSocketHasBuffered(MprSocket *sp);
+MPR_EXPORT bool mprSocketHasBufferedRead(MprSocket *sp);
+MPR_EXPORT bool mprSocketHasBufferedWrite(MprSocket *sp);
 /** false. */
 MPR_EXPORT bool mprIsSocketSecure(MprSocket *sp);
 /** What TLS has agreed on: NULL. */
@@ -166,6 +222,8 @@ inline MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispatche
 
 /** The system's socket: a descriptor. */
 typedef int Socket;
+/** The length of an address. */
+typedef socklen_t Socklen;
 #ifndef INVALID_SOCKET
 #define INVALID_SOCKET (-1)
 #endif

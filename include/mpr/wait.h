@@ -14,8 +14,14 @@ MPR_EXTERN_C_BEGIN
 #define MPR_READABLE 0x2
 #define MPR_WRITABLE 0x4
 
-/** Waits for I/O on one descriptor. A managed block, retained while it waits; opaque. */
-typedef struct MprWaitHandler MprWaitHandler;
+/** Waits for I/O on one descriptor. A managed block, retained while it waits. Programs read these members and change none. */
+typedef struct MprWaitHandler {
+    MprDispatcher *dispatcher; /* Whose event calls the procedure */
+    int fd;
+} MprWaitHandler;
+
+/* Flags of mprCreateWaitHandler. */
+#define MPR_WAIT_NEW_DISPATCHER 0x1 /* A dispatcher of its own, whatever is given: a worker calls the procedure */
 
 /**
     Call a procedure when a descriptor is ready. One shot: when the event has been queued the handler waits no more,
@@ -25,7 +31,7 @@ typedef struct MprWaitHandler MprWaitHandler;
     the procedure is called as for an error. One handler a descriptor.
     @param mask MPR_READABLE, MPR_WRITABLE, both; 0: wait for nothing yet.
     @param dispatcher NULL: the main one. @param proc An MprEventProc; its event has `mask` and `handler`.
-    @param data Marked while the handler exists if it is a block; unmanaged memory is fine. @param flags 0.
+    @param data Marked while the handler exists if it is a block; unmanaged memory is fine. @param flags MPR_WAIT_*.
     @return NULL when memory is short, or the descriptor cannot be waited for (the log says why).
     Attached threads. Does not yield. Somebody must service events.
  */
@@ -37,6 +43,17 @@ MPR_EXPORT MprWaitHandler *mprCreateWaitHandler(int fd, int mask, MprDispatcher 
     Attached threads. Does not yield.
  */
 MPR_EXPORT void mprWaitOn(MprWaitHandler *wp, int desiredMask);
+
+/** The same. @return 0; MPR_ERR_BAD_STATE when the handler was destroyed; MPR_ERR_BAD_ARGS for NULL. */
+MPR_EXPORT int mprNotifyOn(MprWaitHandler *wp, int mask);
+
+/**
+    Call a handler's procedure soon with MPR_READABLE, whatever the descriptor: for one who holds data back that was read from it.
+    As after other calls it waits no more. NULL is fine, and one that was destroyed. Attached threads. Does not yield.
+ */
+MPR_EXPORT void mprRecallWaitHandler(MprWaitHandler *wp);
+/** The same for the handler that waits for a descriptor, if there is one. */
+MPR_EXPORT void mprRecallWaitHandlerByFd(int fd);
 
 /**
     End a handler; call it before the descriptor is closed. Its procedure is not called any more, unless it runs on
@@ -51,6 +68,11 @@ MPR_EXPORT void mprRemoveWaitHandler(MprWaitHandler *wp);
     @param timeout Milliseconds; negative: for ever. @return What came; 0 when the time is up; MPR_ERR_BAD_HANDLE.
  */
 MPR_EXPORT int mprWaitForSingleIO(int fd, int mask, MprTicks timeout);
+
+/** Opaque: there is no such object. */
+typedef struct MprWaitService MprWaitService;
+/** Service events until something has run: mprServiceEvents with MPR_SERVICE_ONE_THING. @param ws Ignored. */
+MPR_EXPORT void mprWaitForIO(MprWaitService *ws, MprTicks timeout);
 
 MPR_EXTERN_C_END
 /* As in mpr/event.h. */

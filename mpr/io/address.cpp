@@ -161,3 +161,18 @@ int mprParseSocketAddress(cchar* address, cchar** ip, int* port, int* secure, in
     }
     return 0;
 }
+
+bool mprIsIPv6(cchar* ip) {
+    string_view text(ip ? ip : "");
+    if (text.size() > 2 && text.front() == '[' && text.back() == ']') {
+        text = part(text, 1, text.size() - 2);
+    }
+    text = part(text, 0, text.find('%')); // an address of a link names the interface
+    char address[INET6_ADDRSTRLEN] = "";
+    in6_addr parsed;
+    if (text.size() >= sizeof(address)) {
+        return false;
+    }
+    std::memcpy(address, text.data(), text.size());
+    return inet_pton(AF_INET6, address, &parsed) == 1;
+}

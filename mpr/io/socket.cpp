@@ -7,20 +7,25 @@
  */
 #include "mpr/socket.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 #include "mpr/barrier.h"
 #include "mpr/io/address.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/string.h"
 #include "mpr/task/retain.hpp"
 #include "mpr/thread.h"
 
@@ -30,9 +35,33 @@ namespace task = mpr::task;
 
 namespace {
 
+/** What is behind a socket's members. */
+struct OwnSocket : MprSocket {
+    MprDispatcher* dispatcher; // reference: of handlers that are given none
+    int error;                 // the system's, of the last call that failed
+    bool counted;              // among those accepted
+};
+
+OwnSocket* own(MprSocket* sp) {
+    return static_cast<OwnSocket*>(sp);
+}
+
+// Numbers, which order nothing.
+std::atomic<int> accepted{0}; // sockets that are open
+std::atomic<int> mostAccepted{INT_MAX};
+std::atomic<MprSocketPrebind> prebind{nullptr};
+
 constexpr MprTicks connectTimeout = 10'000;
-constexpr int settable =
-    MPR_SOCKET_BLOCK | MPR_SOCKET_BROADCAST | MPR_SOCKET_DATAGRAM | MPR_SOCKET_NOREUSE | MPR_SOCKET_NODELAY;
+constexpr int settable = MPR_SOCKET_BLOCK | MPR_SOCKET_BROADCAST | MPR_SOCKET_DATAGRAM | MPR_SOCKET_NOREUSE |
+                         MPR_SOCKET_NODELAY | MPR_SOCKET_REUSE_PORT | MPR_SOCKET_THREAD;
+
+/** A socket's descriptor is no longer its own. */
+int giveUp(MprSocket* sp) {
+    if (std::exchange(own(sp)->counted, false)) {
+        accepted.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return std::exchange(sp->fd, INVALID_SOCKET);
+}
 
 void manageSocket(void* ptr, int flags) {
     auto* sp = static_cast<MprSocket*>(ptr);
@@ -41,10 +70,12 @@ void manageSocket(void* ptr, int flags) {
         mprMarkRef(&sp->acceptIp);
         mprMarkRef(&sp->handler);
         mprMarkRef(&sp->listenSock);
+        mprMarkRef(&sp->errorMsg);
+        mprMarkRef(&own(sp)->dispatcher);
     } else if (flags & MPR_MANAGE_FREE) {
         mpr::io::dropHandler(sp->handler);
         if (sp->fd != INVALID_SOCKET) {
-            close(sp->fd);
+            close(giveUp(sp));
         }
     }
 }
@@ -62,11 +93,18 @@ int makeDescriptor(int family, bool datagram) {
     return socket(family, (datagram ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-void logFailure(const char* function, const MprSocket* sp, int error) {
+/** Remember why a call has failed. errno stays. */
+void noteError(MprSocket* sp, int error) {
+    own(sp)->error = error;
+    mprSetRef(sp, &sp->errorMsg, sclone(strerror(error)));
+    errno = error;
+}
+
+void logFailure(const char* function, MprSocket* sp, int error) {
     os::Message message;
     message << function << ": " << std::string_view(sp->ip ? sp->ip : "*") << " port " << sp->port << ": ";
     os::log(os::Level::error, message << strerror(error));
-    errno = error;
+    noteError(sp, error);
 }
 
 void adopt(MprSocket* sp, int fd, int flags) {
@@ -94,8 +132,21 @@ bool waitUntil(MprSocket* sp, int mask) {
     return mprWaitForSingleIO(sp->fd, mask, -1) >= 0;
 }
 
+/** Let the program set options of a descriptor before it is bound. @return false when it wants no socket. */
+bool askProgram(MprSocket* sp, int fd) {
+    const MprSocketPrebind ask = prebind.load(std::memory_order_relaxed);
+    if (!ask) {
+        return true;
+    }
+    sp->fd = fd;
+    const bool wanted = ask(sp) >= 0;
+    sp->fd = INVALID_SOCKET;
+    errno = wanted ? 0 : ECANCELED;
+    return wanted;
+}
+
 /** Bind one address. @return The descriptor or -1. */
-int bindOne(const addrinfo& address, int flags) {
+int bindOne(MprSocket* sp, const addrinfo& address, int flags) {
     const int fd = makeDescriptor(address.ai_family, (flags & MPR_SOCKET_DATAGRAM) != 0);
     if (fd < 0) {
         return fd;
@@ -103,11 +154,14 @@ int bindOne(const addrinfo& address, int flags) {
     if ((flags & MPR_SOCKET_NOREUSE) == 0) {
         setOption(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     }
+    if (flags & MPR_SOCKET_REUSE_PORT) {
+        setOption(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+    }
     if (address.ai_family == AF_INET6) {
         const bool all = IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<sockaddr_in6*>(address.ai_addr)->sin6_addr);
         setOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, all ? 0 : 1);
     }
-    if (bind(fd, address.ai_addr, address.ai_addrlen) == 0 &&
+    if (askProgram(sp, fd) && bind(fd, address.ai_addr, address.ai_addrlen) == 0 &&
         ((flags & MPR_SOCKET_DATAGRAM) || listen(fd, SOMAXCONN) == 0)) {
         return fd;
     }
@@ -141,12 +195,12 @@ int connectOne(MprSocket* sp, const addrinfo& address) {
     Connections cannot be taken, for which the listener stays readable: who is told so at once would do nothing else. So its
     handler has a rest, or a blocking caller.
  */
-void pauseAccepting(MprSocket* listen, int error) {
+void pauseAccepting(MprSocket* listen, int error, const char* why) {
     constexpr MprTicks rest = 50;
     if (!(listen->flags & MPR_SOCKET_EXHAUSTED)) {
         listen->flags |= MPR_SOCKET_EXHAUSTED;
         os::Message message;
-        message << "mprAcceptSocket: port " << listen->port << ": " << strerror(error);
+        message << "mprAcceptSocket: port " << listen->port << ": " << why;
         os::log(os::Level::error, message << "; connections wait until that is over");
     }
     if (listen->flags & MPR_SOCKET_BLOCK) {
@@ -167,6 +221,7 @@ ssize outcome(MprSocket* sp, ssize count) {
         return 0;
     }
     sp->flags |= MPR_SOCKET_EOF;
+    noteError(sp, errno);
     return MPR_ERR;
 }
 
@@ -184,7 +239,7 @@ ssize send(MprSocket* sp, iovec* pieces, std::size_t count) {
 
 MprSocket* mprCreateSocket(void) {
     auto* sp = static_cast<MprSocket*>(
-        mprAllocManaged(sizeof(MprSocket), manageSocket, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
+        mprAllocManaged(sizeof(OwnSocket), manageSocket, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
     if (sp) {
         sp->fd = INVALID_SOCKET;
     }
@@ -204,7 +259,7 @@ Socket mprListenOnSocket(MprSocket* sp, cchar* ip, int port, int flags) {
     }
     int fd = -1;
     for (const addrinfo* each = found; each && fd < 0; each = each->ai_next) {
-        fd = bindOne(*each, flags);
+        fd = bindOne(sp, *each, flags);
     }
     const int error = errno;
     freeaddrinfo(found);
@@ -214,9 +269,9 @@ Socket mprListenOnSocket(MprSocket* sp, cchar* ip, int port, int flags) {
         return SOCKET_ERROR;
     }
     adopt(sp, fd, (flags & settable) | MPR_SOCKET_LISTENER);
-    Address own;
-    if (getsockname(fd, own.get(), &own.length) == 0) {
-        sp->port = own.port();
+    Address here;
+    if (getsockname(fd, here.get(), &here.length) == 0) {
+        sp->port = here.port();
     } else if (port == 0) { // nobody would know where it listens
         logFailure("mprListenOnSocket", sp, errno);
         mprCloseSocket(sp, true);
@@ -270,6 +325,10 @@ MprSocket* mprAcceptSocket(MprSocket* listen) {
     if (!isOpen(listen)) {
         return nullptr;
     }
+    if (accepted.load(std::memory_order_relaxed) >= mostAccepted.load(std::memory_order_relaxed)) {
+        pauseAccepting(listen, EMFILE, "as many connections as mprSetMaxSocketAccept allows");
+        return nullptr;
+    }
     Address peer;
     int fd = -1;
     for (;;) {
@@ -283,7 +342,7 @@ MprSocket* mprAcceptSocket(MprSocket* listen) {
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            pauseAccepting(listen, errno);
+            pauseAccepting(listen, errno, strerror(errno));
             return nullptr;
         }
         if (!none || !(listen->flags & MPR_SOCKET_BLOCK) || !waitUntil(listen, MPR_READABLE)) {
@@ -292,17 +351,19 @@ MprSocket* mprAcceptSocket(MprSocket* listen) {
     }
     listen->flags &= ~MPR_SOCKET_EXHAUSTED;
     MprSocket* sp = mprCreateSocket();
-    Address own;
-    if (!sp || getsockname(fd, own.get(), &own.length) != 0) {
+    Address here;
+    if (!sp || getsockname(fd, here.get(), &here.length) != 0) {
         logFailure("mprAcceptSocket", listen, sp ? errno : ENOMEM);
         close(fd);
         return nullptr;
     }
-    adopt(sp, fd, listen->flags & (MPR_SOCKET_BLOCK | MPR_SOCKET_NODELAY));
+    adopt(sp, fd, listen->flags & (MPR_SOCKET_BLOCK | MPR_SOCKET_NODELAY | MPR_SOCKET_THREAD));
+    own(sp)->counted = true;
+    accepted.fetch_add(1, std::memory_order_relaxed);
     sp->ip = peer.text();
     sp->port = peer.port();
-    sp->acceptIp = own.text();
-    sp->acceptPort = own.port();
+    sp->acceptIp = here.text();
+    sp->acceptPort = here.port();
     sp->listenSock = listen;
     return sp->ip && sp->acceptIp ? sp : nullptr;
 }
@@ -395,6 +456,66 @@ ssize mprWriteSocketString(MprSocket* sp, cchar* str) {
     return str ? mprWriteSocket(sp, str, static_cast<ssize>(std::strlen(str))) : MPR_ERR_BAD_ARGS;
 }
 
+namespace {
+
+/** Write a stretch of a file, read piece by piece. @return Bytes written, or what the write or the read gave. */
+ssize sendStretch(MprSocket* sp, MprFile* file, MprOff offset, MprOff bytes) {
+    char piece[4096];
+    ssize total = 0;
+    while (bytes > 0) {
+        const auto most = static_cast<ssize>(std::min(bytes, static_cast<MprOff>(sizeof(piece))));
+        const MprOff at = mprSeekFile(file, SEEK_SET, offset);
+        const ssize count = at < 0 ? static_cast<ssize>(at) : mprReadFile(file, piece, most);
+        const ssize sent = count > 0 ? mprWriteSocket(sp, piece, count) : count;
+        total += sent > 0 ? sent : 0;
+        if (sent < 0 || sent < count || count == 0) {
+            return sent < 0 && total == 0 ? sent : total;
+        }
+        offset += sent;
+        bytes -= sent;
+    }
+    return total;
+}
+
+ssize lengthOf(const MprIOVec* pieces, int count) {
+    ssize length = 0;
+    for (int i = 0; i < count; ++i) {
+        length += static_cast<ssize>(pieces[i].len);
+    }
+    return length;
+}
+} // namespace
+
+MprOff mprSendFileToSocket(MprSocket* sock, MprFile* file, MprOff offset, MprOff bytes, MprIOVec* beforeVec,
+                           int beforeCount, MprIOVec* afterVec, int afterCount) {
+    if (offset < 0 || bytes < 0 || (bytes > 0 && !file) || (beforeCount > 0 && !beforeVec) ||
+        (afterCount > 0 && !afterVec)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    const task::Rooted rooted(sock);
+    const task::Hold held(file);
+    MprOff total = 0;
+    bool whole = true;
+    const auto add = [&](ssize sent, MprOff wanted) {
+        total = sent >= 0 || total > 0 ? total + std::max(sent, ssize{0}) : sent;
+        whole = sent == wanted;
+    };
+    if (beforeCount > 0) {
+        add(mprWriteSocketVector(sock, beforeVec, beforeCount), lengthOf(beforeVec, beforeCount));
+    }
+    if (whole) {
+        add(isOpen(sock) ? sendStretch(sock, file, offset, bytes) : ssize{MPR_ERR_BAD_HANDLE}, bytes);
+    }
+    if (whole && afterCount > 0) {
+        add(mprWriteSocketVector(sock, afterVec, afterCount), lengthOf(afterVec, afterCount));
+    }
+    return total;
+}
+
+ssize mprFlushSocket(MprSocket* sp) {
+    return isOpen(sp) ? 0 : MPR_ERR_BAD_HANDLE;
+}
+
 // ---- Closing ----------------------------------------------------------------------------------------------------
 
 void mprCloseSocket(MprSocket* sp, bool graceful) {
@@ -406,8 +527,7 @@ void mprCloseSocket(MprSocket* sp, bool graceful) {
         const linger reset{1, 0};
         setsockopt(sp->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     }
-    close(sp->fd);
-    sp->fd = INVALID_SOCKET;
+    close(giveUp(sp));
     sp->flags |= MPR_SOCKET_CLOSED | MPR_SOCKET_EOF;
 }
 
@@ -422,8 +542,7 @@ Socket mprStealSocketHandle(MprSocket* sp) {
         return INVALID_SOCKET;
     }
     mprRemoveSocketHandler(sp);
-    const Socket fd = sp->fd;
-    sp->fd = INVALID_SOCKET;
+    const Socket fd = giveUp(sp);
     sp->flags |= MPR_SOCKET_CLOSED | MPR_SOCKET_EOF;
     return fd;
 }
@@ -436,7 +555,9 @@ MprWaitHandler* mprAddSocketHandler(MprSocket* sp, int mask, MprDispatcher* disp
         return nullptr;
     }
     mprRemoveSocketHandler(sp);
-    MprWaitHandler* handler = mprCreateWaitHandler(sp->fd, 0, dispatcher, proc, data, flags);
+    flags |= ((flags | sp->flags) & MPR_SOCKET_THREAD) ? MPR_WAIT_NEW_DISPATCHER : 0;
+    MprWaitHandler* handler =
+        mprCreateWaitHandler(sp->fd, 0, dispatcher ? dispatcher : own(sp)->dispatcher, proc, data, flags);
     if (handler) {
         mpr::io::setOwner(*handler, sp);
         mprSetRef(sp, &sp->handler, handler);
@@ -458,6 +579,12 @@ void mprRemoveSocketHandler(MprSocket* sp) {
     }
 }
 
+void mprSetSocketDispatcher(MprSocket* sp, MprDispatcher* dispatcher) {
+    if (sp) {
+        mprSetRef(sp, &own(sp)->dispatcher, dispatcher);
+    }
+}
+
 // ---- Properties -------------------------------------------------------------------------------------------------
 
 int mprSetSocketBlockingMode(MprSocket* sp, bool on) {
@@ -467,6 +594,52 @@ int mprSetSocketBlockingMode(MprSocket* sp, bool on) {
     const int was = sp->flags & MPR_SOCKET_BLOCK;
     sp->flags = on ? sp->flags | MPR_SOCKET_BLOCK : sp->flags & ~MPR_SOCKET_BLOCK;
     return was;
+}
+
+bool mprGetSocketBlockingMode(MprSocket* sp) {
+    return sp && (sp->flags & MPR_SOCKET_BLOCK);
+}
+
+MprSocket* mprCloneSocket(MprSocket* sp) {
+    const int fd = isOpen(sp) ? fcntl(sp->fd, F_DUPFD_CLOEXEC, 0) : -1;
+    MprSocket* clone = fd >= 0 ? mprCreateSocket() : nullptr;
+    if (!clone) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return nullptr;
+    }
+    // New: plain stores.
+    *clone = *sp;
+    clone->fd = fd;
+    clone->handler = nullptr;
+    clone->errorMsg = nullptr;
+    return clone;
+}
+
+int mprGetSocketError(MprSocket* sp) {
+    int error = 0;
+    socklen_t length = sizeof(error);
+    if (isOpen(sp) && getsockopt(sp->fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error != 0) {
+        noteError(sp, error); // the system tells it once
+    }
+    return sp ? own(sp)->error : EBADF;
+}
+
+void mprSetSocketEof(MprSocket* sp, bool eof) {
+    if (sp) {
+        sp->flags = eof ? sp->flags | MPR_SOCKET_EOF : sp->flags & ~MPR_SOCKET_EOF;
+    }
+}
+
+int mprSetMaxSocketAccept(int max) {
+    const int most = max > 0 ? max : INT_MAX;
+    const int before = mostAccepted.exchange(most, std::memory_order_relaxed);
+    return before == INT_MAX ? 0 : before;
+}
+
+void mprSetSocketPrebindCallback(MprSocketPrebind callback) {
+    prebind.store(callback, std::memory_order_relaxed);
 }
 
 bool mprSetSocketNoDelay(MprSocket* sp, bool on) {
@@ -489,6 +662,36 @@ Socket mprGetSocketHandle(MprSocket* sp) {
 
 int mprGetSocketPort(MprSocket* sp) {
     return sp ? sp->port : 0;
+}
+
+bool mprIsSocketV6(MprSocket* sp) {
+    Address here;
+    if (!isOpen(sp) || getsockname(sp->fd, here.get(), &here.length) != 0 || here.family() != AF_INET6) {
+        return false;
+    }
+    return !IN6_IS_ADDR_V4MAPPED(&reinterpret_cast<sockaddr_in6*>(here.get())->sin6_addr);
+}
+
+int mprGetSocketInfo(cchar* ip, int port, int* family, int* protocol, struct sockaddr** addr, socklen_t* addrlen) {
+    addrinfo* found = nullptr;
+    if (!addr || !addrlen) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    const bool passive = !ip || !*ip;
+    if (const int result =
+            mpr::io::resolve(passive ? nullptr : ip, port, false, passive, found, __builtin_return_address(0))) {
+        return result;
+    }
+    if (family) {
+        *family = found->ai_family;
+    }
+    if (protocol) {
+        *protocol = found->ai_protocol;
+    }
+    *addr = static_cast<sockaddr*>(mprMemdup(found->ai_addr, found->ai_addrlen));
+    *addrlen = found->ai_addrlen;
+    freeaddrinfo(found);
+    return *addr ? 0 : MPR_ERR_MEMORY;
 }
 
 bool mprHasIPv6(void) {
@@ -523,6 +726,18 @@ int mprUpgradeSocket(MprSocket*, struct MprSsl*, cchar*) {
 }
 
 bool mprSocketHandshaking(MprSocket*) {
+    return false;
+}
+
+bool mprSocketHasBuffered(MprSocket*) {
+    return false;
+}
+
+bool mprSocketHasBufferedRead(MprSocket*) {
+    return false;
+}
+
+bool mprSocketHasBufferedWrite(MprSocket*) {
     return false;
 }
 

@@ -31,21 +31,22 @@ using task::Loop;
 
 namespace {
 
+struct Handler;
+
 /** libuv's side of a handler. It stands at the start of its memory: Loop::discard. */
 struct Watch {
     uv_poll_t poll;
     task::Fired fired;
-    MprWaitHandler* handler;
+    Handler* handler;
     int wanted; // mask
 };
-} // namespace
 
-struct MprWaitHandler {
-    task::Event* event;   // reference
-    task::Event* resume;  // reference: ends a pause; made with the first
-    void* owner;          // reference: the block that owns the descriptor, if the runtime knows one
-    MprWaitHandler* next; // reference: in the list of those that wait
-    MprWaitHandler* previous;
+struct Handler : MprWaitHandler {
+    task::Event* event;  // reference; and what retains the dispatcher
+    task::Event* resume; // reference: ends a pause; made with the first
+    void* owner;         // reference: the block that owns the descriptor, if the runtime knows one
+    Handler* next;       // reference: in the list of those that wait
+    Handler* previous;
     Watch* watch; // null once destroyed
     int wanted;   // what to wait for when the pause ends
     bool pauses;
@@ -54,10 +55,8 @@ struct MprWaitHandler {
     bool isNew; // waits since the last turn of the loop; so do those before it in the list
 };
 
-namespace {
-
 /** The handlers that wait. */
-constinit mpr::io::Retained<MprWaitHandler> waiters;
+constinit mpr::io::Retained<Handler> waiters;
 
 /** libuv's call before it registers what is new. Made with the first handler; the loop frees it when it is closed. */
 constinit uv_prepare_t* beforeTurn = nullptr;
@@ -80,19 +79,19 @@ gc::Service room{[] {
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 
-void link(MprWaitHandler& handler) {
+void link(Handler& handler) {
     waiters.link(handler);
     handler.waits = handler.isNew = true;
 }
 
-void unlink(MprWaitHandler& handler) {
+void unlink(Handler& handler) {
     waiters.unlink(handler);
     handler.waits = handler.rests = false;
 }
 
 void onReady(uv_poll_t* poll, int status, int events) {
     auto& watch = *reinterpret_cast<Watch*>(poll);
-    MprWaitHandler& handler = *watch.handler;
+    Handler& handler = *watch.handler;
     const int came = ((events & UV_READABLE) ? MPR_READABLE : 0) | ((events & UV_WRITABLE) ? MPR_WRITABLE : 0);
     watch.fired.mask = status < 0 ? watch.wanted : came;
     watch.fired.event = handler.event;
@@ -101,7 +100,7 @@ void onReady(uv_poll_t* poll, int status, int events) {
     task::events().fire(watch.fired);
 }
 
-void waitOn(MprWaitHandler& handler, int mask) {
+void waitOn(Handler& handler, int mask) {
     if (handler.waits) {
         uv_poll_stop(&handler.watch->poll);
         unlink(handler);
@@ -114,7 +113,7 @@ void waitOn(MprWaitHandler& handler, int mask) {
 }
 
 void resume(void* data, MprEvent*) {
-    auto& handler = *static_cast<MprWaitHandler*>(data);
+    auto& handler = *static_cast<Handler*>(data);
     {
         const Loop::Using loop(task::events().loop());
         handler.pauses = false;
@@ -174,8 +173,8 @@ void refuse(MprWaitHandler& handler, int fd, int error) {
 
 void enrollNew(uv_prepare_t* prepare) {
     const auto* all = waiters.head();
-    for (MprWaitHandler* next = all ? all->first : nullptr; next && next->isNew;) {
-        MprWaitHandler& handler = *next;
+    for (Handler* next = all ? all->first : nullptr; next && next->isNew;) {
+        Handler& handler = *next;
         next = handler.next;
         handler.isNew = false;
         uv_os_fd_t fd = -1;
@@ -202,7 +201,7 @@ bool openCheck(uv_loop_t* loop) {
     return true;
 }
 
-void discard(MprWaitHandler& handler) {
+void discard(Handler& handler) {
     if (handler.waits) {
         unlink(handler);
     }
@@ -213,7 +212,7 @@ void discard(MprWaitHandler& handler) {
 // -----------------------------------------------------------------------------------------------------------------
 
 void manageHandler(void* ptr, int flags) {
-    auto& handler = *static_cast<MprWaitHandler*>(ptr);
+    auto& handler = *static_cast<Handler*>(ptr);
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRef(&handler.event);
         mprMarkRef(&handler.resume);
@@ -225,7 +224,7 @@ void manageHandler(void* ptr, int flags) {
 }
 
 /** Make libuv's side. */
-bool watch(MprWaitHandler& handler, int fd) {
+bool watch(Handler& handler, int fd) {
     auto* made = static_cast<Watch*>(palloc(sizeof(Watch)));
     if (!made) {
         return false;
@@ -250,10 +249,11 @@ bool watch(MprWaitHandler& handler, int fd) {
 } // namespace
 
 void mpr::io::setOwner(MprWaitHandler& handler, void* owner) {
-    mprSetRef(&handler, &handler.owner, owner);
+    mprSetRef(&handler, &static_cast<Handler&>(handler).owner, owner);
 }
 
-void mpr::io::pauseHandler(MprWaitHandler& handler, MprTicks rest) {
+void mpr::io::pauseHandler(MprWaitHandler& pausing, MprTicks rest) {
+    auto& handler = static_cast<Handler&>(pausing);
     task::Events& events = task::events();
     if (!handler.resume) {
         mprSetRef(&handler, &handler.resume,
@@ -271,7 +271,8 @@ void mpr::io::pauseHandler(MprWaitHandler& handler, MprTicks rest) {
     events.schedule(*handler.resume, rest, -1);
 }
 
-void mpr::io::dropHandler(MprWaitHandler* handler) {
+void mpr::io::dropHandler(MprWaitHandler* dropped) {
+    auto* handler = static_cast<Handler*>(dropped);
     // While the runtime ends the loop has closed all handles already.
     if (handler && waiters.head()) {
         const Loop::Using loop(task::events().loop());
@@ -281,18 +282,28 @@ void mpr::io::dropHandler(MprWaitHandler* handler) {
     }
 }
 
-MprWaitHandler* mprCreateWaitHandler(int fd, int mask, MprDispatcher* dispatcher, void* proc, void* data, int) {
+MprWaitHandler* mprCreateWaitHandler(int fd, int mask, MprDispatcher* dispatcher, void* proc, void* data, int flags) {
     task::Events& events = task::events();
     if (!proc || !events.open("mprCreateWaitHandler") || !waiters.open(room) || !openAgain()) {
         return nullptr;
     }
-    auto* handler = static_cast<MprWaitHandler*>(
-        mprAllocManaged(sizeof(MprWaitHandler), manageHandler, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
+    auto* handler = static_cast<Handler*>(
+        mprAllocManaged(sizeof(Handler), manageHandler, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
     if (!handler) {
         return nullptr;
     }
-    handler->event = events.makeEvent(dispatcher ? *dispatcher : *events.mainDispatcher(), "io", 0,
-                                      reinterpret_cast<MprEventProc>(proc), data, MPR_EVENT_DONT_QUEUE);
+    if (flags & MPR_WAIT_NEW_DISPATCHER) {
+        dispatcher = events.makeDispatcher("io", 0);
+    } else if (!dispatcher) {
+        dispatcher = events.mainDispatcher();
+    }
+    if (!dispatcher) {
+        return nullptr;
+    }
+    handler->dispatcher = dispatcher;
+    handler->fd = fd;
+    handler->event =
+        events.makeEvent(*dispatcher, "io", 0, reinterpret_cast<MprEventProc>(proc), data, MPR_EVENT_DONT_QUEUE);
     if (!handler->event || !watch(*handler, fd)) {
         return nullptr;
     }
@@ -301,8 +312,40 @@ MprWaitHandler* mprCreateWaitHandler(int fd, int mask, MprDispatcher* dispatcher
     return handler;
 }
 
+namespace {
+
+int waitOn(const char* function, MprWaitHandler* ptr, int mask) {
+    auto* wp = static_cast<Handler*>(ptr);
+    if (!wp || !task::events().open(function)) {
+        return wp ? MPR_ERR_BAD_STATE : MPR_ERR_BAD_ARGS;
+    }
+    {
+        const Loop::Using loop(task::events().loop());
+        if (!wp->watch) {
+            return MPR_ERR_BAD_STATE;
+        }
+        if (wp->pauses) {
+            wp->wanted = mask;
+            return 0;
+        }
+        waitOn(*wp, mask);
+    }
+    task::events().loopChanged();
+    return 0;
+}
+} // namespace
+
 void mprWaitOn(MprWaitHandler* wp, int desiredMask) {
-    if (!wp || !task::events().open("mprWaitOn")) {
+    waitOn("mprWaitOn", wp, desiredMask);
+}
+
+int mprNotifyOn(MprWaitHandler* wp, int mask) {
+    return waitOn("mprNotifyOn", wp, mask);
+}
+
+void mprRecallWaitHandler(MprWaitHandler* ptr) {
+    auto* wp = static_cast<Handler*>(ptr);
+    if (!wp || !task::events().open("mprRecallWaitHandler")) {
         return;
     }
     {
@@ -310,16 +353,34 @@ void mprWaitOn(MprWaitHandler* wp, int desiredMask) {
         if (!wp->watch) {
             return;
         }
-        if (wp->pauses) {
-            wp->wanted = desiredMask;
-            return;
-        }
-        waitOn(*wp, desiredMask);
+        waitOn(*wp, 0);
     }
+    task::events().queue(*wp->event, MPR_READABLE);
     task::events().loopChanged();
 }
 
-void mprDestroyWaitHandler(MprWaitHandler* wp) {
+void mprRecallWaitHandlerByFd(int fd) {
+    if (!task::events().open("mprRecallWaitHandlerByFd")) {
+        return;
+    }
+    Handler* found = nullptr;
+    {
+        const Loop::Using loop(task::events().loop());
+        const auto* all = waiters.head();
+        found = all ? all->first : nullptr;
+        while (found && found->fd != fd) {
+            found = found->next;
+        }
+    }
+    mprRecallWaitHandler(found); // no yield since it was found
+}
+
+void mprWaitForIO(MprWaitService*, MprTicks timeout) {
+    mprServiceEvents(timeout, MPR_SERVICE_ONE_THING);
+}
+
+void mprDestroyWaitHandler(MprWaitHandler* ptr) {
+    auto* wp = static_cast<Handler*>(ptr);
     if (!wp || !task::events().open("mprDestroyWaitHandler")) {
         return;
     }

@@ -2,6 +2,7 @@
 /*
     test/io/socket.cpp - Sockets: both families, blocking and by events, ends and errors, addresses.
  */
+#include "test/support/folder.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/process.hpp"
@@ -30,6 +31,10 @@ bool hasLoopback(cchar *ip) {
     mprCloseSocket(sp, true);
     Log::clear();
     return has;
+}
+
+std::string str(cchar *text) {
+    return text ? text : "(null)";
 }
 
 /* A listener and a connection to it; all of it rooted. */
@@ -473,4 +478,194 @@ TEST_CASE("addresses are taken apart", "[io][socket]") {
     }
     CHECK(mprParseSocketAddress(nullptr, nullptr, nullptr, nullptr, 0) == MPR_ERR_BAD_ARGS);
     CHECK(mprParseSocketAddress("host:1", nullptr, nullptr, nullptr, 0) == 0);
+}
+
+TEST_CASE("a socket says what went wrong, and keeps the program's own", "[io][socket]") {
+    Runtime runtime;
+    Connection c;
+    CHECK((c.client->errorMsg == nullptr && mprGetSocketError(c.client) == 0));
+    static int own;
+    c.server->data = &own;
+    mprCloseSocket(c.server, false);
+    CHECK(mprWaitForSingleIO(c.client->fd, MPR_READABLE, 5000) == MPR_READABLE);
+    CHECK(mprGetSocketError(c.client) == ECONNRESET);
+    CHECK(str(c.client->errorMsg) == strerror(ECONNRESET));
+    CHECK(mprWriteSocket(c.client, "x", 1) < 0);
+    CHECK(mprGetSocketError(c.client) == EPIPE);
+    collect();
+    CHECK(str(c.client->errorMsg) == strerror(EPIPE));
+    CHECK(c.server->data == &own);
+    MprSocket *other = Connection::rooted(mprCreateSocket());
+    CHECK(mprConnectSocket(other, "127.0.0.1", 1, 0) == MPR_ERR_CANT_CONNECT);
+    CHECK(str(other->errorMsg) == strerror(ECONNREFUSED));
+    CHECK(mprGetSocketError(other) == ECONNREFUSED);
+    CHECK(mprGetSocketError(nullptr) == EBADF);
+    CHECK(mprFlushSocket(other) == MPR_ERR_BAD_HANDLE);
+    CHECK(mprFlushSocket(c.client) == 0);
+    CHECK_FALSE((mprSocketHasBuffered(c.client) || mprSocketHasBufferedRead(c.client)));
+    CHECK_FALSE(mprSocketHasBufferedWrite(c.client));
+    mprSetSocketEof(c.listener, true);
+    CHECK(mprIsSocketEof(c.listener));
+    mprSetSocketEof(c.listener, false);
+    CHECK_FALSE(mprIsSocketEof(c.listener));
+    mprSetSocketBlockingMode(c.client, true);
+    CHECK((mprGetSocketBlockingMode(c.client) && !mprGetSocketBlockingMode(c.listener)));
+    mprRemoveRoot(other);
+}
+
+TEST_CASE("a clone of a socket outlives it", "[io][socket]") {
+    Runtime runtime;
+    Connection c;
+    MprSocket *clone = Connection::rooted(mprCloneSocket(c.client));
+    CHECK((clone->fd != c.client->fd && clone->port == c.client->port && str(clone->ip) == c.client->ip));
+    mprCloseSocket(c.client, true);
+    CHECK(mprWriteSocketString(clone, "still") == 5);
+    CHECK(mprWaitForSingleIO(c.server->fd, MPR_READABLE, 5000) == MPR_READABLE);
+    char buf[10] = {};
+    CHECK(mprReadSocket(c.server, buf, sizeof(buf) - 1) == 5);
+    CHECK(str(buf) == "still");
+    CHECK((mprCloneSocket(c.client) == nullptr && mprCloneSocket(nullptr) == nullptr));
+    mprRemoveRoot(clone);
+}
+
+TEST_CASE("no more sockets are accepted than may be open", "[io][socket]") {
+    Runtime runtime;
+    CHECK(mprSetMaxSocketAccept(2) == 0);
+    {
+        Connection c; // one
+        std::vector<MprSocket *> clients;
+        for (int i = 0; i < 2; i++) {
+            clients.push_back(Connection::rooted(mprCreateSocket()));
+            REQUIRE(mprConnectSocket(clients.back(), "127.0.0.1", c.listener->port, 0) == 0);
+        }
+        REQUIRE(mprWaitForSingleIO(c.listener->fd, MPR_READABLE, 5000) == MPR_READABLE);
+        MprSocket *second = Connection::rooted(mprAcceptSocket(c.listener));
+        CHECK(mprAcceptSocket(c.listener) == nullptr);
+        CHECK(Log::has("as many connections as mprSetMaxSocketAccept allows"));
+        CHECK((c.listener->flags & MPR_SOCKET_EXHAUSTED) != 0);
+        mprCloseSocket(second, true);
+        mprCloseSocket(second, true); // counted once
+        MprSocket *third = nullptr;
+        CHECK(until([&] { return (third = mprAcceptSocket(c.listener)) != nullptr; }));
+        CHECK((c.listener->flags & MPR_SOCKET_EXHAUSTED) == 0);
+        for (MprSocket *sp : clients) {
+            mprRemoveRoot(sp);
+        }
+        mprRemoveRoot(second);
+    }
+    collect(); // the collector closes what is left, and counts it
+    CHECK(mprSetMaxSocketAccept(1) == 2);
+    Connection last;
+    CHECK(last.server->fd >= 0);
+    CHECK(mprSetMaxSocketAccept(0) == 1);
+}
+
+TEST_CASE("the program sees a descriptor before it is bound", "[io][socket]") {
+    Runtime runtime;
+    static int seen;
+    seen = -1;
+    mprSetSocketPrebindCallback([](MprSocket *sp) {
+        seen = sp->fd;
+        const int size = 10000;
+        return setsockopt(sp->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+    });
+    MprSocket *sp = Connection::rooted(mprCreateSocket());
+    CHECK(mprListenOnSocket(sp, "127.0.0.1", 0, 0) == seen);
+    int size = 0;
+    socklen_t length = sizeof(size);
+    getsockopt(sp->fd, SOL_SOCKET, SO_RCVBUF, &size, &length);
+    CHECK(size == 20000); // Linux doubles it
+    mprCloseSocket(sp, true);
+    mprSetSocketPrebindCallback([](MprSocket *) { return -1; });
+    CHECK(mprListenOnSocket(sp, "127.0.0.1", 0, 0) == SOCKET_ERROR);
+    CHECK(sp->fd == -1);
+    CHECK(str(sp->errorMsg) == strerror(ECANCELED));
+    mprSetSocketPrebindCallback(nullptr);
+    CHECK(mprListenOnSocket(sp, "127.0.0.1", 0, MPR_SOCKET_REUSE_PORT) >= 0);
+    MprSocket *beside = Connection::rooted(mprCreateSocket());
+    CHECK(mprListenOnSocket(beside, "127.0.0.1", sp->port, MPR_SOCKET_REUSE_PORT) >= 0);
+    mprRemoveRoot(beside);
+    mprRemoveRoot(sp);
+}
+
+TEST_CASE("whose events a socket's handlers are", "[io][socket]") {
+    Runtime runtime;
+    Connection c(MPR_SOCKET_THREAD);
+    const auto nothing = [](void *, MprEvent *) {};
+    MprDispatcher *dispatcher = mprCreateDispatcher("sockets", 0);
+    Root root(dispatcher);
+    CHECK(mprAddSocketHandler(c.client, MPR_READABLE, dispatcher, MPR_PROC(+nothing), nullptr, 0));
+    CHECK((c.client->handler->dispatcher != dispatcher && c.client->handler->dispatcher != mprGetDispatcher()));
+    Connection plain;
+    mprSetSocketDispatcher(plain.client, dispatcher);
+    CHECK(mprAddSocketHandler(plain.client, MPR_READABLE, nullptr, MPR_PROC(+nothing), nullptr, 0));
+    CHECK(plain.client->handler->dispatcher == dispatcher);
+    CHECK(mprAddSocketHandler(plain.client, MPR_READABLE, mprGetDispatcher(), MPR_PROC(+nothing), nullptr, 0));
+    CHECK(plain.client->handler->dispatcher == mprGetDispatcher());
+    mprSetSocketDispatcher(plain.client, nullptr);
+    CHECK(mprAddSocketHandler(plain.client, MPR_READABLE, nullptr, MPR_PROC(+nothing), nullptr, 0));
+    CHECK(plain.client->handler->dispatcher == mprGetDispatcher());
+}
+
+TEST_CASE("a stretch of a file is sent between other pieces", "[io][socket]") {
+    Runtime runtime("everyyield=1");
+    const Folder folder;
+    std::string text;
+    for (int i = 0; i < 20000; i++) {
+        text += std::to_string(i) + "\n";
+    }
+    MprFile *file = mprOpenFile(folder.write("text", text).c_str(), O_RDONLY, 0);
+    Root root(file);
+    Connection c(MPR_SOCKET_BLOCK);
+    std::string got;
+    Mutator reader("reader", [&](Mutator &) {
+        char buf[1000];
+        for (ssize count; (count = mprReadSocket(c.server, buf, sizeof(buf))) > 0;) {
+            got.append(buf, static_cast<size_t>(count));
+        }
+    });
+    char head[] = "head:", colon[] = ":", tail[] = ":tail";
+    MprIOVec before[] = {{head, 5}, {colon, 1}}, after[] = {{tail, 5}};
+    const MprOff offset = 1000, bytes = 90000;
+    CHECK(mprSendFileToSocket(c.client, file, offset, bytes, before, 2, after, 1) == bytes + 11);
+    CHECK(mprSendFileToSocket(c.client, nullptr, 0, 0, before, 1, nullptr, 0) == 5);
+    // Of a file that is shorter, what follows is not sent.
+    CHECK(mprSendFileToSocket(c.client, file, static_cast<MprOff>(text.size()) - 3, 10, nullptr, 0, after, 1) == 3);
+    CHECK(mprSendFileToSocket(c.client, file, -1, 10, nullptr, 0, nullptr, 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprSendFileToSocket(c.client, nullptr, 0, 10, nullptr, 0, nullptr, 0) == MPR_ERR_BAD_ARGS);
+    CHECK(mprSendFileToSocket(c.client, file, 0, 10, nullptr, 1, nullptr, 0) == MPR_ERR_BAD_ARGS);
+    mprCloseSocket(c.client, true);
+    CHECK(mprSendFileToSocket(c.client, file, 0, 10, nullptr, 0, nullptr, 0) == MPR_ERR_BAD_HANDLE);
+    reader.join();
+    CHECK(got == "head::" + text.substr(1000, 90000) + ":tail" + "head:" + text.substr(text.size() - 3));
+}
+
+TEST_CASE("addresses of either family, as text and for the system", "[io][socket]") {
+    Runtime runtime;
+    for (cchar *six : {"::1", "[::1]", "fe80::1%eth0", "::ffff:1.2.3.4", "2001:db8::"}) {
+        CHECK(mprIsIPv6(six));
+    }
+    for (cchar *other : {"1.2.3.4", "1.2.3.4:80", "", "[::1", "a:b", "localhost", ":::", "[]"}) {
+        CHECK_FALSE(mprIsIPv6(other));
+    }
+    CHECK_FALSE(mprIsIPv6(nullptr));
+    int family = 0, protocol = 0;
+    struct sockaddr *addr = nullptr;
+    Socklen length = 0;
+    CHECK(mprGetSocketInfo("127.0.0.1", 80, &family, &protocol, &addr, &length) == 0);
+    REQUIRE(addr);
+    CHECK((family == AF_INET && protocol == IPPROTO_TCP && length == sizeof(sockaddr_in)));
+    CHECK(reinterpret_cast<sockaddr_in *>(addr)->sin_port == htons(80));
+    CHECK(mprIsValid(addr));
+    CHECK(mprGetSocketInfo(nullptr, 80, nullptr, nullptr, &addr, &length) == 0);
+    CHECK(mprGetSocketInfo("127.0.0.1", 80, &family, &protocol, nullptr, &length) == MPR_ERR_BAD_ARGS);
+    CHECK(mprGetSocketInfo("127.0.0.1", 70000, &family, &protocol, &addr, &length) == MPR_ERR_BAD_ARGS);
+    Connection c;
+    CHECK_FALSE((mprIsSocketV6(c.client) || mprIsSocketV6(nullptr)));
+    if (hasLoopback("::1")) {
+        Connection six(0, "::1");
+        CHECK((mprIsSocketV6(six.client) && mprIsSocketV6(six.listener)));
+        mprCloseSocket(six.client, true);
+        CHECK_FALSE(mprIsSocketV6(six.client));
+    }
 }

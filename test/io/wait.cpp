@@ -321,3 +321,66 @@ TEST_CASE("handlers left when the runtime ends", "[io][wait]") {
         mprServiceEvents(i % 2, 0);
     }
 }
+
+TEST_CASE("a handler knows its descriptor and dispatcher, and may have one of its own", "[io][wait]") {
+    Pair pair;
+    Runtime runtime;
+    reset();
+    MprWaitHandler *handler = noteReadable(pair);
+    CHECK((handler->fd == pair.fd[0] && handler->dispatcher == mprGetDispatcher()));
+    CHECK(mprNotifyOn(handler, 0) == 0);
+    mprDestroyWaitHandler(handler);
+    CHECK(mprNotifyOn(handler, MPR_READABLE) == MPR_ERR_BAD_STATE);
+    CHECK(mprNotifyOn(nullptr, MPR_READABLE) == MPR_ERR_BAD_ARGS);
+    mprRemoveRoot(handler);
+
+    static std::atomic<bool> onWorker;
+    onWorker = false;
+    const auto byWorker = [](void *, MprEvent *) {
+        onWorker = mprGetCurrentWorker() != nullptr;
+        runs++;
+    };
+    handler = mprCreateWaitHandler(pair.fd[0], MPR_READABLE, mprGetDispatcher(), MPR_PROC(+byWorker), nullptr,
+                                   MPR_WAIT_NEW_DISPATCHER);
+    REQUIRE(handler);
+    Root root(handler);
+    CHECK(handler->dispatcher != mprGetDispatcher());
+    pair.put(1);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    CHECK(onWorker);
+    mprDestroyWaitHandler(handler);
+}
+
+TEST_CASE("a handler is recalled: its procedure runs though nothing came", "[io][wait]") {
+    Pair pair;
+    Runtime runtime;
+    reset();
+    MprWaitHandler *handler = noteReadable(pair);
+    mprRecallWaitHandler(handler);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    CHECK(mask == MPR_READABLE);
+    pair.put(1);
+    mprServiceEvents(5, 0);
+    CHECK(runs == 1); // it waits no more
+    pair.get(0);
+    mprRecallWaitHandlerByFd(pair.fd[0]); // that is for those that wait
+    mprServiceEvents(5, 0);
+    CHECK(runs == 1);
+    mprWaitOn(handler, MPR_READABLE);
+    mprRecallWaitHandlerByFd(pair.fd[1]);
+    mprServiceEvents(5, 0);
+    CHECK(runs == 1);
+    mprRecallWaitHandlerByFd(pair.fd[0]);
+    CHECK(serviceUntil([] { return runs == 2; }));
+    mprWaitOn(handler, MPR_READABLE);
+    pair.put(1);
+    mprWaitForIO(nullptr, 20000);
+    CHECK(runs == 3);
+    CHECK(wrong == 0);
+    mprDestroyWaitHandler(handler);
+    mprRecallWaitHandler(handler);
+    mprRecallWaitHandler(nullptr);
+    mprServiceEvents(5, 0);
+    CHECK(runs == 3);
+    mprRemoveRoot(handler);
+}
