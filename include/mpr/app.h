@@ -109,5 +109,12 @@ MPR_EXPORT char *mprGetRandomString(ptrdiff_t size);
 /** A random number from 0 to INT_MAX; as hard to guess as those bytes. Any thread. */
 MPR_EXPORT int mprRandom(MPR_NOTHING);
 
+/**
+    Ask for a password at the terminal of the process, without showing what is typed; without one, at standard input. Waits,
+    yielded; prompt is used before that. @param prompt NULL: "Password: ". @return What was typed up to the end of the line; NULL at
+    the end of input, after Ctrl-C, or when memory is short. Attached threads.
+ */
+MPR_EXPORT char *mprGetPassword(const char *prompt);
+
 MPR_EXTERN_C_END
 #endif /* MPR_APP_H */

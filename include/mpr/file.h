@@ -24,8 +24,10 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** An open file. A managed block; opaque. */
-typedef struct MprFile MprFile;
+/** An open file. A managed block. */
+typedef struct MprFile {
+    const char *path; /* As it was opened, for reading; it stays as long as the file */
+} MprFile;
 
 /**
     Open a file.
@@ -41,8 +43,11 @@ MPR_EXPORT MprFile *mprAttachFileFd(int fd, const char *name, int omode);
 MPR_EXPORT int mprCloseFile(MprFile *file);
 /** The system's descriptor; -1 when there is none. */
 MPR_EXPORT int mprGetFileFd(MprFile *file);
-/** Standard output, unbuffered. Not managed; never closed. Any attached thread may write to it. */
+/** Standard output and error, unbuffered. Not managed; never closed. Any attached thread may write to them. */
 MPR_EXPORT MprFile *mprGetStdout(MPR_NOTHING);
+MPR_EXPORT MprFile *mprGetStderr(MPR_NOTHING);
+/** Standard input. Managed and retained by the runtime; never closed. @return NULL when memory is short. */
+MPR_EXPORT MprFile *mprGetStdin(MPR_NOTHING);
 
 /**
     Buffer reads and writes from now on. Reading lines and characters begins it by itself.
@@ -73,6 +78,8 @@ MPR_EXPORT ptrdiff_t mprWriteFile(MprFile *file, const void *buf, ptrdiff_t coun
 /** Write a string without its NUL. @return Its length, or an error as above. */
 MPR_EXPORT ptrdiff_t mprWriteFileString(MprFile *file, const char *str);
 MPR_EXPORT ptrdiff_t mprWriteFileFmt(MprFile *file, const char *fmt, ...) MPR_PRINTF(2, 3);
+/** The same. */
+MPR_EXPORT ptrdiff_t mprFprintf(MprFile *file, const char *fmt, ...) MPR_PRINTF(2, 3);
 /** @return 1, or an error as above. */
 MPR_EXPORT ptrdiff_t mprPutFileChar(MprFile *file, int c);
 MPR_EXPORT ptrdiff_t mprPutFileString(MprFile *file, const char *str);
@@ -84,6 +91,11 @@ MPR_EXPORT ptrdiff_t mprPutFileString(MprFile *file, const char *str);
 MPR_EXPORT MprOff mprSeekFile(MprFile *file, int seekType, MprOff distance);
 /** Where the next byte is read or written. @return MPR_ERR_BAD_ARGS without a file. */
 MPR_EXPORT MprOff mprGetFilePosition(MprFile *file);
+/** Bytes in a file, those of its buffer included, which is flushed. @return MPR_ERR_BAD_ARGS without a file; MPR_ERR_BAD_STATE for
+    pipes and terminals; MPR_ERR_CANT_WRITE. */
+MPR_EXPORT MprOff mprGetFileSize(MprFile *file);
+/** Make a file of the disk shorter, or longer by zeros. @return 0; MPR_ERR_CANT_OPEN; MPR_ERR_CANT_WRITE; MPR_ERR_BAD_ARGS. */
+MPR_EXPORT int mprTruncateFile(const char *path, MprOff size);
 
 /* ---- Files in the program ---- */
 

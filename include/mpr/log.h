@@ -17,7 +17,7 @@
 
     A message is built on the stack, never in managed memory, so that it gets out when memory is short; its text is
     cut at 2000 bytes. Logging belongs to the process: it works before mprCreate and after mprDestroy. Any thread.
-    Nothing here yields: writing to a file is not counted as a wait.
+    Nothing here yields, unless it says so: writing to a file is not counted as a wait.
  */
 #ifndef MPR_LOG_H
 #define MPR_LOG_H
@@ -27,6 +27,8 @@
 #include "mpr/types.h"
 
 MPR_EXTERN_C_BEGIN
+
+struct MprFile;
 
 /* Flags of mprStartLogging and mprSetLogBackup. */
 #define MPR_LOG_DETAILED 0x1 /* Lines start with the time (UTC) and name level and thread */
@@ -63,6 +65,15 @@ MPR_EXPORT void mprSetLogLevel(int level);
     refused; links among the folders above it are followed. Processes that are started do not inherit the file.
  */
 MPR_EXPORT int mprStartLogging(const char *logSpec, int flags);
+
+/**
+    Write the log to an open file of the program's from now on, in the common form, at its end, and never rename it. The log has a
+    descriptor of its own: the file may be closed. NULL: standard error. Attached threads. May yield if the file's buffer is to be
+    written to a pipe.
+ */
+MPR_EXPORT void mprSetLogFile(struct MprFile *file);
+/** The file that was set last, which the runtime retains, or NULL. Any thread. */
+MPR_EXPORT struct MprFile *mprGetLogFile(MPR_NOTHING);
 
 /**
     Keep the log small: a file that would grow past logSize becomes the first of its backups, and an empty one takes

@@ -73,6 +73,9 @@ MPR_EXPORT int mprSamePathCount(const char *path1, const char *path2, ptrdiff_t 
 MPR_EXPORT const char *mprGetPathSeparators(const char *path);
 MPR_EXPORT bool mprIsPathSeparator(const char *path, const char c);
 
+/** Whether a path matches a pattern, all of it: see mprGlobPathFiles. Neither ',' nor '!' at its begin means anything here. */
+MPR_EXPORT bool mprMatchPath(const char *path, const char *pattern);
+
 /** Write another separator for each "/" and "\\". */
 MPR_EXPORT void mprMapSeparators(char *path, int separator);
 /** The path normalised, in the form of the system, and with "/" (here the same). */
@@ -114,6 +117,10 @@ typedef struct MprDirEntry {
 #define MPR_PATH_NO_DIRS 0x8     /* Do not list directories */
 #define MPR_PATH_RELATIVE 0x10   /* Names relative to the directory listed; otherwise they begin with it */
 
+/* Flags of mprSearchPath. */
+#define MPR_SEARCH_EXE 0x1 /* A file that may be executed */
+#define MPR_SEARCH_DIR 0x2 /* A directory; else anything but one */
+
 /** The current directory; NULL when it was removed. */
 MPR_EXPORT const char *mprGetCurrentPath(MPR_NOTHING);
 /** The path as an absolute one, normalised. */
@@ -129,6 +136,16 @@ MPR_EXPORT int mprSamePath(const char *path1, const char *path2);
 
 /** Whether there is such a path. @param omode R_OK, W_OK, X_OK: and may be used so; F_OK (0). */
 MPR_EXPORT bool mprPathExists(const char *path, int omode);
+/** Whether a path is a directory, or a link to one. */
+MPR_EXPORT bool mprIsPathDir(const char *path);
+/** What a symbolic link names. @return NULL when the path is none. */
+MPR_EXPORT char *mprGetPathLink(const char *path);
+/**
+    Look for a file in folders, the first that has it. @param search Folders separated by ":" (MPR_SEARCH_SEP), and more such
+    texts; the last argument is NULL. @param flags MPR_SEARCH_*.
+    @return Its path, normalised; NULL when there is none. An absolute path is not looked for elsewhere.
+ */
+MPR_EXPORT char *mprSearchPath(const char *path, int flags, const char *search, ...);
 /** @param info Filled; zeros after an error. @return 0; MPR_ERR_CANT_ACCESS; MPR_ERR_BAD_ARGS. */
 MPR_EXPORT int mprGetPathInfo(const char *path, MprPath *info);
 
@@ -153,6 +170,9 @@ MPR_EXPORT MprList *mprGlobPathFiles(const char *path, const char *patterns, int
     @return 0, also when there is such a directory; MPR_ERR_CANT_CREATE; MPR_ERR_BAD_ARGS.
  */
 MPR_EXPORT int mprMakeDir(const char *path, int perms, int owner, int group, bool makeMissing);
+/** Make a link. @param path What it names. @param target Where the link is made. @param hard Another name of the same file,
+    otherwise a symbolic link. @return 0; MPR_ERR_CANT_CREATE; MPR_ERR_BAD_ARGS. */
+MPR_EXPORT int mprMakeLink(const char *path, const char *target, bool hard);
 /** Delete a file, link or empty directory. @return 0; MPR_ERR_CANT_ACCESS: there is none; MPR_ERR_CANT_DELETE. */
 MPR_EXPORT int mprDeletePath(const char *path);
 /**

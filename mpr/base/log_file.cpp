@@ -231,6 +231,18 @@ void closeFile(Log& log) {
     log.cut = log.stuck = false;
     log.rotateAt = 0;
 }
+
+/** Put a log in place of the present one. @param file,stream One of them, or none. */
+void install(Log& log, int file, std::FILE* stream, const char* place, LineForm form) {
+    os::assertHeld(log.lock);
+    closeFile(log);
+    setFile(log, file);
+    log.stream = stream;
+    log.form.store(form, std::memory_order_relaxed);
+    scopy(log.path, sizeof(log.path), place);
+    log.opened.store(true, std::memory_order_release);
+    os::setLogSink(take);
+}
 } // namespace
 
 const char* reason(int error) {
@@ -248,14 +260,16 @@ int openLog(const char* place, LineForm form, bool anew) {
             return errno;
         }
     }
-    closeFile(log);
-    setFile(log, file);
-    log.stream = stream;
-    log.form.store(form, std::memory_order_relaxed);
-    scopy(log.path, sizeof(log.path), place);
-    log.opened.store(true, std::memory_order_release);
-    os::setLogSink(take);
+    install(log, file, stream, place, form);
     return 0;
+}
+
+void openLog(int file, const char* name) {
+    // Other writers of the same file may have another position.
+    fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_APPEND);
+    const os::Locked guard(theLog.lock);
+    install(theLog, file, nullptr, name, LineForm::common);
+    theLog.rotates = false; // its name is the program's
 }
 
 void writeLine(const char* tags, const char* text) {

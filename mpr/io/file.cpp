@@ -9,6 +9,7 @@
 #include "mpr/file.h"
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstdarg>
 #include <cstdio>
@@ -17,46 +18,52 @@
 #include <unistd.h>
 
 #include "mpr/barrier.h"
+#include "mpr/base/log_file.hpp"
 #include "mpr/format.h"
+#include "mpr/gc/runtime.hpp"
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
+#include "mpr/log.h"
 #include "mpr/os/log.hpp"
 #include "mpr/task/retain.hpp"
 
 using mpr::io::PathCopy;
 using mpr::io::Request;
 using mpr::task::Hold;
+namespace gc = mpr::gc;
 namespace os = mpr::os;
 
-struct MprFile {
+namespace {
+
+/** What is behind a file's members. Its path stands behind that in the same block. */
+struct File : MprFile {
     char* buffer; // a managed leaf, or nullptr
     std::size_t size, next, end;
     bool dirty;
     bool hasPositions; // a regular file or a device of blocks
     bool appends;
     bool atEnd;   // after appending: the position is where the file ends, which only the system knows
-    bool managed; // all but standard output
+    bool managed; // all but standard output and error
+    bool keepsFd; // the descriptor is not its own: standard input
     int mode;
     uv_file fd;      // -1: closed, or a file of the program
     MprOff position; // of the system's file: behind what was read ahead, before what is not yet written
     const MprRomInode* rom;
 };
 
-namespace {
-
 constexpr std::size_t usualBuffer = 4096;
 constexpr std::size_t greatestTransfer = std::size_t{1} << 30; // bytes in one system call
 
-bool isOpen(const MprFile* file) {
+bool isOpen(const File* file) {
     return file && (file->fd >= 0 || file->rom);
 }
 
 // ---- One system call --------------------------------------------------------------------------------------------
 
-void findPosition(MprFile* file);
+void findPosition(File* file);
 
 /** @return Bytes read, or a negative error. */
-ssize transferIn(MprFile* file, char* to, std::size_t count) {
+ssize transferIn(File* file, char* to, std::size_t count) {
     count = std::min(count, greatestTransfer);
     if (file->rom) {
         const auto left =
@@ -78,7 +85,7 @@ ssize transferIn(MprFile* file, char* to, std::size_t count) {
 }
 
 /** Write all. @param mayWait false: in a manager. @return Bytes written, fewer than count after an error. */
-std::size_t transferOut(MprFile* file, const char* from, std::size_t count, bool mayWait = true) {
+std::size_t transferOut(File* file, const char* from, std::size_t count, bool mayWait = true) {
     std::size_t written = 0;
     while (written < count) {
         const auto part = static_cast<unsigned>(std::min(count - written, greatestTransfer));
@@ -99,7 +106,7 @@ std::size_t transferOut(MprFile* file, const char* from, std::size_t count, bool
 }
 
 /** Where a file ends, or a negative error. */
-MprOff endOf(const MprFile* file) {
+MprOff endOf(const File* file) {
     if (file->rom) {
         return static_cast<MprOff>(file->rom->size);
     }
@@ -108,7 +115,7 @@ MprOff endOf(const MprFile* file) {
     return error < 0 ? error : static_cast<MprOff>(request->statbuf.st_size);
 }
 
-void findPosition(MprFile* file) {
+void findPosition(File* file) {
     if (file->atEnd) {
         file->position = std::max(endOf(file), MprOff{0});
         file->atEnd = false;
@@ -118,7 +125,7 @@ void findPosition(MprFile* file) {
 /** Keeps a file and its buffer while calls wait. */
 class InUse {
 public:
-    explicit InUse(const MprFile* file) : file_(file->managed ? file : nullptr), buffer_(file->buffer) {}
+    explicit InUse(const File* file) : file_(file->managed ? file : nullptr), buffer_(file->buffer) {}
 
 private:
     Hold file_, buffer_;
@@ -126,7 +133,7 @@ private:
 
 // ---- The buffer -------------------------------------------------------------------------------------------------
 
-bool flush(MprFile* file, bool mayWait = true) {
+bool flush(File* file, bool mayWait = true) {
     if (file->dirty) {
         const std::size_t written = transferOut(file, file->buffer, file->end, mayWait);
         std::memmove(file->buffer, file->buffer + written, file->end - written);
@@ -137,19 +144,19 @@ bool flush(MprFile* file, bool mayWait = true) {
 }
 
 /** Forget what was read ahead. A pipe cannot read it again, so there it stays. */
-void dropReadAhead(MprFile* file) {
+void dropReadAhead(File* file) {
     if (!file->dirty && (file->hasPositions || file->rom)) {
         file->position -= static_cast<MprOff>(file->end - file->next);
         file->next = file->end = 0;
     }
 }
 
-bool hasAhead(const MprFile* file) {
+bool hasAhead(const File* file) {
     return !file->dirty && file->next < file->end;
 }
 
 /** Read ahead when nothing is left. @return Above zero when there are bytes, 0 at the end, or a negative error. */
-ssize fill(MprFile* file) {
+ssize fill(File* file) {
     if (hasAhead(file)) {
         return 1;
     }
@@ -162,24 +169,24 @@ ssize fill(MprFile* file) {
     return count;
 }
 
-bool ensureBuffer(MprFile* file) {
+bool ensureBuffer(File* file) {
     return file->buffer || mprEnableFileBuffering(file, 0, 0) == 0;
 }
 
-bool mayRead(const MprFile* file) {
+bool mayRead(const File* file) {
     return isOpen(file) && (file->mode & O_ACCMODE) != O_WRONLY;
 }
 
-bool mayWrite(const MprFile* file) {
+bool mayWrite(const File* file) {
     return isOpen(file) && !file->rom && (file->mode & O_ACCMODE) != O_RDONLY;
 }
 
 // ---- Life -------------------------------------------------------------------------------------------------------
 
 /** @return false when data was lost. */
-bool finish(MprFile* file, bool mayWait) {
+bool finish(File* file, bool mayWait) {
     bool kept = flush(file, mayWait);
-    if (file->fd >= 0) {
+    if (file->fd >= 0 && !file->keepsFd) {
         Request request;
         kept = request(uv_fs_close, file->fd) == 0 && kept; // disks of others tell here that they are full
     }
@@ -190,7 +197,7 @@ bool finish(MprFile* file, bool mayWait) {
 }
 
 void manageFile(void* ptr, int flags) {
-    auto* file = static_cast<MprFile*>(ptr);
+    auto* file = static_cast<File*>(ptr);
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRef(&file->buffer);
     } else if (flags & MPR_MANAGE_FREE) {
@@ -201,10 +208,13 @@ void manageFile(void* ptr, int flags) {
     }
 }
 
-MprFile* allocateFile(int mode) {
-    auto* file = static_cast<MprFile*>(
-        mprAllocManaged(sizeof(MprFile), manageFile, MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER | MPR_ALLOC_ZERO));
+File* allocateFile(int mode, cchar* path) {
+    path = path ? path : "";
+    const std::size_t size = std::strlen(path) + 1;
+    auto* file = static_cast<File*>(
+        mprAllocManaged(sizeof(File) + size, manageFile, MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER | MPR_ALLOC_ZERO));
     if (file) {
+        file->path = static_cast<char*>(std::memcpy(file + 1, path, size));
         file->fd = -1;
         file->mode = mode;
         file->appends = (mode & O_APPEND) != 0;
@@ -229,7 +239,7 @@ MprFile* mprOpenFile(cchar* filename, int omode, int perms) {
     if (!path.valid()) {
         return nullptr;
     }
-    MprFile* file = allocateFile(omode);
+    File* file = allocateFile(omode, path.text());
     if (!file) {
         return nullptr;
     }
@@ -248,9 +258,10 @@ MprFile* mprOpenFile(cchar* filename, int omode, int perms) {
     return file;
 }
 
-MprFile* mprAttachFileFd(int fd, cchar* name, int omode) {
-    (void) name;
-    MprFile* file = fd >= 0 ? allocateFile(omode) : nullptr;
+namespace {
+
+File* attach(int fd, cchar* name, int omode) {
+    File* file = fd >= 0 ? allocateFile(omode, name) : nullptr;
     if (file) {
         file->fd = fd;
         const auto position = lseek(fd, 0, SEEK_CUR);
@@ -260,28 +271,73 @@ MprFile* mprAttachFileFd(int fd, cchar* name, int omode) {
     return file;
 }
 
-int mprCloseFile(MprFile* file) {
-    if (!isOpen(file) || !file->managed) {
+// Retained by the runtime: standard input, which has a buffer, and the file of mprSetLogFile.
+std::atomic<File*> input{nullptr};
+std::atomic<MprFile*> logFile{nullptr};
+gc::Service room{[] {
+                     mprMark(input.load());
+                     mprMark(logFile.load());
+                 },
+                 [](std::uint64_t) { return true; },
+                 [] {
+                     input.store(nullptr);
+                     logFile.store(nullptr);
+                 }};
+} // namespace
+
+MprFile* mprAttachFileFd(int fd, cchar* name, int omode) {
+    return attach(fd, name, omode);
+}
+
+int mprCloseFile(MprFile* ptr) {
+    auto* file = static_cast<File*>(ptr);
+    if (!isOpen(file) || !file->managed || file->keepsFd) {
         return MPR_ERR_BAD_STATE;
     }
     const InUse use(file);
     return finish(file, true) ? 0 : MPR_ERR_CANT_WRITE;
 }
 
-int mprGetFileFd(MprFile* file) {
+int mprGetFileFd(MprFile* ptr) {
+    auto* file = static_cast<File*>(ptr);
     return file ? file->fd : -1;
 }
 
 MprFile* mprGetStdout(void) {
-    static constinit MprFile standard{
-        nullptr, 0, 0, 0, false, false, true, false, false, O_WRONLY, 1, 0, nullptr,
+    static constinit File standard{
+        {"stdout"}, nullptr, 0, 0, 0, false, false, true, false, false, true, O_WRONLY, 1, 0, nullptr,
     };
     return &standard;
 }
 
+MprFile* mprGetStderr(void) {
+    static constinit File standard{
+        {"stderr"}, nullptr, 0, 0, 0, false, false, true, false, false, true, O_WRONLY, 2, 0, nullptr,
+    };
+    return &standard;
+}
+
+MprFile* mprGetStdin(void) {
+    if (!gc::admitRunning("mprGetStdin")) {
+        return nullptr;
+    }
+    File* file = input.load();
+    if (file) {
+        return file;
+    }
+    gc::runtime().services.add(room);
+    File* made = attach(STDIN_FILENO, "stdin", O_RDONLY);
+    if (!made) {
+        return nullptr;
+    }
+    made->keepsFd = true;
+    return input.compare_exchange_strong(file, made) ? made : file;
+}
+
 // ---- Buffering --------------------------------------------------------------------------------------------------
 
-int mprEnableFileBuffering(MprFile* file, ssize size, ssize maxSize) {
+int mprEnableFileBuffering(MprFile* ptr, ssize size, ssize maxSize) {
+    auto* file = static_cast<File*>(ptr);
     (void) maxSize;
     if (!isOpen(file) || size < 0 || static_cast<std::size_t>(size) > greatestTransfer) {
         return MPR_ERR_BAD_ARGS;
@@ -303,7 +359,8 @@ int mprEnableFileBuffering(MprFile* file, ssize size, ssize maxSize) {
     return 0;
 }
 
-int mprDisableFileBuffering(MprFile* file) {
+int mprDisableFileBuffering(MprFile* ptr) {
+    auto* file = static_cast<File*>(ptr);
     const int error = mprFlushFile(file);
     if (error == 0 && file->buffer) {
         dropReadAhead(file);
@@ -316,7 +373,8 @@ int mprDisableFileBuffering(MprFile* file) {
     return error;
 }
 
-int mprFlushFile(MprFile* file) {
+int mprFlushFile(MprFile* ptr) {
+    auto* file = static_cast<File*>(ptr);
     if (!isOpen(file)) {
         return MPR_ERR_BAD_ARGS;
     }
@@ -326,7 +384,8 @@ int mprFlushFile(MprFile* file) {
 
 // ---- Reading ----------------------------------------------------------------------------------------------------
 
-ssize mprReadFile(MprFile* file, void* buf, ssize size) {
+ssize mprReadFile(MprFile* ptr, void* buf, ssize size) {
+    auto* file = static_cast<File*>(ptr);
     if (!mayRead(file) || !buf || size < 0) {
         return MPR_ERR_BAD_ARGS;
     }
@@ -357,7 +416,8 @@ ssize mprReadFile(MprFile* file, void* buf, ssize size) {
     return done == 0 && count < 0 ? ssize{MPR_ERR_CANT_READ} : done;
 }
 
-int mprPeekFileChar(MprFile* file) {
+int mprPeekFileChar(MprFile* ptr) {
+    auto* file = static_cast<File*>(ptr);
     if (!mayRead(file) || !ensureBuffer(file)) {
         return -1;
     }
@@ -370,7 +430,8 @@ int mprPeekFileChar(MprFile* file) {
     return static_cast<uchar>(file->buffer[file->next]);
 }
 
-int mprGetFileChar(MprFile* file) {
+int mprGetFileChar(MprFile* ptr) {
+    auto* file = static_cast<File*>(ptr);
     const int c = mprPeekFileChar(file);
     if (c >= 0) {
         ++file->next;
@@ -378,7 +439,8 @@ int mprGetFileChar(MprFile* file) {
     return c;
 }
 
-char* mprReadLine(MprFile* file, ssize size, ssize* len) {
+char* mprReadLine(MprFile* ptr, ssize size, ssize* len) {
+    auto* file = static_cast<File*>(ptr);
     if (len) {
         *len = 0;
     }
@@ -427,7 +489,8 @@ char* mprReadLine(MprFile* file, ssize size, ssize* len) {
 
 // ---- Writing ----------------------------------------------------------------------------------------------------
 
-ssize mprWriteFile(MprFile* file, cvoid* buf, ssize count) {
+ssize mprWriteFile(MprFile* ptr, cvoid* buf, ssize count) {
+    auto* file = static_cast<File*>(ptr);
     if (!mayWrite(file) || !buf || count < 0) {
         return MPR_ERR_BAD_ARGS;
     }
@@ -459,30 +522,49 @@ ssize mprWriteFile(MprFile* file, cvoid* buf, ssize count) {
     return transferOut(file, static_cast<const char*>(buf), length) == length ? count : ssize{MPR_ERR_CANT_WRITE};
 }
 
-ssize mprWriteFileString(MprFile* file, cchar* str) {
+ssize mprWriteFileString(MprFile* ptr, cchar* str) {
+    auto* file = static_cast<File*>(ptr);
     return str ? mprWriteFile(file, str, static_cast<ssize>(std::strlen(str))) : MPR_ERR_BAD_ARGS;
 }
 
-ssize mprPutFileString(MprFile* file, cchar* str) {
+ssize mprPutFileString(MprFile* ptr, cchar* str) {
+    auto* file = static_cast<File*>(ptr);
     return mprWriteFileString(file, str);
 }
 
-ssize mprPutFileChar(MprFile* file, int c) {
+ssize mprPutFileChar(MprFile* ptr, int c) {
+    auto* file = static_cast<File*>(ptr);
     const char byte = static_cast<char>(c);
     return mprWriteFile(file, &byte, 1);
 }
 
+namespace {
+ssize writeFmt(MprFile* file, cchar* fmt, va_list args) {
+    const char* text = fmt ? sfmtv(fmt, args) : nullptr;
+    return text ? mprWriteFileString(file, text) : ssize{fmt ? MPR_ERR_MEMORY : MPR_ERR_BAD_ARGS};
+}
+} // namespace
+
 ssize mprWriteFileFmt(MprFile* file, cchar* fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    const char* text = fmt ? sfmtv(fmt, args) : nullptr;
+    const ssize count = writeFmt(file, fmt, args);
     va_end(args);
-    return text ? mprWriteFileString(file, text) : ssize{fmt ? MPR_ERR_MEMORY : MPR_ERR_BAD_ARGS};
+    return count;
+}
+
+ssize mprFprintf(MprFile* file, cchar* fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    const ssize count = writeFmt(file, fmt, args);
+    va_end(args);
+    return count;
 }
 
 // ---- Position ---------------------------------------------------------------------------------------------------
 
-MprOff mprGetFilePosition(MprFile* file) {
+MprOff mprGetFilePosition(MprFile* ptr) {
+    auto* file = static_cast<File*>(ptr);
     if (!isOpen(file)) {
         return MPR_ERR_BAD_ARGS;
     }
@@ -494,7 +576,21 @@ MprOff mprGetFilePosition(MprFile* file) {
                        : file->position - static_cast<MprOff>(file->end - file->next);
 }
 
-MprOff mprSeekFile(MprFile* file, int seekType, MprOff distance) {
+MprOff mprGetFileSize(MprFile* ptr) {
+    auto* file = static_cast<File*>(ptr);
+    if (!isOpen(file)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (!file->hasPositions && !file->rom) {
+        return MPR_ERR_BAD_STATE;
+    }
+    const InUse use(file);
+    const MprOff end = flush(file) ? endOf(file) : MPR_ERR_CANT_WRITE;
+    return end < 0 && end != MPR_ERR_CANT_WRITE ? MPR_ERR_BAD_STATE : end;
+}
+
+MprOff mprSeekFile(MprFile* ptr, int seekType, MprOff distance) {
+    auto* file = static_cast<File*>(ptr);
     if (!isOpen(file)) {
         return MPR_ERR_BAD_ARGS;
     }
@@ -524,6 +620,32 @@ MprOff mprSeekFile(MprFile* file, int seekType, MprOff distance) {
     file->position = target;
     file->atEnd = false;
     return target;
+}
+
+// ---- The log ----------------------------------------------------------------------------------------------------
+
+void mprSetLogFile(MprFile* file) {
+    if (!gc::admitRunning("mprSetLogFile")) {
+        return;
+    }
+    const Hold hold(file);
+    const int fd = file && mprFlushFile(file) == 0 ? fcntl(mprGetFileFd(file), F_DUPFD_CLOEXEC, 3) : -1;
+    if (file && fd < 0) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprSetLogFile: the file is not open; the log stays where it is");
+        return;
+    }
+    if (file) {
+        mpr::base::openLog(fd, file->path);
+    } else {
+        mpr::base::openLog("stderr", mpr::base::LineForm::common, false);
+    }
+    gc::runtime().services.add(room);
+    logFile.store(file);
+}
+
+MprFile* mprGetLogFile(void) {
+    return logFile.load();
 }
 
 // ---- Descriptors ------------------------------------------------------------------------------------------------

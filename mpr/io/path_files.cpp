@@ -3,14 +3,18 @@
     path_files.cpp - What paths name: asked, made, copied, deleted; and paths that depend on the current directory.
  */
 #include <algorithm>
+#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include "mpr/base/part.hpp"
+#include "mpr/file.h"
+#include "mpr/io/glob.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/path.h"
 #include "mpr/task/retain.hpp"
@@ -208,6 +212,70 @@ int mprGetPathInfo(cchar* path, MprPath* info) {
     return 0;
 }
 
+bool mprIsPathDir(cchar* path) {
+    MprPath info;
+    return mprGetPathInfo(path, &info) == 0 && info.isDir;
+}
+
+bool mprMatchPath(cchar* path, cchar* pattern) {
+    return path && pattern && mpr::io::matchesGlob(pattern, path);
+}
+
+char* mprGetPathLink(cchar* path) {
+    const PathCopy copy(path);
+    Request request;
+    return copy.valid() && request(uv_fs_readlink, copy.text()) == 0 ? cloneText(static_cast<char*>(request->ptr))
+                                                                     : nullptr;
+}
+
+namespace {
+
+/** Whether a file is what mprSearchPath looks for. */
+bool isWanted(cchar* path, int flags) {
+    MprPath info;
+    return path && mprGetPathInfo(path, &info) == 0 && info.isDir == ((flags & MPR_SEARCH_DIR) != 0) &&
+           (!(flags & MPR_SEARCH_EXE) || mprPathExists(path, X_OK));
+}
+
+/** Look for a file in folders that are separated by colons. */
+char* searchFolders(cchar* path, int flags, string_view folders) {
+    for (;;) {
+        const std::size_t colon = folders.find(':');
+        const string_view folder = part(folders, 0, colon);
+        char name[PathCopy::room];
+        if (folder.size() < sizeof(name)) {
+            std::memcpy(name, folder.data(), folder.size());
+            name[folder.size()] = '\0';
+            char* found = mprJoinPath(name, path);
+            if (isWanted(found, flags)) {
+                return found;
+            }
+        }
+        if (colon == string_view::npos) {
+            return nullptr;
+        }
+        folders.remove_prefix(colon + 1);
+    }
+}
+} // namespace
+
+char* mprSearchPath(cchar* path, int flags, cchar* search, ...) {
+    if (!path || !*path) {
+        return nullptr;
+    }
+    if (mprIsPathAbs(path)) {
+        return isWanted(path, flags) ? mprNormalizePath(path) : nullptr;
+    }
+    char* found = nullptr;
+    va_list args;
+    va_start(args, search);
+    for (; search && !found; search = va_arg(args, cchar*)) {
+        found = searchFolders(path, flags, search);
+    }
+    va_end(args);
+    return found;
+}
+
 // ---- Making and removing ----------------------------------------------------------------------------------------
 
 int mprMakeDir(cchar* path, int perms, int owner, int group, bool makeMissing) {
@@ -229,6 +297,32 @@ int mprMakeDir(cchar* path, int perms, int owner, int group, bool makeMissing) {
         }
     }
     return makeOne(copy.text(), perms, owner, group);
+}
+
+int mprMakeLink(cchar* path, cchar* target, bool hard) {
+    const PathCopy existing(path);
+    const PathCopy link(target);
+    if (!existing.valid() || !link.valid()) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Request request;
+    const int result = hard ? request(uv_fs_link, existing.text(), link.text())
+                            : request(uv_fs_symlink, existing.text(), link.text(), 0);
+    return result < 0 ? MPR_ERR_CANT_CREATE : 0;
+}
+
+int mprTruncateFile(cchar* path, MprOff size) {
+    const PathCopy copy(path);
+    if (!copy.valid() || size < 0) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Request request;
+    const int file = request(uv_fs_open, copy.text(), O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    if (file < 0) {
+        return MPR_ERR_CANT_OPEN;
+    }
+    const bool done = request(uv_fs_ftruncate, file, static_cast<std::int64_t>(size)) == 0;
+    return closeFile(file) && done ? 0 : MPR_ERR_CANT_WRITE;
 }
 
 int mprDeletePath(cchar* path) {

@@ -437,3 +437,81 @@ TEST_CASE("the number of descriptors is limited, up to what the system gives", "
     }
     setrlimit(RLIMIT_NOFILE, &before);
 }
+
+TEST_CASE("a file knows its path and its size", "[io][file]") {
+    Runtime runtime("everyyield=1");
+    Folder folder;
+    const std::string path = folder / "file";
+    Root file(openFile(path, O_CREAT | O_RDWR, 0));
+    REQUIRE(file.as<MprFile>());
+    collect();
+    CHECK(str(file.as<MprFile>()->path) == path);
+    CHECK(mprGetFileSize(file.as<MprFile>()) == 0);
+    CHECK(mprFprintf(file.as<MprFile>(), "%s %d\n", "line", 1) == 7);
+    CHECK(mprGetFileSize(file.as<MprFile>()) == 7); // from the buffer, too
+    CHECK(mprFprintf(file.as<MprFile>(), nullptr) == MPR_ERR_BAD_ARGS);
+    CHECK(mprTruncateFile(path.c_str(), 4) == 0);
+    CHECK(mprGetFileSize(file.as<MprFile>()) == 4);
+    CHECK(folder.read("file") == "line");
+    CHECK(mprTruncateFile(path.c_str(), 6) == 0);
+    CHECK(folder.read("file") == std::string("line\0\0", 6));
+    CHECK(mprTruncateFile(path.c_str(), -1) == MPR_ERR_BAD_ARGS);
+    CHECK(mprTruncateFile((folder / "none").c_str(), 1) == MPR_ERR_CANT_OPEN);
+    mprCloseFile(file.as<MprFile>());
+    CHECK(mprGetFileSize(file.as<MprFile>()) == MPR_ERR_BAD_ARGS);
+    CHECK(mprGetFileSize(nullptr) == MPR_ERR_BAD_ARGS);
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    Root in(mprAttachFileFd(ends[0], "in", O_RDONLY));
+    CHECK(str(in.as<MprFile>()->path) == "in");
+    CHECK(mprGetFileSize(in.as<MprFile>()) == MPR_ERR_BAD_STATE);
+    close(ends[1]);
+    CHECK((str(mprGetStdout()->path) == "stdout" && mprGetFileFd(mprGetStderr()) == 2));
+    CHECK(mprCloseFile(mprGetStderr()) == MPR_ERR_BAD_STATE);
+}
+
+TEST_CASE("standard input is read by lines and never closed", "[io][file]") {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const int before = dup(0);
+    REQUIRE(dup2(ends[0], 0) == 0);
+    REQUIRE(write(ends[1], "one\ntwo\n", 8) == 8);
+    for (int i = 0; i < 2; i++) {
+        Runtime runtime;
+        CHECK(mprGetStdin() == mprGetStdin());
+        if (i == 0) {
+            CHECK(str(mprReadLine(mprGetStdin(), 0, nullptr)) == "one");
+            collect();
+            CHECK(str(mprReadLine(mprGetStdin(), 0, nullptr)) == "two");
+        }
+        CHECK(mprCloseFile(mprGetStdin()) == MPR_ERR_BAD_STATE);
+    }
+    CHECK(isOpen(0));
+    dup2(before, 0);
+    close(before);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST_CASE("the log goes to a file of the program's", "[io][file][log]") {
+    Runtime runtime("everyyield=1");
+    Folder folder;
+    mprSetLogHandler(nullptr);
+    MprFile *file = openFile(folder.write("log", "first\n"), O_WRONLY, 0);
+    Root root(file);
+    mprSeekFile(file, SEEK_END, 0);
+    mprWriteFileString(file, "mine\n");
+    mprSetLogFile(file);
+    CHECK(mprGetLogFile() == file);
+    mprError("of the %s", "log");
+    mprCloseFile(file);
+    mprError("another");
+    CHECK(folder.read("log") == "first\nmine\nerror: of the log\nerror: another\n");
+    mprSetLogFile(file); // it is closed
+    CHECK(folder.read("log").find("mprSetLogFile: the file is not open") != std::string::npos);
+    CHECK(mprGetLogFile() == file);
+    collect();
+    CHECK(mprIsValid(mprGetLogFile()));
+    mprSetLogFile(nullptr);
+    CHECK(mprGetLogFile() == nullptr);
+}

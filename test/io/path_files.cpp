@@ -378,3 +378,45 @@ TEST_CASE("unrooted paths and contents survive the yields inside", "[io][path]")
     collector.end();
     CHECK(stats().misuses == 0);
 }
+
+TEST_CASE("links are made and read, and directories told from files", "[io][path]") {
+    Runtime runtime;
+    const Folder folder;
+    const std::string file = folder.write("file", "text"), soft = folder / "soft", hard = folder / "hard";
+    CHECK(mprMakeLink(file.c_str(), soft.c_str(), false) == 0);
+    CHECK(mprMakeLink(file.c_str(), hard.c_str(), true) == 0);
+    CHECK(mprMakeLink(file.c_str(), hard.c_str(), true) == MPR_ERR_CANT_CREATE);
+    CHECK(mprMakeLink(file.c_str(), "", false) == MPR_ERR_BAD_ARGS);
+    CHECK(str(mprGetPathLink(soft.c_str())) == file);
+    CHECK((mprGetPathLink(hard.c_str()) == nullptr && mprGetPathLink(nullptr) == nullptr));
+    CHECK(mprSamePath(hard.c_str(), soft.c_str()) == 1);
+    CHECK(mprMakeLink(folder.root.c_str(), (folder / "up").c_str(), false) == 0);
+    CHECK((mprIsPathDir(folder.root.c_str()) && mprIsPathDir((folder / "up").c_str())));
+    CHECK_FALSE((mprIsPathDir(file.c_str()) || mprIsPathDir(soft.c_str()) || mprIsPathDir("/none")));
+    CHECK_FALSE(mprIsPathDir(nullptr));
+    CHECK((mprMatchPath("a/b.c", "a/*.c") && mprMatchPath("a/b/c.d", "**/c.?") && !mprMatchPath("a/b.c", "*.c")));
+    CHECK_FALSE((mprMatchPath(nullptr, "*") || mprMatchPath("a", nullptr)));
+    CHECK((mprMatchPath("!a,b", "!a,?") && !mprMatchPath("a", "b,a")));
+}
+
+TEST_CASE("files are looked for in folders", "[io][path]") {
+    Runtime runtime;
+    const Folder folder;
+    const std::string one = folder.write("one/file", "1"), two = folder.write("two/file", "2");
+    folder.write("two/run", "#!/bin/sh");
+    mprMakeDir((folder / "one/run").c_str(), 0755, -1, -1, false);
+    const std::string first = folder / "none:" + (folder / "one"), second = folder / "two";
+    CHECK(str(mprSearchPath("file", 0, first.c_str(), nullptr)) == one);
+    CHECK(str(mprSearchPath("file", 0, second.c_str(), first.c_str(), nullptr)) == two);
+    CHECK(str(mprSearchPath("../two/file", 0, first.c_str(), second.c_str(), nullptr)) == two);
+    CHECK(mprSearchPath("two", 0, first.c_str(), second.c_str(), nullptr) == nullptr);
+    CHECK(str(mprSearchPath("run", MPR_SEARCH_DIR, second.c_str(), first.c_str(), nullptr)) == (folder / "one/run"));
+    CHECK(str(mprSearchPath("run", 0, first.c_str(), second.c_str(), nullptr)) == (folder / "two/run"));
+    CHECK(mprSearchPath("run", MPR_SEARCH_EXE, second.c_str(), nullptr) == nullptr);
+    chmod((folder / "two/run").c_str(), 0755);
+    CHECK(str(mprSearchPath("run", MPR_SEARCH_EXE, second.c_str(), nullptr)) == (folder / "two/run"));
+    CHECK(str(mprSearchPath(one.c_str(), 0, second.c_str(), nullptr)) == one);
+    CHECK(mprSearchPath((folder / "file").c_str(), 0, first.c_str(), nullptr) == nullptr);
+    CHECK((mprSearchPath("file", 0, nullptr) == nullptr && mprSearchPath("", 0, "/", nullptr) == nullptr));
+    CHECK(mprSearchPath(nullptr, 0, "/", nullptr) == nullptr);
+}
