@@ -11,8 +11,6 @@
 #ifndef MPR_SOCKET_H
 #define MPR_SOCKET_H
 
-#include <sys/socket.h>
-
 #include "mpr/file.h"
 #include "mpr/types.h"
 #include "mpr/wait.h"
@@ -34,6 +32,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_SOCKET_THREAD 0x800     /* Its handlers have dispatchers of their own: a worker calls their procedures */
 
 struct MprSsl;
+struct sockaddr;
 
 /** A socket: a managed block. Programs read these members and change none but data. */
 typedef struct MprSocket {
@@ -178,7 +177,7 @@ MPR_EXPORT bool mprIsSocketV6(MprSocket *sp);
     @return 0; MPR_ERR_CANT_FIND; MPR_ERR_BAD_ARGS; MPR_ERR_MEMORY. A name is looked up, yielded.
  */
 MPR_EXPORT int mprGetSocketInfo(const char *ip, int port, int *family, int *protocol, struct sockaddr **addr,
-                                socklen_t *addrlen);
+                                unsigned *addrlen);
 
 /** Whether the system has IPv6, and whether one socket serves both families. */
 MPR_EXPORT bool mprHasIPv6(void);
@@ -223,7 +222,7 @@ inline MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispatche
 /** The system's socket: a descriptor. */
 typedef int Socket;
 /** The length of an address. */
-typedef socklen_t Socklen;
+typedef unsigned Socklen;
 #ifndef INVALID_SOCKET
 #define INVALID_SOCKET (-1)
 #endif

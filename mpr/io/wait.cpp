@@ -129,8 +129,8 @@ void resume(void* data, MprEvent*) {
 void tryAgain(void*, MprEvent*) {
     {
         const Loop::Using loop(task::events().loop());
-        for (MprWaitHandler* next = waiters.head()->first; next;) {
-            MprWaitHandler& handler = *next;
+        for (Handler* next = waiters.head()->first; next;) {
+            Handler& handler = *next;
             next = handler.next;
             if (handler.rests) {
                 waitOn(handler, handler.watch->wanted); // to the front of the list
@@ -153,7 +153,7 @@ bool openAgain() {
 }
 
 /** The system cannot wait for a handler's descriptor. */
-void refuse(MprWaitHandler& handler, int fd, int error) {
+void refuse(Handler& handler, int fd, int error) {
     constexpr MprTicks rest = 50;
     const bool passes = error == UV_ENOMEM || error == UV_ENOSPC;
     if (!std::exchange(isShort, passes) || !passes) {

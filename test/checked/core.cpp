@@ -174,7 +174,7 @@ TEST_CASE("who waits no longer to stop others stays stopped while one of them ha
         refused += !did;
         if (did) {
             // It runs on without a yield, so that the other, whose time is up, finds it running.
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
         }
         mprDetachThread();
     };
