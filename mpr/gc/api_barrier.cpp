@@ -22,7 +22,7 @@ MprBarrier mprBarrier;
 
 namespace {
 
-/** The store has been done already, by a thread that must not: then nobody knows what the old reference. */
+/** A thread that must not store has done so already. Nobody knows any more what old blocks reference. */
 [[gnu::cold]] void refuseStore(const char* function) {
     if (!refuse(function) && running()) {
         runtime().collector.loseWrites();
@@ -57,7 +57,7 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
         }
         return;
     }
-    // The block's head is at most greatestSmall granules before the field, or the block is one that logs fields anyway.
+    // The block's head is at most greatestSmall granules before the field; a larger block logs fields anyway.
     const std::size_t g = region->granuleOf(field);
     const std::size_t least =
         std::max<std::size_t>(g, region->firstGranule + mpr::heap::greatestSmall) - mpr::heap::greatestSmall;
@@ -71,8 +71,8 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
 }
 
 /**
-    Whether the head of the block that a field stands in is found at once, and says that a store need not be logged: most
-    fields stand in the first granule of a block or a few behind it, most blocks are young.
+    Whether the head of a field's block is found at once, and says that a store need not be logged. Most fields are in
+    the first few granules of a block, and most blocks are young.
  */
 MPR_INLINE bool isDone(const void* field) {
     Region* region = runtime().heap.table().candidate(field);

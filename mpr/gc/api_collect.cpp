@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    api_collect.cpp - The C API of mpr/collect.h and mpr/limits.h, and the part of mpr/thread.h that needs no thread made.
+    api_collect.cpp - The C API of mpr/collect.h and mpr/limits.h, and the part of mpr/thread.h that needs no thread
+    made.
  */
 #include <cstdarg>
 
@@ -27,7 +28,7 @@ MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
     return nullptr;
 }
 
-/** There is no memory for another root. The handler of such cases may find some. */
+/** There is no memory for another root. The notifier or a pruner may make some available. */
 MPR_APART void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage shortage) {
     Runtime& rt = runtime();
     if (!rt.depletion.raise(*current, causeOf(shortage), sizeof(ptr)) ||
@@ -110,7 +111,7 @@ void mprLinkRootRef(MprRootRef* ref) {
 }
 
 void mprUnlinkRootRef(MprRootRef* ref) {
-    // Relaxed: neighbours in the list change it, but only this thread makes it null or anything else.
+    // Relaxed: neighbours in the list change it, but only this thread makes it null or not null.
     if (!__atomic_load_n(&ref->next, __ATOMIC_RELAXED)) {
         return; // it was refused
     }
@@ -127,7 +128,7 @@ void mprUnlinkRootRef(MprRootRef* ref) {
 
 // ---- Yielding and collecting ------------------------------------------------------------------------------------
 
-/** By a thread that does not run, or inside the notifier or the log's handler; or there is something to wait for. */
+/** The slow part of mprYield: there is something to wait for, or the thread does not run or must not yield. */
 MPR_APART static void yieldSlow(Mutator* m, int flags, const void* site) {
     if (!m || mustNotYield(*m)) [[unlikely]] {
         if (!os::hasThreads || !admitYielding("mprYield")) {
@@ -207,7 +208,7 @@ MprOsThread mprGetCurrentOsThread(void) {
 
 namespace {
 
-/** What the limits are to be, as far as they make sense together. What does not is named. */
+/** Correct limits that do not make sense together, and name them. */
 [[maybe_unused]] void checkLimits(size_t& warn, size_t maximum, size_t committed) {
     using mpr::heap::Limits;
     os::Message message;

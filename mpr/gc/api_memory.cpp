@@ -29,7 +29,7 @@ namespace mpr::gc {
 
 namespace {
 
-/** See to what an allocation has set off. */
+/** Do what an allocation has made necessary: tell of the redline, request a collection. */
 [[gnu::noinline]] void attend(Mutator& m, std::size_t size) {
     Runtime& rt = runtime();
     const Heap::Attention attention = rt.heap.takeAttention();
@@ -115,7 +115,7 @@ MPR_INLINE void* allocateInline(std::size_t size, Byte flags, const char* functi
     return allocateSlow(*m, n, flags, size);
 }
 
-/** The same, once for all but the busiest caller. */
+/** allocateInline as a call, for all but the busiest caller. */
 [[gnu::noinline]] void* allocate(std::size_t size, Byte flags, const char* function) {
     return allocateInline(size, flags, function);
 }
@@ -128,7 +128,9 @@ std::size_t usable(Region* region, std::size_t g, Byte h) {
     return (region->blockSize(g) << granuleShift) - (hasManager(h) || head::isGone(h) ? sizeof(MprManager) : 0);
 }
 
-/** A block that the caller says is one. Names what it is instead, and gives nullptr. There is a runtime. */
+/**
+    The region of what the caller says is a block. If it is none, this names it and returns nullptr. There is a runtime.
+ */
 Region* checked(const char* function, const void* ptr) {
     Region* region = runtime().heap.find(ptr);
     if (region && region->isBlock(ptr)) [[likely]] {
@@ -155,7 +157,7 @@ void* mprAllocZeroed(size_t size) {
 }
 
 namespace {
-/** Of a block with a manager. What is promised stands in the flags as in the head; without any promise it is plain. */
+/** The kind of a block with a manager. Flags have the bits of the head; without any promise the block is plain. */
 constexpr Byte kindOf(int flags) {
     const int promised = flags >> 2 & head::kindMask;
     return static_cast<Byte>(promised != 0 ? promised : static_cast<int>(Kind::plain));
@@ -164,7 +166,9 @@ static_assert(kindOf(MPR_ALLOC_BARRIER) == static_cast<Byte>(Kind::barrier));
 static_assert(kindOf(MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::barrierNoFree));
 static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::plain));
 
-/** What mprAllocManaged does not do inline: when the block is not small, or to be held or zeroed, or the heap has to be asked. */
+/**
+    The part of mprAllocManaged that is not inline: large, held or zeroed blocks, and whenever the heap has to be asked.
+ */
 [[gnu::noinline]] void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
@@ -234,8 +238,8 @@ void callToFree(Mutator& m, void* ptr, MprManager manager) {
 }
 
 /**
-    Call the manager of a block that is freed by hand. It may yield, in a lock say: the block must be nobody else's to free
-    meanwhile. @return false when it is already.
+    Call the manager of a block that is freed by hand. The manager may yield, for example in a lock, so nobody else may
+    free the block meanwhile. @return false when another thread is freeing it already.
  */
 bool freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
     if constexpr (!os::hasThreads) {
@@ -258,16 +262,16 @@ bool isRoot(const void* ptr, Byte h) {
     return os::hasThreads && (h & head::referenced) && runtime().roots.isRoot(ptr);
 }
 
-/** What keeps a block from being freed by hand, or nullptr. Its head is given. */
+/** Why a block with this head may not be freed by hand, or nullptr. */
 const char* keeperOf(const void* ptr, Byte h) {
     return isRoot(ptr, h)     ? "the block is a root; remove it first"
            : (h & head::held) ? "the block is held; release it first"
                               : nullptr;
 }
 
-/** A block whose manager, if it has one, has been called, and which is not traced. */
+/** Free a block whose manager, if any, has been called, and which is not being traced. */
 int freeCalled(Mutator& m, Region* region, void* ptr) {
-    // Asked before: a large region may be gone when free returns.
+    // Asked first, since a large region may be gone when free returns.
     const bool large = region->isLarge();
     if (!runtime().heap.free(m.local, region, ptr)) [[unlikely]] {
         return freedMeanwhile(ptr);
@@ -278,7 +282,7 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
     return 0;
 }
 
-/** What mprFree does not do at once: it calls managers, names misuse, sees to large regions. */
+/** The slow part of mprFree: calls managers, names misuse, handles large regions. */
 [[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
         return 0;
@@ -299,7 +303,8 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
         return MPR_ERR_BAD_ARGS;
     }
     if (runtime().collector.isDoomed(h)) [[unlikely]] {
-        // Found dead by the collection that is running: it belongs to the sweep, and its manager has been or will be called.
+        // Found dead by the collection that is running: it belongs to the sweep, and its manager has been or will be
+        // called.
         return 0;
     }
     if (hasManager(h)) {
@@ -317,8 +322,9 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
 }
 
 /**
-    What mprFree does with a block of an ordinary region that has a manager and could be freed at once, but for that. As
-    freeUnusual, in fewer steps: if nothing has happened to the block when its manager returns, its hold ends as it is freed.
+    The part of mprFree for a block of an ordinary region that could be freed at once if it had no manager. It does what
+    freeUnusual does in fewer steps: if nothing has happened to the block when its manager returns, freeing ends its
+    hold.
  */
 [[gnu::noinline]] int freeManaged(void* ptr, Region* region) {
     if constexpr (!os::hasThreads) {
@@ -482,7 +488,7 @@ size_t mprMemcpy(void* dest, size_t destMax, cvoid* src, size_t nbytes) {
 
 namespace {
 
-/** By a thread that does not run. */
+/** Allocate on a thread that does not run. */
 void* allocateOutside(size_t size) {
     Shortage shortage = Shortage::none;
     Runtime& rt = runtime();
@@ -504,13 +510,13 @@ void* allocatePermanent(size_t size) {
     return !os::hasThreads || current ? mprAllocMem(size, MPR_ALLOC_HOLD) : allocateOutside(size);
 }
 
-/** Permanent memory is a held leaf, and no root. The hold is not looked at: letting go of it tells. */
+/** Permanent memory is a held leaf, and no root. The hold is not looked at here: ending it will tell. */
 bool mayBePermanent(Region* region, void* ptr) {
     const Byte h = region->map().get(region->granuleOf(ptr));
     return !hasManager(h) && !isRoot(ptr, h);
 }
 
-/** @return false when the block is not permanent memory, or another thread was faster. */
+/** Free permanent memory. @return false when the block is none, or another thread was faster. */
 bool freePermanent(Region* region, void* ptr) {
     Runtime& rt = runtime();
     if constexpr (os::hasThreads) {
@@ -531,7 +537,7 @@ void freeChecked(void* ptr) {
     if (!region) {
         return;
     }
-    // Asked before: a large region may be gone when the block is free.
+    // Asked first, since a large region may be gone when the block is free.
     const bool large = region->isLarge();
     if (!freePermanent(region, ptr)) {
         misuse("pfree", ptr, "not permanent memory");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    api_untraced.cpp - References in C++ objects that have no trace function. A file of its own: programs in C leave it out.
+    api_untraced.cpp - References in C++ objects that have no trace function. It is a separate file so that C programs
+    omit it.
  */
 #include "mpr/barrier.h"
 

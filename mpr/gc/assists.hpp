@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    assists.hpp - What threads do at their yields for the collector, until the next pause: duty.hpp says why.
+    assists.hpp - What threads do for the collector at their yields, until the next pause. duty.hpp says why.
  */
 #pragma once
 
@@ -14,24 +14,24 @@ namespace mpr::gc {
 class Assists {
 public:
     enum : unsigned { marking = 1, sweeping = 2 };
-    static constexpr unsigned steps = 4; // in which threads assist, to a budget
+    static constexpr unsigned steps = 4; // of marking, in which threads assist, per budget
 
-    /** @param trial Every scope is tried by turns: threads never assist. */
+    /** @param trial Every scope is tried in turn, and threads never assist. */
     void open(unsigned processors, bool trial) {
         processors_ = processors;
         trial_ = trial;
     }
 
-    /** Any thread. A hint: looked at again on duty. */
+    /** Whether threads assist with something. Any thread may ask: a hint, to be looked at again on duty. */
     bool with(unsigned what) const { return (now_.load(std::memory_order_relaxed) & what) != 0; }
     void endSweeping() { now_.fetch_and(~unsigned{sweeping}, std::memory_order_relaxed); }
     void end() { now_.store(0, std::memory_order_relaxed); }
 
-    /** An incremental step of marking was done. */
+    /** Count an incremental step of marking. */
     void count() MPR_REQUIRES(onDuty) { ++steps_; }
     /**
-        At the end of a pause: nothing if there is a processor for the collector's thread or somebody waits for the end of it
-        all; no marking if they have yielded too rarely for it.
+        Choose at the end of a pause. Threads do not assist if there is a processor for the collector's thread, or if
+        somebody waits for the end of the whole collection. They do not mark if they have yielded too rarely for it.
         @param waiting Threads that wait for the pause to end. @param begins No major collection was tracing before.
      */
     void choose(const Major& major, unsigned waiting, bool begins) MPR_REQUIRES(onDuty) {

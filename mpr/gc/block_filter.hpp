@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
-    block_filter.hpp - Where in the heap there is surely nothing that a pause has to reach, for any address in two shifts
-    and a load.
+    block_filter.hpp - A filter that tells, in two shifts and a load, that a pause surely need not reach an address.
 
-    Nearly all that old blocks reference is old and marked. To say so it is enough to know it of the place that the
-    reference points to: a bit for each, those of all regions side by side. They stay in a cache where looking into the maps
-    would take a byte from anywhere in the heap. There are two kinds:
+    Nearly everything that old blocks reference is old and marked. To know this of a place a bit suffices, and the bits
+    of all regions lie side by side. They stay in a cache, whereas looking into the maps loads a byte from anywhere in
+    the heap. There are two kinds:
       old      A bit for each line (region.hpp) without young blocks, for minor collections: some kilobytes.
-      marked   A bit for each granule with the head of a marked block, for the last pause of a major collection where many
-               blocks are plain, all of which it traces again: a byte for 128 of the heap, and a look at all maps.
-    Of what lies in no region nothing is known: it is looked at, and named if it should not be referenced.
+      marked   A bit for each granule with the head of a marked block, for the last pause of a major collection, which
+               traces all plain blocks again, where those are many. It costs a byte for 128 bytes of the heap, and a
+               look at all maps.
+    Nothing is known of addresses outside all regions. They are looked at, and named if they should not be referenced.
 
-    Addresses are folded (as in a Bloom filter with one hash: B. Bloom, "Space/Time Trade-offs in Hash Coding with Allowable
-    Errors", CACM 1970): where regions share a bit it is set only if it would be for each. So a block may be looked at in
-    vain, never passed over. Only what heaps beyond a gigabyte (marked: half of one) fold together is.
+    Addresses are folded, as in a Bloom filter with one hash (B. Bloom, "Space/Time Trade-offs in Hash Coding with
+    Allowable Errors", CACM 1970). Where regions share a bit, it is set only if it would be set for each of them. So a
+    block may be looked at in vain, but is never passed over by mistake. Sharing begins in heaps beyond a gigabyte
+    (marked: half of one).
  */
 #pragma once
 
@@ -35,7 +36,7 @@ public:
         : shift_(kind == Kind::old ? lineShift : heap::granuleShift),
           mask_((kind == Kind::old ? oldBytes : markedBytes) / sizeof(Word) - 1) {}
 
-    /** @return false: without memory there is no filter. */
+    /** @return false when there is no memory, and so no filter. */
     bool open() {
         if (!words_) {
             words_ = static_cast<Word*>(os::reserve(bytes(), os::pageSize()));
@@ -49,11 +50,11 @@ public:
     }
     explicit operator bool() const { return words_ != nullptr; }
 
-    /** Of kind old: threads are stopped and contexts closed. */
+    /** Fill a filter of kind old. Threads are stopped and contexts closed. */
     void fillOld(heap::Heap& heap) {
         fill(heap, [](heap::Region* region, std::size_t i) { return ~region->sweepYoung.word(i); });
     }
-    /** Of kind marked: the same. */
+    /** Fill a filter of kind marked. Threads are stopped and contexts closed. */
     void fillMarked(heap::Heap& heap) {
         fill(heap, [colours = heap.colours()](heap::Region* region, std::size_t i) {
             const heap::GranuleMap map = region->map();
@@ -65,7 +66,7 @@ public:
         });
     }
 
-    /** Whether what may be a block there is surely not one to be reached. */
+    /** Whether a block at this address, if there is one, surely need not be reached. */
     bool passesOver(const void* block) const {
         const std::uintptr_t piece = reinterpret_cast<std::uintptr_t>(block) >> shift_;
         return (words_[piece / wordBits & mask_] >> (piece % wordBits) & 1) != 0;
@@ -84,7 +85,7 @@ private:
 
     std::size_t bytes() const { return (mask_ + 1) * sizeof(Word); }
 
-    /** Set the words of each region, of which `wordAt` says the i-th. Of a large one nothing is known. */
+    /** Set the words of each region: wordAt(region, i) is the i-th. Nothing is known of a large region. */
     template <typename WordAt>
     void fill(heap::Heap& heap, WordAt wordAt) {
         each(heap, [](heap::Region*, Word* word, std::size_t count) { std::fill_n(word, count, ~Word{0}); });
@@ -95,7 +96,7 @@ private:
         });
     }
 
-    /** With the words of each region: of a large one that in which its block begins. */
+    /** Call visit(region, words, count) for each region. A large one has one word: that in which its block begins. */
     template <typename Visit>
     void each(heap::Heap& heap, Visit visit) {
         for (heap::Region* region = heap.firstRegion(); region; region = heap.nextRegion(region)) {

@@ -17,7 +17,7 @@ void Budget::open(const heap::Options& options, std::size_t fixedHeap, bool tria
     generations_.setTrial(trial);
 }
 
-/** Have threads called again when the budget is spent, or, if they mark, a part of it. @param since Is spent already. */
+/** Have threads called again when the budget is spent; or a part of it, if they mark. @param since Spent so far. */
 void Budget::setTrigger(std::size_t since) {
     const std::size_t budget = trigger();
     heap_.setTrigger(cycle_.assists().with(Assists::marking) ? std::min(since + budget / (Assists::steps + 1), budget)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    budget.hpp - How much may be allocated until threads ask for the next collection, and of which kind that will be: the
-    arithmetic of pacer.hpp and generations.hpp applied to the heap as it is.
+    budget.hpp - How much may be allocated until threads ask for the next collection, and of which kind that will be.
+    Applies the arithmetic of pacer.hpp and generations.hpp to the heap as it is.
  */
 #pragma once
 
@@ -28,14 +28,16 @@ public:
     Generations& generations() { return generations_; }
     const Generations& generations() const { return generations_; }
 
-    /** Bytes. */
+    /** The budget in bytes. */
     std::size_t trigger() const { return trigger_.load(std::memory_order_relaxed); }
     bool halfSpent() const { return heap_.allocatedSince() >= trigger() / 2; }
-    /** What has been allocated so far counts: call threads again for the next step, or when the rest is spent. */
+    /**
+        Have threads called again for the next step, or when the rest is spent. What has been allocated so far counts.
+     */
     void rearm() { setTrigger(heap_.allocatedSince()); }
-    /** As long as the sweep to come lasts threads may allocate that much. */
+    /** Set how much threads may allocate while the sweep to come lasts. */
     void setSlack();
-    /** Limits or cache have changed. */
+    /** Set the budget again: limits or the cache have changed. */
     void repace() { repaceFor(usage()); }
     /** A sweep has ended: set the next budget. @param everything Not only the young were swept. */
     void renew(bool everything);

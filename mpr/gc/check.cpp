@@ -16,7 +16,7 @@ using heap::Byte;
 using heap::Region;
 
 Check::Check(heap::Heap& heap, std::size_t blocks) : heap_(heap), capacity_(std::bit_ceil(2 * blocks + 16)) {
-    // From the system, not from the heap that is checked. Without memory nothing is seen, and nothing is reported.
+    // The tables come from the system, not from the heap that is checked. Without memory nothing is checked.
     seen_ = static_cast<const void**>(os::map(capacity_ * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
     queue_ = static_cast<const void**>(os::map(capacity_ * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
 }
@@ -30,7 +30,7 @@ Check::~Check() {
     }
 }
 
-/** @return false when it was there already. */
+/** Add a block to the set. @return false when it was there already. */
 bool Check::remember(const void* block) {
     std::size_t i = (reinterpret_cast<std::uintptr_t>(block) >> heap::granuleShift) * 0x9E3779B1u;
     for (i >>= 8;; ++i) {

@@ -2,12 +2,13 @@
 /*
     check.hpp - The marking verifier: nothing that can be reached is given to a sweep.
 
-    At the very end of a pause, when what is to be freed is decided, everything is traced again from the roots, old and
-    young, with marks of its own. A block that is reached and that the sweep takes for dead is a mistake of the collector, or
-    of a store into a barrier block that bypassed the barrier. The log names the block, who references it, and at which
-    offset. So the verifier also sees what the start of a major collection, in the same pause, makes of the blocks.
+    The verifier runs at the very end of a pause, when it is decided what will be freed. So it also sees what the start
+    of a major collection in the same pause did. It traces everything again from the roots, old and young, with its own
+    marks. If it reaches a block that the sweep takes for dead, the collector has made a mistake, or a store into a
+    barrier block has bypassed the barrier. The log names the block, who references it, and at which offset.
 
-    For tests and for hunting a missing barrier (option check=1): each pause then takes longer than marking everything.
+    It serves tests and the search for a missing barrier (option check=1): each pause then takes longer than marking
+    everything.
  */
 #pragma once
 
@@ -20,15 +21,15 @@ namespace mpr::gc {
 
 class Check {
 public:
-    /** @param blocks At least as many as the heap has. */
+    /** @param blocks At least the number of blocks in the heap. */
     Check(heap::Heap& heap, std::size_t blocks);
     ~Check();
     Check(const Check&) = delete;
     Check& operator=(const Check&) = delete;
 
-    /** A reference was found: in a root, or by the manager that trace has called. */
+    /** Note a reference, in a root or by a manager that trace has called. */
     void see(const void* pointer);
-    /** Call the managers of all that was seen, and of what they make seen. @return blocks that the sweep would free. */
+    /** Trace all that was seen, and all that is seen so. @return How many of those blocks the sweep would free. */
     std::uint64_t trace();
 
 private:
@@ -43,7 +44,7 @@ private:
     std::size_t queued_ = 0;
     const void* parent_ = nullptr; // whose manager runs
     std::uint64_t defects_ = 0;
-    static constexpr unsigned most = 8; // are named, when no lock is held: roots are walked under locks
+    static constexpr unsigned most = 8; // that are named; later, as roots are walked under locks
     const void* defective_[most] = {};
     const void* parents_[most] = {};
 };

@@ -78,7 +78,7 @@ Scope Collection::decide(Wish wish) const {
     return wish == Wish::minor || budget_.generations().worthwhile() ? Scope::minor : Scope::full;
 }
 
-/** Marking has ended, or is to be interrupted: threads may go on. */
+/** Let threads continue: marking has ended, or is interrupted. */
 void Collection::reopen(Phase phase, std::uint64_t stopped) {
     cycle_.assertStopped();
     const std::uint64_t opened = cycle_.reopen(phase);
@@ -104,7 +104,7 @@ bool Collection::reclaim(std::uint64_t until) {
     return done;
 }
 
-/** The heap is swept: set the next budget and see to it that memory is given back. */
+/** The heap is swept: set the next budget and give memory back. */
 void Collection::endReclaim() {
     cycle_.assertOnDuty();
     MPR_ASSERT(cycle_.phase() == Phase::sweeping);

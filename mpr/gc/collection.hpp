@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
-    collection.hpp - A collection from its pause to its end: what is done in which phase (cycle.hpp), one after the
-    other.
+    collection.hpp - A collection from its pause to its end, phase by phase (cycle.hpp).
 
-    pause() is all that is done while threads are stopped, reclaim() all that follows while they run. Who calls
-    these, and when, duty.hpp says.
+    pause() is everything that is done while threads are stopped, reclaim() everything that follows while they run.
+    duty.hpp says who calls these, and when.
  */
 #pragma once
 
@@ -32,19 +31,19 @@ public:
           tracing_(heap, roots, cycle, budget, late.mutators(), own, stats), sweeping_(heap, cycle, stats),
           givingBack_(heap, cycle, budget), fields_(heap) {}
 
-    /** @param trial Every scope is tried by turns. @return false when memory is short. */
+    /** @param trial Every scope is tried in turn. @return false when memory is short. */
     bool open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial);
     void close();
 
-    /** A collection is requested and all threads have stopped: mark, and let them go on. Ends in idle or freeing. */
+    /** A collection is requested and all threads have stopped: mark, and let them continue. Ends in idle or freeing. */
     void pause() MPR_REQUIRES(onDuty);
-    /** Threads run again: free what was found dead. @return Whether that is done; true when there is no `until`. */
+    /** Threads run again: free what was found dead. @return Whether that is done; always true without `until`. */
     bool reclaim(std::uint64_t until = os::forever) MPR_REQUIRES(onDuty);
     /** No slice should begin before this time. */
     std::uint64_t restUntil() const MPR_REQUIRES(onDuty) { return restUntil_; }
-    /** So much of what is done beside the threads takes one of them no longer than it may: nanoseconds. */
+    /** Nanoseconds that an assisting thread may spend on an incremental step. */
     std::uint64_t stepTime() const { return pauseBudget_ / 4; }
-    /** The runtime ends, and nobody is on duty any more: call every block's manager with MPR_MANAGE_FREE. */
+    /** The runtime ends, and nobody is on duty any more: call the manager of every block with MPR_MANAGE_FREE. */
     void freeEverything() MPR_UNANALYSED;
 
     Tracing& tracing() { return tracing_; }
@@ -73,8 +72,8 @@ private:
     bool trial_ = false;
     std::uint64_t pauseBudget_ = 0;                      // nanoseconds
     std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0; // no slice before
-    std::uint64_t minorAt_ MPR_GUARDED_BY(onDuty) = 0;   // when threads went on after the last pause that was no slice
-    std::uint64_t reclaimed_ MPR_GUARDED_BY(onDuty) = 0; // nanoseconds that this has taken so far
+    std::uint64_t minorAt_ MPR_GUARDED_BY(onDuty) = 0;   // when the last pause that was no slice ended
+    std::uint64_t reclaimed_ MPR_GUARDED_BY(onDuty) = 0; // nanoseconds that reclaiming has taken so far
 };
 
 } // namespace mpr::gc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    collector.cpp - What is asked of the collector by those who are not at a yield.
+    collector.cpp - What is asked of the collector outside yields.
  */
 #include "mpr/gc/collector.hpp"
 
@@ -43,7 +43,7 @@ void Collector::freeEverything() {
 // ---- Asking --------------------------------------------------------------------------------------------------------
 
 void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
-    // While a collection sweeps, threads would have to wait for its end; the log can.
+    // While a collection sweeps, threads would have to wait for its end. The log can wait.
     if (collection_.tracing().logWrite(m, entry) && cycle_.phase() == Phase::idle) {
         budgetSpent();
     }
@@ -72,8 +72,8 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
         cycle_.request(wish);
         return 0;
     }
-    // This thread runs, so no collection is marking: any that marks from here on sees what the caller dropped. So does any
-    // major one that begins from here on, wherever the caller is.
+    // This thread runs, so no collection is marking. Any collection that marks from here on sees what the caller
+    // dropped, as does any major one that begins from here on, whatever the state of the caller.
     const bool running = m.state.load(std::memory_order_relaxed) == Mutator::State::running;
     const bool all = wish >= Wish::full;
     const std::uint32_t target =
@@ -92,7 +92,7 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
             if (Cycle::reached(counter, target)) {
                 return true;
             }
-            // One more may be needed when not running.
+            // A thread that does not run may need one more collection.
             if (!all && cycle_.phase() == Phase::idle) {
                 cycle_.request(wish);
             }
@@ -113,15 +113,15 @@ bool Collector::awaitSweep(Mutator& m) {
     if (m.isCollector || !cycle_.isReclaiming()) {
         return false;
     }
-    // However long the sweep takes: it waits for nobody, and no other can begin while this thread runs. Nor do managers
-    // that return, however late the collector's thread gets a processor to call them.
+    // Wait however long the sweep takes: it waits for nobody, and no other can begin while this thread runs. The same
+    // holds for finalizers that return, however late the collector's thread gets a processor to call them.
     waits_.awaitSweep(os::forever, Waits::longestFreeing);
     return true;
 }
 
 void Collector::emergency(Mutator& m) {
-    // Nothing that a running thread may still use can be reclaimed: that is the contract. What can be had without a yield
-    // is what the last rendezvous proved dead, once it is swept, what was freed by hand, and empty pages.
+    // The contract forbids reclaiming what a running thread may still use. Without a yield, memory can come only from
+    // what the last rendezvous proved dead, once it is swept, from what was freed by hand, and from empty pages.
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
     heap_.retireNurseries();
@@ -136,7 +136,7 @@ bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
     if (bytes < heap_.chunkBytes() || free < bytes || !others_.park(os::now() + Waits::longestFreeing)) {
         return false;
     }
-    // More than what is asked for: holes begin and end inside of what can be given back.
+    // Give back more than is asked for: the chunks at both ends of a hole stay.
     heap_.purge((free - bytes) / 2);
     others_.unpark();
     return true;

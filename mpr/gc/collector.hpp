@@ -2,17 +2,17 @@
 /*
     collector.hpp - The collector as the rest of the runtime knows it; and its parts.
 
-    What a collection does is its scope. A *minor* one traces young blocks only and frees what of them is dead. When
-    the heap has grown enough, or somebody asks for all that is dead, a minor collection's pause ends with the start of a
-    major one: all old blocks become unmarked, the roots are reached, and from then on old blocks are marked in idle,
-    while threads run (major.hpp). Plain blocks, whose managers may run only while threads are stopped, are traced in
-    *slices*, pauses of bounded length that do nothing else, with rests between. Minor collections go on meanwhile. When
-    nothing is left to mark, one more pause, the *last*, does what a minor one does and also traces whatever old blocks
-    that leads to; then everything unmarked is dead.
-    A *full* collection does all of it in one pause: for heaps so small that this pause is short, and when memory is.
+    The scope of a collection says what it does. A *minor* one traces young blocks only, and frees the dead among them.
+    When the heap has grown enough, or somebody asks for all garbage to be freed, the pause of a minor collection ends
+    with the start of a major one: all old blocks become unmarked, the roots are reached, and from then on old blocks
+    are marked in idle, while threads run (major.hpp). The managers of plain blocks may run only while threads are
+    stopped. So plain blocks are traced in *slices*, pauses of bounded length that do nothing else, with rests between.
+    Minor collections continue meanwhile. When nothing is left to mark, one more pause, the *last*, does what a minor
+    one does, and also traces all old blocks that it reaches. Then everything unmarked is dead. A *full* collection does
+    all of this in one pause. It is for heaps so small that this pause is short, and for when memory is short.
 
-    The parts, in the order in which a collection goes through them from mprYield on. A part knows only parts below it; none
-    knows the collector. test/model/layers.cpp holds the files to this list.
+    These are the parts, in the order in which a collection goes through them from mprYield on. A part knows only parts
+    below it, and none knows the collector. test/model/layers.cpp holds the files to this list.
         safepoint       a thread yields: it stops, and goes on
         duty            who collects: the thread that stops last, or the collector's
         waits           what threads wait for meanwhile, and how long at most
@@ -24,7 +24,8 @@
         budget          when the next collection is due
         mutator_list    all threads
         cycle           the phase, and all else that the parts share
-    Two more stand above safepoint: with `mutators` threads come and go, with `others` a thread stops all without a collection.
+    Two more stand above safepoint: with `mutators` threads come and go, with `others` a thread stops all without a
+    collection.
  */
 #pragma once
 
@@ -59,7 +60,7 @@ public:
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
-    /** Stop the thread, after the collection that runs. */
+    /** Stop the thread, after the current collection. */
     void close();
     /** Call every block's manager with MPR_MANAGE_FREE: the runtime ends. The thread has stopped. */
     void freeEverything() MPR_UNANALYSED; // nobody is left to be on duty
@@ -76,7 +77,7 @@ public:
     void yield(Mutator& m, int flags, const void* site) { safepoint_.yield(m, flags, site); }
     void resume(Mutator& m) { safepoint_.resume(m); }
     bool setExempt(Mutator& m, bool exempt) { return safepoint_.setExempt(m, exempt); }
-    /** The calling thread, which is attached and does not run, is counted among those who do until endVisit. */
+    /** The calling thread is attached and does not run: it is counted as running until endVisit. */
     void visit() { safepoint_.enter(); }
     void endVisit() { safepoint_.leave(); }
     /** Whether a yield would wait. */
@@ -90,25 +91,31 @@ public:
     /** Allocation has used up the budget, or what is left of memory is scattered. */
     void budgetSpent() { safepoint_.budgetSpent(); }
     /**
-        An allocation fails: wait for the end of a sweep that is under way, unless a manager takes long; the caller does not
-        yield. @return false when there is none.
+        An allocation fails: wait for the end of a sweep that is under way, unless a manager takes long. The caller does
+        not yield. @return false when no sweep is under way.
      */
     bool awaitSweep(Mutator& m);
-    /** An allocation fails after a sweep, too: make what is free already usable, and have the rest collected. */
+    /**
+        An allocation fails after a sweep, too: make usable what is already free, and request a collection of the rest.
+     */
     void emergency(Mutator& m);
-    /** An allocation fails though so many bytes are free, in pieces: give those back. @return false when it is not so, or nobody may now. */
+    /**
+        An allocation fails though so many bytes are free, in pieces: give those back. @return false if not possible
+        now.
+     */
     bool makeRoom(Mutator& m, std::size_t bytes);
     /**
-        Do something while every other attached thread is stopped and no collection works; the caller, which runs, does not
-        yield. @return false when the others did not stop within some deadlines: it was not done.
+        Do work while every other attached thread is stopped and no collection works. The caller runs, and does not
+        yield.
+        @return false when the others did not stop in time: the work was not done.
      */
     template <typename Work>
     bool stopOthers(Work&& work) {
         return others_.stop(static_cast<Work&&>(work));
     }
-    /** A large block was freed by hand: have its memory purged when enough has gathered. */
+    /** A large block was freed by hand: have such memory purged when enough has gathered. */
     void freedLarge() { collection_.givingBack().freedLarge(); }
-    /** Whether a block with this head was found dead by the collection that runs. */
+    /** Whether the current collection has found a block with this head dead. */
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
     /** The write barrier found that a store into a block has to be logged: see WriteLog. */
     void logWrite(Mutator& m, std::uintptr_t entry);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    collector_stats.cpp - What users see of it: mpr/stats.h.
+    collector_stats.cpp - The collector's part of mpr/stats.h.
  */
 #include "mpr/gc/collector_stats.hpp"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
-    cooperative.hpp - The collector where there is one thread and no other to collect: a collection runs, whole,
-    inside a yield.
+    cooperative.hpp - The collector for targets with a single thread: a whole collection runs inside a yield.
 
-    Every collection is full and stops the program for as long as it lasts. There are no phases, no generations, no
-    log and nothing to meet: whether a collection is wanted is one flag, mprYieldWanted. While it runs the one
-    thread acts as the collector (Mutator::isCollector), so that what managers call from MPR_MANAGE_FREE meets the
-    same rules as elsewhere. A request never collects by itself; it is seen to at the next yield, mprGC included. So
-    nothing is reclaimed between two yields here either.
+    Every collection is full, and stops the program while it lasts. There are no phases, no generations, no log and no
+    rendezvous. One flag, mprYieldWanted, says whether a collection is wanted. During a collection the thread acts as
+    the collector (Mutator::isCollector), so that calls from MPR_MANAGE_FREE follow the same rules as elsewhere. A
+    request never collects by itself; the next yield does, mprGC included. So nothing is reclaimed between two yields
+    here either.
 
     The calls are those of collector.hpp, which says what each does.
  */

@@ -9,7 +9,7 @@
 namespace mpr::gc {
 
 namespace {
-/** Whether the calling thread is one that will yield. */
+/** Whether the calling thread will yield. */
 bool isRunning() {
     return current && !current->isCollector;
 }
@@ -118,10 +118,10 @@ bool Cycle::closeGate() {
 }
 
 /**
-    The next collection may have been requested, and its gate closed, since the caller looked at the phase: then its flag
-    must not stay cleared, or a thread that runs would never come to the rendezvous. Whoever requests stores the phase
-    first and the flag second, this the other way round, all sequentially consistent: so either the phase is seen here or
-    the flag is set last there.
+    Since the caller looked at the phase, the next collection may have been requested and its gate closed. Its flag must
+    not stay cleared then, or a running thread would never come to the rendezvous. A request stores the phase first and
+    the flag second. This clears the flag first and reads the phase second. All four are sequentially consistent, so
+    either the phase is seen here, or the flag is set last there.
  */
 void Cycle::clearWanted() {
     rendezvous_.setWanted(false);

@@ -80,7 +80,7 @@ void Depletion::prune(int cause) {
 void Depletion::abortWithState(std::size_t size, std::size_t total) {
     os::Message message;
     if constexpr (os::cooperative) {
-        // Little room for text; whoever wants more calls mprPrintMem from the notifier.
+        // The message is short; the notifier can call mprPrintMem for more.
         os::log(os::Level::error, message << "memory: aborting by policy: " << size << " of " << total);
         os::abort();
     }

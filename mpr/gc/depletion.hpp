@@ -2,8 +2,8 @@
 /*
     depletion.hpp - Who is told that memory runs short, and what is done about it.
 
-    Invariant: at most one thread is in here at a time, and it never enters twice: `busy_`. A redline that is crossed
-    meanwhile is told after the next allocation.
+    Invariant: at most one thread is in here at a time, and never twice (`busy_`). A redline that is crossed meanwhile
+    is told after the next allocation.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ public:
     /** Tell the notifier, then apply the policy. May not return. @return Whether trying again makes sense. */
     bool raise(Mutator& m, int cause, std::size_t size);
 
-    /** The calling thread ends inside the notifier, a pruner or a terminator: the call does not return. */
+    /** The calling thread ends inside the notifier, a pruner or a terminator, so that call does not return. */
     void abandon(Mutator& m) {
         m.local.privileged = false;
         busy_.store(false, std::memory_order_release);
@@ -65,7 +65,7 @@ private:
     os::Shared<MprMemNotifier> notifier_{nullptr};     // released when it is set, acquired when it is called
     os::Shared<int> policy_{MPR_ALLOC_POLICY_NOTHING}; // a number: orders nothing
     os::Shared<bool> busy_{false};                     // acquired and released as a lock is
-    os::Shared<bool> error_{false};                    // orders nothing, as the number does not
+    os::Shared<bool> error_{false};                    // orders nothing
     os::Counter errors_{0};
     char** argv_ = nullptr;
 

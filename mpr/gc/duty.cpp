@@ -18,7 +18,7 @@ bool Duty::open(std::size_t stack) {
         os::log(os::Level::error, message << "mprCreate: the system gives no thread for the collector");
         return false;
     }
-    // No thread may stand in for one that has not begun yet.
+    // No thread may stand in for the collector's before that has begun.
     while (cycle_.progress() == 0) {
         cycle_.awaitProgress(0);
     }
@@ -32,7 +32,7 @@ void Duty::close() {
 
 // ---- The collector's thread ----------------------------------------------------------------------------------------
 
-/** Sleep until the bell rings after `heard`; threads may take the duty. @return false: timed out. */
+/** Sleep until the bell rings after `heard`. Threads may take the duty meanwhile. @return false: timed out. */
 bool Duty::sleep(std::uint32_t heard, std::uint64_t timeout) {
     cycle_.assertOnDuty();
     cycle_.giveUpDuty();
@@ -41,7 +41,10 @@ bool Duty::sleep(std::uint32_t heard, std::uint64_t timeout) {
     return rang;
 }
 
-/** A thread that stands in gives the duty back soon, unless a manager that marks does not return: then this one says so. */
+/**
+    Take the duty back. A thread that stands in gives it up soon, unless a manager's MARK call does not return: name
+    that.
+ */
 void Duty::takeDuty() {
     CallWatch watch;
     std::uint64_t warnAfter = waits_.deadline();
@@ -60,7 +63,7 @@ void Duty::takeDuty() {
     }
 }
 
-/** Has the duty from the start: open() waits until it does. */
+/** The collector's thread. It has the duty from the start: open() waits for that. */
 void Duty::run() {
     attached = current = &own_;
     mayNotEnd(&own_);
@@ -70,7 +73,7 @@ void Duty::run() {
     collection_.tracing().settle(os::currentThread());
     os::wakeModestly(); // not in the place of the thread that rings: another processor is free, or threads assist
     for (;;) {
-        // Before the look at stop_ and all others, so that a wait that comes after them returns.
+        // Read before stop_ and everything else is looked at, so that a later wait returns if any of it has changed.
         const std::uint32_t heard = cycle_.heard();
         const bool stops = cycle_.ends();
         if (cycle_.phase() == Phase::freeing ||
@@ -94,10 +97,10 @@ void Duty::run() {
     attached = current = nullptr;
 }
 
-/** Nothing is to be done. */
+/** Sleep, as there is nothing to do. */
 void Duty::idle(std::uint32_t heard) {
     cycle_.assertOnDuty();
-    // It stays so as long as this thread has the duty, or is requested.
+    // As long as this thread has the duty, idle can only become requested.
     const bool isIdle = cycle_.phase() == Phase::idle;
     if (isIdle) {
         collection_.givingBack().catchUp();
@@ -160,7 +163,7 @@ bool Duty::haveAllStopped() {
         if (!cycle_.rendezvous().empty()) {
             return false;
         }
-        // Whoever comes before the gate is closed has to stop again: while threads run on the gate is open.
+        // A thread that enters before the gate is closed has to stop again: the gate is open while threads run on.
         late_.endRunningOn();
     }
     return cycle_.closeGate();
@@ -181,7 +184,7 @@ bool Duty::advanceMajor(std::uint32_t heard) {
     return true;
 }
 
-/** Threads have the processor for a while between slices, if any is there to use it. @return false: look again. */
+/** Leave the processor to threads for a while between slices, if any can use it. @return false: look again. */
 bool Duty::betweenSlices(std::uint32_t heard) {
     cycle_.assertOnDuty();
     const std::uint64_t now = os::now();
@@ -194,7 +197,7 @@ bool Duty::betweenSlices(std::uint32_t heard) {
 
 // ---- A thread that stops -------------------------------------------------------------------------------------------
 
-/** While this exists the calling thread, who has the duty, is the collector. */
+/** While this exists the calling thread, which has the duty, is the collector. */
 class Duty::StandIn {
 public:
     explicit StandIn(Cycle& cycle) MPR_REQUIRES(onDuty) : cycle_(cycle) { cycle_.setStandsIn(true); }
@@ -237,7 +240,10 @@ bool Duty::serve() {
     }
 }
 
-/** All have stopped: be the collector for the pause, and for the begin of the sweep. @return Whether its thread has to go on. */
+/**
+    All have stopped: be the collector for the pause and the start of the sweep. @return Whether its thread has to
+    continue.
+ */
 bool Duty::collectHere() {
     cycle_.assertOnDuty();
     const StandIn here(cycle_);
@@ -254,7 +260,9 @@ bool Duty::collectHere() {
     return isLeft();
 }
 
-/** Be the collector for an incremental step of what it would do beside the threads. @return Whether its thread has to go on. */
+/**
+    Be the collector for an incremental step of concurrent work. @return Whether the collector's thread has to continue.
+ */
 bool Duty::assist() {
     cycle_.assertOnDuty();
     const StandIn here(cycle_);
@@ -276,7 +284,7 @@ bool Duty::assist() {
     return isLeft();
 }
 
-/** A step of the sweep; all of it when threads would wait for it. */
+/** Do a step of the sweep, or all of it when threads would wait for it. */
 void Duty::sweepHere() {
     cycle_.assertOnDuty();
     stats_.assists.fetch_add(1, std::memory_order_relaxed);

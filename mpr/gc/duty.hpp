@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
-    duty.hpp - Who collects: the collector's thread, or for it the thread that stops last.
+    duty.hpp - Who collects: the collector's thread, or in its place the thread that stops last.
 
-    A thread that stops has to wait for the pause anyway, and its processor is free: when it is the last to stop it does
-    the pause itself. With as many threads as processors that saves two switches of threads, each of tens of microseconds,
-    and the time for which a thread that goes on would have to wait until the collector's leaves its processor.
+    A thread that stops has to wait for the pause anyway, and its processor is free. So the last thread to stop does the
+    pause itself. With as many threads as processors this saves two thread switches, each of tens of microseconds, and
+    the time for which a thread would have to wait until the collector's leaves its processor.
 
-    What is done beside the threads, marking and sweeping, the collector's thread does, as long as there is a processor for
-    it. Where there is none it would take one from threads that run, for milliseconds, as the system sees fit. Then threads
-    *assist*: one at a time, when it yields, does an incremental step, a fraction of the pause budget; of marking several in
-    a young budget, of sweeping one after the other, since no collection can begin before its end. Managers that free and
-    giving memory back are always left to the collector's thread.
+    Concurrent marking and sweeping is done by the collector's thread, as long as there is a processor for it. Where
+    there is none, it would take one from running threads, for milliseconds, as the system sees fit. Then threads
+    *assist*: a thread that yields does an incremental step, a fraction of the pause budget; one thread at a time. There
+    are several steps of marking per young budget. Steps of sweeping follow one another, since no collection can begin
+    before the sweep ends. Finalizers and giving memory back are always left to the collector's thread.
 
-    Who holds Cycle's `duty_` is the collector: its thread holds it except while it sleeps. So that it may sleep through
-    collections, too, a request by a thread that runs does not wake it: that thread will stop, or another after it, and
-    whoever is last and cannot have the duty rings. For threads that do not stop it *watches*: while collections go on it
-    looks each `deadline` whether one is overdue. A request that finds it asleep for good wakes it.
+    Whoever holds Cycle's `duty_` is the collector. The collector's thread holds it except while it sleeps, and it may
+    sleep through collections. So a request by a running thread does not wake it: that thread or another will stop, and
+    the last thread to stop wakes the collector if it cannot take over. The collector's thread *watches* for threads
+    that do not stop: while collections continue, it looks once per `deadline` whether one is overdue. When it sleeps
+    without a time-out, a request wakes it.
  */
 #pragma once
 
@@ -41,13 +42,13 @@ public:
 
     /** Start the thread. @return false when it cannot be had. */
     bool open(std::size_t stack);
-    /** End it, after the collection that runs. */
+    /** End the thread, after the current collection. */
     void close();
 
     /**
-        The calling thread has stopped for a moment. When a collection is wanted and nobody is on duty it does it, if it is
-        the last to stop, and closes the gate for it, if not; when threads assist it does a step.
-        @return Whether nothing more has to be waited for than the gate.
+        The calling thread has stopped for a moment. If a collection is wanted and nobody is on duty, it closes the
+        gate; if it is the last to stop, it does the pause. If threads assist, it does a step.
+        @return Whether it now has to wait only for the gate.
      */
     bool serve();
 
@@ -67,7 +68,7 @@ private:
     bool assist() MPR_REQUIRES(onDuty);
     void sweepHere() MPR_REQUIRES(onDuty);
     bool isLeft() const MPR_REQUIRES(onDuty);
-    /** Whether marking beside the threads is left to the collector's. */
+    /** Whether concurrent marking is left to the collector's thread. */
     bool marksAlone() const MPR_REQUIRES(onDuty) {
         return cycle_.major().isTracing() && !cycle_.major().isTraced() && !cycle_.assists().with(Assists::marking);
     }
@@ -81,7 +82,7 @@ private:
     CollectorStats& stats_;
     os::ThreadId thread_ = 0;
     std::uint32_t pausesSeen_ MPR_GUARDED_BY(onDuty) = 0; // when the collector's thread last rested
-    std::uint64_t warnAfter_ MPR_GUARDED_BY(onDuty) = 0;  // a collection that waits longer names those who are late
+    std::uint64_t warnAfter_ MPR_GUARDED_BY(onDuty) = 0;  // late threads are named after a wait this long
 };
 
 } // namespace mpr::gc

@@ -16,7 +16,7 @@ namespace swar = heap::swar;
 
 namespace {
 
-/** Threads that are yielded for a call outside may be writing to what is no reference. */
+/** Read a word. Yielded threads may be writing to it if it is no reference. */
 __attribute__((no_sanitize("thread"))) const void* wordAt(const void* block, std::size_t offset) {
     return *reinterpret_cast<const void* const volatile*>(static_cast<const Byte*>(block) + offset);
 }
@@ -79,9 +79,9 @@ void Fields::checkBlock(Region* region, std::size_t g) {
 }
 
 /**
-    Whether a word of a block is the end of a buffer that fills its block, which lives: behind it lies the one that
-    dies. So it is where the begin of the buffer, what is used of it, and its end stand side by side, as in the
-    vectors and deques of C++.
+    Whether a word is the end pointer of a living buffer that fills its block, so that the dying block merely follows
+    it. This is so where pointers to the start, the end of the used part, and the end of a buffer stand side by side, as
+    in the vectors and deques of C++.
  */
 bool Fields::endsBuffer(const Byte* owner, std::size_t size, std::size_t offset, Region* region) const {
     constexpr std::size_t word = sizeof(void*);
@@ -99,7 +99,7 @@ bool Fields::endsBuffer(const Byte* owner, std::size_t size, std::size_t offset,
            (last == begin && offset + 2 * word <= size && wordAt(owner, offset + word) == end);
 }
 
-/** @return Whether a place is to be named; it is noted. */
+/** Note a place. @return Whether it is new and has to be named. */
 bool Fields::isNew(Place place) {
     unsigned offsets = 0;
     for (std::size_t i = 0; i < places_; ++i) {
@@ -114,7 +114,7 @@ bool Fields::isNew(Place place) {
     return true;
 }
 
-/** A block's size, and its manager or what it says. */
+/** Write a block's size, and its manager or the text in it. */
 void Fields::describe(os::Message& message, Region* region, std::size_t g) {
     const std::size_t n = region->blockSize(g);
     const std::size_t size = n << heap::granuleShift;

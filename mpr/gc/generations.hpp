@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
-    generations.hpp - Whether minor collections are worth while, and when a major one is due. Arithmetic only.
+    generations.hpp - Whether minor collections are worthwhile, and when a major one is due. Arithmetic only.
 
-    A minor collection saves the marking of the old, except for old plain blocks, which it must trace again: in the order
-    of their addresses and without a look at what is marked already, which takes a fraction of the time that reaching them
-    one from another does. A major one marks while threads run, as far as it can, unless marking everything would take no
-    longer than a pause may.
+    A minor collection saves the marking of old blocks, except for old plain blocks, which it must trace again. It does
+    so in address order and skips what is marked already, in a fraction of the time that reaching them one by one would
+    take. A major collection marks while threads run, as far as it can, unless marking everything takes no longer than a
+    pause may.
  */
 #pragma once
 
@@ -19,18 +19,18 @@ namespace mpr::gc {
 
 class Generations {
 public:
-    /** @param enabled A heap over a buffer has no use for them. */
+    /** @param enabled false for a heap over a buffer, which has no use for generations. */
     void open(bool enabled, std::size_t young, unsigned growth, std::uint64_t pauseBudget) {
         pauseBudget_ = pauseBudget;
         enabled_ = enabled;
         young_ = young;
-        // Growth is what a heap may gain between two collections that mark everything; a major one runs beside the
-        // threads, so that more of them are affordable, and what is allocated meanwhile comes on top.
+        // Growth is what a heap may gain between two collections that mark everything. A major one runs beside the
+        // threads, so more of them are affordable, and what is allocated meanwhile comes on top.
         growth_ = std::max(growth * 3 / 20, 1u);
         majorAt_ = 4 * young;
     }
 
-    /** For trials: try every scope by turns, whatever it gains. */
+    /** For trials: use every scope in turn, whatever it gains. */
     void setTrial(bool on) { trial_ = on; }
 
     bool worthwhile() const {
@@ -39,9 +39,9 @@ public:
         }
         return enabled_;
     }
-    /** Whether the next collection should be or start a major one. */
+    /** Whether the next collection should be a major one, or start one. */
     bool majorDue() const { return due_ || trial_; }
-    /** Whether that one should mark while threads run, rather than in one pause. */
+    /** Whether a major collection should mark while threads run, rather than in one pause. */
     bool concurrently() const { return trial_ || (enabled_ && !tight_ && blocks_ * perBlock_ > pauseBudget_); }
     /** Whether few of the old are plain. */
     bool mostlyBarrier() const { return plain_ <= blocks_ / 16; }
@@ -51,8 +51,8 @@ public:
     bool overdue() const { return tight_ || overdue_; }
 
     /**
-        Marking has ended. @param everything Not only the young. @param whole And all of it in this pause.
-        @param paused How long threads stood for it, in nanoseconds.
+        Marking has ended. @param everything The old were marked, too. @param whole All of it was marked in this pause.
+        @param paused How long threads were stopped for it, in nanoseconds.
      */
     void marked(bool everything, bool whole, Marker::Reached reached, std::uint64_t paused) {
         if (whole && reached.blocks > fewBlocks) {
@@ -63,16 +63,16 @@ public:
     }
 
     /**
-        The sweep has ended. @param live Bytes. @param room Bytes that may be allocated on top.
-        @param tight Memory is short: no room for a whole young budget.
+        The sweep has ended. @param live Bytes that live. @param room Bytes that may still be allocated.
+        @param tight Memory is short: there is no room for a whole young budget.
      */
     void swept(bool everything, std::size_t live, std::size_t room, bool tight) {
         tight_ = tight;
         ++turn_;
         if (everything) {
-            // Each pause traces the old plain blocks again, the dead among them, too.
+            // Each pause traces all old plain blocks again, including dead ones.
             const std::size_t least = plain_ > blocks_ / 2 ? young_ : 3 * young_;
-            // What has died old takes a quarter of the room until a major one begins, another until it has to end.
+            // Dead old blocks may take a quarter of the room until a major one begins, and another until it has to end.
             majorAt_ = live + std::min(std::max(least, live / 100 * growth_), room / 4);
             latestAt_ = majorAt_ + std::min(std::max(8 * young_, live / 2), room / 4);
         }
@@ -94,8 +94,8 @@ private:
     unsigned growth_ = 15;
     std::uint64_t perBlock_ = perBlock;
     std::size_t young_ = 0;
-    std::size_t blocks_ = 0; // reached by the last collection that marked everything, and grown old since
-    std::size_t plain_ = 0;  // plain ones among them
+    std::size_t blocks_ = 0; // reached by the last collection that marked everything, or grown old since
+    std::size_t plain_ = 0;  // plain ones among those
     std::uint64_t pauseBudget_ = 0;
     std::size_t majorAt_ = 0;
     std::size_t latestAt_ = ~std::size_t{0};

@@ -2,10 +2,10 @@
 /*
     giving_back.hpp - When free memory goes back to the system.
 
-    What was free when each collection of the last second began was not needed in that second: it is given back when a
-    collection has swept. So a heap that breathes keeps what it breathes with. A thread that is the collector leaves that to
-    the collector's own, since it takes long. What stays free while no collection comes goes back down to the cache; what was
-    freed by hand as soon as enough has gathered.
+    Memory that was free whenever a collection of the last second began was not needed in that second. It is given back
+    after a sweep. So a heap whose use goes up and down keeps what it needs. This takes long, so a thread that stands in
+    for the collector leaves it to the collector's own thread. If no collection comes, free memory goes back down to the
+    size of the cache. Large blocks freed by hand go back as soon as enough of them have gathered.
  */
 #pragma once
 
@@ -22,24 +22,24 @@ namespace mpr::gc {
 
 class GivingBack {
 public:
-    /** Free memory is given back when it has not been needed for so long: nanoseconds. */
+    /** Nanoseconds after which free memory that has not been needed is given back. */
     static constexpr std::uint64_t decayTime = 1'000'000'000;
 
     GivingBack(heap::Heap& heap, Cycle& cycle, const Budget& budget) : heap_(heap), cycle_(cycle), budget_(budget) {}
 
-    /** A large block was freed by hand. Any thread. */
+    /** Note that a large block was freed by hand. Any thread. */
     void freedLarge();
 
     // ---- On duty ----
-    /** A collection begins. */
+    /** Note what is free as a collection begins. */
     void noteFree() MPR_REQUIRES(onDuty) { unneeded_ = std::min(unneeded_, heap_.freeBytes()); }
     /** A collection has swept. @param forced Somebody asked for a major one, and waits for it. */
     void swept(bool forced) MPR_REQUIRES(onDuty);
-    /** Whether a thread has left it to the collector's. */
+    /** Whether a thread has left something to the collector's own. */
     bool isLeft() const MPR_REQUIRES(onDuty) { return left_; }
-    /** No collection runs: do what was left, or asked for. */
+    /** No collection runs: give back what was left to do, or asked for. */
     void catchUp() MPR_REQUIRES(onDuty);
-    /** Whether so much is free that it will go when nothing happens for decayTime. */
+    /** Whether enough is free that some of it is given back if nothing happens for decayTime. */
     bool decays() const { return heap_.freeBytes() > cache() + cache() / 4; }
     void decay() MPR_REQUIRES(onDuty) { heap_.purge(cache()); }
 
@@ -50,9 +50,9 @@ private:
     heap::Heap& heap_;
     Cycle& cycle_;
     const Budget& budget_;
-    std::atomic<bool> asked_{false}; // a wish, before the bell
+    std::atomic<bool> asked_{false}; // a wish, stored before the bell rings
     bool left_ MPR_GUARDED_BY(onDuty) = false;
-    /** Least free memory at the rendezvous since purgedAt_. */
+    /** Least free memory at any rendezvous since purgedAt_. */
     std::size_t unneeded_ MPR_GUARDED_BY(onDuty) = ~std::size_t{0};
     std::uint64_t purgedAt_ MPR_GUARDED_BY(onDuty) = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    guard.cpp - What is said of threads that may not call, and how often.
+    guard.cpp - Messages about threads that may not call, and how often they come.
  */
 #include "mpr/gc/guard.hpp"
 
@@ -12,9 +12,9 @@ namespace mpr::gc {
 namespace {
 
 /**
-    Lines about misuse come in any number: a wrong call may stand in a loop. A bucket of tokens bounds them (the generic cell
-    rate algorithm, ITU-T I.371: one word says when the bucket is full again), and the same line comes once a second.
-    Any thread, signal handlers included; a race costs a line more or less.
+    A wrong call may stand in a loop. So a token bucket bounds the lines about misuse (the generic cell rate algorithm,
+    ITU-T I.371: one word holds the time when the bucket is full again), and the same line comes at most once per
+    second. For any thread, signal handlers included; a race costs a line more or less.
  */
 class Lines {
 public:
@@ -57,7 +57,7 @@ private:
         return true;
     }
 
-    // Numbers that decide whether a line is written: nothing is ordered by them.
+    // Numbers that decide whether a line is written. They order nothing.
     os::TimeSum full_{0};
     os::Counter withheld_{0};
     os::Shared<std::uintptr_t> last_[std::size_t{1} << placeBits] = {};
@@ -69,7 +69,7 @@ std::uintptr_t asNumber(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/** Of an attached thread that may not call, or nullptr: what keeps it. */
+/** Why an attached thread may not call, or nullptr. */
 const char* stateOf(const Mutator& m) {
     switch (os::hasThreads && m.isCollector ? Mutator::State::running : m.state.load(std::memory_order_relaxed)) {
     case Mutator::State::yielded: return " has yielded with MPR_YIELD_STICKY; see mprResetYield";
@@ -82,7 +82,7 @@ const char* stateOf(const Mutator& m) {
                              : " is the collector's";
 }
 
-/** Why the calling thread may not call. Also what tells one cause from another. */
+/** Why the calling thread may not call. The address of the text identifies the cause. */
 const char* stateHere() {
     if (isForked()) {
         return ": this process is a child of fork, which may call exec and _exit only";
@@ -96,7 +96,7 @@ const char* stateHere() {
     return attached ? stateOf(*attached) : " is not attached to the runtime; see mprAttachThread";
 }
 
-/** A runtime that begins or ends counts nothing: what it has is being made, or given back. */
+/** Count a misuse, except while a runtime begins or ends: its statistics are being made or given back. */
 void count() {
     const Stay stay;
     if (!os::hasThreads || (running() && stay)) {
@@ -104,7 +104,7 @@ void count() {
     }
 }
 
-/** Asked before a line is built: what is refused in a loop costs little more than the look at the clock. */
+/** Asked before a line is built, so that a refusal in a loop costs little more than a look at the clock. */
 bool mayWrite(std::uintptr_t about) {
     if (lines.admit(about != 0 ? about ^ os::currentThread() : 0)) {
         return true;

@@ -2,23 +2,24 @@
 /*
     guard.hpp - Who may call what. A call by a thread in the wrong state is named in the log, and does nothing.
 
-    Two pointers of each thread tell (mutator.hpp): `attached` is set from attaching to detaching; `current` is set while
-    the thread runs, which is to say that it is counted in the rendezvous and is not inside a manager's MPR_MANAGE_MARK
-    call. Neither is set in a child of fork. So the usual question, may this thread touch managed memory, is one load,
-    which the paths of allocation need anyway.
+    Each thread has two pointers (mutator.hpp). `attached` is set from attaching to detaching. `current` is set while
+    the thread runs: it is counted in the rendezvous, and is not inside a manager's MPR_MANAGE_MARK call. Neither is set
+    in a child of fork. So the usual question, whether this thread may touch managed memory, is one load, which the
+    paths of allocation need anyway.
 
-    Without an operating system there is one thread, and little room: there `current` is set but inside MPR_MANAGE_MARK, and
-    what the few bytes of a load do not find is not looked for.
+    Without an operating system there is one thread, and little code memory. There `current` is set except inside
+    MPR_MANAGE_MARK, and nothing is checked that this one load does not find.
 
     Each public function belongs to one class:
         running    it touches managed memory: allocation, frees, stores, roots, lists, hashes
-        yielding   it yields, waits for the collector or ends a yield: by an attached thread in any state, but not inside
-                   the notifier, a pruner or the log's handler, whose caller relies on it that an allocation does not
-                   yield, or is on duty for the collector itself
-        anywhere   any thread, attached or not: but not in MPR_MANAGE_MARK, and not without a runtime
-        always     the same, and without a runtime, too, but not in a child of fork: locks, which it would wait for for ever
-        keeping    it keeps a block or lets go of it, which an attached thread may in any state: Visit; and root
-                   references, which are linked and unlinked under a lock
+        yielding   it yields, waits for the collector or ends a yield. An attached thread may call it in any state,
+                   except inside the notifier, a pruner or the log's handler: their caller relies on an allocation not
+                   to yield, or is on duty for the collector
+        anywhere   any thread may call it, attached or not, except in MPR_MANAGE_MARK and without a runtime
+        always     any thread may call it, with or without a runtime, except in MPR_MANAGE_MARK and in a child of fork:
+                   locks, for which that child would wait for ever
+        keeping    it keeps or releases a block, which an attached thread may do in any state (Visit); or it links or
+                   unlinks a root reference, under a lock
  */
 #pragma once
 
@@ -45,7 +46,7 @@ inline bool isNotified(const Mutator& m) {
     return os::hasThreads && m.local.privileged;
 }
 
-/** Whether the calling thread is called back by somebody who relies on it that nothing yields. */
+/** Whether the calling thread is in a callback whose caller relies on it not to yield. */
 inline bool mustNotYield(const Mutator& m) {
     return isNotified(m) || os::isLogging();
 }
@@ -56,7 +57,10 @@ inline bool admitYielding(const char* function) {
     return os::hasThreads ? admitAttached(function) : current != nullptr;
 }
 
-/** For functions of class yielding that end the thread's state or the runtime: callbacks whose caller needs these may not. */
+/**
+    For functions of class yielding that end the thread's state or the runtime. Callbacks whose caller needs these may
+    not.
+ */
 [[gnu::cold, gnu::noinline]] bool admitAttachedLeaving(const char* function);
 inline bool admitLeaving(const char* function) {
     return os::hasThreads ? admitAttachedLeaving(function) : admitYielding(function);
@@ -67,7 +71,7 @@ inline bool admitLeaving(const char* function) {
 inline bool admitAnywhere(const char* function) {
     return current || admitElsewhere(os::hasThreads ? function : nullptr);
 }
-/** The same for what is done once, when a program starts. */
+/** For settings of class anywhere that a program makes once, when it starts. */
 inline bool admitSetting(const char* function) {
     return !os::hasThreads || admitAnywhere(function);
 }
@@ -79,8 +83,8 @@ inline bool admitAlways(const char* function) {
 }
 
 /**
-    For functions that keep a block whatever state their thread is in, as long as it is attached: while this exists a thread
-    that has yielded, or is exempt, is counted in the rendezvous. So it waits while a pause is on.
+    For functions of class keeping. While this exists, an attached thread that has yielded or is exempt is counted in
+    the rendezvous; so it waits while a pause is on.
  */
 class Visit {
 public:
@@ -109,8 +113,8 @@ private:
 };
 
 /**
-    While this exists the runtime does not end: for functions of class anywhere that touch the heap. A thread that is attached
-    is waited for anyway; another takes part in the runtime's door, which costs it two atomic operations.
+    For functions of class anywhere that touch the heap. While this exists the runtime does not end. An attached thread
+    is waited for anyway; any other passes the runtime's door, which costs two atomic operations.
  */
 class Stay {
 public:
@@ -122,7 +126,7 @@ public:
             }
         }
     }
-    /** For what is not worth a word when there is no runtime. */
+    /** For calls that are not worth a message when there is no runtime. */
     Stay() : admitted_(attached) {
         if constexpr (os::hasThreads) {
             if (!attached) {
@@ -153,8 +157,8 @@ private:
 };
 
 /**
-    For functions of class anywhere: do something in whatever state the calling thread is, and in a runtime that does not end
-    meanwhile. A thread that runs asks one question.
+    For functions of class anywhere: do work in whatever state the calling thread is, while the runtime does not end. A
+    thread that runs needs one test.
  */
 template <typename Work>
 auto inAnyState(const char* function, Work&& work) -> decltype(work()) {
@@ -170,15 +174,16 @@ auto inAnyState(const char* function, Work&& work) -> decltype(work()) {
 /** Whether this process is a child of fork, in which the runtime of its parent cannot go on. */
 bool isForked();
 
-/** Name a wrong call in the log. @param pointer What it was given. */
+/** Name a wrong call in the log. @param pointer The argument that it was given. */
 [[gnu::cold]] void misuse(const char* function, const void* pointer, const char* what);
 
 /**
-    Write a line about misuse, unless there were too many just now, or the same within the last second: how many were left
-    out is said in the next. @param about What tells this misuse from others, besides the thread; 0: it is like no other.
+    Write a line about misuse, unless there were too many just now, or the same one within the last second. The next
+    line says how many were left out. @param about Tells this misuse from others, together with the thread; 0: it is
+    like no other.
  */
 [[gnu::cold]] void writeMisuse(std::uintptr_t about, os::Message& message);
-/** A runtime begins or has ended: it has said nothing yet. */
+/** A runtime begins or has ended: forget what was said. */
 void forgetMisuses();
 
 } // namespace mpr::gc

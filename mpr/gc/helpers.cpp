@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    helpers.cpp - The helpers' thread, and a job as every marker at it does it.
+    helpers.cpp - The helpers' threads, and a marker's part of a job.
  */
 #include "mpr/gc/helpers.hpp"
 
@@ -15,11 +15,11 @@ namespace mpr::gc {
 using heap::Region;
 
 namespace {
-/** Markers that walk over the same pieces of work share them: each piece is done by who has drawn its number. */
+/** Shares pieces of work among markers that all walk over them: whoever draws a piece's number does it. */
 class Turns {
 public:
     explicit Turns(std::atomic<std::uint32_t>& next) : next_(next), mine_(draw()) {}
-    /** Come to the next piece. */
+    /** Come to the next piece, and do it if its number was drawn. */
     template <typename Work>
     void take(Work&& work) {
         if (number_++ == mine_) {
@@ -59,7 +59,7 @@ void Helpers::lend(MarkMemory& memory, Marker& own) {
     }
 }
 
-/** What the system refuses is done without. */
+/** Start helpers. If a thread cannot be created, continue with fewer. */
 void Helpers::start() {
     for (unsigned i = 0; i < count_; ++i) {
         helpers_[i].all = this;
@@ -80,7 +80,7 @@ void Helpers::start() {
 void Helpers::run(Helper& self) {
     mayNotEnd(&self);
     for (;;) {
-        // Before the look at stop_, so that a wait that comes after it returns.
+        // Read before stop_ is looked at, so that a later wait returns if that has changed.
         const std::uint32_t round = round_.load(std::memory_order_acquire);
         if (stop_.load(std::memory_order_acquire)) {
             mayNotEnd(nullptr);
@@ -117,7 +117,7 @@ void Helpers::readLog(MarkJob& job, Marker& marker) {
     }
 }
 
-/** Chunks are counted over all regions. */
+/** Retrace chunks of all regions, which are numbered throughout. */
 void Helpers::retrace(MarkJob& job, Marker& marker) {
     marker.begin(job.retracing, job.retracingFilter, job.defers);
     Turns turns(job.nextRetraced);

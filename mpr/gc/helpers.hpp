@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
-    helpers.hpp - Threads that mark together with the collector's, while all others are stopped, or beside these.
+    helpers.hpp - Threads that mark in parallel with the collector's, while all others are stopped or while they run.
 
-    They are started when there is first enough to do, as many as there are processors beside the collector's (option
-    markers), and sleep between jobs. A job is offered to them and begun; who comes while there is work joins in, who
-    comes too late finds it closed: nobody waits for a thread that the system has not scheduled yet. A helper that was
-    last seen on the collector's own processor is sent to others first: a scheduler may take milliseconds to do so.
-    Beside threads only as many may come as there are processors free: threads that stop wait for those who have.
+    Helpers are started when there is first enough to do, one per processor besides the collector's (option markers),
+    and sleep between jobs. A job is offered to them and begun. A helper that comes while there is work joins; one that
+    comes too late finds the job closed. So nobody waits for a thread that the system has not scheduled yet. A helper
+    that was last seen on the collector's processor is sent to others first, since a scheduler may take milliseconds to
+    do so. While threads run, only as many helpers may join as processors are free: threads that stop wait for those
+    that have joined.
  */
 #pragma once
 
@@ -23,25 +24,28 @@
 namespace mpr::gc {
 
 /**
-    What a pause marks, and how far it has come. Helpers are given it under the lock of SharedWork; that turns are drawn
-    orders nothing.
+    What a pause marks, and how far it has come. Helpers receive it under the lock of SharedWork. Drawing turns orders
+    nothing.
  */
 struct MarkJob {
     Marking marking = Marking::all;
     std::uint32_t pause = 0;             // a number; see Marker::setPause
     const BlockFilter* filter = nullptr; // see Marker::begin
-    bool defers = false;                 // see there
+    bool defers = false;                 // see Marker::begin
     Until until;                         // with Marking::slice or concurrent
-    const LogChunk* written = nullptr;   // first: full chunks of the log
-    /** Chunk to look through. Relaxed, as nextRetraced: each number is drawn once; the job comes with SharedWork's lock. */
+    const LogChunk* written = nullptr;   // done first: full chunks of the log
+    /**
+        Next chunk of the log. Relaxed, like nextRetraced: each number is drawn once, and SharedWork's lock orders the
+        job.
+     */
     std::atomic<std::uint32_t> nextWritten{0};
-    bool retraces = false;            // then: old blocks,
-    Marker::Retrace which{};          // these,
-    Marking retracing = Marking::all; // so,
+    bool retraces = false;            // done next: old blocks are traced again
+    Marker::Retrace which{};          // which of them
+    Marking retracing = Marking::all; // in this mode
     const BlockFilter* retracingFilter = nullptr;
-    heap::Region* first = nullptr; // and those behind it: what others put in front meanwhile has no plain blocks
+    heap::Region* first = nullptr; // of the regions to retrace; those put in front meanwhile have no plain blocks
     std::atomic<std::uint32_t> nextRetraced{0}; // chunk to retrace, counted over all regions
-    // When the collector's own marker had done with the first, and with both:
+    // When the collector's own marker had finished the log, and the retracing:
     std::uint64_t read = 0, retraced = 0;
 };
 
@@ -54,18 +58,19 @@ public:
     /** @param markers The collector's own included; 0: as many as there are processors, four at most. */
     void open(unsigned markers, std::size_t stack);
     void close();
-    /** @param home The thread whose processors they may use. */
+    /** @param home The thread whose processors helpers may use. */
     void settle(os::ThreadId home) { home_ = home; }
-    /** Give all markers their stacks. They are empty. */
+    /** Give all markers their stacks, which are empty. */
     void lend(MarkMemory& memory, Marker& own);
 
     /**
-        Do a job with all who come. `own`, the calling thread's marker, ends with what is left of it: what is grey, and after a
-        slice what waits. @param others May help, at most. @return How many markers had a part.
+        Do a job with all helpers that come. `own`, the calling thread's marker, ends with what is left of the job: grey
+        blocks, and after a slice waiting ones. @param others How many may help, at most. @return How many markers took
+        part.
      */
     unsigned mark(MarkJob& job, Marker& own, unsigned others);
 
-    /** Any thread: of all, see Marker::traced. */
+    /** A value that changes with Marker::traced of any helper. Any thread may ask. */
     std::uintptr_t traced() const {
         std::uintptr_t all = 0;
         forEach([&all](const Marker& marker) { all = all * 31 + marker.traced(); });
@@ -83,8 +88,8 @@ private:
         Helpers* all;
         Marker* marker;
         os::ThreadId thread;
-        bool joined;                // the last job
-        std::atomic<int> processor; // that it was last on: a hint
+        bool joined;                // it joined the last job
+        std::atomic<int> processor; // where it last ran; a hint
     };
 
     void start();
@@ -99,11 +104,11 @@ private:
     Helper helpers_[most] = {};
     SharedWork work_;
     MarkJob* job_ = nullptr;
-    os::Word round_{0}; // behind stop_, and behind the work, which has a lock
+    os::Word round_{0}; // stored after stop_, and after the work, which has a lock
     std::atomic<bool> stop_{false};
     unsigned count_ = 0;
     unsigned started_ = 0;
-    bool crowded_ = false; // one processor is all there is
+    bool crowded_ = false; // there is only one processor
     std::size_t stack_ = 0;
     os::ThreadId home_ = 0;
 };

@@ -11,7 +11,7 @@
 namespace mpr::gc {
 
 namespace {
-/** Who yields so soon after its last yield is not late: nanoseconds. */
+/** Nanoseconds: a thread that yields this soon after its last yield is not late. */
 constexpr std::uint64_t promptly = 1'000'000;
 } // namespace
 
@@ -66,14 +66,14 @@ std::size_t Late::roomToRunOn() const {
     return most - std::min(most, used);
 }
 
-/** Threads that run on do so while this room lasts. */
+/** Let threads run on while this much room lasts. */
 void Late::boundRunningOn(std::size_t room) {
     const std::size_t until = heap_.allocatedSince() + room;
     runsUntil_.store(until, std::memory_order_relaxed);
     heap_.setTrigger(until);
 }
 
-/** Note who runs. @return Whether anybody does. */
+/** Note all running threads as late. @return Whether there are any. */
 bool Late::markLate() {
     const MutatorList::Locked list(mutators_);
     bool any = false;
@@ -85,7 +85,7 @@ bool Late::markLate() {
     return any;
 }
 
-/** While somebody is on duty the gate is closed for other reasons, too: then the calling thread goes on waiting. */
+/** If another thread is on duty, the gate may be closed for other reasons, and the calling thread continues to wait. */
 void Late::runOn() {
     if (cycle_.phase() == Phase::requested && course_.load(std::memory_order_acquire) == Course::stop &&
         cycle_.tryDuty()) {
@@ -104,12 +104,13 @@ void Late::giveUpOnLate() {
         return;
     }
     boundRunningOn(room);
-    // Set before the gate opens: whoever comes through and yields again must not stop. On duty nobody else leaves `stop`.
+    // Set before the gate opens: a thread that goes on and yields again must not stop. On duty nobody else leaves
+    // `stop`.
     course_.store(Course::runsOn, std::memory_order_seq_cst);
     if (cycle_.rendezvous().giveUp()) {
         grace_.failed(os::now());
-        boundRunningOn(roomToRunOn()); // whoever has set limits since the look at them may not have seen the course
-        // A thread may have been noted in the moment in which it went, and not have found itself late.
+        boundRunningOn(roomToRunOn()); // a thread that has set limits since then may not have seen the course
+        // A thread may have been noted just as it left, without having found itself late.
         endRunningOnWithoutLate();
     } else {
         endRunningOn(Course::stop);
@@ -131,7 +132,7 @@ bool Late::passesBy(Mutator& m) {
     const std::uint64_t since = now - m.passedAt.load(std::memory_order_relaxed);
     m.passedAt.store(now, std::memory_order_relaxed);
     if (since < promptly) {
-        // It was late once, without its processor, say. The others are not to wait for it, nor it for those.
+        // It was late once, perhaps for want of a processor. Neither should others wait for it, nor it for them.
         const MutatorList::Locked list(mutators_);
         m.late.store(false, std::memory_order_relaxed);
         m.late.store(!isAnyLate(list), std::memory_order_relaxed);
@@ -172,7 +173,7 @@ bool Late::cameLast(const MutatorList::Locked& list, Mutator& m) {
     return last;
 }
 
-/** Whether one that runs is late. */
+/** Whether a running thread is late. */
 bool Late::isAnyLate(const MutatorList::Locked& list) {
     for (const Mutator& m : list) {
         if (m.late.load(std::memory_order_relaxed) &&
@@ -197,7 +198,7 @@ void Late::endRunningOnWithoutLate() {
     endRunningOn(Course::stop);
 }
 
-/** A budget is spent. If it is the one of those who run on they wait from here on; else somebody has set another meanwhile. */
+/** A budget is spent. If it was that of running on, threads wait from here on; else another was set meanwhile. */
 void Late::stopRunningOn() {
     const std::size_t until = runsUntil_.load(std::memory_order_relaxed);
     if (heap_.allocatedSince() >= until) {
@@ -207,7 +208,7 @@ void Late::stopRunningOn() {
     }
 }
 
-/** Threads are to stop. Late ones that wait for others are waked, to wait with all. */
+/** Threads have to stop. Wake late ones that wait for others, to wait with all. */
 void Late::endRunningOn(Course next) {
     Course runsOn = Course::runsOn;
     if (course_.compare_exchange_strong(runsOn, next, std::memory_order_seq_cst)) {
@@ -220,7 +221,7 @@ void Late::forget(std::uint64_t took) {
     ++rendezvousNumber_;
     grace_.met(took);
     if (runsUntil_.exchange(0, std::memory_order_relaxed) != 0) {
-        budget_.rearm(); // a slice would leave the one of those who ran on, or none
+        budget_.rearm(); // a slice would leave the trigger of running on, or none
     }
     if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
         const MutatorList::Locked list(mutators_);

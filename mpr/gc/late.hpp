@@ -2,17 +2,18 @@
 /*
     late.hpp - Threads that do not come to a rendezvous: they are named, and the others run on without them.
 
-    A collection needs all threads to stop. One that computes for a second without a yield would keep all that have stopped
-    waiting for as long. So whoever has waited for the grace period (grace.hpp) gives up: it notes who still runs as late,
-    opens the gate again, and all run on. The collection stays requested.
+    A collection needs all threads to stop. A thread that computes for a second without a yield would keep all stopped
+    threads waiting that long. So a thread that has waited for the grace period (grace.hpp) gives up: it notes those
+    that still run as late, opens the gate again, and all run on. The collection stays requested.
 
-    When one that was late yields, ends or goes away to wait, all stop as before, if it was the only one. Otherwise it
-    waits for the other late ones by itself, again for a grace period, while the rest runs on: late threads *gather*. The last
-    of them stops the rest. One that gathers in vain is late again. Until it is time for the next wait, late threads that
+    When the only late thread yields, ends or starts to wait, all threads stop as before. If there are several, each
+    waits for the others by itself, again for a grace period, while the rest runs on: late threads *gather*. The last of
+    them stops the rest. A thread that gathers in vain is late again. Until the next wait is due, late threads that
     yield pass by, too.
 
-    Memory grows meanwhile, so threads may run on up to the redline only; without one up to three quarters of the hard limit;
-    without that up to a quarter of the machine's memory. From there on they wait: the course is *spent* until the next pause.
+    Memory grows meanwhile. So threads may run on only up to the redline; without one, up to three quarters of the hard
+    limit; without that, up to a quarter of the machine's memory. From there on they wait: the course is *spent* until
+    the next pause.
 
         stop --grace has passed--> runsOn --all that were late have stopped--> stop
                                    runsOn --memory is used up--> spent --pause--> stop
@@ -44,43 +45,44 @@ public:
 
     /** Whether threads run on though a collection is requested. */
     bool isRunningOn() const { return course_.load(std::memory_order_acquire) == Course::runsOn; }
-    /** They are to stop. */
+    /** Threads that run on have to stop. */
     void endRunningOn() { endRunningOn(Course::stop); }
-    /** Limits have been set: they run on no further than these allow. */
+    /** Limits have been set: threads run on no further than these allow. */
     void repace() {
         if (isRunningOn()) {
             boundRunningOn(roomToRunOn());
         }
     }
-    /** A budget is spent while they run on. */
+    /** A budget is spent while threads run on. */
     void stopRunningOn();
 
     // ---- A thread that yields, or has stopped ----
     /** A thread yields. @return Whether it runs on with others, and need not stop. */
     bool passesBy(Mutator& m);
     /**
-        The calling thread, which was late, has stopped. Wait for others that are late, while the rest runs on.
-        @return Whether it need wait for the gate only. Else they did not come: it is late again, and is to go on.
+        The calling thread was late and has stopped. Wait for other late threads, while the rest runs on.
+        @return Whether it now has to wait only for the gate. If not, the others did not come: it is late again, and
+        goes on.
      */
     bool gather(Mutator& m);
-    /** A thread that was late has stopped, or goes. @return Whether nobody is late any more: then all stop. */
+    /** A late thread has stopped, or leaves. @return Whether no thread is late any more, so that all stop. */
     bool cameLast(const MutatorList::Locked& list, Mutator& m);
-    /** The calling thread has stopped for long, or goes. */
+    /** The calling thread has stopped for long, or leaves. */
     void left(Mutator& m) {
         if (m.late.load(std::memory_order_relaxed)) {
             cameLast(MutatorList::Locked(mutators_), m);
         }
     }
-    /** As long as this, in nanoseconds, who has stopped waits. */
+    /** How long a stopped thread waits before it gives up, in nanoseconds. */
     std::uint64_t grace() const { return grace_.wait(); }
-    /** The calling thread, which has stopped, has waited that long. */
+    /** The calling thread has stopped and waited that long: give up. */
     void runOn();
 
     // ---- On duty ----
-    /** Who keeps a collection, or the calling thread, waiting: to be named. */
+    /** Note the threads that keep a collection, or the calling thread, waiting. */
     NamedThreads note() MPR_REQUIRES(onDuty);
     static void name(const NamedThreads& late, std::uint64_t waited);
-    /** Where none of those who run is late, nobody would ever end it. */
+    /** End running on if no running thread is late: nobody else would ever end it. */
     void endRunningOnWithoutLate() MPR_REQUIRES(onDuty);
     /** All have stopped, for a pause. @param took From the request, in nanoseconds. */
     void forget(std::uint64_t took) MPR_REQUIRES(onDuty);
@@ -102,12 +104,12 @@ private:
     MutatorList& mutators_;
     CollectorStats& stats_;
 
-    // Releases what was noted for it, Mutator::late and runsUntil_; a look acquires. It becomes runsOn on duty only, before
-    // the gate opens; any thread may end that, by compare-and-swap.
+    // A store releases Mutator::late and runsUntil_, and a load acquires them. It becomes runsOn only on duty, before
+    // the gate opens. Any thread may end that, by compare-and-swap.
     std::atomic<Course> course_{Course::stop};
-    std::atomic<std::size_t> runsUntil_{0}; // bytes allocated since a pause, from which on they wait; 0: nobody runs on
+    std::atomic<std::size_t> runsUntil_{0}; // bytes allocated since a pause at which threads wait; 0: nobody runs on
     Grace grace_;
-    std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(onDuty) = 1; // in Mutator::lateFor 0 means none
+    std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(onDuty) = 1; // 0 in Mutator::lateFor means none
 };
 
 } // namespace mpr::gc

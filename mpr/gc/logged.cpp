@@ -36,7 +36,7 @@ void Logged::mark(const LogChunk& chunk) {
     }
 }
 
-/** Into the cache with what an entry leads to. */
+/** Prefetch what an entry leads to. */
 void Logged::fetch(std::uintptr_t entry) const {
     if (WriteLog::isRun(entry)) {
         return;
@@ -48,7 +48,7 @@ void Logged::fetch(std::uintptr_t entry) const {
     }
 }
 
-/** A run may go on into another block. */
+/** Reach what fields in a row refer to. A run may extend into another block. */
 void Logged::markFields(Region* region, void* const* fields, std::size_t count) {
     for (const void* const* field = fields; field < fields + count; ++field) {
         const Byte h = ownerOf(region, region->granuleOf(field));
@@ -78,10 +78,12 @@ Byte Logged::ownerOf(Region* region, std::size_t g) {
     return span.isBlock ? region->map().get(span.from) : Byte{0};
 }
 
-/** Where nothing begins, as in a large block that was freed after stores into it, no granule is looked at twice. */
+/**
+    The span around granule g. Where nothing begins, as in a large block that was freed, no granule is looked at twice.
+ */
 const Logged::Span& Logged::spanOf(Region* region, std::size_t g) {
     const GranuleMap map = region->map();
-    Span* before = nullptr; // the last that is no block
+    Span* before = nullptr; // the nearest span before g that is no block
     for (Span& span : spans_) {
         if (span.region == region && g >= span.from && g < span.to) {
             return span;

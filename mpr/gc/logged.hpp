@@ -2,7 +2,7 @@
 /*
     logged.hpp - What the entries of the write log lead to: old blocks to trace again, and fields of large ones.
 
-    A marker at work on the log has one of these for the time of a pause.
+    Each marker that reads the log has one of these for the length of a pause.
  */
 #pragma once
 
@@ -17,14 +17,16 @@ namespace mpr::gc {
 
 class Logged {
 public:
-    /** @param markedOnly Blocks that nothing has reached so far need not be traced. */
+    /** @param markedOnly Blocks that have not been reached so far need not be traced. */
     Logged(heap::Heap& heap, Marker& marker, bool markedOnly) : heap_(heap), marker_(marker), markedOnly_(markedOnly) {}
 
-    /** Have traced again, and reach, what a chunk names. */
+    /** Have the blocks that a chunk names traced again, and reach what its fields refer to. */
     void mark(const LogChunk& chunk);
 
 private:
-    /** Granules of one block, or of none, that a field was found in: to find the head of a large one takes a while. */
+    /**
+        Granules in which a field was found, of one block or of none. Finding the head of a large block takes a while.
+     */
     struct Span {
         heap::Region* region = nullptr;
         std::size_t from = 0, to = 0;

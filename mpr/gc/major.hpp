@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
-    major.hpp - The state of the major collection: whether one is under way beside the threads, how far it has come, and whether
-    somebody waits for one.
+    major.hpp - The state of the major collection: whether one is under way beside the threads, how far it has come, and
+    whether somebody waits for one.
 
         none    -> tracing   start(): at the end of a minor collection's pause; the roots are reached
         tracing -> traced    marked(): nothing is left to mark but in the last pause; and back, should more have come
         traced  -> none      end(): in the last pause, which also ends one that is tracing
-    One that is not concurrent begins and ends in one pause: count() and end() only.
+    A major collection that is not concurrent begins and ends in one pause: it uses count() and end() only.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ public:
     std::uint32_t begun() const { return begun_.load(std::memory_order_seq_cst); }
     const Number& marked() const { return marked_; }
     const Number& swept() const { return swept_; }
-    /** The last that somebody asked for. */
+    /** The number of the last one that somebody asked for. */
     std::uint32_t forced() const { return forced_.load(std::memory_order_acquire); }
     /** Whether somebody asked for the one that has begun last. */
     bool isForced() const { return forced_.load(std::memory_order_relaxed) == now(); }
@@ -40,28 +40,28 @@ public:
     bool isTracing() const MPR_REQUIRES(onDuty) { return state_ != State::none; }
     /** Whether it has nothing left to mark. */
     bool isTraced() const MPR_REQUIRES(onDuty) { return state_ == State::traced; }
-    /** Whether it is to have in one pause. */
+    /** Whether the next one has to begin and end in one pause. */
     bool isUrgent() const MPR_REQUIRES(onDuty) { return urgent_; }
-    /** Whether minor collections, asked for one upon the other, keep it from its work. */
+    /** Whether minor collections follow one another so closely that it gets no work done. */
     bool isStarved() const MPR_REQUIRES(onDuty) { return state_ == State::tracing && passed_ >= mostPassed; }
 
-    /** What one that is half done has reached may have died since: the next has to begin. */
+    /** The next one has to begin: what an unfinished one has reached may have died since. */
     void force(bool urgent) MPR_REQUIRES(onDuty) {
         forced_.store(now() + 1, std::memory_order_release);
         urgent_ = urgent_ || urgent;
     }
-    /** One begins. */
+    /** Count one that begins. */
     void count() MPR_REQUIRES(onDuty) { begun_.fetch_add(1, std::memory_order_seq_cst); }
-    /** It goes on beside the threads. @param rootsLeft Roots were left unmarked for want of mark stack. */
+    /** It continues beside the threads. @param rootsLeft Roots were left unmarked for want of mark stack. */
     void start(bool rootsLeft) MPR_REQUIRES(onDuty) {
         MPR_ASSERT(state_ == State::none);
         state_ = State::tracing;
         rootsLeft_ = rootsLeft;
         passed_ = 0;
     }
-    /** Those roots are marked now. @return Whether there were any. */
+    /** Roots that were left are about to be marked. @return Whether there are any. */
     bool takeRootsLeft() MPR_REQUIRES(onDuty) { return std::exchange(rootsLeft_, false); }
-    /** It has marked beside the threads. @param left More of this is left. @param waits Blocks wait for a pause. */
+    /** It has marked beside the threads. @param left More can be marked so. @param waits Blocks wait for a pause. */
     void advanced(bool left, bool waits) MPR_REQUIRES(onDuty) {
         MPR_ASSERT(state_ != State::none);
         state_ = left || waits || rootsLeft_ ? State::tracing : State::traced;
@@ -85,11 +85,11 @@ public:
 
 private:
     enum class State : std::uint8_t { none, tracing, traced };
-    static constexpr unsigned mostPassed = 4; // minor collections; more have to let it go first
+    static constexpr unsigned mostPassed = 4; // minor collections that may pass before it gets a slice
 
     std::uint32_t now() const { return begun_.load(std::memory_order_relaxed); }
 
-    // Each releases what a collection has done so far; who waits for it acquires. Relaxed reads are on duty, or hints.
+    // Each store releases what a collection has done so far, and waiting acquires. Relaxed reads are on duty, or hints.
     Number begun_{0}, marked_{0}, swept_{0};
     Number forced_{~std::uint32_t{0}}; // at first the one before any
     State state_ MPR_GUARDED_BY(onDuty) = State::none;

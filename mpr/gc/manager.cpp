@@ -14,15 +14,16 @@ constinit Managers managers;
 
 void Managers::open() {
     os::seed(&secret_, sizeof(secret_));
-    // No block's address has any of its lowest bits, which seal() rotates to here. So these bits of a sealed number are the
-    // secret's: not all zero and not all one, which they are in zero, in all ones and in small numbers, negative ones too.
+    // The lowest bits of a block's address are zero, and seal() rotates them to here. So these bits of a sealed number
+    // are those of the secret: neither all zero nor all one, as they are in zero, in all ones and in small numbers,
+    // negative ones included.
     constexpr unsigned at = 4 * sizeof(Word);
     secret_ &= ~(Word{heap::granuleSize - 1} << at);
     secret_ |= Word{5} << at;
     numberOf(manageOverwritten); // before others can take up all numbers
 }
 
-/** Beside its home, where it is or will be. */
+/** The place of a manager that is not at its home: beside it. */
 Managers::Word Managers::findPlace(MprManager manager) {
     for (Word i = 0; i < most; ++i) {
         const Word number = (homeOf(manager) + i) % most;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
-    manager.hpp - Where a block keeps its manager: in its last word, which an overflow of the block, or of the one before
-    it, reaches first.
+    manager.hpp - Where a block keeps its manager: in its last word, which an overflow of the block, or of the one
+    before it, reaches first.
 
-    So no address of code stands there. Managers have numbers, places in a table that lies in no block; the word holds a
-    number, sealed with a secret and with the block's address. What anybody writes over it is told from such a word by a
-    comparison: always if it is zero, all ones or a small number, and nearly always if it is not. Where there are k managers,
-    k + 1 of all words are sealed numbers, so that one random word in 2^64 / (k + 1) is taken for one, on 32-bit one in
-    2^32 / (k + 1): no word of 32 bits can promise more. A block whose word was overwritten is named, and gets a manager that
-    calls nobody (manageOverwritten).
+    So that word holds no address of code. Managers have numbers, places in a table outside all blocks. The word holds a
+    number, sealed with a secret and the block's address. A comparison tells such a word from one that was overwritten:
+    always if that is zero, all ones or a small number, and nearly always otherwise. With k managers, k + 1 words are
+    sealed numbers. So one random word in 2^64 / (k + 1) is taken for one; on 32-bit one in 2^32 / (k + 1), and a 32-bit
+    word cannot promise more. A block whose word was overwritten is named, and gets a manager that calls nobody
+    (manageOverwritten).
 
     On a board without threads, where memory for code is scarce, the word holds the manager's address.
  */
@@ -24,8 +24,8 @@
 namespace mpr::gc {
 
 /**
-    The manager of a block whose own was overwritten. What the block references nobody can say any more, so it keeps
-    whatever one of its words is the address of.
+    The manager of a block whose own was overwritten. Nobody can tell any more what the block references, so it keeps
+    every block whose address is one of its words.
  */
 void manageOverwritten(void* block, int flags);
 
@@ -34,7 +34,7 @@ class Managers {
 public:
     using Word = std::uintptr_t;
     static constexpr Word none = 0;        // the number of no manager
-    static constexpr Word most = 1u << 11; // numbers are below
+    static constexpr Word most = 1u << 11; // all numbers are less
 
     /** Choose the secret. No block has a manager yet. */
     void open();
@@ -45,17 +45,17 @@ public:
         return places_[home].load(std::memory_order_relaxed) == manager ? home : findPlace(manager);
     }
 
-    /** What the last word of a block holds that has this number. */
+    /** The last word of a block whose manager has this number. */
     Word seal(const void* block, Word number) const {
         return number ^ secret_ ^ std::rotl(reinterpret_cast<Word>(block), 4 * sizeof(Word));
     }
-    /** The manager in a word of that block. @return false: the word was overwritten. */
+    /** The manager that a block's word stands for. @return false when the word was overwritten. */
     bool unseal(const void* block, Word word, MprManager& manager) const {
         const Word number = seal(block, word);
         if (number >= most) [[unlikely]] {
             return false;
         }
-        // Relaxed: whoever has the block has it, in order, from a thread that has stored the place or seen it.
+        // Relaxed: the block was handed over, in order, by a thread that has stored the place or seen it.
         manager = places_[number].load(std::memory_order_relaxed);
         return manager || number == none;
     }
@@ -79,10 +79,10 @@ inline std::uintptr_t* managerWord(void* block, std::size_t n) {
     return reinterpret_cast<std::uintptr_t*>(static_cast<heap::Byte*>(block) + (n << heap::granuleShift)) - 1;
 }
 
-/** Name the block, and give it manageOverwritten. @return that */
+/** Name the block, and give it the manager manageOverwritten. @return that manager */
 MprManager replaceOverwritten(void* block, std::size_t n);
 
-/** The manager of a block, or nullptr. Others may be setting it while threads run. */
+/** The manager of a block, or nullptr. While threads run, others may be setting it. */
 inline MprManager managerOf(void* block, std::size_t n) {
     const std::uintptr_t word = __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED);
     if constexpr (!os::hasThreads) {
@@ -95,12 +95,12 @@ inline MprManager managerOf(void* block, std::size_t n) {
     return manager;
 }
 
-/** Whether a block has a manager, or something else in its last word. */
+/** Whether a block's last word holds a manager, or something that was written over it. */
 inline bool isManaged(void* block, std::size_t n) {
     return *managerWord(block, n) != (os::hasThreads ? managers.seal(block, Managers::none) : 0);
 }
 
-/** Where blocks have words for managers: the number of one, or where there are no numbers the manager itself. */
+/** The number of a manager, to be given to setManager; without threads the manager itself. */
 inline std::uintptr_t numberOf(MprManager manager) {
     if constexpr (!os::hasThreads) {
         return reinterpret_cast<std::uintptr_t>(manager);

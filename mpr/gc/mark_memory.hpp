@@ -2,9 +2,10 @@
 /*
     mark_memory.hpp - Where the mark stacks lie.
 
-    A block of the heap always, so that marking needs no memory that might not be there and counts against the limits.
-    Beside it, where address space is cheap and as long as no hard limit is set, a larger area from the system: a stack that
-    never overflows makes long marking a good deal shorter. Only what is used of it is ever backed, and given back.
+    There is always a block of the heap, so that marking never lacks memory, and what it uses counts against the limits.
+    Where address space is cheap, and as long as no hard limit is set, there is also a larger area from the system: a
+    stack that does not overflow shortens long marking considerably. Only the used part of it is ever backed, and is
+    given back.
  */
 #pragma once
 
@@ -19,10 +20,10 @@ namespace mpr::gc {
 
 class MarkMemory {
 public:
-    /** @param asked Bytes, exactly; 0: the usual. @param fixedHeap Bytes of a heap over a buffer, else 0. */
+    /** @param asked Bytes to use, or 0 for the usual size. @param fixedHeap Bytes of a heap over a buffer, else 0. */
     bool open(heap::Heap& heap, std::size_t asked, std::size_t fixedHeap) {
         blockBytes_ = asked > 0 ? asked : usual;
-        // A small heap cannot spare much; what the stack lacks costs time only.
+        // A small heap cannot spare much, and a short stack costs only time.
         blockBytes_ = fixedHeap > 0 ? std::min(blockBytes_, fixedHeap / 32) : blockBytes_;
         heap::Shortage shortage = heap::Shortage::none;
         block_ = heap.allocateShared(heap::granulesFor(blockBytes_), heap::head::held, true, shortage);
@@ -39,9 +40,9 @@ public:
 
     static constexpr unsigned mostMarkers = 4;
 
-    /** Decide where they lie. All stacks are empty. */
+    /** Decide where the stacks lie. All of them are empty. */
     void choose(const heap::Limits& limits) { lent_ = area_ && limits.maximum() == heap::Limits::none; }
-    /** Give a marker its stacks: half of all to the first, when there are others. */
+    /** Give a marker its stacks. If there are several markers, the first gets half of the memory. */
     void lend(Marker& marker, unsigned index, unsigned markers) {
         auto* memory = static_cast<heap::Byte*>(lent_ ? area_ : block_);
         std::size_t bytes = lent_ ? areaBytes : blockBytes_;
@@ -53,7 +54,7 @@ public:
         marker.open(memory, bytes);
     }
 
-    /** The stacks are empty: give the system back what was used. */
+    /** The stacks are empty: give their memory back to the system. */
     void trim() {
         if (lent_) {
             os::decommit(area_, areaBytes);

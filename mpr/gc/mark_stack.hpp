@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    mark_stack.hpp - What has been reached and waits to be traced: a stack of fixed size.
+    mark_stack.hpp - A stack of fixed size, of blocks that have been reached and wait to be traced.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 namespace mpr::gc {
 
 /**
-    A block, and in the bits that alignment leaves its size in granules, or 0 when that does not fit. One word: copied as
-    two, it would be stored in halves and loaded whole, which stalls.
+    A block, with its size in granules in the bits that alignment leaves; 0 when the size does not fit. It is one word:
+    as two it would be stored in halves and loaded whole, which stalls the processor.
  */
 class MarkEntry {
 public:
@@ -23,12 +23,12 @@ public:
     MarkEntry(const void* block, std::size_t granules) : bits_(reinterpret_cast<std::uintptr_t>(block) | granules) {}
     explicit operator bool() const { return bits_ != 0; }
     heap::Byte* block() const { return reinterpret_cast<heap::Byte*>(bits_ & ~(heap::granuleSize - 1)); }
-    /** 0: look into the map. */
+    /** Size of the block; 0 means that the map has to be asked. */
     std::size_t granules() const { return bits_ & (heap::granuleSize - 1); }
 
-    /** Above the words of a row (see Row) stands this. No block has address 0. */
+    /** The entry above the words of a row (see Row). No block has address 0. */
     static MarkEntry row() { return MarkEntry(nullptr, 1); }
-    /** From bits(). */
+    /** The entry with these bits(). */
     static MarkEntry word(std::uintptr_t bits) { return MarkEntry(reinterpret_cast<const void*>(bits), 0); }
     bool isRow() const { return bits_ == 1; }
     std::uintptr_t bits() const { return bits_; }
@@ -38,16 +38,16 @@ private:
 };
 
 /**
-    References side by side that a manager named by mprMarkRefs and that wait to be marked, or the rest of them. A plain block
-    may have them anywhere, and threads that run may move them: where `fields` are is known during one pause only. After
-    that the manager is asked once more, for those at these positions.
+    References side by side that a manager named by mprMarkRefs, as far as they still wait to be marked. A plain block
+    may keep them anywhere, and running threads may move them, so `fields` is valid during one pause only. After that
+    the manager is asked again for the references at these positions.
  */
 struct Row {
     const void* const* fields;
     std::size_t count;
-    const void* owner;    // whose manager named them
-    std::size_t position; // of the first among all that it names in rows
-    std::size_t pause;    // in which it did
+    const void* owner;    // the block whose manager named them
+    std::size_t position; // of the first, among all references that the manager names in rows
+    std::size_t pause;    // in which it named them
 
     Row from(std::size_t i) const { return {fields + i, count - i, owner, position + i, pause}; }
 };
@@ -83,17 +83,17 @@ public:
         *top_++ = MarkEntry::row();
         return true;
     }
-    /** Of a stack that is not empty. */
+    /** Whether a row is on top of a stack that is not empty. */
     bool isRowOnTop() const {
         MPR_ASSERT(!empty());
         return top_[-1].isRow();
     }
-    /** The same. */
+    /** Take the top of a stack that is not empty. */
     MarkEntry pop() {
         MPR_ASSERT(!empty());
         return *--top_;
     }
-    /** Of a stack with a row on top. */
+    /** Take the row on top. */
     Row popRow() {
         MPR_ASSERT(isRowOnTop() && top_ - base_ >= rowEntries);
         top_ -= rowEntries;
@@ -103,7 +103,7 @@ public:
     std::size_t size() const { return static_cast<std::size_t>(top_ - base_); }
     /** Entries that can still be pushed. */
     std::size_t room() const { return static_cast<std::size_t>(limit_ - top_); }
-    /** Move the top, be it a block or a row, to another. @return false when that is full. */
+    /** Move the top, a block or a row, to another stack. @return false when that is full. */
     bool moveTo(MarkStack& other) {
         const std::ptrdiff_t entries = isRowOnTop() ? rowEntries : 1;
         if (other.limit_ - other.top_ < entries) {
@@ -115,7 +115,7 @@ public:
 
     static constexpr std::ptrdiff_t rowEntries = 6;
 
-    /** The top is in the stack. */
+    /** The top is within the stack. */
     void check() const { MPR_ASSERT(base_ <= top_ && top_ <= limit_); }
 
 private:

@@ -39,7 +39,7 @@ void Marker::open(void* memory, std::size_t bytes) {
     auto* at = static_cast<Byte*>(memory);
     const std::size_t part = bytes / 4 & ~(sizeof(MarkEntry) - 1);
     for (MarkStack& stack : stacks_) {
-        // Of plain blocks no more can be done without than of others.
+        // The stack for plain blocks gets twice as much.
         const std::size_t size = &stack == &stacks_[plainWaiting] ? 2 * part : part;
         stack.open(at, size);
         at += size;
@@ -58,8 +58,8 @@ Byte Marker::compute(Byte h) const {
     if (colours_.marked(h) || (old ? marking_ == Marking::again : oldOnly())) {
         return 0;
     }
-    // An old block that is in the log and not traced in this pause stays there: its young must be reached now, and
-    // while threads run it may be written again once it has been traced.
+    // An old block that is in the log and not traced in this pause stays in the log: the young blocks that it
+    // references must be reached, and while threads run it may be written again after it has been traced.
     const bool waits = old && marking_ != Marking::all;
     return static_cast<Byte>(colours_.survivor(h) | (waits ? h & head::logged : 0));
 }
@@ -77,7 +77,7 @@ void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
         reached_[h] = compute(static_cast<Byte>(h));
     }
     activeMarker = this;
-    current = nullptr; // whatever a manager calls
+    current = nullptr; // so that whatever a manager calls is refused
     if constexpr (os::hasThreads) {
         sayReports();
     } else {
@@ -108,12 +108,12 @@ void Marker::end() {
         sayReports();
     }
     activeMarker = nullptr;
-    // Threads that mark for the collector have stopped to do so.
+    // A thread that marks in place of the collector has stopped, so it does not run.
     current = os::cooperative || (attached && attached->isCollector) ? attached : nullptr;
 }
 
-// The hot path of a collection: some thirty instructions for a reference to what is reached already. What usually fails
-// leads to report(), which looks again.
+// The hot path of a collection: some thirty instructions for a reference to a block that is reached already. Unusual
+// cases lead to report(), which looks again.
 MPR_INLINE void Marker::mark(const void* pointer, bool loose) {
     if (!os::cooperative && filter_ && filter_->passesOver(pointer)) {
         return;
@@ -135,7 +135,7 @@ MPR_INLINE void Marker::look(const void* pointer, bool loose) {
         return loose ? void() : report(pointer);
     }
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(pointer) - reinterpret_cast<std::uintptr_t>(region);
-    // Rotated, so that what is not aligned is out of range, too.
+    // Rotated, so that an unaligned address is out of range, too.
     const std::size_t g = std::rotr(offset, heap::granuleShift);
     if (g >= region->endGranule) [[unlikely]] {
         return loose ? void() : report(pointer);
@@ -147,7 +147,7 @@ MPR_INLINE void Marker::look(const void* pointer, bool loose) {
     reach(region, g, h, pointer, loose);
 }
 
-/** @return Whether there was any. */
+/** Mark the blocks in the ring of fetched heads. @return Whether there were any. */
 bool Marker::markFetched() {
     bool any = false;
     for (const void*& fetched : fetched_) {
@@ -159,7 +159,7 @@ bool Marker::markFetched() {
     return any;
 }
 
-/** A block that is to be reached. Its head is given. */
+/** Reach a block, whose head is given. */
 void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, bool loose) {
     if (!os::cooperative && marking_ == Marking::check) {
         return check_->see(pointer);
@@ -172,7 +172,7 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
         region->nurseries.keep(g);
     }
     if (!os::cooperative && (h & contested_) != 0) {
-        // Others change heads, too: holds, the barrier, frees. Whatever they made of it may be still to be reached.
+        // Holds, the barrier and frees change heads, too. What they made of this one may still have to be reached.
         Byte reached = this->reached(h);
         while (!std::atomic_ref<Byte>(*map).compare_exchange_weak(h, reached, std::memory_order_relaxed)) {
             reached = this->reached(h);
@@ -191,7 +191,7 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
     }
 }
 
-/** A block with a manager; its head before it was marked is given. */
+/** Push a block with a manager. The head is that before it was marked. */
 MPR_INLINE void Marker::push(Byte* map, Byte before, const void* block) {
     const MarkEntry entry(block, GranuleMap::shortSizeBehind(map));
     if constexpr (os::hasGenerations) {
@@ -199,7 +199,7 @@ MPR_INLINE void Marker::push(Byte* map, Byte before, const void* block) {
         count_.plain += plain;
         const bool waits = marking_ != Marking::all && (before & head::old);
         if (waits || defers_) {
-            // The last pause traces all plain blocks that are marked: they need not wait.
+            // Plain blocks need not wait: the last pause traces all that are marked.
             if (!stacks_[plain ? plainWaiting : barrierWaiting].push(entry) && !plain) [[unlikely]] {
                 return overflow(heap_.find(block), map, block);
             }
@@ -213,7 +213,7 @@ MPR_INLINE void Marker::push(Byte* map, Byte before, const void* block) {
     }
 }
 
-/** Other markers may be doing so, too. */
+/** Include granule g in the range of a region's grey blocks. Other markers may do so at the same time. */
 static void widen(Region* region, std::uint32_t g) {
     os::Shared<std::uint32_t>&from = region->greyFrom, &to = region->greyTo;
     for (auto seen = from.load(std::memory_order_relaxed);
@@ -225,7 +225,7 @@ static void widen(Region* region, std::uint32_t g) {
 void Marker::overflow(Region* region, Byte* map, const void* block) {
     const Byte unmarkedOld = head::old | (colours_.oldParity ^ head::parity);
     const Byte colour = !os::hasGenerations || mayLeaveGrey_ ? colours_.grey(!oldOnly()) : unmarkedOld;
-    // What was freed by hand meanwhile is a leaf and stays as it is.
+    // A block that was freed by hand meanwhile is a leaf, and stays as it is.
     GranuleMap::update(
         map, [&](Byte h) { return head::isLeaf(h) ? Byte{0} : static_cast<Byte>((h & ~head::colourMask) | colour); });
     overflows_.fetch_add(1, std::memory_order_relaxed);
@@ -248,7 +248,7 @@ void Marker::retrace(Region* region, std::size_t g) {
     const MarkEntry entry(region->address(g), GranuleMap::shortSizeBehind(map));
     bool pushed = true;
     if constexpr (os::hasGenerations) {
-        // What has not been reached is traced when it is, if ever.
+        // A block that has not been reached is traced when it is reached, if ever.
         pushed = !defers_ || !colours_.marked(region->map().get(g)) || stacks_[barrierWaiting].push(entry);
     }
     if (!pushed || !stackNow().push(entry)) {
@@ -264,13 +264,13 @@ inline std::size_t Marker::sizeOf(MarkEntry entry) const {
     return region->blockSize(region->granuleOf(entry.block()));
 }
 
-/** Whether a block was freed by hand while it waited: then its manager may not be called, see Heap::freeTraced. */
+/** Whether a block was freed by hand while it waited, so that its manager may not be called: see Heap::freeTraced. */
 bool Marker::isGone(MarkEntry entry) const {
     Region* region = heap_.find(entry.block());
     return head::isLeaf(region->map().get(region->granuleOf(entry.block())));
 }
 
-/** @param n Its granules. */
+/** Trace a block of n granules. */
 MPR_INLINE void Marker::trace(MarkEntry entry, std::size_t n) {
     setTraced(entry);
     if constexpr (os::hasThreads) {
@@ -288,7 +288,7 @@ inline void Marker::trace(MarkEntry entry) {
     }
 }
 
-/** The blocks are called one after the other: nothing waits for anything here. */
+/** The managers are called in address order, so no cache miss depends on another. */
 void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
     constexpr std::size_t distance = 16 * swar::bytes; // granules; at half of it the memory is not there in time
     const auto wanted = [region, which, colours = colours_](std::size_t at, auto words) {
@@ -315,7 +315,7 @@ void Marker::markRow(const void* fields, std::size_t count) {
     Row row{static_cast<const void* const*>(fields), count, MarkEntry::word(traced()).block(), position_, pause_};
     position_ += count;
     if (resumed_) {
-        // The part of it that was asked for. What of that a thread has moved elsewhere the last pause finds.
+        // Only the part that was asked for. References that a thread has moved elsewhere are found by the last pause.
         const std::size_t wantedEnd = resumed_->position + resumed_->count;
         const std::size_t begin = std::max(row.position, resumed_->position);
         const std::size_t end = std::min(position_, wantedEnd);
@@ -328,7 +328,7 @@ void Marker::markRow(const void* fields, std::size_t count) {
     markFields(row);
 }
 
-/** Of a long row one piece is marked now, the rest when the stack has been emptied down to it. */
+/** Mark one piece of a long row now, and the rest when the stack has been emptied down to it. */
 void Marker::markFields(const Row& row) {
     std::size_t count = row.count;
     if (os::hasThreads && count > rowPiece && marking_ != Marking::check && stackNow().pushRow(row.from(rowPiece))) {
@@ -347,7 +347,7 @@ void Marker::traceRow(MarkStack& stack) {
     if (marking_ == Marking::slice && row.pause != pause_) {
         return resumeRow(row);
     }
-    // Below all that it leads to, a row would be given last, and may be most of what there is to do.
+    // A row lies below everything that it leads to, so it would be given last; and it may be most of the work.
     const std::size_t half = row.count / 2;
     if (shared_ && shared_->wanted() && row.count >= 4 * rowPiece && shared_->giveRow(row.from(half))) {
         row.count = half;
@@ -355,7 +355,7 @@ void Marker::traceRow(MarkStack& stack) {
     markFields(row);
 }
 
-/** A plain block's row of an earlier pause: its manager says where these references are now. */
+/** A row of a plain block comes from an earlier pause: its manager says where the references are now. */
 void Marker::resumeRow(const Row& row) {
     resumed_ = &row;
     trace(MarkEntry(row.owner, 0));
@@ -364,7 +364,7 @@ void Marker::resumeRow(const Row& row) {
 
 bool Marker::drainStack(MarkStack& stack, std::size_t budget) {
     if constexpr (os::cooperative) {
-        // No cache to fetch into, no rows: a full stack is no trouble worth more code.
+        // There is no cache to prefetch into, and there are no rows; a full stack is not worth more code.
         while (!stack.empty()) {
             trace(stack.pop());
         }
@@ -434,9 +434,9 @@ void Marker::recoverGrey(Region* region) {
             const std::size_t g = at + swar::first(grey);
             bool left = false;
             map.update(g, [&](Byte h) {
-                // A leaf of this colour was made by a thread outside the rendezvous (palloc).
+                // A leaf of this colour was made by a thread that is not in the rendezvous (palloc).
                 left = !head::isLeaf(h) && (h & head::colourMask) == colour;
-                // A pause that is no slice has gone through the log.
+                // A pause that is no slice has read the log.
                 const Byte logged = oldOnly() ? static_cast<Byte>(h & head::logged) : Byte{0};
                 return left ? static_cast<Byte>(colours_.survivor(h) | logged) : Byte{0};
             });
@@ -462,7 +462,7 @@ void Marker::drainGrey() {
 
 void Marker::drain() {
     if constexpr (os::hasGenerations) {
-        // What is grey had no room to wait: nothing that it references is passed over.
+        // Grey blocks had no room to wait, so nothing that they reference may be passed over.
         filter_ = nullptr;
         defers_ = false;
     }
@@ -495,7 +495,7 @@ void Marker::drainShared(const Until& until) {
     } while (shared_ && shared_->take(stackNow()));
 }
 
-/** For what finds no room the same is done as in push; a row is marked at once. */
+/** Take over a stack. Blocks that find no room are treated as in push; a row that finds none is marked at once. */
 void Marker::inherit(MarkStack& left, unsigned stack) {
     while (!left.empty() && left.moveTo(stacks_[stack])) {}
     if (stack == plainWaiting) {
@@ -548,7 +548,7 @@ bool Marker::advance() {
     constexpr std::size_t blocks = 256;
     MarkStack& stack = stackNow();
     bool left = !drainStack(stack, blocks);
-    // What is grey one marker alone finds again.
+    // Only a single marker recovers grey blocks.
     if (!left && grey_ && marking_ == Marking::concurrent && !shared_) {
         drainGrey();
         left = !stack.empty();
@@ -573,7 +573,7 @@ inline void Marker::say(const void* pointer, MarkEntry by) const {
 
 void Marker::report(const void* pointer) {
     if (!os::cooperative && (oldOnly() || marking_ == Marking::check)) {
-        return; // a block that has just been freed by hand, or what was made of its memory; or not the check's to report
+        return; // a block that was just freed by hand, or what its memory became; or what the check does not report
     }
     misuses_.fetch_add(1, std::memory_order_relaxed);
     if (reports_ == mostReports) {

@@ -18,13 +18,14 @@ struct LogChunk;
 
 struct Mutator {
     /**
-        Written by the thread itself. Others read it to name those who are late: relaxed, as the site. Who gives up on late
-        threads looks again behind a write to the rendezvous' word, which orders `state` and `late` with threads that leave.
+        Written by the thread itself. Others read it, relaxed, to name those who are late, as they do `site`. Whoever
+        gives up on late threads looks again after writing the rendezvous' word, which orders `state` and `late` with
+        threads that leave.
      */
     enum class State : std::uint32_t {
         running, // counted in the rendezvous
         waiting, // in a yield that ends by itself
-        yielded, // sticky, until mprResetYield
+        yielded, // stickily, until mprResetYield
         exempt,  // by mprSetThreadYield
     };
 
@@ -33,14 +34,17 @@ struct Mutator {
     os::Shared<State> state{State::yielded};
     /** Where the thread last yielded: a code address. */
     os::Shared<const void*> site{nullptr};
-    os::Shared<std::uint32_t> lateFor{0}; // rendezvous that this thread was named in, by who has the duty
-    /** The others run on without it. Written under the list's lock, before Late::course_, or by the thread itself, behind it. */
+    os::Shared<std::uint32_t> lateFor{0}; // the last rendezvous for which it was named; written on duty
+    /**
+        Whether others run on without it. Written under the list's lock before Late::course_, or by the thread itself
+        after.
+     */
     os::Shared<bool> late{false};
-    bool visits = false; // is counted in the rendezvous in spite of its state: Visit; the thread's own
+    bool visits = false; // it is counted in the rendezvous whatever its state (Visit); the thread's own
     bool isCollector = false;
-    bool calledBack = false; // is in an event, a manager of mprFree or a terminator: the thread's own
-    bool ofService = false;  // a thread of the runtime's own rooms: it ends when the runtime does
-    /** Runs, but waits for its turn to stop the others, and keeps nobody waiting. By the thread itself; to name those who do. */
+    bool calledBack = false; // it is in an event, a manager of mprFree or a terminator; the thread's own
+    bool ofService = false;  // it belongs to a room of the runtime, and ends when the runtime does
+    /** It runs, but waits for its turn to stop the others, so it is not named as late. Written by the thread itself. */
     os::Shared<bool> parked{false};
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
     std::uint32_t number =
@@ -50,7 +54,9 @@ struct Mutator {
     Mutator* next = nullptr; // MutatorList's
     Mutator* previous = nullptr;
 
-    /** When it last passed by a collection that others run on without: by itself, and to name those who did not. */
+    /**
+        When it last passed by a requested collection while others run on. Written by itself; read to name late threads.
+     */
     struct Never {};
     [[no_unique_address]] std::conditional_t<os::hasThreads, os::Counter, Never> passedAt{};
 };

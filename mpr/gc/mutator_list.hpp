@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    mutator_list.hpp - All threads that are attached, and those that have been announced. Who looks at the list holds it.
+    mutator_list.hpp - All threads that are attached or announced. Whoever looks at the list holds its lock.
  */
 #pragma once
 
@@ -11,7 +11,7 @@ namespace mpr::gc {
 
 class MutatorList {
 public:
-    /** The list while this thread holds it: nobody comes or goes. */
+    /** The list while the calling thread holds its lock: no thread comes or goes. */
     class MPR_SCOPED_CAPABILITY Locked {
     public:
         explicit Locked(MutatorList& list) MPR_ACQUIRES(list.lock_) MPR_UNANALYSED : list_(list), locked_(list.lock_) {}

@@ -29,7 +29,7 @@ Mutator* Mutators::prepare(const char* name, bool service, void* thread) {
 void Mutators::attach(Mutator* m) {
     heap_.attach(m->local);
     safepoint_.resume(*m);
-    // A rendezvous may have passed between the two lists; the colour is stable now.
+    // A rendezvous may have passed since the thread entered the heap's list. The colour does not change from here on.
     m->local.newborn = heap_.colours().newborn();
 }
 
@@ -40,14 +40,14 @@ void Mutators::abandon(Mutator* m) {
 }
 
 void Mutators::detach(Mutator* m) {
-    // Running until the local state is back in the heap: no collection starts meanwhile.
+    // The thread runs until its local state is back in the heap, so that no collection starts meanwhile.
     safepoint_.resume(*m);
     assertRunning(*m);
     tracing_.leave(*m);
     heap_.detach(m->local);
     leaving_.fetch_add(1, std::memory_order_relaxed);
     {
-        // All of it under the lock: whoever finds the thread gone there may end the runtime.
+        // All of this is under the lock: whoever finds the thread gone from the list may end the runtime.
         MutatorList::Locked list(all_);
         if (m->late.load(std::memory_order_relaxed)) {
             late_.cameLast(list, *m); // while it is there

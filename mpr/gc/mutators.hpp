@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    mutators.hpp - Threads come and go: each is announced, attaches, detaches; and who waits until it is alone.
+    mutators.hpp - Threads come and go: each is announced, attaches and detaches. A thread may wait until it is alone.
  */
 #pragma once
 
@@ -21,18 +21,20 @@ public:
         : heap_(heap), all_(all), late_(late), tracing_(tracing), safepoint_(safepoint) {}
 
     /**
-        Announce a thread: it counts as attached, yielded, from now on, so that the runtime does not end before it comes,
-        and it cannot fail to. @param service It belongs to a room of the runtime, which will end it.
+        Announce a thread. From now on it counts as attached and yielded, so that the runtime does not end before it
+        comes, and attaching cannot fail. @param service It belongs to a room of the runtime, which will end it.
         @param thread Its MprThread, retained, or nullptr. @return nullptr when memory is short.
      */
     Mutator* prepare(const char* name, bool service, void* thread);
-    /** It does not come. */
+    /** An announced thread does not come. */
     void abandon(Mutator* m);
-    /** It has come: the calling thread is running. */
+    /** An announced thread has come: it is the calling one, and runs from here on. */
     void attach(Mutator* m);
-    /** The calling thread's own. */
+    /** The calling thread detaches. */
     void detach(Mutator* m);
-    /** How many are attached. @param all Count those that the runtime made, too: the rooms' and mprCreateThread's. */
+    /**
+        How many threads are attached. @param all Count those that the runtime made, too: its own and mprCreateThread's.
+     */
     int count(bool all = true);
     bool isAttached(std::uint32_t number);
     /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
@@ -46,7 +48,7 @@ private:
     Late& late_;
     Tracing& tracing_;
     Safepoint& safepoint_;
-    // Of all runtimes: a thread that has detached touches nothing else, since the runtime may be gone.
+    // Shared by all runtimes: a thread that has detached touches nothing else, since the runtime may be gone.
     static inline constinit os::Word leaving_{0};    // threads that may not have let go of the list yet
     static inline constinit os::Word departures_{0}; // changes whenever a thread has detached
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    named_threads.hpp - Threads that a message is to name: noted under the lock that guards their list, said without it, since
-    the log's handler may call what takes that lock.
+    named_threads.hpp - Threads that a message will name. They are noted under the lock of their list, and said without
+    it, since the log's handler may call what takes that lock.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ public:
     }
     const Thread* begin() const { return threads_; }
     const Thread* end() const { return threads_ + count_; }
-    /** Those for whom there was no room. */
+    /** How many more there were, for whom there was no room. */
     unsigned more() const { return more_; }
 
 private:

@@ -2,8 +2,8 @@
 /*
     on_duty.hpp - The role of the collector, for clang's analysis of locks (mpr/os/capability.hpp).
 
-    Cycle has the lock. The analysis knows a lock by the expression that names it, so that each part of the collector would
-    have a lock of its own; the role is the same everywhere. There is one collector in a process.
+    Cycle has the lock. The analysis identifies a lock by the expression that names it, so it would see a different lock
+    in each part of the collector. The role has one name everywhere. There is one collector in a process.
  */
 #pragma once
 

@@ -7,13 +7,14 @@
 namespace mpr::gc {
 
 /**
-    Polls, since nobody rings for it. What was found dead is swept first: a running thread that finds no memory waits for
-    that, and may be waited for by others or by the caller. @return false when the end has passed.
+    Poll for the duty, since nobody announces it. What was found dead is swept first: a running thread that finds no
+    memory waits for that, and others or the caller may be waiting for that thread. @return false when the end has
+    passed.
  */
 bool Others::awaitDuty(std::uint64_t end) {
     os::Word never{0};
     for (;;) {
-        // A thread that stops the others has a bound of its own, and may be waiting for this one.
+        // A thread that stops the others has its own deadline, and may be waiting for this one.
         const bool isOver = os::now() >= end && !stopsOthers_.load(std::memory_order_relaxed);
         if (cycle_.tryDuty()) {
             if (!cycle_.isReclaiming()) {
@@ -34,7 +35,7 @@ bool Others::park(std::uint64_t end) {
     parked_.fetch_add(1, std::memory_order_seq_cst);
     if (!awaitDuty(end)) {
         parked_.fetch_sub(1, std::memory_order_seq_cst);
-        // Whoever has counted this thread as one that waits may be at work already.
+        // A thread that has counted this one as waiting may be at work already.
         os::Word never{0};
         while (othersStopped_.load(std::memory_order_seq_cst)) {
             os::wait(never, 0, poll);
@@ -53,10 +54,10 @@ void Others::unpark() {
 }
 
 /**
-    Polls, since nobody rings for it: a thread on duty may be at anything, and one that finds no collection requested takes the
-    flag down as it stops. The caller stays counted as running, so that no collection begins. So do others that want the
-    same at the same time; they are stopped as well while they wait here, and, if they wait no longer, until the first of
-    them has done what it wanted.
+    Stop the others. This polls, since nobody announces it: a thread on duty may be doing anything, and a thread that
+    finds no collection requested clears the flag as it stops. The caller stays counted as running, so that no
+    collection begins. Others that want to stop threads at the same time stay counted, too. They are stopped while they
+    wait here; if their wait ends early, they still wait until the first one has finished.
     @return Whether all have stopped. The duty is the caller's then.
  */
 bool Others::awaitOthers() {
@@ -69,13 +70,14 @@ bool Others::awaitOthers() {
     const std::uint64_t end = os::now() + bound; // counted anew: others may have had the duty all that time
     stopsOthers_.store(true, std::memory_order_relaxed);
     for (;;) {
-        // Nobody runs on without others while those are to stop; on duty, so nobody can start to.
+        // Nobody may run on while all have to stop. Nobody can start to, since this thread is on duty.
         late_.endRunningOn();
         cycle_.rendezvous().close();
         cycle_.rendezvous().setWanted(true);
-        // Set before the look at those who are parked: one who goes on counts itself out and then looks at this.
+        // Set before parked_ is read: a thread that continues first takes itself out of parked_ and then looks at this.
         othersStopped_.store(true, std::memory_order_seq_cst);
-        // In this order: one who gives up in between is counted as running and not as parked, rather than the other way round.
+        // Read in this order: a thread that gives up in between then counts as running and not as parked, which is
+        // safe.
         const unsigned running = cycle_.rendezvous().running();
         if (running <= parked_.load(std::memory_order_seq_cst)) {
             return true;
@@ -91,7 +93,7 @@ bool Others::awaitOthers() {
     }
 }
 
-/** What was requested meanwhile the last thread to stop sees to, or the collector's. */
+/** Let the others go. A collection requested meanwhile is done by the last thread to stop, or the collector's. */
 void Others::letOthersGo() {
     cycle_.assertOnDuty();
     othersStopped_.store(false, std::memory_order_seq_cst);

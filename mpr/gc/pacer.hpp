@@ -5,10 +5,11 @@
     A full collection starts after an allocation of `growth` percent of the live size, at least the young budget. Near
     a limit it starts sooner, so that half of the room that is left stays for what is allocated until threads yield.
 
-    A minor one has a cost whatever it finds, mostly that of tracing old plain blocks again, and one that grows with the
-    budget, for the young that live. The budget is such that the first takes `cpu` percent of the time in which it is
-    allocated, and the second no longer than half the first or twice the pause budget; between a quarter of the young budget
-    and four of them (two when the pause budget is exceeded anyway), or what a full collection would wait for.
+    A minor collection has a fixed cost, mostly that of tracing old plain blocks again, and a cost that grows with the
+    budget, for young blocks that live. The budget is chosen so that the fixed cost is `cpu` percent of the time in
+    which the budget is allocated, and the growing cost is at most half the fixed one or twice the pause budget. It is
+    at least a quarter of the young budget, and at most four young budgets (two if the pause budget is exceeded anyway)
+    or what a full collection would wait for.
  */
 #pragma once
 
@@ -23,7 +24,7 @@ namespace mpr::gc {
 
 class Pacer {
 public:
-    /** What there is to reckon with, in bytes: in blocks, in headers and maps, and what may be. */
+    /** The heap in bytes: in living blocks, in headers and maps, and its limits. */
     struct Usage {
         std::size_t live, overhead;
         heap::Limits limits;
@@ -35,8 +36,8 @@ public:
         pauseBudget_ = options.pauseBudget;
         young_ = options.young;
         if (young_ == 0) {
-            // Some private caches' worth: a rendezvous costs tens of microseconds, so a few thousand blocks should share
-            // one; beyond that a larger budget only costs memory.
+            // Several times a private cache: a rendezvous costs tens of microseconds, so thousands of blocks should
+            // share one. Beyond that a larger budget only costs memory.
             young_ = std::clamp(8 * privateCache, std::size_t{1} << 20, std::size_t{8} << 20);
         }
         if (fixedHeap > 0) {
@@ -54,16 +55,16 @@ public:
         return std::min(budget, std::max(room(used) / 2, least_));
     }
 
-    /** What a minor collection took. */
+    /** What a minor collection cost. */
     struct Cost {
-        std::size_t allocated;       // bytes since the one before,
-        std::uint64_t interval;      // in so many nanoseconds;
-        std::uint64_t always, young; // of marking: whatever it finds, by all markers; and for the young
+        std::size_t allocated;       // bytes since the one before
+        std::uint64_t interval;      // nanoseconds since the one before
+        std::uint64_t always, young; // nanoseconds of marking: fixed, in all markers together; and for the young
         unsigned markers = 1;
     };
     void observe(const Cost& cost) {
         if (os::cooperative || cost.allocated < young_ / 16) {
-            return; // somebody asked for it: says nothing
+            return; // somebody asked for it, so it says nothing
         }
         const double allocated = static_cast<double>(cost.allocated);
         const double always = static_cast<double>(cost.always);
@@ -73,25 +74,26 @@ public:
         const double young = static_cast<double>(young_);
         const double wanted = std::min(std::max(byShare, young), std::max(byPause, young / 4));
         const double most = always / cost.markers > static_cast<double>(pauseBudget_) ? 2 : mostMinor;
-        // Half the way: one collection may have been disturbed.
+        // Go half the way, since a single collection may have been disturbed.
         minor_ = (minor_ + static_cast<std::size_t>(std::min(wanted, most * young))) / 2;
     }
 
     /**
-        Bytes of allocation until threads wait for a sweep that is about to begin: as much as the last budget, or for a long
-        sweep a part of what it goes over. @param assisted Those that assist it need not wait, and allocate less meanwhile.
+        Bytes of allocation until threads wait for a sweep that is about to begin: the last budget, or for a long sweep
+        a part of the live size. @param assisted Threads assist the sweep, so they need not wait, and allocate less
+        meanwhile.
      */
     std::size_t slack(std::size_t trigger, const Usage& used, bool assisted) const {
         return std::max(trigger, std::min(used.live / (assisted ? 8 : 2), room(used) / 4));
     }
 
-    /** Whether there is no room for the young budget twice: what minor collections leave behind has to go. */
+    /** Whether there is less room than two young budgets, so that what minor collections leave behind has to go. */
     bool tight(const Usage& used) const { return room(used) / 2 < young_; }
 
     /**
-        A collection begins. @param bytes That were free when the heap could not grow and no hole was worth a context; 0 when
-        that did not happen. So much a budget must leave: it is forgotten only slowly, as how a program's blocks fit
-        together changes slowly, too.
+        A collection begins. @param bytes How many were free when the heap could not grow and no hole was worth a
+        context; 0 when that did not happen. A budget must leave that much. It is forgotten slowly, since the way in
+        which a program's blocks fit together changes slowly.
      */
     void noteScattered(std::size_t bytes) {
         const std::size_t before = scattered();
@@ -99,7 +101,7 @@ public:
     }
     std::size_t scattered() const { return scattered_.load(std::memory_order_relaxed); }
 
-    /** Bytes that can be allocated; up to the redline only, as long as it is not reached. */
+    /** Bytes that can be allocated; only up to the redline, as long as it has not been reached. */
     std::size_t room(const Usage& usage) const {
         const std::size_t used = usage.live + usage.overhead;
         std::size_t ceiling = fixed_ > 0 ? fixed_ : usage.limits.ceiling();
@@ -131,7 +133,7 @@ private:
     std::size_t fixed_ = 0;
     os::Shared<std::size_t> cache_{std::size_t{1} << 20}; // a number: orders nothing
     unsigned growth_ = 100;
-    os::Shared<std::size_t> scattered_{0}; // bytes that are free, but of no use: a number, as the above
+    os::Shared<std::size_t> scattered_{0}; // bytes that are free but of no use; a number: orders nothing
 };
 
 } // namespace mpr::gc

@@ -2,13 +2,13 @@
 /*
     rendezvous.hpp - How all threads come to a stop, and go on.
 
-    One word says everything: bit 0 is the gate (1: closed), the bits above count the running threads. A thread that
-    yields takes itself out of the count; when it wants to go on it counts itself in, which it may only while the gate is
-    open. Whoever is on duty for the collector (duty.hpp) closes the gate and has the heap to itself when the word is
-    exactly 1. Every change is one atomic operation on this word, so there is no order of events in which a thread runs
-    while the collector believes it stopped.
+    One word holds all the state: bit 0 is the gate (1: closed), the bits above count the running threads. A thread that
+    yields takes itself out of the count. To continue it counts itself in, which it may do only while the gate is open.
+    Whoever is on duty for the collector (duty.hpp) closes the gate, and has the heap to itself when the word is exactly
+    1. Every change is one atomic operation on this word, so in no order of events does a thread run while the collector
+    believes it stopped.
 
-        running --leave--> out            word -= 2; the last one out sees to it that somebody collects
+        running --leave--> out            word -= 2; the last one out makes sure that somebody collects
         out     --enter--> running        word += 2, only if bit 0 is clear, else sleep until the gate opens
         on duty: close (bit 0 := 1), word == 1? then work, open (bit 0 := 0, wake all)
         on duty: giveUp                   bit 0 := 0 and wake all, unless word == 1
@@ -30,13 +30,13 @@ public:
     /** Whether threads should yield: mprYieldWanted. For polling; relaxed, since the yield itself orders. */
     bool wanted() const { return mprNeedYield(); }
     void setWanted(bool on) { __atomic_store_n(&mprYieldWanted, on || always_, __ATOMIC_SEQ_CST); }
-    /** @param always Threads should always yield. */
+    /** @param always From now on threads should always yield. */
     void setAlways(bool always) {
         always_ = always;
         setWanted(false);
     }
 
-    /** @return Whether nobody runs now. */
+    /** The calling thread stops. @return Whether nobody runs now. */
     bool leave() {
         if constexpr (!os::hasThreads) {
             return true; // nobody to meet
@@ -46,7 +46,7 @@ public:
         return (word & ~closedBit) == step;
     }
 
-    /** A thread that leaves wants to go on as soon as it may; when it has entered it wants no more. */
+    /** Count a stopped thread that wants to continue as soon as it may, until it has entered. */
     void want() { eager_.fetch_add(1, std::memory_order_seq_cst); }
     void wantNoMore() {
         const std::uint32_t eager = eager_.fetch_sub(1, std::memory_order_seq_cst);
@@ -55,9 +55,10 @@ public:
     }
 
     /**
-        @param nap Gives nanoseconds; each time that so many have passed in vain, look(nanoseconds) is called.
-        @param sleep os::wait or what returns as that does, and when the gate opens at the latest.
-        @return Whether it had to wait.
+        The calling thread runs again, as soon as the gate is open.
+        @param nap Returns nanoseconds; whenever the thread has waited that long in vain, look(nanoseconds) is called.
+        @param sleep os::wait, or a function that returns as that does and no later than when the gate opens.
+        @return Whether the thread had to wait.
      */
     template <typename Nap, typename Look, typename Sleep>
     bool enter(Nap&& nap, Look&& look, Sleep&& sleep) {
@@ -81,7 +82,7 @@ public:
                 want();
                 waited = true;
             }
-            // A gate that opens between the two loads above and here has changed openings_, so this returns at once.
+            // If the gate opens between the two loads above and here, openings_ has changed, so this returns at once.
             if (const std::uint64_t time = nap(); !sleep(openings_, opened, time)) {
                 look(time);
             }
@@ -89,9 +90,9 @@ public:
     }
 
     /**
-        Open a gate that was closed for threads that do not come. Nobody is at work behind it: that needs all to have
-        stopped, and then it stays closed. It writes the word in any case: who leaves later sees what the caller has written, and
-        the caller what those have who left before. @return Whether it is open.
+        Open a gate that was closed for threads that do not come. If all have stopped, the collector may be at work, and
+        the gate stays closed. Otherwise the word is written in any case: a thread that leaves later sees what the
+        caller wrote, and the caller sees what threads wrote that left before. @return Whether the gate is open.
      */
     bool giveUp() {
         std::uint32_t word = word_.load(std::memory_order_relaxed);
@@ -135,7 +136,7 @@ private:
     static constexpr std::uint32_t step = 2;
 
     alignas(os::cacheLine) os::Word word_{0};
-    os::Word openings_{0};                // releases the open gate: who sees the new count does not see the gate closed
+    os::Word openings_{0};                // releases the open gate: after the new count nobody sees the gate closed
     std::atomic<std::uint32_t> eager_{0}; // a count for pacing; orders nothing
     bool always_ = false;                 // changes when there is one thread
 };

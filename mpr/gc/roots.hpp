@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
-    roots.hpp - Where marking starts, and the counts behind nested roots and holds.
+    roots.hpp - Where marking starts, and the counts of nested roots and holds.
 
-    Tables live in held blocks of the heap itself, so that they count against the limits and exist on boards without
-    pages. They are resized by the mutators that add to them or remove from them, never by the collector.
+    The tables are held blocks of the heap itself, so they count against the limits and exist on boards without pages.
+    They are resized by mutators that add or remove entries, never by the collector.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ namespace mpr::gc {
 /**
     A set of pointers with a count each: open addressing with linear probing; deletion moves entries back, so there are
     no tombstones (D. Knuth, TAOCP vol. 3, 6.4, algorithm R).
-    Invariant: never full; more than three quarters only while memory for a larger table cannot be had. Less than an eighth
-    only if it is small, or while there is no memory for the smaller table. Not synchronised.
+    Invariant: a table is never full. It is more than three quarters full only while memory for a larger one is short,
+    and less than an eighth full only if it is small or while memory for a smaller one is short. Not synchronised.
  */
 class CountedPointers {
 public:
@@ -39,7 +39,7 @@ public:
         }
     }
 
-    /** Every entry is where find looks for it, and the table is not full. */
+    /** Check that every entry is where find looks for it, and that the table is not full. */
     void check() const;
 
 private:
@@ -51,7 +51,7 @@ private:
     std::size_t slotOf(const void* key) const {
         return (reinterpret_cast<std::uintptr_t>(key) >> heap::granuleShift) * 0x9E3779B1u & (capacity_ - 1);
     }
-    /** Where key is, or where it would go. The table has a free entry. */
+    /** The place of a key, or where it would go. The table has a free entry. */
     std::size_t find(const void* key) const;
     bool grow(heap::Heap& heap, heap::Shortage& shortage);
     void shrink(heap::Heap& heap);
@@ -64,20 +64,21 @@ private:
 };
 
 /**
-    The head of a block that has been a root says so (head::referenced), so that nobody frees a root by hand: whoever would
-    asks isRoot. (Without an operating system heads do not: code memory is short.)
+    The head of a block that has been a root says so (head::referenced), and whoever frees such a block by hand asks
+    isRoot first. (Without an operating system heads do not say so: code memory is short.)
 
-    The bit in a block's head stands for its first hold; `holds_` counts those beyond. Only who has the lock counts, and clears
-    the bit.
+    A bit in a block's head stands for its first hold; `holds_` counts further ones. Counting, and clearing the bit,
+    needs the lock.
 
-    Root references are linked and unlinked in any state of a thread, a destructor cannot fail: under the lock, which whoever
-    walks them takes, too. Holds change heads, which a pause stores plainly: running threads only, or visits (Visit).
+    Root references are linked and unlinked in any state of a thread, since a destructor cannot fail. This happens under
+    the lock, which a walk takes, too. Holds change heads, which a pause stores plainly, so only running threads and
+    visits (Visit) may do that.
  */
 class Roots {
 public:
     /** @return false when there is no memory to remember it: try again, or give up. */
     bool add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage);
-    /** A root could not be remembered. Who knows what it keeps alive: from here on nothing dies. Threads run. */
+    /** A root could not be remembered, so nobody knows what it keeps alive: from here on nothing dies. Threads run. */
     void giveUp() { incomplete_.store(true, std::memory_order_relaxed); }
     bool incomplete() const { return incomplete_.load(std::memory_order_relaxed); }
     /** @return false when it is not a root. */
@@ -86,7 +87,7 @@ public:
     void link(MprRootRef* ref);
     /** Does nothing when it is not linked. */
     void unlink(MprRootRef* ref);
-    /** The runtime has ended: nobody else is left. */
+    /** Unlink all: the runtime has ended, and no other thread is left. */
     void unlinkAll() MPR_UNANALYSED;
 
     /** @return false when there is no memory to count it: the hold stays for good. */
@@ -107,9 +108,9 @@ public:
 private:
     os::Lock lock_;
     CountedPointers table_ MPR_GUARDED_BY(lock_);
-    CountedPointers holds_ MPR_GUARDED_BY(lock_); // beyond the first, which is the bit in the block's head
+    CountedPointers holds_ MPR_GUARDED_BY(lock_); // beyond the first hold, which is a bit in the block's head
     MprRootRef refs_ MPR_GUARDED_BY(lock_){&refs_, &refs_, nullptr};
-    os::Shared<bool> incomplete_{false}; // for good; the rendezvous shows it to the next pause
+    os::Shared<bool> incomplete_{false}; // never cleared; the rendezvous orders it with the next pause
 };
 
 } // namespace mpr::gc

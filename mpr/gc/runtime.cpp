@@ -14,7 +14,7 @@
 #include "mpr/shutdown.h"
 #include "mpr/thread.h"
 
-/** The root of all managed memory. What the runtime's rooms add to it is marked by its manager. */
+/** The root of all managed memory. Its manager marks what the runtime's rooms add. */
 struct Mpr {
     int argc;
     char** argv;
@@ -30,13 +30,13 @@ enum class Stage : int { none, forked, starting, running };
 constinit os::Shared<Stage> stage{Stage::none};
 
 /**
-    Threads attach, and those that are not attached use permanent memory, while others end the runtime, or make the next one.
-    Who has come in is waited for: one that attaches until its thread is in the collector's list, for which the runtime waits
-    in turn. Once it is closed nobody comes in. Outlives the runtime.
+    Threads attach, and unattached ones use permanent memory, while others end the runtime or make the next one. The end
+    of the runtime waits for threads that have come in. A thread that attaches is inside until it is in the collector's
+    list, for which the runtime waits in turn. Nobody comes in once the door is closed. The door outlives the runtime.
  */
 class Door {
 public:
-    /** @return Whether the runtime stays until leave. */
+    /** Come in. @return Whether the runtime stays until leave(). */
     bool enter() {
         inside_.fetch_add(1);
         if (open_.load()) {
@@ -57,7 +57,7 @@ public:
 
 private:
     static constexpr std::uint64_t poll = 50'000; // nanoseconds
-    // Each is written before the other is read, by either side: sequentially consistent.
+    // Either side writes one and then reads the other, so both are sequentially consistent.
     os::Shared<int> inside_{0};
     os::Shared<bool> open_{false};
 };
@@ -73,7 +73,7 @@ void manageMpr(void*, int flags) {
 
 void threadEnds(void*);
 
-/** The calling thread's own, in any state. */
+/** Detach the calling thread, in whatever state it is. */
 void detach() {
     os::onThreadExit(threadEnds, nullptr);
     runtime().collector.detach(attached);
@@ -99,8 +99,8 @@ void threadEnds(void*) {
 }
 
 /**
-    In a child of fork: its one thread has the parent's heap as it was, locks that nobody will give back, and no collector. The
-    child may be about to execute another program, so this only notes what it is.
+    Called in a child of fork. Its one thread has a copy of the parent's heap, locks that nobody will release, and no
+    collector. The child may be about to execute another program, so this only notes that it is a child.
  */
 void forked() {
     if (stage.load(std::memory_order_relaxed) != Stage::none) {
@@ -362,7 +362,7 @@ bool mprDestroy(void) {
         return false;
     }
     rt.life.state.store(MPR_STOPPED);
-    // The collection that may be running must not wait for this thread while this thread waits for its end.
+    // A collection that is under way must not wait for this thread while this thread waits for its end.
     rt.collector.yield(self, MPR_YIELD_STICKY, nullptr);
     rt.collector.close();
     rt.collector.resume(self);

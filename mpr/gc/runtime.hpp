@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    runtime.hpp - The one runtime of a process: the heap, the collector and what hangs on them, in static memory.
+    runtime.hpp - The one runtime of a process, in static memory: the heap, the collector and what belongs to them.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ namespace mpr::gc {
 /** How far the runtime has come, and how it is to end. mpr/shutdown.h is the interface. */
 struct Life {
     os::Shared<int> state{1}; // MPR_CREATED ...
-    // Orders nothing: a number, as those that follow.
+    // Numbers, which order nothing, like those that follow.
     os::Shared<int> strategy{0};
     os::Shared<int> status{0};
     os::Shared<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
@@ -39,10 +39,10 @@ struct Runtime {
     char** argv = nullptr;
     Life life;
     Services services;
-    os::Shared<void*> app{nullptr}; // of the room base: a block, a root; released with what stands in it
+    os::Shared<void*> app{nullptr}; // a block of room base, and a root; stored after its contents, with release
 };
 
-/** Where the runtime is, or would be: a constant address, so that reaching it costs nothing. */
+/** The memory of the runtime, at a constant address, so that reaching it costs nothing. */
 extern std::byte runtimeMemory[];
 inline Runtime& runtime() {
     return *reinterpret_cast<Runtime*>(runtimeMemory);
@@ -50,9 +50,11 @@ inline Runtime& runtime() {
 /** Whether there is one, and this process is no child of fork. */
 bool running();
 
-/** Have the calling thread detached when it ends without having done so. @return false when the system cannot; logged. */
+/**
+    Have the calling thread detached when it ends, if it has not detached itself. @return false, logged: not possible.
+ */
 bool detachAtEnd(const Mutator* mutator);
-/** Attach the calling thread, which was announced by Collector::prepare and will be detached at its end. */
+/** Attach the calling thread, which Collector::prepare has announced and which will be detached at its end. */
 void attachPrepared(Mutator* mutator);
 
 /** The slow part of allocation: contexts, limits, depletion. @param size Bytes asked for, for messages. */

@@ -14,7 +14,7 @@ constinit MPR_PER_THREAD Mutator* current = nullptr;
 constinit MPR_PER_THREAD Mutator* attached = nullptr;
 
 namespace {
-/** Nothing waits longer for a sweep that lags behind allocation; the hard limit holds anyway. */
+/** Nanoseconds: no thread waits longer for a sweep that lags behind allocation. The hard limit holds anyway. */
 constexpr std::uint64_t longestStall = 100'000'000;
 } // namespace
 
@@ -46,7 +46,7 @@ void Safepoint::yield(Mutator& m, int flags, const void* site) {
     }
 }
 
-/** Until no collection runs, or this one has swept, and one that somebody waits for has. */
+/** Wait until the current collection has swept, and so has one that somebody waits for. */
 void Safepoint::awaitSwept(Mutator& m) {
     const auto forcedDone = [&] { return Cycle::reached(cycle_.major().swept(), cycle_.major().forced()); };
     if (cycle_.phase() != Phase::idle || !forcedDone()) {
@@ -62,13 +62,14 @@ void Safepoint::awaitSwept(Mutator& m) {
     }
 }
 
-/** A collection is wanted: be out of its way until it has marked. */
+/** A collection is wanted: stop until it has marked. */
 void Safepoint::waitOut(Mutator& m) {
     assertRunning(m);
     const std::uint64_t begin = os::now();
     stop(m, Mutator::State::waiting);
     cycle_.rendezvous().want();
-    // The count comes first. A thread that notes the late ones meanwhile either finds this one gone or is noticed here.
+    // The count changes first. A thread that notes late threads meanwhile either finds this one gone or is noticed
+    // here.
     cycle_.rendezvous().leave();
     const bool stays = !m.late.load(std::memory_order_relaxed) || late_.gather(m);
     const bool met = !stays || duty_.serve();
@@ -83,7 +84,7 @@ void Safepoint::waitOut(Mutator& m) {
         }
         break;
     case Phase::requested: {
-        // Whoever is on duty may not have closed the gate yet.
+        // The thread on duty may not have closed the gate yet.
         const std::uint32_t before = cycle_.pauses().load(std::memory_order_acquire);
         const auto over = [&] {
             return cycle_.phase() != Phase::requested || cycle_.pauses().load(std::memory_order_acquire) != before ||
@@ -95,7 +96,7 @@ void Safepoint::waitOut(Mutator& m) {
         break;
     }
     case Phase::idle:
-        // Set late, by a request whose collection is over.
+        // The flag was set late, by a request whose collection is over.
         cycle_.clearWanted();
         break;
     case Phase::marking: break;
@@ -106,10 +107,10 @@ void Safepoint::waitOut(Mutator& m) {
 }
 
 /**
-    Allocation has used up a budget before the garbage of the last one was swept. Wait for the sweep, or a little for
-    managers that free; then another budget may be allocated before anybody waits again. Where there is no room for that, wait
-    as long as managers return: what is allocated before the sweep's end can only go in the next collection, so allocations
-    would fail though most of the heap is garbage.
+    Allocation has used up a budget before the garbage of the last one was swept. Wait for the sweep, but only a little
+    for finalizers; then another budget may be allocated before anybody waits again. Where there is no room for another
+    budget, wait as long as finalizers keep returning: what is allocated before the sweep ends can die only in the next
+    collection, so allocations would fail although most of the heap is garbage.
  */
 void Safepoint::stall() {
     const bool runsShort = budget_.roomLeft() / 2 < budget_.trigger();
@@ -141,7 +142,7 @@ void Safepoint::budgetSpent() {
 
 // ---- Stopping and going on -----------------------------------------------------------------------------------------
 
-/** The calling thread will run no more. From here on it is refused whatever needs it to: guard.hpp. */
+/** The calling thread does not run from here on. Calls that need it to run are refused: guard.hpp. */
 void Safepoint::stop(Mutator& m, Mutator::State state) {
     m.state.store(state, std::memory_order_relaxed);
     current = nullptr;
@@ -152,16 +153,19 @@ void Safepoint::stopToWait(Mutator& m) {
     stepOut(m);
 }
 
-/** Step out as a thread that the others may be running on without. */
+/** Leave the rendezvous' count as a thread without which others may be running on. */
 void Safepoint::stepOut(Mutator& m) {
-    // The count comes first: whoever gives up on late threads writes it, too, before its second look at who runs. So it
-    // finds this one gone then, or what it has noted is seen here.
+    // The count changes first. Whoever gives up on late threads also writes the count before its second look at who
+    // runs. So either it finds this thread gone, or this thread sees what was noted.
     const bool last = cycle_.rendezvous().leave();
     late_.left(m);
     afterLeaving(last);
 }
 
-/** The calling thread stops for long. If it was the last, the collector's thread has to do what threads would have done. */
+/**
+    The calling thread stops for long. If it was the last to run, the collector's thread does what threads would have
+    done.
+ */
 void Safepoint::leave() {
     afterLeaving(cycle_.rendezvous().leave());
 }
@@ -186,9 +190,9 @@ void Safepoint::resume(Mutator& m) {
 }
 
 /**
-    Be counted among those who run. The gate that opens wakes who waits. Only for threads that do not come to a rendezvous
-    somebody has to look, again and again: whoever was on duty the first time is not the next. @return Whether a pause had
-    to be waited for.
+    Count the calling thread as running. A gate that opens wakes all that wait at it. Waiting threads look from time to
+    time for threads that do not come to the rendezvous; the thread on duty may be another each time.
+    @return Whether the calling thread had to wait for a pause.
  */
 bool Safepoint::enter() {
     CallWatch watch;
@@ -215,8 +219,8 @@ bool Safepoint::enter() {
 }
 
 /**
-    Wait for the gate to open. A thread of real-time priority lends its own to who marks: it waits for a lock that is held
-    for the time of the pause; before that, for the pause to begin. It does not watch managers meanwhile.
+    Wait for the gate to open. A thread of real-time priority lends it to the thread that marks: it waits for the pause
+    to begin, then for a lock that is held during the pause. It does not watch managers meanwhile.
     @return false when the nap is over.
  */
 bool Safepoint::sleepAtGate(os::Word& openings, std::uint32_t seen, std::uint64_t nap) {
@@ -230,7 +234,8 @@ bool Safepoint::sleepAtGate(os::Word& openings, std::uint32_t seen, std::uint64_
         return true;
     }
     case Phase::requested:
-        // Who opens a gate without a pause counts that first: it has not done so yet, or this progress is not the last.
+        // A gate that opens without a pause is counted first: it has not opened yet, or more progress will be
+        // announced.
         return openings.load(std::memory_order_acquire) != seen || cycle_.awaitProgress(progress, nap);
     default: return os::wait(openings, seen, nap);
     }

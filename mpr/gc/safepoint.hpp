@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
-    safepoint.hpp - A thread at its yield: it stops, lets a collection mark, or does that itself, and goes on; or it stops for
-    longer, until it goes on of its own accord.
+    safepoint.hpp - A thread at its yield point. It stops, lets a collection mark or does that itself, and continues; or
+    it stops for longer, until it continues of its own accord.
 
-    Whoever stops takes itself out of the rendezvous' count, whoever goes on counts itself in (rendezvous.hpp). Mutator::state
-    says the same of one thread, for others to read.
+    A thread that stops takes itself out of the rendezvous' count, and one that continues counts itself in
+    (rendezvous.hpp). Mutator::state tells others the state of a single thread.
  */
 #pragma once
 
@@ -32,13 +32,16 @@ public:
 
     /** The calling thread yields: mprYield. */
     void yield(Mutator& m, int flags, const void* site);
-    /** It goes on, if it does not run. */
+    /** The calling thread continues, if it does not run. */
     void resume(Mutator& m);
-    /** @return Whether it was exempt. */
+    /** Make the calling thread exempt, or end that. @return Whether it was exempt. */
     bool setExempt(Mutator& m, bool exempt);
-    /** It stops until resume, to wait for the collector. */
+    /** The calling thread stops until resume(), to wait for the collector. */
     void stopToWait(Mutator& m);
-    /** It is counted among those who run, whatever its state; until leave. @return Whether a pause had to be waited for. */
+    /**
+        Count the calling thread as running, whatever its state, until leave(). @return Whether it had to wait for a
+        pause.
+     */
     bool enter();
     void leave();
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
-    service.hpp - What a room above the collector hangs on the runtime: blocks to mark, threads to end, resources to close.
+    service.hpp - What a room above the collector adds to the runtime: blocks to mark, threads to end, resources to
+    close.
 
-    A room adds its service when it is first used, and is heard of no more when the runtime has ended. The room's service
-    is a static object, so that adding it cannot fail.
+    A room adds its service when it is first used, and the runtime forgets it when it ends. A service is a static
+    object, so that adding it cannot fail.
  */
 #pragma once
 
@@ -23,14 +24,14 @@ struct Service {
     /** The calling thread ends, without having been detached: others take over what it did. nullptr: nothing to do. */
     void (*leave)() = nullptr;
     Service* next = nullptr;
-    os::Shared<bool> added{false}; // the look without order is Services::add's
+    os::Shared<bool> added{false}; // only Services::add reads it without order
 };
 
 class Services {
 public:
     /**
-        Once a runtime, however often it is called. Who finds it added need not find it in the list yet: no pause looks
-        there before the running thread that adds it has done so.
+        Add a service once per runtime, however often this is called. A thread that finds it added may not find it in
+        the list yet. That does no harm: no pause looks there before the running thread that adds it has finished.
      */
     void add(Service& service) {
         if (service.added.load(std::memory_order_relaxed) || service.added.exchange(true)) {
@@ -45,7 +46,7 @@ public:
             service->mark();
         }
     }
-    /** The last added first: it may use those before it. @return Whether all have stopped. */
+    /** Stop services, the last added first, since it may use those before it. @return Whether all have stopped. */
     bool stop(std::uint64_t deadline) const {
         bool stopped = true;
         for (const Service* service = first_; service; service = service->next) {

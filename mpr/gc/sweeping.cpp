@@ -15,7 +15,7 @@ using heap::Region;
 namespace swar = heap::swar;
 
 namespace {
-/** Nobody looks through more pieces of regions for a manager to call. */
+/** How many chunks are looked through, at most, for a manager to call. */
 constexpr unsigned mostLooks = 32;
 } // namespace
 
@@ -46,7 +46,7 @@ void Sweeping::finalize(bool everything) {
     }
 }
 
-/** Call the managers of dead blocks in a chunk. Reads the map without the lock: what is dead does not change. */
+/** Call the managers of dead blocks in a chunk. The map is read without the lock: dead blocks do not change. */
 void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
     swar::Row survivors{};
     const auto doomed = [&survivors, everything, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
@@ -87,7 +87,7 @@ bool Sweeping::advance(std::uint64_t until) {
     return true;
 }
 
-/** Some ten microseconds of the sweep. @return false when nothing is left. */
+/** Sweep for some ten microseconds. @return false when nothing is left. */
 bool Sweeping::step() {
     cycle_.assertOnDuty();
     if (stage_ == leftOver) {
@@ -109,7 +109,7 @@ bool Sweeping::step() {
     return true;
 }
 
-/** @return Whether something is left to be done in this region at this stage. */
+/** Sweep in a region. @return Whether something is left to do there at this stage. */
 bool Sweeping::sweepRegion(Region* region) {
     constexpr unsigned fewNurseries = 8;
     MPR_ASSERT(cycle_.phase() == Phase::sweeping);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
-    sweeping.hpp - What was found dead: its managers are called with MPR_MANAGE_FREE, then its memory is free again. Threads run
-    meanwhile.
+    sweeping.hpp - The end of dead blocks: their managers are called with MPR_MANAGE_FREE, then their memory is freed.
+    Threads run meanwhile.
 
-    Managers come first, all of them, so that a manager may still look at what dies with its own block. They are called by the
-    collector's thread alone, without any lock. The sweep goes on in steps of some ten microseconds, from stage to stage:
-    what costs nothing comes first, for threads wait for it.
+    All managers are called before anything is freed, so that a manager may still look at what dies with its own block.
+    Only the collector's thread calls them, without any lock. The sweep proceeds in steps of some ten microseconds, from
+    stage to stage. The cheapest stage comes first, for threads wait for its memory.
  */
 #pragma once
 
@@ -22,15 +22,17 @@ class Sweeping {
 public:
     Sweeping(heap::Heap& heap, const Cycle& cycle, CollectorStats& stats) : heap_(heap), cycle_(cycle), stats_(stats) {}
 
-    /** Whether managers of dead blocks are to be called, held ones included, which may be released; or it takes long to see. */
+    /**
+        Whether dead blocks have managers to call, or finding out takes long. Held blocks count: they may be released.
+     */
     bool hasFinalizers() const MPR_REQUIRES(onDuty);
-    /** Call the managers of dead blocks. @param everything And of all that is held: the runtime ends. */
+    /** Call the managers of dead blocks. @param everything Of held blocks, too, because the runtime ends. */
     void finalize(bool everything) MPR_REQUIRES(onDuty);
-    /** They have returned: the sweep is to come. */
+    /** All managers have returned: prepare the sweep. */
     void begin() MPR_REQUIRES(onDuty);
-    /** @return Whether the sweep is done; if not, `until` has passed. */
+    /** Sweep. @return Whether that is done; if not, `until` has passed. */
     bool advance(std::uint64_t until) MPR_REQUIRES(onDuty);
-    /** @return Blocks that the sweep, which is done, has freed. */
+    /** End the sweep, which is done. @return How many blocks it has freed. */
     std::size_t end() MPR_REQUIRES(onDuty);
 
 private:
@@ -44,8 +46,8 @@ private:
     const Cycle& cycle_;
     CollectorStats& stats_;
     Stage stage_ MPR_GUARDED_BY(onDuty) = dead;
-    heap::Region* region_ MPR_GUARDED_BY(onDuty) = nullptr; // at this
-    std::size_t at_ MPR_GUARDED_BY(onDuty) = 0;             // and with `lines` in a large sweep at this granule
+    heap::Region* region_ MPR_GUARDED_BY(onDuty) = nullptr; // the next to be swept
+    std::size_t at_ MPR_GUARDED_BY(onDuty) = 0;             // at stage `lines` the next granule in it
     heap::Heap::Swept swept_ MPR_GUARDED_BY(onDuty);
 };
 

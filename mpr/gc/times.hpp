@@ -2,9 +2,8 @@
 /*
     times.hpp - A distribution of times with bounded error and no lock.
 
-    Buckets are logarithmic with sixteen linear steps a power of two, so a percentile is at most one sixteenth too high.
-    Statistics: relaxed, a summary is of some moment or other.
-    Source: G. Tene, HdrHistogram (2012).
+    Buckets are logarithmic with sixteen linear steps per power of two, so a percentile is at most one sixteenth too
+    high. All operations are relaxed: a summary is of some moment. Source: G. Tene, HdrHistogram (2012).
  */
 #pragma once
 
@@ -19,7 +18,7 @@ namespace mpr::gc {
 
 class Times {
 public:
-    /** Any thread. @param time Nanoseconds. */
+    /** Add a time in nanoseconds. Any thread. */
     void record(std::uint64_t time) {
         buckets_[os::distributions ? indexOf(time) : 0].fetch_add(1, std::memory_order_relaxed);
         total_.fetch_add(time, std::memory_order_relaxed);

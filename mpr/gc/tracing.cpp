@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    tracing.cpp - What a pause marks: roots, what was written, plain blocks; and the major collection's work between pauses.
+    tracing.cpp - What a pause marks: roots, logged blocks, plain blocks; and the major collection's work between
+    pauses.
  */
 #include "mpr/gc/tracing.hpp"
 
@@ -12,9 +13,9 @@
 namespace mpr::gc {
 
 namespace {
-/** Marking that took so long is shared the next time: nanoseconds. */
+/** Nanoseconds: marking that took longer is shared the next time. */
 constexpr std::uint64_t longPause = 100'000;
-/** Beside threads markers help for so long, and are called so often: nanoseconds. */
+/** Nanoseconds: how long helpers mark beside running threads, and after what time they are called again. */
 constexpr std::uint64_t longestParallel = 5'000'000;
 constexpr std::uint64_t betweenParallel = 1'000'000;
 } // namespace
@@ -53,7 +54,7 @@ void Tracing::mark(Scope scope, Pacer::Cost cost) {
         helpers_.lend(marks_, marker_);
     }
     const bool lost = log_.takeLost() && scope != Scope::full;
-    // What the young reference of the old is left for the time when threads run.
+    // Old blocks that young ones reference are left for when threads run.
     const bool defers = cycle_.major().isTracing() && scope == Scope::minor && !lost && oldLines_ &&
                         marker_.mayDefer() && budget_.generations().mostlyBarrier();
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all, nullptr, defers);
@@ -101,8 +102,8 @@ void Tracing::markRoots() {
 }
 
 /**
-    Old blocks that may reference young ones, or, in the last pause of a major collection, blocks that it has not reached.
-    What stands in full chunks is left to all markers if they share it.
+    Trace logged old blocks again. They may reference young blocks or, in the last pause of a major collection, blocks
+    that it has not reached. Full chunks are left to all markers if they share the log.
  */
 void Tracing::markWritten(Scope scope, bool lost) {
     cycle_.assertStopped();
@@ -129,8 +130,8 @@ void Tracing::markWritten(Scope scope, bool lost) {
 }
 
 /**
-    Trace old plain blocks once more, or, when part of the log was lost, all old blocks that reference anything; and all that
-    has been reached.
+    Trace old plain blocks once more, or all old blocks with references when part of the log was lost; and everything
+    that has been reached.
  */
 void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
     cycle_.assertStopped();
@@ -140,7 +141,7 @@ void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
     job.which = {.markedOnly = scope == Scope::last, .barrier = lost};
     if (scope == Scope::last) {
         marker_.forgetPlain();
-        // To look at a line of the map takes as long as to find that what a block references is marked, without.
+        // The filter costs a look at each line of the map, as much as it saves for one plain block.
         const bool pays = budget_.generations().plain() > heap_.totals().overheadBytes / os::cacheLine;
         if (oldLines_ && pays && markedBlocks_.open()) {
             markedBlocks_.fillMarked(heap_);
@@ -156,7 +157,7 @@ void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
         job.filter = cycle_.major().isTracing() && !defers ? nullptr : old;
         job.defers = defers;
         if (!lost) {
-            // Old blocks are not reached from old plain ones: who knows whether those are alive?
+            // Old blocks are not reached from old plain ones, which may be dead.
             job.retracing = Marking::again;
             job.retracingFilter = old;
         }
@@ -164,7 +165,7 @@ void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
     }
     const bool isLong =
         isLong_[static_cast<unsigned>(scope)] || (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
-    // Alone when bits of heads are cleared on the way that others would store back.
+    // This marker works alone when it clears bits of heads that others would store back.
     cost.markers = helpers_.mark(job, marker_, !lost && (isLong || trial_) ? Helpers::most : 0);
     stats_.shared.fetch_add(cost.markers > 1, std::memory_order_relaxed);
     cost.always = (job.retraced - job.read) * cost.markers;
@@ -174,7 +175,7 @@ void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
 
 // ---- A major collection beside the threads ------------------------------------------------------------------------
 
-/** A minor collection has just marked: everything that can be reached is old and marked. */
+/** Start a major collection. A minor one has just marked, so everything that can be reached is old and marked. */
 void Tracing::startMajor() {
     cycle_.assertStopped();
     MPR_ASSERT(!cycle_.major().isTracing());
@@ -188,15 +189,15 @@ void Tracing::startMajor() {
 }
 
 /**
-    Processors that neither a thread nor this one uses, without one for a thread that wakes up: the system might let it wait
-    for milliseconds. If somebody waits for the collection that one, too.
+    How many processors are free for helpers. One is spared for a thread that wakes up, which the system might otherwise
+    let wait for milliseconds; it is not spared when somebody waits for the collection.
  */
 unsigned Tracing::freeProcessors() const {
     const unsigned busy = cycle_.rendezvous().running() + (cycle_.major().isForced() ? 1 : 2);
     return trial_ ? Helpers::most : processors_ - std::min(processors_, busy);
 }
 
-/** Mark with helpers, if there are processors for them, and as long as no pause is wanted. */
+/** Mark with helpers, if processors are free, as long as no pause is wanted. */
 void Tracing::markInParallel(std::uint64_t until) {
     cycle_.assertOnDuty();
     const auto over = [](const void* self) {

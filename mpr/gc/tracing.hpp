@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
-    tracing.hpp - What is marked, when: in a pause, in slices, and beside the threads.
+    tracing.hpp - What is marked, and when: in a pause, in slices, and concurrently.
 
-    A pause of scope *minor* reaches the young: from the roots, from the remembered set (write_log.hpp) and from all old plain
-    blocks, which are traced again each time. One of scope *last* or *full* reaches everything that a major collection has
-    not reached so far. Beside the threads old barrier blocks are traced, with helpers where processors are free; what old
-    plain blocks there are waits for slices. collector.hpp says how these follow one another.
+    A pause of scope *minor* reaches the young from the roots, from the remembered set (write_log.hpp), and from all old
+    plain blocks, which are traced again each time. A pause of scope *last* or *full* reaches everything that a major
+    collection has not reached so far. Old barrier blocks are traced while threads run, with helpers where processors
+    are free. Old plain blocks wait for slices. collector.hpp says how these follow one another.
  */
 #pragma once
 
@@ -33,24 +33,27 @@ public:
         : heap_(heap), roots_(roots), cycle_(cycle), budget_(budget), mutators_(mutators), own_(own), stats_(stats),
           marker_(heap), helpers_(heap), log_(heap) {}
 
-    /** @param trial Every scope is tried by turns, with all helpers. @return false when memory is short. */
+    /** @param trial Every scope is tried in turn, with all helpers. @return false when memory is short. */
     bool open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial);
     void close();
     /** @param home The collector's thread. */
     void settle(os::ThreadId home) { helpers_.settle(home); }
 
     // ---- In a pause ----
-    /** Everything but a slice. @param cost What is known of it before. */
+    /** Mark in a pause that is no slice. @param cost What is known of the cost so far. */
     void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(onDuty);
-    /** Trace old plain blocks that wait, for a while. First, roots that had no room to wait. */
+    /** Mark roots that had no room to wait, then trace waiting old plain blocks until a time. */
     void slice(std::uint64_t until) MPR_REQUIRES(onDuty);
     /** See check.hpp. */
     void check() MPR_REQUIRES(onDuty);
 
     // ---- Between pauses ----
-    /** Mark until a pause is wanted or nothing is left that may be marked while threads run. @return Whether nothing is. */
+    /**
+        Mark until a pause is wanted, or nothing is left that may be marked while threads run. @return Whether nothing
+        is left.
+     */
     bool advance(std::uint64_t until = os::forever) MPR_REQUIRES(onDuty);
-    /** All has been marked: give back memory that only long marking takes. */
+    /** Marking has ended: give back memory that only long marking takes. */
     void trim() { marks_.trim(); }
 
     // ---- Threads ----
@@ -72,8 +75,8 @@ public:
 private:
     void markRoots() MPR_REQUIRES(onDuty);
     /**
-        Whether all markers read the log. Heads of old blocks are changed on the way, so not when others may be doing
-        that, too: to reach them, say.
+        Whether all markers read the log together. Reading changes heads of old blocks. So they do not when others may
+        be changing those as well, to mark them.
      */
     bool sharesLog(Scope scope, bool lost) const MPR_REQUIRES(onDuty) {
         return scope == Scope::minor && !cycle_.major().isTracing() && !lost;
@@ -99,8 +102,8 @@ private:
     BlockFilter markedBlocks_{BlockFilter::Kind::marked}; // opened when it is first needed
     unsigned processors_ = 1;
     bool trial_ = false;
-    std::uint64_t parallelAt_ MPR_GUARDED_BY(onDuty) = 0; // helpers may be called again
-    bool isLong_[4] MPR_GUARDED_BY(onDuty) = {};          // by scope: whether its marking took long the last time
+    std::uint64_t parallelAt_ MPR_GUARDED_BY(onDuty) = 0; // when helpers may be called again
+    bool isLong_[4] MPR_GUARDED_BY(onDuty) = {};          // by scope: whether marking took long the last time
 };
 
 } // namespace mpr::gc

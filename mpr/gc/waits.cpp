@@ -24,7 +24,7 @@ void Waits::watchMarking(CallWatch& watch, std::uint64_t& warnAfter) {
 }
 
 void Waits::nameMarking(std::uint64_t waited) {
-    // Of those who wait one says it.
+    // Only one of the waiting threads says it.
     std::uint64_t now = os::now();
     std::uint64_t last = markingNamed_.load(std::memory_order_relaxed);
     if (now - last < waited / 2 || !markingNamed_.compare_exchange_strong(last, now, std::memory_order_relaxed)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-    waits.hpp - Threads that wait for the collector. Nobody waits for ever for a manager that does not return: who waits looks
-    again and again whether the same call still runs, names it, and, where the manager may be waiting for the waiting thread,
-    waits no longer.
+    waits.hpp - Threads that wait for the collector. No thread waits for ever for a manager that does not return. A
+    waiting thread looks again and again whether the same call still runs, and names it. Where the manager may be
+    waiting for that very thread, the thread waits no longer.
  */
 #pragma once
 
@@ -16,13 +16,15 @@
 namespace mpr::gc {
 
 /**
-    Who waits watches whether one call of a manager runs on: in looks, not by the clock, for the whole process may have
-    stood still. Time in which the collector's thread is between calls, or has not got a processor for the first, is none.
+    Tells whether one call of a manager runs on. It counts looks rather than time, because the whole process may have
+    stood still. Time between calls, or before the collector's thread gets a processor for the first, does not count.
  */
 class CallWatch {
 public:
     static constexpr std::uint64_t none = 0;
-    /** @param waited Since the last look, to its end. @return For how many looks in a row the same call has run. */
+    /**
+        @param waited The wait since the last look was not cut short. @return For how many looks the same call has run.
+     */
     std::uint64_t seen(std::uint64_t call, bool waited) {
         looks_ = call == call_ && call != none ? looks_ + waited : 0;
         call_ = call;
@@ -36,33 +38,37 @@ private:
 
 class Waits {
 public:
-    /** Nobody waits longer for one call of a manager that frees when memory is short: it may be waiting for what the caller
-        holds. Nanoseconds. */
+    /**
+        Nanoseconds. When memory is short, nobody waits longer for one FREE call: its manager may be waiting for what
+        the caller holds.
+     */
     static constexpr std::uint64_t longestFreeing = 10'000'000;
 
     Waits(Cycle& cycle, const Tracing& tracing, const CollectorStats& stats)
         : cycle_(cycle), tracing_(tracing), stats_(stats) {}
 
-    /** @param deadline Whoever keeps others waiting for longer is named: nanoseconds. */
+    /** @param deadline Nanoseconds after which whoever keeps others waiting is named. */
     void open(std::uint64_t deadline) { deadline_ = deadline; }
     std::uint64_t deadline() const { return deadline_; }
 
     /**
-        Sleep until done() holds. @param callLimit For one call of a manager.
-        @return false when the limit has passed, or a manager is stuck, which is logged if that limit was the deadline.
+        Sleep until done() holds. @param callLimit The limit for one call of a manager.
+        @return false when the limit has passed, or a manager is stuck; that is logged if callLimit is the deadline.
      */
     template <typename Done>
     bool awaitProgress(Done done, std::uint64_t limit, std::uint64_t callLimit);
-    /** Until the sweep has ended. @return false when the limit has passed, or a manager is stuck. */
+    /** Sleep until the sweep has ended. @return false when the limit has passed, or a manager is stuck. */
     bool awaitSweep(std::uint64_t limit, std::uint64_t callLimit);
 
-    /** Who waits for marking looks so often whether a manager returns. */
+    /** Nanoseconds between two looks of a thread that waits for marking, whether a manager returns. */
     std::uint64_t markingNap() const { return std::max<std::uint64_t>(deadline_ / 4, 1'000'000); }
-    /** After another look's time: if the same MPR_MANAGE_MARK call has run on for long, name it, and double the time until it is named again. */
+    /**
+        After each look: if the same MPR_MANAGE_MARK call has run for long, name it, and double the time until the next.
+     */
     void watchMarking(CallWatch& watch, std::uint64_t& warnAfter);
 
 private:
-    /** While managers free, who waits looks so often whether one is stuck. */
+    /** Nanoseconds between two looks of a thread that waits while managers free, whether one is stuck. */
     static constexpr std::uint64_t look = 20'000'000;
 
     void nameMarking(std::uint64_t waited);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    wish.hpp - What whoever asks for a collection wants.
+    wish.hpp - What a request for a collection asks for.
  */
 #pragma once
 
@@ -10,11 +10,11 @@ namespace mpr::gc {
 
 /** A greater wish includes the lesser. */
 enum class Wish : std::uint8_t {
-    slice,  // the collector's own: to go on with what it is at
+    slice,  // the collector's own: to continue its work
     budget, // what the pacing finds best
     minor,  // at least the young
     full,   // everything that is dead now, and free memory given back
-    urgent, // the same in one pause
+    urgent, // as full, in one pause
 };
 
 } // namespace mpr::gc

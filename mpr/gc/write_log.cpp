@@ -8,7 +8,7 @@
 
 namespace mpr::gc {
 
-/** An empty chunk, nullptr when there is no memory. */
+/** An empty chunk, or nullptr when there is no memory. */
 LogChunk* WriteLog::fresh() {
     {
         os::Locked locked(lock_);
@@ -24,7 +24,7 @@ LogChunk* WriteLog::fresh() {
     return memory ? new (memory) LogChunk : nullptr;
 }
 
-/** Whether an entry names the field behind those that the last one names: then that one does now, too. */
+/** Add an entry's field to the last entry, if it is the next field. @return false when it is not. */
 bool WriteLog::extends(LogChunk& chunk, std::uintptr_t entry) {
     std::uintptr_t* end = chunk.entries + chunk.count;
     if (chunk.count == 0 || !isField(entry)) {

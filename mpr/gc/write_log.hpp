@@ -2,10 +2,10 @@
 /*
     write_log.hpp - The write barrier's log: which old blocks were stored into since the last pause.
 
-    The barrier logs objects: the first store into an old barrier block sets a bit in its head and writes its address into
-    the thread's chunk of the log; the next pause traces the block again. Blocks above heap::greatestSmall never get the
-    bit, since tracing a large array for one store costs too much: there each store logs the field. Stores into one field
-    behind the other, as into a ring, make one run of some fields.
+    The barrier logs objects: the first store into an old barrier block sets a bit in its head and writes its address
+    into the thread's chunk of the log. The next pause traces the block again. Blocks above heap::greatestSmall never
+    get the bit, since tracing a large array for one store costs too much: there each store logs its field. Stores into
+    successive fields, as into a ring, make one run.
 
     Both were tried on this map layout (256 KiB set, random objects of 64 bytes, time over that of plain stores):
     logging objects 1.06 (1.08 when each is logged once in a million stores), logging fields 1.24 (1.38).
@@ -13,7 +13,7 @@
     Invariants
       - A chunk belongs to one thread, or to the list of full ones, or to the spare ones (both under the lock).
       - Between pauses every old barrier block whose head says "logged" is in the log, or will be before the thread that
-        has set the bit stops. Only pauses clear it, which the rendezvous orders: a store tests it relaxed.
+        set the bit stops. Only pauses clear the bit, and the rendezvous orders that, so a store tests it relaxed.
  */
 #pragma once
 
@@ -26,14 +26,14 @@
 
 namespace mpr::gc {
 
-/** A page's worth of the log, in a held block of the heap. */
+/** A page of the log, in a held block of the heap. */
 struct LogChunk {
     static constexpr std::size_t capacity = sizeof(void*) == 8 ? 254 : 61;
 
     LogChunk* next = nullptr;
     std::uint32_t count = 0;  // entries
-    std::uint32_t stores = 0; // that they stand for: as many as entries at most, for a pause to be bounded
-    // A block; a field with bit 0 set; or, behind a field, how many more follow it, shifted, with bit 1 set.
+    std::uint32_t stores = 0; // that the entries stand for; at most `capacity`, so that a pause is bounded
+    // A block; a field, with bit 0 set; or, behind a field, how many more follow it, shifted, with bit 1 set.
     std::uintptr_t entries[capacity];
 
     bool full() const { return stores == capacity; }
@@ -53,27 +53,27 @@ public:
     static std::uintptr_t ofField(const void* field) { return reinterpret_cast<std::uintptr_t>(field) | 1; }
     static bool isField(std::uintptr_t entry) { return (entry & 1) != 0; }
     static bool isRun(std::uintptr_t entry) { return (entry & 3) == 2; }
-    /** Fields behind the one that the entry before names. */
+    /** How many fields a run adds to the one that the entry before it names. */
     static std::size_t moreOf(std::uintptr_t run) { return run >> runShift; }
     static const void* addressOf(std::uintptr_t entry) {
         return reinterpret_cast<const void*>(entry & ~std::uintptr_t{1});
     }
 
-    /** The thread ends: what it has logged stays. */
+    /** The thread ends: hand over what it has logged. */
     void leave(LogChunk*& chunk);
 
-    /** Something could not be logged. Any thread. */
+    /** Note that something could not be logged. Any thread. */
     void lose() { lost_.store(true, std::memory_order_relaxed); }
 
     // ---- Threads are stopped ----
-    /** The chunks that are full, or were left, one behind the other. */
+    /** The list of chunks that are full, or were handed over. */
     LogChunk* full() const MPR_UNANALYSED { return full_; }
-    /** They have been looked through: keep some, free the rest. */
+    /** Full chunks have been read: keep some, free the rest. */
     void recycle();
-    /** Whether there was no memory to log something: then everything must be traced. Asking takes it. */
+    /** Whether something could not be logged, so that everything must be traced. Asking clears it. */
     bool takeLost() { return lost_.exchange(false, std::memory_order_relaxed); }
 
-    /** The chunks in the lists are as many as counted, and no fuller than they can be. */
+    /** Check that the lists have as many chunks as counted, none of them overfull. */
     void check() const MPR_REQUIRES(lock_);
 
 private:
@@ -90,7 +90,7 @@ private:
     LogChunk* spare_ MPR_GUARDED_BY(lock_) = nullptr;
     std::size_t fulls_ MPR_GUARDED_BY(lock_) = 0;
     std::size_t spares_ MPR_GUARDED_BY(lock_) = 0;
-    std::atomic<bool> lost_{false}; // set by a running thread; the rendezvous shows it to the pause
+    std::atomic<bool> lost_{false}; // set by a running thread; the rendezvous orders it with the pause
 };
 
 } // namespace mpr::gc
