@@ -321,6 +321,7 @@ private:
     Region* addLarge(std::size_t n, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     void enlist(Region* region) MPR_REQUIRES(lock_);
     void delist(Region* region) MPR_REQUIRES(lock_);
+    void fitLinkSpan() MPR_REQUIRES(lock_);
     void prepare(Region* region, std::size_t span, Origin origin) MPR_REQUIRES(lock_);
     void openNurseries(Region* region) const;
     static void divide(Region* region, std::size_t granules);

@@ -74,6 +74,9 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
         totals_.purgedBytes += region->span;
         table_.remove(region);
         delist(region);
+        if (LinkSpan::suffices && !large && linkSpan_.endsWith(region, region->span)) {
+            fitLinkSpan();
+        }
     }
     poison::allow(region, region->span);
     // A large region stays readable in its first page, which has the map; others as a whole, so that no address is

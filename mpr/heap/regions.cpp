@@ -304,6 +304,17 @@ void Heap::delist(Region* region) {
     totals_.overheadBytes -= std::size_t{region->firstGranule} << granuleShift;
 }
 
+/** The lowest or highest region was given up: no link leads there, be it one that a program has kept and writes back. */
+void Heap::fitLinkSpan() {
+    os::assertHeld(lock_);
+    linkSpan_ = {};
+    for (const Region* region = regions_; region; region = region->next) {
+        if (!region->isLarge()) {
+            linkSpan_.include(region, region->span);
+        }
+    }
+}
+
 // ---- Large regions whose block is gone --------------------------------------------------------------------------
 
 /** The block was freed: keep the region for the next block of about its size, until a purge. */

@@ -7,6 +7,7 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -136,6 +137,66 @@ TEST_CASE("a small block that was written to after it was freed is not used agai
         mprFree(other);
     }
     CHECK(Log::count("write after free") == 1);
+}
+
+TEST_CASE("a link of old that is written back leads nobody into the lowest region, given up since",
+          "[heap][hardening]") {
+    if (sanitized) {
+        return; // what was freed is read
+    }
+    constexpr size_t size = 20480, links = 16; // the least of its range, so that any hole of it fits
+    Runtime runtime("region=1m,poison=0,everyyield=0", MPR_DISABLE_GC);
+    mprSetMemLimits(0, 0, 0);
+    struct Blocks {
+        char *region;
+        std::vector<char *> all;
+    };
+    std::vector<Blocks> regions; // the newest last; mostly each is below the one before
+    while (regions.size() < 7 || regions.back().all.size() < 12) {
+        auto *block = static_cast<char *>(mprAlloc(size));
+        mprHold(block);
+        auto *region = block - reinterpret_cast<uintptr_t>(block) % (1 << 20);
+        if (regions.empty() || regions.back().region != region) {
+            regions.push_back({region, {}});
+        }
+        regions.back().all.push_back(block);
+    }
+    const auto isBelow = [](const Blocks &a, const Blocks &b) { return a.region < b.region; };
+    const auto [lowest, highest] = std::minmax_element(regions.begin(), regions.end(), isBelow);
+    if (&*lowest != &regions.back() && &*highest != &regions.back()) {
+        return; // the system had room between others
+    }
+    std::vector<char *> goes = regions.back().all;
+    char *stays = regions[2].all[5];
+    const auto release = [](char *block) {
+        mprRelease(block);
+        mprFree(block);
+    };
+    release(goes[5]);
+    release(stays);
+    char link[links];
+    memcpy(link, stays, links); // to the other
+    REQUIRE(static_cast<char *>(mprAlloc(size)) - stays == 0);
+    mprHold(stays);
+    goes.erase(goes.begin() + 5);
+    for (char *block : goes) {
+        release(block);
+    }
+    // A region is given up when so much is free, its header counted.
+    std::for_each(regions[1].all.begin() + 10, regions[1].all.begin() + 20, release);
+    const auto before = stats().regions;
+    collect();
+    REQUIRE(stats().regions < before);
+    collect(); // its addresses are given up when all threads have stopped since
+    collect();
+    release(stays);
+    REQUIRE(Log::size() == 0);
+    memcpy(stays, link, links);
+    for (int i = 0; i < 100; i++) {
+        REQUIRE(mprAlloc(size));
+    }
+    INFO(Log::text());
+    CHECK(Log::has("write after free"));
 }
 
 TEST_CASE("a write to a larger block that was freed is named, and the queues are made anew", "[heap][hardening]") {
