@@ -133,11 +133,17 @@ void Workers::append(Job& job) {
 }
 
 bool Workers::retry() {
+    constexpr std::uint64_t rest = 50'000'000; // nanoseconds
     {
         os::Locked locked(lock_);
         if (!firstJob_ || stopping_ || count_ > 0 || max_ == 0) {
             return true;
         }
+        const std::uint64_t now = os::now();
+        if (lacking_.load(std::memory_order_relaxed) && now - tried_ < rest) {
+            return false; // whoever services comes by here often
+        }
+        tried_ = now;
         ++count_;
     }
     return make(nullptr, nullptr, nullptr) == 0;

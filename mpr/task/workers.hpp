@@ -72,6 +72,7 @@ private:
     int min_ MPR_GUARDED_BY(lock_) = 0;
     bool stopping_ MPR_GUARDED_BY(lock_) = false;
     std::atomic<std::uint64_t> idleTime_{usualIdleTime}; // a number: orders nothing
+    std::uint64_t tried_ MPR_GUARDED_BY(lock_) = 0;      // when retry() last did
     std::atomic<bool> lacking_{false};                   // the last worker could not be made: orders nothing
     os::Word changes_{0};                                // when a worker has ended
 };
