@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     /* Its input, output and errors in one call, which waits, yielded, at most ten seconds. */
     status = mprRun(0, "sort -r", "pear\napple\nplum\n", &out, &err, 10000);
     if (status != 0) {
-        printf("sort failed: %d %s\n", status, err ? err : "");
+        fprintf(stderr, "sort failed: %d %s\n", status, err ? err : "");
         return 1;
     }
     printf("sorted:\n%s", out);

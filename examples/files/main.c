@@ -17,6 +17,7 @@ static bool writeLog(cchar *path) {
     int i;
 
     if ((file = mprOpenFile(path, O_CREAT | O_TRUNC | O_WRONLY, 0644)) == 0) {
+        perror(path);
         return false;
     }
     mprHold(file);
@@ -27,7 +28,11 @@ static bool writeLog(cchar *path) {
         }
     }
     mprRelease(file);
-    return mprCloseFile(file) == 0 && i == 1001; /* Closing says whether the last data could be written */
+    if (mprCloseFile(file) < 0 || i < 1001) { /* Closing says whether the last data could be written */
+        fprintf(stderr, "%s: not all could be written: data is lost\n", path);
+        return false;
+    }
+    return true;
 }
 
 static bool readLog(cchar *path) {
@@ -38,6 +43,7 @@ static bool readLog(cchar *path) {
     int lines = 0;
 
     if ((file = mprOpenFile(path, O_RDONLY, 0)) == 0) {
+        perror(path);
         return false;
     }
     mprHold(file);
@@ -51,20 +57,31 @@ static bool readLog(cchar *path) {
     printf("%d lines; the one at byte %lld, of length %d: %s\n", lines, (long long) middle, (int) length,
            line ? line : "");
     mprRelease(file);
-    return mprCloseFile(file) == 0 && lines == 1000 && length == 24;
+    if (mprCloseFile(file) < 0 || lines != 1000 || length != 24) {
+        fprintf(stderr, "%s: cannot be read to its end\n", path);
+        return false;
+    }
+    return true;
 }
 
 int main(int argc, char **argv) {
     char *path;
     bool good;
 
-    if (mprCreate(argc, argv, 0) == 0 || (path = mprGetTempPath(NULL)) == 0) {
+    if (mprCreate(argc, argv, 0) == 0) {
+        return 1; /* The runtime has said why */
+    }
+    if ((path = mprGetTempPath(NULL)) == 0) {
+        perror("files: no temporary file");
         return 1;
     }
     mprHold(path);
     good = writeLog(path) && readLog(path);
     mprDeletePath(path);
     mprRelease(path);
-    mprWriteFileString(mprGetStdout(), good ? "done\n" : "failed\n");
+    if (mprWriteFileString(mprGetStdout(), good ? "done\n" : "failed\n") < 0) {
+        perror("files: standard output");
+        good = false;
+    }
     return mprDestroy() && good ? 0 : 1;
 }

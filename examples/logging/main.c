@@ -19,6 +19,7 @@ int main(int argc, char **argv) {
     mprSetAppName("logger", "The logging example", "1.0");
     path = mprGetTempPath(0);
     if (!path) {
+        perror("logging: no temporary file");
         return 1;
     }
     mprHold(path); /* Calls that go to the system yield; what is needed afterwards is retained */
@@ -39,7 +40,11 @@ int main(int argc, char **argv) {
 
     mprStartLogging("none", 0); /* Closes the file */
     text = mprReadPathContents(path, 0);
-    printf("%s", text ? text : "nothing was logged\n");
+    if (text) {
+        printf("%s", text);
+    } else {
+        perror(path);
+    }
     i = text && scontains(text, "argument 3 is \"two words\"") && !scontains(text, "not written") ? 0 : 1;
     mprDeletePath(path);
     mprRelease(path);

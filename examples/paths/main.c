@@ -18,12 +18,14 @@ static int list(cchar *dir) {
     int next, found = 0;
 
     if ((files = mprGetPathFiles(dir, MPR_PATH_DESCEND | MPR_PATH_RELATIVE)) == 0) {
+        perror(dir);
         return -1;
     }
     for (ITERATE_ITEMS(files, entry, next)) {
         printf("  %s%s, %lld bytes\n", entry->name, entry->isDir ? "/" : "", (long long) entry->size);
     }
     if ((files = mprGlobPathFiles(dir, "**/*.txt,!**/b.*", MPR_PATH_RELATIVE)) == 0) {
+        perror(dir);
         return -1;
     }
     for (ITERATE_ITEMS(files, name, next)) {
@@ -46,14 +48,17 @@ int main(int argc, char **argv) {
            mprGetPathExt(path), mprReplacePathExt(path, "pdf"));
 
     if ((temporary = mprGetTempPath(NULL)) == 0 || (dir = mprJoinPathExt(temporary, "dir")) == 0) {
+        perror("paths: no temporary file");
         return 1;
     }
     mprHoldBlocks(temporary, dir, NULL); /* Everything below yields */
     if (mprMakeDir(mprJoinPath(dir, "sub"), 0755, -1, -1, true) < 0) {
+        perror(dir);
         return 1;
     }
     for (i = 0; i < 4; i++) {
         if (mprWritePathContents(mprJoinPath(dir, names[i]), "contents", -1, 0644) != 8) {
+            perror(names[i]);
             return 1;
         }
     }
@@ -65,6 +70,9 @@ int main(int argc, char **argv) {
     mprDeletePath(dir);
     mprDeletePath(temporary);
     i = mprPathExists(dir, 0);
+    if (i) {
+        fprintf(stderr, "%s: cannot be deleted\n", dir);
+    }
     mprReleaseBlocks(temporary, dir, NULL);
     return mprDestroy() && found == 2 && !i ? 0 : 1;
 }

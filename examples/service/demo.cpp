@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <deque>
+#include <system_error>
 #include <thread>
 
 namespace service {
@@ -94,15 +95,28 @@ void serve(Board& board) {
     board.ended = true;
 }
 
+/** @return false when the system has none, which is said. */
+template <class Entry>
+bool startThread(std::thread& thread, Entry entry, const char* whose) {
+    try {
+        thread = std::thread(entry);
+        return true;
+    } catch (const std::system_error& error) {
+        std::fprintf(stderr, "service: no thread for %s: %s\n", whose, error.what());
+        return false;
+    }
+}
+
 /** The clients' threads, all doing the same thing until told to stop. */
 class Crowd {
 public:
     template <class Step>
     Crowd(std::deque<Load>& loads, Step step) : tallies_(loads.size()) {
         for (std::size_t i = 0; i < loads.size(); ++i) {
-            threads_.emplace_back([this, step, &load = loads[i], &tally = tallies_[i]] {
+            const auto work = [this, step, &load = loads[i], &tally = tallies_[i]] {
                 while (!stop_.load(std::memory_order_relaxed) && step(load, tally)) {}
-            });
+            };
+            startThread(threads_.emplace_back(), work, "a client");
         }
     }
     ~Crowd() { finish(); }
@@ -392,7 +406,11 @@ int demonstrate(const Options& options) {
     static Board board; // Static: the runtime may tell it things to its own end
     board.cacheLimit = options.cache;
     board.port = options.port;
-    std::thread thread(serve, std::ref(board));
+    std::thread thread;
+    if (!startThread(
+            thread, [] { serve(board); }, "the service")) {
+        return 1;
+    }
     while (!board.listening && !board.ended) {
         sleepFor(1);
     }

@@ -5,6 +5,7 @@
 #include "server.h"
 
 #include <csignal>
+#include <cstdio>
 #include <ctime>
 
 namespace service {
@@ -47,6 +48,8 @@ int Server::open(int port) {
                                   of(stream->data).wake();
                                   if (status == 0) {
                                       of(stream->data).accept();
+                                  } else {
+                                      of(stream->data).cannotAccept(status);
                                   }
                               });
         error != 0) {
@@ -110,6 +113,14 @@ void Server::accept() {
         }
     }
     acceptWaiting_ = true; // Not accepted: libuv listens no more until we do
+}
+
+/** Without descriptors libuv has dropped the clients that wait. If it cannot even do that, it asks again at once, for ever. */
+void Server::cannotAccept(int error) {
+    if (!stopping_) {
+        std::fprintf(stderr, "service: no more connections can be accepted: %s\n", uv_strerror(error));
+        stop();
+    }
 }
 
 void Server::refusalFree() {

@@ -63,6 +63,7 @@ private:
 
     int open(int port);
     void accept();
+    void cannotAccept(int error);
     void tick();
     void stop();
     void finish();

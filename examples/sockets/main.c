@@ -18,7 +18,11 @@ static void echo(void *data, MprEvent *event) {
 
     (void) event;
     while ((count = mprReadSocket(sp, buf, sizeof(buf))) > 0) {
-        mprWriteSocket(sp, buf, count);
+        if (mprWriteSocket(sp, buf, count) != count) {
+            perror("server: write"); /* Or no room: a server would keep the rest, and wait for MPR_WRITABLE */
+            count = -1;
+            break;
+        }
     }
     if (count < 0) {
         printf("server: the client has gone\n");
@@ -44,10 +48,15 @@ static int talk(MprSocket *sp, cchar *text) {
     ssize got = 0, count, length = (ssize) strlen(text);
 
     if (mprWriteSocket(sp, text, length) != length) {
+        perror("client: write");
         return 0;
     }
-    while (got < length && (count = mprReadSocket(sp, buf + got, (ssize) sizeof(buf) - got)) > 0) {
+    while (got < length && mprWaitForSingleIO(sp->fd, MPR_READABLE, 5000) > 0 &&
+           (count = mprReadSocket(sp, buf + got, (ssize) sizeof(buf) - got)) > 0) {
         got += count;
+    }
+    if (got < length) {
+        fprintf(stderr, "client: no answer; the connection is lost, or the server cannot be reached\n");
     }
     printf("client: %.*s\n", (int) got, buf);
     return got == length && memcmp(buf, text, (size_t) length) == 0;

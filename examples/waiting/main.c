@@ -6,6 +6,7 @@
  */
 #include <mpr.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -31,6 +32,9 @@ static void *writer(void *data) {
     ssize_t written = write(ends[1], lines, sizeof(lines) - 1);
 
     (void) data;
+    if (written < 0) {
+        perror("writer");
+    }
     close(ends[1]);
     return mprCreateEventOutside(0, heard, "all written") < 0 || written < 0 ? 0 : ends;
 }
@@ -43,6 +47,8 @@ static void readable(void *data, MprEvent *event) {
 
     if (count > 0) {
         mprPutBlockToBuf(buf, bytes, count);
+    }
+    if (count > 0 || (count < 0 && errno == EINTR)) {
         mprWaitOn(event->handler, MPR_READABLE);
     } else {
         mprDestroyWaitHandler(event->handler); /* Before the descriptor is closed */
@@ -58,7 +64,11 @@ int main(int argc, char **argv) {
     void *result = 0;
     MprBuf *buf;
 
-    if (!mprCreate(argc, argv, MPR_USER_EVENTS_THREAD) || mprStart() < 0 || pipe(ends) < 0) {
+    if (!mprCreate(argc, argv, MPR_USER_EVENTS_THREAD) || mprStart() < 0) {
+        return 1; /* The runtime has said why */
+    }
+    if (pipe(ends) < 0) {
+        perror("pipe");
         return 1;
     }
     buf = mprCreateBuf(0, -1);
@@ -67,9 +77,14 @@ int main(int argc, char **argv) {
     }
     mprAddRoot(buf);
     if (pthread_create(&thread, 0, writer, 0) != 0) {
+        fprintf(stderr, "waiting: no thread for the writer\n");
         return 1;
     }
-    mprServiceEvents(-1, 0); /* Until mprShutdown */
+    mprServiceEvents(10000, 0); /* Until mprShutdown, which comes at once */
+    if (awaited > 0) {
+        fprintf(stderr, "waiting: given up: %d of 2 did not come; the log may say why\n", awaited);
+        awaited = -1;
+    }
     pthread_join(thread, &result);
-    return mprDestroy() && result ? 0 : 1;
+    return mprDestroy() && result && awaited == 0 ? 0 : 1;
 }
