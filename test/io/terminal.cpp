@@ -5,6 +5,7 @@
 #include "test/support/runtime.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -55,7 +56,8 @@ struct Terminal {
     bool shows(cchar *text) {
         char part[100];
         while (shown.find(text) == std::string::npos) {
-            const ssize_t count = read(fd, part, sizeof(part));
+            pollfd ready{fd, POLLIN, 0};
+            const ssize_t count = poll(&ready, 1, 30000) == 1 ? read(fd, part, sizeof(part)) : 0;
             if (count <= 0) {
                 return false;
             }
@@ -72,6 +74,9 @@ struct Terminal {
 } // namespace
 
 TEST_CASE("a password is typed at a terminal and not shown", "[io][terminal]") {
+    if (emulator()) { // a child that is forked by a process with threads ends there when it makes a runtime
+        return;
+    }
     Watchdog watchdog(60);
     Terminal terminal;
     const int other = open(ptsname(terminal.fd), O_RDWR | O_NOCTTY); // it stays when the child ends
@@ -94,6 +99,9 @@ TEST_CASE("a password is typed at a terminal and not shown", "[io][terminal]") {
 }
 
 TEST_CASE("without a terminal a password comes from standard input", "[io][terminal]") {
+    if (emulator()) { // its child, too, is forked and makes a runtime
+        return;
+    }
     Watchdog watchdog(60);
     for (cchar *typed : {"open sesame\nmore", "open sesame", "else\n"}) {
         int ends[2];
