@@ -138,7 +138,9 @@ TEST_CASE("where a child runs and what environment it has", "[io][command]") {
     CHECK(std::string(out) == "/usr\n");
     REQUIRE(chdir(own) == 0);
     mprSetCmdDir(cmd, "/there/is/none");
-    CHECK(outputOf(cmd, "pwd") == "status " + std::to_string(MPR_ERR_CANT_CREATE));
+    if (!emulator()) { // under one, posix_spawn does not say why a program could not be executed
+        CHECK(outputOf(cmd, "pwd") == "status " + std::to_string(MPR_ERR_CANT_CREATE));
+    }
     mprSetCmdDir(cmd, nullptr);
     CHECK(outputOf(cmd, "pwd") == std::string(own) + "\n");
 
