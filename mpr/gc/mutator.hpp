@@ -47,8 +47,8 @@ struct Mutator {
     /** It runs, but waits for its turn to stop the others, so it is not named as late. Written by the thread itself. */
     os::Shared<bool> parked{false};
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
-    std::uint32_t number =
-        0; // no other has it that was ever attached, as the system's thread that begins anew may; 0: the collector's
+    /** Of all that were ever attached. The system gives the number of a thread that has ended to the next. 0: the collector's own. */
+    std::uint32_t number = 0;
     char name[32] = {};
 
     Mutator* next = nullptr; // MutatorList's
