@@ -113,6 +113,14 @@ void append(MprJson* parent, MprJson* child) {
     ++parent->length;
 }
 
+namespace {
+/** A node stands alone from here on. */
+void setAlone(MprJson* node) {
+    setReference(node, &node->next, nullptr);
+    setReference(node, &node->prev, nullptr);
+}
+} // namespace
+
 void unlink(MprJson* parent, MprJson* child) {
     MprJson* next = child->next;
     if (parent->children == child) {
@@ -123,8 +131,7 @@ void unlink(MprJson* parent, MprJson* child) {
     if (MprJson* neighbour = next ? next : parent->children) {
         mprSetRef(neighbour, &neighbour->prev, child->prev);
     }
-    setReference(child, &child->next, nullptr);
-    setReference(child, &child->prev, nullptr);
+    setAlone(child);
     --parent->length;
 }
 
@@ -141,8 +148,7 @@ void replace(MprJson* parent, MprJson* old, MprJson* fresh) {
     if (MprJson* neighbour = next ? next : parent->children; neighbour != fresh) {
         mprSetRef(neighbour, &neighbour->prev, fresh);
     }
-    setReference(old, &old->next, nullptr);
-    setReference(old, &old->prev, nullptr);
+    setAlone(old);
 }
 
 void clear(MprJson* parent) {
@@ -151,8 +157,7 @@ void clear(MprJson* parent) {
     parent->length = 0;
     while (child) {
         MprJson* next = child->next;
-        setReference(child, &child->next, nullptr);
-        setReference(child, &child->prev, nullptr);
+        setAlone(child);
         child = next;
     }
 }

@@ -609,10 +609,15 @@ int killProcess(Command& cmd, int signal) {
     return cmd.runs && kill(cmd.process->pid, signal) == 0 ? 0 : MPR_ERR_BAD_STATE;
 }
 
+/** Where the buffer of an output stands. */
+MprBuf** bufferOf(Command& cmd, int channel) {
+    return channel == MPR_CMD_STDOUT ? &cmd.stdoutBuf : &cmd.stderrBuf;
+}
+
 /** Make the buffer of an output, or forget it. @return false when memory is short. */
 bool setBuffer(Command& cmd, int channel, bool wanted) {
     MprBuf* buf = wanted ? mprCreateBuf(0, 0) : nullptr;
-    mprSetRef(&cmd, channel == MPR_CMD_STDOUT ? &cmd.stdoutBuf : &cmd.stderrBuf, buf);
+    mprSetRef(&cmd, bufferOf(cmd, channel), buf);
     return buf || !wanted;
 }
 
@@ -876,10 +881,7 @@ ssize mprWriteCmdBlock(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
 
 MprBuf* mprGetCmdBuf(MprCmd* ptr, int channel) {
     auto* cmd = static_cast<Command*>(ptr);
-    return !cmd                        ? nullptr
-           : channel == MPR_CMD_STDOUT ? cmd->stdoutBuf
-           : channel == MPR_CMD_STDERR ? cmd->stderrBuf
-                                       : nullptr;
+    return cmd && (channel == MPR_CMD_STDOUT || channel == MPR_CMD_STDERR) ? *bufferOf(*cmd, channel) : nullptr;
 }
 
 void mprDisconnectCmd(MprCmd* ptr) {
@@ -1167,7 +1169,7 @@ int runCmd(Command& cmd, int argc, cchar** argv, cchar** envp, cchar* in, char**
     for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {
         char** const to = channel == MPR_CMD_STDOUT ? out : err;
         MprBuf* buf = to ? gathered[channel].give() : nullptr;
-        mprSetRef(&cmd, channel == MPR_CMD_STDOUT ? &cmd.stdoutBuf : &cmd.stderrBuf, buf);
+        mprSetRef(&cmd, bufferOf(cmd, channel), buf);
         if (buf) {
             *to = buf->start;
         } else if (to && result >= 0) {

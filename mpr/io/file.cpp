@@ -576,26 +576,30 @@ MprOff mprGetFilePosition(MprFile* ptr) {
                        : file->position - static_cast<MprOff>(file->end - file->next);
 }
 
+namespace {
+/** @return 0, or why nobody can say where in a file something stands. */
+int checkPositions(const File* file) {
+    return !isOpen(file) ? MPR_ERR_BAD_ARGS : !file->hasPositions && !file->rom ? MPR_ERR_BAD_STATE : 0;
+}
+} // namespace
+
 MprOff mprGetFileSize(MprFile* ptr) {
     auto* file = static_cast<File*>(ptr);
-    if (!isOpen(file)) {
-        return MPR_ERR_BAD_ARGS;
-    }
-    if (!file->hasPositions && !file->rom) {
-        return MPR_ERR_BAD_STATE;
+    if (const int error = checkPositions(file)) {
+        return error;
     }
     const InUse use(file);
-    const MprOff end = flush(file) ? endOf(file) : MPR_ERR_CANT_WRITE;
-    return end < 0 && end != MPR_ERR_CANT_WRITE ? MPR_ERR_BAD_STATE : end;
+    if (!flush(file)) {
+        return MPR_ERR_CANT_WRITE;
+    }
+    const MprOff end = endOf(file);
+    return end < 0 ? MPR_ERR_BAD_STATE : end;
 }
 
 MprOff mprSeekFile(MprFile* ptr, int seekType, MprOff distance) {
     auto* file = static_cast<File*>(ptr);
-    if (!isOpen(file)) {
-        return MPR_ERR_BAD_ARGS;
-    }
-    if (!file->hasPositions && !file->rom) {
-        return MPR_ERR_BAD_STATE;
+    if (const int error = checkPositions(file)) {
+        return error;
     }
     const InUse use(file);
     if (!flush(file)) {
