@@ -41,7 +41,7 @@ typedef ptrdiff_t (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
 
 /* Flags of mprStartCmd and mprRunCmd. */
 #define MPR_CMD_NEW_SESSION 0x1 /* In a session of its own: signals of the terminal do not reach it */
-#define MPR_CMD_DETACH 0x20     /* The same, and it goes on when the command is destroyed or the runtime ends */
+#define MPR_CMD_DETACH 0x20     /* A new session, too; it goes on when the command is destroyed or the runtime ends */
 #define MPR_CMD_IN 0x1000       /* Give it a pipe as standard input; else it has none */
 #define MPR_CMD_OUT 0x2000      /* Connect its standard output; else it goes where ours goes */
 #define MPR_CMD_ERR 0x4000      /* The same for standard error */
@@ -86,8 +86,10 @@ MPR_EXPORT int mprStartCmd(MprCmd *cmd, int argc, const char **argv, const char 
 
 /** Write to the child's standard input what it takes now. @return Bytes, 0 when it takes none now, negative when it has ended. */
 MPR_EXPORT ptrdiff_t mprWriteCmd(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
-/** The same for all of it: waits, yielded, until the child has taken it. What is given is held meanwhile if it is a block.
-    @return bufsize; fewer, or negative, when the child has ended. */
+/**
+    Write all of a text to the child's standard input. Waits, yielded, until the child has taken it. The text is held
+    meanwhile if it is a block. @return bufsize; fewer, or negative, when the child has ended.
+ */
 MPR_EXPORT ptrdiff_t mprWriteCmdBlock(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
 /** Read from a channel what there is. @return Bytes; 0 at the end; MPR_ERR_WOULD_BLOCK when there is nothing yet; MPR_ERR_BAD_HANDLE. */
 MPR_EXPORT ptrdiff_t mprReadCmd(MprCmd *cmd, int channel, char *buf, ptrdiff_t bufsize);
@@ -138,13 +140,14 @@ MPR_EXPORT int mprGetCmdExitStatus(MprCmd *cmd);
     @param command Program and arguments in one text: see mprMakeArgv.
     @param in Text for its standard input, or NULL for none. Must be unmanaged, held, or rooted, as the others.
     @param out,err Receive what it writes, each a block that ends with a NUL; NULL: its output goes where ours goes.
-    They are safe until the calling thread yields, and as long as the command is not started anew. @param timeout Milliseconds; negative: for ever. When it is over, the
-    process is killed with all that it has started (its process group), and waited for.
+    They are safe until the calling thread yields, and as long as the command is not started anew.
+    @param timeout Milliseconds; negative: for ever. When it is over, the process is killed with all that it has started
+    (its process group), and waited for.
     @return Its exit status, 0 or more; MPR_ERR_TIMEOUT; others as mprStartCmd.
  */
 MPR_EXPORT int mprRunCmd(MprCmd *cmd, const char *command, const char **envp, const char *in, char **out, char **err,
                          MprTicks timeout, int flags);
-/** The same with the words in an array: argv[0] is the program. */
+/** Run a command, as mprRunCmd does, from words in an array: argv[0] is the program. */
 MPR_EXPORT int mprRunCmdV(MprCmd *cmd, int argc, const char **argv, const char **envp, const char *in, char **out,
                           char **err, MprTicks timeout, int flags);
 /** mprRunCmd without a command to make first. */

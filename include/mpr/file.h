@@ -78,7 +78,7 @@ MPR_EXPORT ptrdiff_t mprWriteFile(MprFile *file, const void *buf, ptrdiff_t coun
 /** Write a string without its NUL. @return Its length, or an error as above. */
 MPR_EXPORT ptrdiff_t mprWriteFileString(MprFile *file, const char *str);
 MPR_EXPORT ptrdiff_t mprWriteFileFmt(MprFile *file, const char *fmt, ...) MPR_PRINTF(2, 3);
-/** The same. */
+/** mprWriteFileFmt by its older name. */
 MPR_EXPORT ptrdiff_t mprFprintf(MprFile *file, const char *fmt, ...) MPR_PRINTF(2, 3);
 /** @return 1, or an error as above. */
 MPR_EXPORT ptrdiff_t mprPutFileChar(MprFile *file, int c);

@@ -125,7 +125,7 @@ MPR_EXPORT void mprSetJsonRules(const MprJsonRules *rules);
  */
 MPR_EXPORT MprJson *mprParseJson(const char *str);
 /**
-    The same for a text of which the length is known.
+    Parse a text of which the length is known, by rules of its own.
     @param text Need not end in a zero. @param length Bytes; a zero among them is a mistake; -1: up to the zero.
     @param rules NULL: those of mprSetJsonRules.
     @param errorMsg NULL, or set to NULL, and to a new string that says in which line and column (characters, from 1)
@@ -275,7 +275,10 @@ MPR_EXPORT const char *mprGetJson(MprJson *obj, const char *key);
 MPR_EXPORT MprJson *mprGetJsonObj(MprJson *obj, const char *key);
 /** Set what a path names. @return 0; MPR_ERR_CANT_FIND: nothing that can be set; MPR_ERR_BAD_ARGS; MPR_ERR_MEMORY. */
 MPR_EXPORT int mprSetJson(MprJson *obj, const char *key, const char *value, int type);
-/** The same with a node, which is handled as by mprWriteJsonObj. If the path names several, the others get copies. */
+/**
+    Set what a path names to a node, which is handled as by mprWriteJsonObj. If the path names several, the others get
+    copies. @return As mprSetJson.
+ */
 MPR_EXPORT int mprSetJsonObj(MprJson *obj, const char *key, MprJson *value);
 /** Take out what a path names. @return A new array of the nodes taken out, perhaps empty; NULL as mprQueryJson. */
 MPR_EXPORT MprJson *mprRemoveJson(MprJson *obj, const char *key);
@@ -312,7 +315,7 @@ MPR_EXPORT MprJson *mprHashToJson(struct MprHash *hash);
 MPR_EXPORT struct MprList *mprJsonToEnv(MprJson *json, const char *prefix, struct MprList *list);
 /** mprJsonToHash of a text that is an object. @return NULL for any other. */
 MPR_EXPORT struct MprHash *mprDeserialize(const char *str);
-/** The same into a table. @return hash, or NULL. */
+/** Add what a text that is an object says to a table, as mprJsonToHash. @return hash, or NULL. */
 MPR_EXPORT struct MprHash *mprDeserializeInto(const char *str, struct MprHash *hash);
 /** mprHashToJson as a text. @param flags As for mprJsonToString. */
 MPR_EXPORT char *mprSerialize(struct MprHash *hash, int flags);

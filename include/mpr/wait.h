@@ -44,7 +44,7 @@ MPR_EXPORT MprWaitHandler *mprCreateWaitHandler(int fd, int mask, MprDispatcher 
  */
 MPR_EXPORT void mprWaitOn(MprWaitHandler *wp, int desiredMask);
 
-/** The same. @return 0; MPR_ERR_BAD_STATE when the handler was destroyed; MPR_ERR_BAD_ARGS for NULL. */
+/** mprWaitOn with a result. @return 0; MPR_ERR_BAD_STATE when the handler was destroyed; MPR_ERR_BAD_ARGS for NULL. */
 MPR_EXPORT int mprNotifyOn(MprWaitHandler *wp, int mask);
 
 /**
@@ -52,7 +52,7 @@ MPR_EXPORT int mprNotifyOn(MprWaitHandler *wp, int mask);
     As after other calls it waits no more. NULL is fine, and one that was destroyed. Attached threads. Does not yield.
  */
 MPR_EXPORT void mprRecallWaitHandler(MprWaitHandler *wp);
-/** The same for the handler that waits for a descriptor, if there is one. */
+/** Recall the handler that waits for a descriptor, if there is one. */
 MPR_EXPORT void mprRecallWaitHandlerByFd(int fd);
 
 /**

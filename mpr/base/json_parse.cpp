@@ -33,8 +33,10 @@ MprJsonRules inForce; // set before there are threads that parse
 using Word = std::size_t;
 constexpr Word everyByte = ~Word{0} / 255;
 
-/** The high bit of each byte that ends a run of a string: controls, " \ and what is not ASCII. May be set behind such
-    a byte. */
+/**
+    The high bit of each byte that ends a run of a string: controls, " \ and what is not ASCII. It may be set behind such
+    a byte, too.
+ */
 constexpr Word endsOfRun(Word w) {
     constexpr Word high = everyByte * 0x80;
     const auto zero = [](Word v) { return v - everyByte; };
@@ -422,8 +424,9 @@ bool Parser::name() {
 
 // ---- Values -----------------------------------------------------------------------------------------------------
 
-/** A block with a text. @param shared Up to which length it is shared. @param place Is set to that of the text in
-    met_. */
+/**
+    A block with a text. @param shared Up to which length it is shared. @param place Is set to that of the text in met_.
+ */
 const char* Parser::textOf(const Quoted& quoted, std::size_t shared, unsigned& place) {
     const std::string_view raw(quoted.begin, quoted.length);
     if (!quoted.isPlain()) {
@@ -550,8 +553,10 @@ MprJson* Parser::leave() {
     return tell(true) ? node : nullptr;
 }
 
-/** What follows a value in an object or array. @return That, if it ends here; nullptr: another value follows, or a
-    mistake. */
+/**
+    Read what follows a value in an object or array. @return That object or array, if it ends here; nullptr: another value
+    follows, or a mistake.
+ */
 MprJson* Parser::next() {
     const bool object = isObject(open_.top().node);
     const char end = object ? '}' : ']';
@@ -651,8 +656,9 @@ MprJson* Parser::run() {
 
 // ---- What the API does with it ----------------------------------------------------------------------------------
 
-/** Move the children of one tree to another of the same kind. @return false when memory is short: then some are
-    moved. */
+/**
+    Move the children of one tree to another of the same kind. @return false when memory is short: then some are moved.
+ */
 bool moveChildren(MprJson* to, MprJson* from) {
     if (!to->children) {
         mprSetRef(to, &to->children, from->children);
@@ -676,6 +682,7 @@ bool moveChildren(MprJson* to, MprJson* from) {
     }
     return true;
 }
+
 /** What the calls of the API ask for. */
 struct Request {
     const char* text;

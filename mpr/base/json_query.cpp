@@ -38,8 +38,8 @@ struct Decimal {
             ++end;
         }
         if (end != behind) {
-            constexpr int64 beyond =
-                1000000000000; // any two such numbers differ in it, or are written with as many digits
+            // Any two such numbers differ in it, or are written with as many digits.
+            constexpr int64 beyond = 1000000000000;
             power = std::clamp(stoiradix(end + 1, 10, nullptr), -beyond, beyond);
         }
         const void* found = std::memchr(digits, '.', static_cast<std::size_t>(end - digits));
@@ -334,7 +334,7 @@ bool Search::selectHere(const Step& step, MprJson* parent) {
     return true;
 }
 
-/** The same in a node and, after .., in all below. */
+/** Add the children of a node that a step names; after .. also those of all nodes below. */
 bool Search::select(const Step& step, MprJson* from) {
     Walk walk(from);
     do {
@@ -357,8 +357,9 @@ int Search::make(const Step& step, MprJson* parent, MprJson* child) {
                            : MPR_ERR_CANT_FIND;
 }
 
-/** Go from what was found to what a step names. @param source What is to be set; nullptr: nothing. @return 0 or an
-    error. */
+/**
+    Go from what was found to what a step names. @param source What is to be set; nullptr: nothing. @return 0 or an error.
+ */
 int Search::step(const Step& step, bool last, const Step& following, Source* source) {
     deepSteps_ += step.deep;
     next_->clear();

@@ -18,7 +18,7 @@ inline constexpr std::size_t longestPath = 1023;
  */
 int openLog(const char* place, LineForm form, bool anew);
 
-/** The same with a descriptor, which becomes the log's own. It is appended to. @param name For messages. */
+/** Append the log to a descriptor, which becomes the log's own, in place of the present one. @param name For messages. */
 void openLog(int file, const char* name);
 
 /** Write "tags: text" to the console. */

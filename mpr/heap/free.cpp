@@ -106,7 +106,7 @@ MPR_INLINE bool Heap::extendInContext(Local& local, const Byte* end, std::size_t
     return true;
 }
 
-/** The block of n granules at g takes so many more of the hole that follows it. @return false: there is none that serves. */
+/** The block of n granules at g takes some more of the hole that follows it. @return false when none serves. */
 MPR_INLINE bool Heap::extendIntoHole(const Local& local, Region* region, std::size_t g, std::size_t n,
                                      std::size_t more) {
     os::assertHeld(lock_);
@@ -150,8 +150,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     const std::size_t more = m > n ? m - n : 0;
     const bool extended = os::hasThreads && more > 0 && extendInContext(local, map.at(g + n), n, more);
     os::Locked locked(lock_);
-    // What is taken from a hole is the block's before the lock is released: where others walk a nursery (retire, findGap), zeros
-    // that nothing extends over are free.
+    // What is taken from a hole is the block's before the lock is released. Where others walk a nursery (retire,
+    // findGap), zeros that nothing extends over are free.
     if (more > 0 && !extended && !extendIntoHole(local, region, g, n, more)) {
         return false;
     }

@@ -47,8 +47,7 @@ int makeBeside(const char* path, mode_t mode, char (&name)[longestPath + 16]) {
     return file;
 }
 
-/** Have the system write a folder's entries to the disk. What it cannot do for a file system it does in its own
-    time. */
+/** Have the system write a folder's entries to the disk. Where a file system cannot, it does so in its own time. */
 void syncFolderOf(char* path) {
     char* slash = std::strrchr(path, '/');
     if (slash) {

@@ -36,7 +36,7 @@ class Events {
 public:
     /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
     bool open(const char* function) { return tryOpen(function) == 0; }
-    /** The same. @return 0; MPR_ERR_CANT_CREATE without descriptors; MPR_ERR_MEMORY, MPR_ERR_BAD_STATE. */
+    /** open(), with its reason. @return 0; MPR_ERR_CANT_CREATE without descriptors; MPR_ERR_MEMORY, MPR_ERR_BAD_STATE. */
     int tryOpen(const char* function) { return isOpen() ? 0 : openFirst(function); }
     /** Whether it is, and the calling thread runs. */
     bool isOpen() const { return gc::current && opened_.load(std::memory_order_acquire); }

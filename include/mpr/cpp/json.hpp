@@ -54,7 +54,7 @@ public:
         return mprParseJsonText(text.data() ? text.data() : "", static_cast<std::ptrdiff_t>(text.size()), nullptr,
                                 mistake);
     }
-    /** The same by other rules. */
+    /** Parse a text by rules of its own; everything else is as when it is parsed by those in force. */
     [[nodiscard]] static Json parse(std::string_view text, const MprJsonRules& rules,
                                     const char** mistake = nullptr) noexcept {
         return mprParseJsonText(text.data() ? text.data() : "", static_cast<std::ptrdiff_t>(text.size()), &rules,
