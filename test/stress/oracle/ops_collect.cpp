@@ -18,9 +18,7 @@ void visit(Program &program, uint64_t seed) {
     Random random(seed);
     if (Graph *graph = program.adopt(random)) {
         Worker visitor(program, *graph, seed, Role::visitor);
-        for (size_t left = random.below(300); left > 0; left--) {
-            visitor.step();
-        }
+        for (size_t left = random.below(300); left > 0 && visitor.step(); left--) {}
         visitor.permanents.clear();
         program.orphan(graph);
     }

@@ -213,7 +213,7 @@ void Program::orphan(Graph *graph) {
 }
 
 void Program::post() {
-    if (posted - done > 10000) {
+    if (posted - done > 1000) {
         nap(200);
         return;
     }
@@ -445,6 +445,23 @@ void Program::hurry(Random &random) {
     }
 }
 
+/* However long each takes: with a collection at every yield there are some thousand in a second. */
+void Program::awaitEvents() {
+    constexpr int longest = 1000; // rounds without any
+    uint64_t seen = done;
+    for (int rounds = 0; plan.events && done < posted; rounds++) {
+        if (rounds == longest) {
+            fault("%llu events were posted, %llu have run", static_cast<unsigned long long>(posted),
+                  static_cast<unsigned long long>(done));
+        }
+        mprSleep(10);
+        if (const uint64_t now = done; now != seen) {
+            seen = now;
+            rounds = 0;
+        }
+    }
+}
+
 void Program::end(Random &random) {
     if (plan.hasty) {
         hurry(random);
@@ -452,13 +469,7 @@ void Program::end(Random &random) {
         compare();
         settle();
     }
-    for (int tries = 0; plan.events && done < posted; tries++) {
-        if (tries == 1000) {
-            fault("%llu events were posted, %llu have run", static_cast<unsigned long long>(posted),
-                  static_cast<unsigned long long>(done));
-        }
-        mprSleep(10);
-    }
+    awaitEvents();
     for (auto &graph : graphs) {
         while (!graph->references.empty()) {
             graph->removeReference(graph->references.size() - 1);

@@ -153,6 +153,7 @@ private:
     void live(int life);
     void begin(Random &random);
     void end(Random &random);
+    void awaitEvents();
     void work(int number, uint64_t seed);
     void haunt(uint64_t seed, bool attached);
     void rest(Random &random);

@@ -85,7 +85,7 @@ bool Worker::step() {
     const size_t index = draw();
     const Op &op = ops[index];
     program.counts[index].fetch_add(1, std::memory_order_relaxed);
-    const uint64_t count = program.total.fetch_add(1, std::memory_order_relaxed);
+    program.total.fetch_add(1, std::memory_order_relaxed);
     const bool sharing = program.shared && !op.yields &&
                          random.chance(static_cast<unsigned>(program.plan.sharedPercent)) &&
                          program.sharedLock.try_lock();
@@ -105,7 +105,7 @@ bool Worker::step() {
         program.parkIfWanted();
         mprResetYield();
     }
-    return !program.over() && (count % 16 != 0 || !program.late());
+    return !program.over() && !program.late();
 }
 
 /* ---- Permanent memory ---- */
