@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,7 +36,7 @@ public:
 
     bool worthwhile() const {
         if (trial_) {
-            return enabled_ && turn_ % 16 != 0;
+            return enabled_ && turn_.load(std::memory_order_relaxed) % 16 != 0;
         }
         return enabled_;
     }
@@ -68,7 +69,7 @@ public:
      */
     void swept(bool everything, std::size_t live, std::size_t room, bool tight) {
         tight_ = tight;
-        ++turn_;
+        turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         if (everything) {
             // Each pause traces all old plain blocks again, including dead ones.
             const std::size_t least = plain_ > blocks_ / 2 ? young_ : 3 * young_;
@@ -85,9 +86,10 @@ private:
     static constexpr std::size_t fewBlocks = 1000;
     static constexpr std::uint64_t perBlock = 40; // ns to mark one, until it has been measured
 
-    bool enabled_ = true;
+    bool enabled_ = true; // these two are set before there are other threads
     bool trial_ = false;
-    unsigned turn_ = 0;
+    os::Shared<unsigned> turn_{0}; // whoever sets limits reads it, too; a number: orders nothing
+    // All that follow are for who is on duty.
     bool due_ = false;
     bool overdue_ = false;
     bool tight_ = false;

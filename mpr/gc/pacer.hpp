@@ -43,7 +43,7 @@ public:
         if (fixedHeap > 0) {
             young_ = std::min(young_, fixedHeap / 4);
         }
-        minor_ = young_;
+        minor_.store(young_, std::memory_order_relaxed);
         least_ = std::max(young_ / 16, std::size_t{256});
         fixed_ = fixedHeap;
     }
@@ -51,7 +51,8 @@ public:
     /** Bytes of allocation until the next collection. @param minor It will be a minor one. */
     std::size_t trigger(const Usage& used, bool minor) const {
         const std::size_t growth = std::max(young_, used.live / 100 * growth_);
-        const std::size_t budget = minor ? std::min({minor_, mostMinor * young_, growth}) : growth;
+        const std::size_t budget =
+            minor ? std::min({minor_.load(std::memory_order_relaxed), mostMinor * young_, growth}) : growth;
         return std::min(budget, std::max(room(used) / 2, least_));
     }
 
@@ -75,7 +76,9 @@ public:
         const double wanted = std::min(std::max(byShare, young), std::max(byPause, young / 4));
         const double most = always / cost.markers > static_cast<double>(pauseBudget_) ? 2 : mostMinor;
         // Go half the way, since a single collection may have been disturbed.
-        minor_ = (minor_ + static_cast<std::size_t>(std::min(wanted, most * young))) / 2;
+        const std::size_t before = minor_.load(std::memory_order_relaxed);
+        minor_.store((before + static_cast<std::size_t>(std::min(wanted, most * young))) / 2,
+                     std::memory_order_relaxed);
     }
 
     /**
@@ -125,8 +128,9 @@ public:
 private:
     static constexpr unsigned mostMinor = 4; // young budgets
 
+    // Plain fields are set by open, before there are other threads.
     std::size_t young_ = 0;
-    std::size_t minor_ = 0; // bytes until a minor collection
+    os::Shared<std::size_t> minor_{0}; // bytes until a minor collection; a number: orders nothing
     std::size_t least_ = 0;
     unsigned percent_ = 10;
     std::uint64_t pauseBudget_ = 0;

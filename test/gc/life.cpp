@@ -171,6 +171,27 @@ TEST_CASE("threads that are not attached may set limits and turn the collector o
     CHECK(created);
 }
 
+TEST_CASE("a thread that is not attached may set limits while others collect", "[gc][life]") {
+    // That budgets are read and written in order is for the thread sanitizer to see.
+    cchar *options = GENERATE("young=64k,everyyield=0", "young=64k,everyyield=1");
+    Runtime runtime(options);
+    std::atomic<bool> over{false};
+    std::thread setter([&over] {
+        while (!over) {
+            mprSetMemLimits(200 << 20, 400 << 20, -1);
+        }
+    });
+    const auto before = stats().collectionsMinor;
+    for (size_t i = 0; i < heavy(2000) || stats().collectionsMinor < before + 5; i++) {
+        mprAlloc(1000);
+        mprYield(0);
+    }
+    over = true;
+    setter.join();
+    CHECK(runtime.log.size() == 0);
+    CHECK(stats().maxHeap == 400 << 20);
+}
+
 TEST_CASE("200 lives leak nothing", "[gc][life]") {
     int maps = 0, threads = 0;
     size_t resident = 0;
