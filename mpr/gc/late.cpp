@@ -73,6 +73,26 @@ void Late::boundRunningOn(std::size_t room) {
     heap_.setTrigger(until);
 }
 
+/**
+    The calling thread may be none of those that are counted, so a pause may come in between. After it, allocation counts from
+    zero again. If nobody runs on any more, threads have to be called when their budget is spent.
+ */
+void Late::repace() {
+    for (bool bound = false;; bound = true) {
+        const std::uint32_t pauses = cycle_.pauses().load(std::memory_order_acquire);
+        if (!isRunningOn()) {
+            if (bound) {
+                budget_.rearm();
+            }
+            return;
+        }
+        boundRunningOn(roomToRunOn());
+        if (isRunningOn() && cycle_.pauses().load(std::memory_order_acquire) == pauses) {
+            return;
+        }
+    }
+}
+
 /** Note all running threads as late. @return Whether there are any. */
 bool Late::markLate() {
     const MutatorList::Locked list(mutators_);
@@ -220,10 +240,12 @@ void Late::forget(std::uint64_t took) {
     cycle_.assertStopped();
     ++rendezvousNumber_;
     grace_.met(took);
+    // The course ends first: a thread in repace looks at it after it has had the heap's lock, which rearm takes, too.
+    const bool ranOn = course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop;
     if (runsUntil_.exchange(0, std::memory_order_relaxed) != 0) {
         budget_.rearm(); // a slice would leave the trigger of running on, or none
     }
-    if (course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop) {
+    if (ranOn) {
         const MutatorList::Locked list(mutators_);
         for (Mutator& m : list) {
             m.late.store(false, std::memory_order_relaxed);

@@ -48,11 +48,7 @@ public:
     /** Threads that run on have to stop. */
     void endRunningOn() { endRunningOn(Course::stop); }
     /** Limits have been set: threads run on no further than these allow. */
-    void repace() {
-        if (isRunningOn()) {
-            boundRunningOn(roomToRunOn());
-        }
-    }
+    void repace();
     /** A budget is spent while threads run on. */
     void stopRunningOn();
 

@@ -155,6 +155,50 @@ struct Waking {
     Place course, progress;
 };
 
+/** A thread that nobody counts sets limits, while those who run on are stopped for a pause. */
+struct Repacing {
+    struct Orders {
+        Order look = acquire, end = seqCst;
+        bool looksAgain = true;
+        bool rearmsFirst = false; // and ends the course then
+    };
+    static constexpr Value budget = 1, late = 2; // what threads are called by
+    Repacing(World& w, const Orders& orders)
+        : o(orders), course(w.place("course", runsOn)), lock(w.place("lock")), trigger(w.place("trigger", late)) {
+        w.start("setting", [this](Thread& t) { return repaces(t); });
+        w.start("collecting", [this](Thread& t) { return forgets(t); });
+    }
+    Task<> setTrigger(Thread& t, Value to) {
+        co_await t.swapUntil(lock, 0, 1, acquire);
+        co_await t.store(trigger, to, relaxed);
+        co_await t.store(lock, 0, release);
+    }
+    Task<> repaces(Thread& t) {
+        const Value before = co_await t.load(course, o.look);
+        if (before != runsOn) {
+            co_return;
+        }
+        co_await setTrigger(t, late);
+        const Value after = co_await t.load(course, o.look);
+        if (o.looksAgain && after != runsOn) {
+            co_await setTrigger(t, budget);
+        }
+    }
+    Task<> forgets(Thread& t) {
+        if (o.rearmsFirst) {
+            co_await setTrigger(t, budget);
+        }
+        co_await t.swap(course, runsOn, stop, o.end);
+        if (!o.rearmsFirst) {
+            co_await setTrigger(t, budget);
+        }
+    }
+    void finish(World& w) const { w.check(w.last(trigger) == budget, "nobody is called when the budget is spent"); }
+
+    Orders o;
+    Place course, lock, trigger;
+};
+
 /** Two threads that each stop the others, and one that stops. */
 struct Parking {
     struct Orders {
@@ -250,6 +294,19 @@ TEST_CASE("model: who finds threads running on finds what was noted for it") {
         {"the course does not release", "a ", [](Orders& o) { o.decide = relaxed; }},
         {"the look at it does not acquire", "a ", [](Orders& o) { o.look = relaxed; }},
         {"the course comes first", "a ", [](Orders& o) { o.decidesFirst = true; }},
+    });
+}
+
+TEST_CASE("model: who sets limits as threads stop leaves them the budget of those who do not run on") {
+    checkMirrors("mpr/gc/late.cpp",
+                 {"boundRunningOn(roomToRunOn()); if (isRunningOn() && ", "if (bound) { budget_.rearm(); }",
+                  "const bool ranOn = course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop; "
+                  "if (runsUntil_.exchange(0, std::memory_order_relaxed) != 0) { budget_.rearm();"});
+    constexpr const char* late = "nobody is called";
+    using Orders = Repacing::Orders;
+    checkShape<Repacing>({
+        {"nobody looks again", late, [](Orders& o) { o.looksAgain = false; }},
+        {"the course ends last", late, [](Orders& o) { o.rearmsFirst = true; }},
     });
 }
 
