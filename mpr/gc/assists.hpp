@@ -46,6 +46,7 @@ public:
 
 private:
     std::atomic<unsigned> now_{0};
+    // Set before the collector's thread begins.
     unsigned processors_ = 1;
     bool trial_ = false;
     unsigned steps_ MPR_GUARDED_BY(onDuty) = 0; // since the last pause

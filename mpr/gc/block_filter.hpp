@@ -107,6 +107,7 @@ private:
         }
     }
 
+    // Written on duty, by one thread. Helpers come to it with the lock of SharedWork.
     Word* words_ = nullptr;
     unsigned shift_; // log2 of bytes in a piece
     std::size_t mask_;

@@ -68,6 +68,7 @@ private:
     Sweeping sweeping_;
     GivingBack givingBack_;
     Fields fields_;
+    // Set before the collector's thread begins, but for what is on duty.
     bool checks_ = false; // every pause: see check.hpp
     bool trial_ = false;
     std::uint64_t pauseBudget_ = 0;                      // nanoseconds

@@ -67,7 +67,7 @@ private:
     os::Shared<bool> busy_{false};                     // acquired and released as a lock is
     os::Shared<bool> error_{false};                    // orders nothing
     os::Counter errors_{0};
-    char** argv_ = nullptr;
+    char** argv_ = nullptr; // set before there are other threads
 
     os::Lock lock_; // of the two lists
     struct Pruner {

@@ -80,7 +80,7 @@ private:
     Waits& waits_;
     Mutator& own_;
     CollectorStats& stats_;
-    os::ThreadId thread_ = 0;
+    os::ThreadId thread_ = 0;                             // for the thread that opens and closes only
     std::uint32_t pausesSeen_ MPR_GUARDED_BY(onDuty) = 0; // when the collector's thread last rested
     std::uint64_t warnAfter_ MPR_GUARDED_BY(onDuty) = 0;  // late threads are named after a wait this long
 };

@@ -57,6 +57,7 @@ private:
     static void describe(os::Message& message, heap::Region* region, std::size_t g);
 
     heap::Heap& heap_;
+    // For who is on duty; the duty's lock orders one such thread after another.
     Place* named_ = nullptr; // memory of the system, since the heap is being checked
     std::size_t places_ = 0;
     unsigned reports_ = 0; // in this collection

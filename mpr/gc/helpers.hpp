@@ -85,10 +85,10 @@ public:
 
 private:
     struct Helper {
-        Helpers* all;
+        Helpers* all; // the first three are set before the thread begins, or for who is on duty
         Marker* marker;
         os::ThreadId thread;
-        bool joined;                // it joined the last job
+        bool joined;                // it joined the last job: ordered by SharedWork's joining and leaving
         std::atomic<int> processor; // where it last ran; a hint
     };
 
@@ -103,9 +103,10 @@ private:
     Marker markers_[most];
     Helper helpers_[most] = {};
     SharedWork work_;
-    MarkJob* job_ = nullptr;
-    os::Word round_{0}; // stored after stop_, and after the work, which has a lock
+    MarkJob* job_ = nullptr; // set on duty, before the lock of SharedWork with which helpers join
+    os::Word round_{0};      // stored after stop_, and after the work, which has a lock
     std::atomic<bool> stop_{false};
+    // For who is on duty, and for open, settle and close.
     unsigned count_ = 0;
     unsigned started_ = 0;
     bool crowded_ = false; // there is only one processor

@@ -65,6 +65,7 @@ private:
     static constexpr std::size_t usual = 64 * 1024;
     static constexpr std::size_t areaBytes = sizeof(void*) == 8 ? std::size_t{32} << 20 : 0;
 
+    // For who is on duty, and for open and close.
     void* block_ = nullptr;
     void* area_ = nullptr;
     std::size_t blockBytes_ = 0;

@@ -29,6 +29,7 @@ struct Mutator {
         exempt,  // by mprSetThreadYield
     };
 
+    // The thread's own while it runs, and the collector's in a pause: the rendezvous orders these two.
     heap::Local local;
     LogChunk* log = nullptr; // what the thread's write barrier fills
     os::Shared<State> state{State::yielded};
@@ -49,7 +50,7 @@ struct Mutator {
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
     /** Of all that were ever attached. The system gives the number of a thread that has ended to the next. 0: the collector's own. */
     std::uint32_t number = 0;
-    char name[32] = {};
+    char name[32] = {}; // set before the list's lock, with which others come to it, as all that does not change
 
     Mutator* next = nullptr; // MutatorList's
     Mutator* previous = nullptr;

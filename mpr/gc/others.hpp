@@ -48,7 +48,7 @@ private:
 
     Cycle& cycle_;
     Late& late_;
-    std::uint64_t deadline_ = 0;
+    std::uint64_t deadline_ = 0; // set before the collector's thread begins
     // Threads that count as running, but wait for their turn. Parking releases what they did; the comparison with the
     // rendezvous' word, on duty, acquires it.
     std::atomic<unsigned> parked_{0};

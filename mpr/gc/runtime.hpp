@@ -32,6 +32,7 @@ struct Runtime {
     Roots roots;
     std::conditional_t<os::hasThreads, Collector, CooperativeCollector> collector{heap, roots};
     Depletion depletion{heap};
+    // Plain fields are set before mprCreate says that there is a runtime; to read that acquires them.
     Mpr* mpr = nullptr;
     os::Counter misuses{0};   // a statistic
     std::uintptr_t owner = 0; // the thread that created it

@@ -64,7 +64,7 @@ private:
     Duty& duty_;
     Waits& waits_;
     CollectorStats& stats_;
-    bool everyYield_ = false;
+    bool everyYield_ = false; // set before the collector's thread begins
 };
 
 } // namespace mpr::gc

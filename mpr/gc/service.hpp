@@ -76,7 +76,7 @@ public:
 
 private:
     os::Lock lock_;
-    Service* first_ = nullptr;
+    Service* first_ = nullptr; // written under the lock by running threads; the rendezvous orders a pause after them
 };
 
 } // namespace mpr::gc

@@ -108,7 +108,7 @@ private:
     os::Word bell_{0};                     // markers without work sleep on it; why it rings stands under the lock
     std::atomic<std::uint32_t> asleep_{0}; // sequentially consistent with the bell: a sleeper is seen, or hears it
     os::Word present_{0}; // markers that joined (under the lock) and have not left (which releases what they marked)
-    MarkEntry entries_[1024];
+    MarkEntry entries_[1024]; // under the lock
 };
 
 } // namespace mpr::gc

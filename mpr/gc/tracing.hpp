@@ -100,7 +100,7 @@ private:
     MarkMemory marks_;
     BlockFilter oldLines_{BlockFilter::Kind::old};
     BlockFilter markedBlocks_{BlockFilter::Kind::marked}; // opened when it is first needed
-    unsigned processors_ = 1;
+    unsigned processors_ = 1;                             // these two are set before the collector's thread begins
     bool trial_ = false;
     std::uint64_t parallelAt_ MPR_GUARDED_BY(onDuty) = 0; // when helpers may be called again
     bool isLong_[4] MPR_GUARDED_BY(onDuty) = {};          // by scope: whether marking took long the last time

@@ -77,7 +77,7 @@ private:
     Cycle& cycle_;
     const Tracing& tracing_;
     const CollectorStats& stats_;
-    std::uint64_t deadline_ = 0;
+    std::uint64_t deadline_ = 0;  // set before the collector's thread begins
     os::Counter markingNamed_{0}; // when a manager that does not return from MPR_MANAGE_MARK was named
 };
 

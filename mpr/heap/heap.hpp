@@ -474,20 +474,21 @@ private:
      */
     os::Lock clearing_;
     RegionTable table_;
+    // Both lines are set before there are threads.
     Link secret_ = 0; // of links, and of what is written into listed blocks
     std::uintptr_t regionOrigin_ = 0, regionMask_ = 0;
-    LinkSpan linkSpan_;
+    LinkSpan linkSpan_;      // under the lock
     os::Counter damages_{0}; // a statistic
     [[no_unique_address]] std::conditional_t<os::hasThreads, Findings, NoFindings> findings_;
     [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine>
         quarantine_ MPR_GUARDED_BY(lock_);
-    bool poison_ = false;
+    bool poison_ = false; // set before there are threads
     FreeQueues queues_[sorts] MPR_GUARDED_BY(lock_);
     Region* regions_ MPR_GUARDED_BY(lock_) = nullptr; // newest first
     /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
     Region* retired_[4] MPR_GUARDED_BY(lock_) = {};
     std::size_t retiredBytes_ MPR_GUARDED_BY(lock_) = 0;
-    [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_;
+    [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_; // for who is on duty
     Local* locals_ MPR_GUARDED_BY(lock_) = nullptr;
     Nursery* leftOver_ MPR_GUARDED_BY(lock_) = nullptr; // stale, and not taken again between two collections
     /** Sparse ones that any thread may take, by lane: at least half free, or lasting; and others. */
@@ -509,6 +510,7 @@ private:
     bool budgetSpent_ MPR_GUARDED_BY(lock_) = false;
     unsigned stepping_ = 0, step_ = 0;  // see setStepping; the first is set before there are threads
     os::Shared<bool> attention_{false}; // a hint: what it is about stands under the lock
+    // Set before there are threads, as what follows, but for what the lock guards.
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two
     std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one

@@ -187,6 +187,7 @@ private:
     // Sequentially consistent: it says that it sleeps and looks for work; others give work and look whether it sleeps.
     std::atomic<bool> sleeping_{false};
     std::atomic<bool> turnWanted_{false};
+    // For who services, which servicer_ orders.
     std::uint64_t lookedAt_ = 0; // when libuv was last asked
     Fired* fired_ = nullptr;     // in their order
     Fired* lastFired_ = nullptr;

@@ -36,6 +36,7 @@ private:
     bool goesOn() const;
     static bool isAlone();
 
+    // For who services events, which Events orders.
     bool begun_ = false;
     unsigned count_ = 0;
     std::uint32_t ended_ = 0;   // waits, when it began
