@@ -42,8 +42,11 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** Runs events in order. A managed block; opaque. Retained while it has events; else its users retain it. */
-typedef struct MprDispatcher MprDispatcher;
+/** Runs events in order. A managed block. Retained while it has events; else its users retain it. Fields are for reading. */
+typedef struct MprDispatcher {
+    char name[24];
+    int flags; /* MPR_DISPATCHER_* */
+} MprDispatcher;
 struct MprWaitHandler;
 struct MprEvent;
 
@@ -69,8 +72,12 @@ typedef struct MprEvent {
 #define MPR_EVENT_CONTINUOUS 0x1 /* After each run it is due again a period later */
 #define MPR_EVENT_DONT_QUEUE 0x2 /* Make it only; mprRescheduleEvent queues it */
 
+#define MPR_EVENT_QUICK 0x4 /* Accepted for source compatibility: the dispatcher says which thread runs an event */
+
 /* Flags of mprCreateDispatcher. */
 #define MPR_DISPATCHER_IMMEDIATE 0x1 /* Events are short: the thread that services events runs them itself */
+
+#define MPR_DISPATCHER_AUTO 0x2 /* Accepted for source compatibility: workers run what nobody has claimed */
 
 /* Flags of mprServiceEvents. */
 #define MPR_SERVICE_NO_BLOCK 0x1  /* Run what is due now, wait for nothing */
@@ -103,6 +110,11 @@ MPR_EXPORT void mprEnableDispatcher(MprDispatcher *dispatcher);
 /** Whether events are queued or timed. */
 MPR_EXPORT bool mprDispatcherHasEvents(MprDispatcher *dispatcher);
 
+/** How many events are queued or timed; takes time by those that are timed. @param dispatcher NULL: the main dispatcher. */
+MPR_EXPORT int mprGetEventCount(MprDispatcher *dispatcher);
+/** @return 1 when no dispatcher has an event that is due and not disabled, and none runs but for the caller's; else 0. */
+MPR_EXPORT int mprDispatchersAreIdle(MPR_NOTHING);
+
 /* ---- Events ---- */
 
 /**
@@ -129,6 +141,8 @@ MPR_EXPORT void mprRemoveEvent(MprEvent *event);
 MPR_EXPORT void mprStopContinuousEvent(MprEvent *event);
 /** Repeat an event from now on, every period. */
 MPR_EXPORT void mprRestartContinuousEvent(MprEvent *event);
+/** Say whether an event is repeated when it has run. It is not queued now. NULL is fine. */
+MPR_EXPORT void mprEnableContinuousEvent(MprEvent *event, int enable);
 /** Queue an event anew, whatever it does now: due a period from now. From its own procedure, too. NULL is fine. */
 MPR_EXPORT void mprRescheduleEvent(MprEvent *event, MprTicks period);
 
@@ -166,6 +180,8 @@ MPR_EXPORT long long mprGetEventMark(MprDispatcher *dispatcher);
 
 /** Wake the thread that services events. Any thread. */
 MPR_EXPORT void mprWakeEventService(void);
+/** The same, and let threads in mprWaitForEvent look again. @param dispatcher Ignored: there is one queue of all that is due. */
+MPR_EXPORT void mprSignalDispatcher(MprDispatcher *dispatcher);
 
 MPR_EXTERN_C_END
 /* A procedure of any parameters may be given without a cast; it must be callable as an MprEventProc. */

@@ -4,7 +4,7 @@
 
     Locks take no resource of the system: a lock that is no longer referenced is collected like any block.
 
-    Three functions yield, if they have to wait: mprLock, mprGlobalLock and mprWaitForCond. If a thread yields while
+    Four functions yield, if they have to wait: mprLock, mprGlobalLock, mprWaitForCond and mprWaitForMultiCond. If a thread yields while
     it holds a lock, the threads that want the lock wait for the collection, no longer.
 
     In an MPR_MANAGE_MARK call and in a child of fork these functions neither lock nor wait, and are named in the
@@ -73,8 +73,10 @@ MPR_EXPORT void mprSpinUnlock(MprSpin *lock);
 
 /* ---- Conditions ---- */
 
-/** Something to wait for: signalled or not. A wait that succeeds clears the signal. */
-typedef struct MprCond MprCond;
+/** Something to wait for: signalled or not. mprWaitForCond clears the signal. */
+typedef struct MprCond {
+    volatile uint32_t triggered; /* 1: signalled. For reading */
+} MprCond;
 
 /** Make a condition, not signalled. @return A block, or NULL when memory is short. */
 MPR_EXPORT MprCond *mprCreateCond(MPR_NOTHING);
@@ -92,6 +94,11 @@ MPR_EXPORT int mprWaitForCond(MprCond *cond, MprTicks timeout);
     up. NULL is fine. Any thread, attached or not. Never yields.
  */
 MPR_EXPORT void mprSignalCond(MprCond *cond);
+
+/** The same for all threads that wait: all continue, and none has to wait before mprResetCond. NULL is fine. Any thread. */
+MPR_EXPORT void mprSignalMultiCond(MprCond *cond);
+/** Wait as mprWaitForCond does, and leave the signal as it is. */
+MPR_EXPORT int mprWaitForMultiCond(MprCond *cond, MprTicks timeout);
 
 /** Clear the signal. NULL is fine. Any thread. */
 MPR_EXPORT void mprResetCond(MprCond *cond);

@@ -27,6 +27,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_STARTED 2
 #define MPR_STOPPING 3
 #define MPR_STOPPED 4
+#define MPR_DESTROYED 6 /* There is no runtime */
 
 /**
     Start the services: unless mprCreate was given MPR_USER_EVENTS_THREAD, a thread that services events.
@@ -57,8 +58,43 @@ MPR_EXPORT void mprSetExitStatus(int status);
 MPR_EXPORT bool mprIsStopping(MPR_NOTHING);
 /** Whether the services have stopped, or there is no runtime. Any thread. */
 MPR_EXPORT bool mprIsStopped(void);
+/** MPR_CREATED ... Any thread. */
+MPR_EXPORT int mprGetState(MPR_NOTHING);
+/** Whether managers are called for the last time; whether there is no runtime. Any thread. */
+MPR_EXPORT bool mprIsDestroying(MPR_NOTHING);
+MPR_EXPORT bool mprIsDestroyed(MPR_NOTHING);
+
+/**
+    Go on as before mprShutdown. Loops that have ended because the runtime stopped are the program's to begin anew; threads of
+    mprStart and mprStartEventsThread go on. @return false when the runtime does not stop, or mprDestroy has begun. Attached
+    threads. Does not yield.
+ */
+MPR_EXPORT bool mprCancelShutdown(MPR_NOTHING);
+
+/** Execute the program anew, at once, with the arguments of mprCreate. Nothing is finished, no terminator or manager runs; for an
+    end in order see MPR_EXIT_RESTART. Returns only when the system refuses, which the log says. Any thread. */
+MPR_EXPORT void mprRestart(MPR_NOTHING);
+/**
+    Go on in the background: in a child of fork that has a session of its own, the same current directory, and /dev/null as standard
+    input and output; the calling process exits. Call it before mprCreate.
+    @return 0; MPR_ERR_BAD_STATE when there is a runtime, whose threads the child would not have; MPR_ERR_CANT_CREATE.
+ */
+MPR_EXPORT int mprDaemon(MPR_NOTHING);
+
 /** Whether a service should refuse to begin anything: same as mprIsStopping. */
 MPR_EXPORT bool mprShouldDenyNewRequests(MPR_NOTHING);
+/** Whether a service should give up what is in progress: the runtime stops, and the time that mprShutdown granted is over. */
+MPR_EXPORT bool mprShouldAbortRequests(MPR_NOTHING);
+
+/** Says whether the program is at rest. @param traceRequests Whether the log shall say what is not. */
+typedef bool (*MprIdleCallback)(bool traceRequests);
+/** Whether no worker but the calling thread is busy, no command runs, and no event is due (mprDispatchersAreIdle). Attached
+    threads. */
+MPR_EXPORT bool mprServicesAreIdle(bool traceRequests);
+/** What the idle callback says: mprServicesAreIdle, or the program's own. Attached threads. */
+MPR_EXPORT bool mprIsIdle(bool traceRequests);
+/** Set the idle callback, which may call mprServicesAreIdle. NULL: that alone. Of the process. @return The one before. Any thread. */
+MPR_EXPORT MprIdleCallback mprSetIdleCallback(MprIdleCallback idleCallback);
 
 /** The system's error number of the last call of the calling thread that failed (errno). Any thread. */
 MPR_EXPORT int mprGetOsError(MPR_NOTHING);

@@ -27,8 +27,11 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** A thread known to the runtime. A managed block; opaque. */
-typedef struct MprThread MprThread;
+/** A thread known to the runtime. A managed block. Fields are for reading. */
+typedef struct MprThread {
+    void *data;    /* As given to mprCreateThread */
+    char name[32]; /* Cut if it was longer */
+} MprThread;
 /** The system's identity of a thread (pthread_t on POSIX). */
 typedef uintptr_t MprOsThread;
 /** What a thread runs. */
@@ -37,7 +40,7 @@ typedef void (*MprThreadProc)(void *data, MprThread *tp);
 /**
     Prepare a thread; mprStartThread starts it.
     @param name Copied. @param proc An MprThreadProc. @param data Marked while the thread exists if it is a block;
-    unmanaged memory is fine. @param stackSize Bytes; 0: the system's default.
+    unmanaged memory is fine. @param stackSize Bytes; 0: what mprSetThreadStackSize says.
     @return NULL when memory is short. Retain it as any block; a started thread is retained until it ends.
  */
 MPR_EXPORT MprThread *mprCreateThread(const char *name, void *proc, void *data, ptrdiff_t stackSize);
@@ -49,6 +52,17 @@ MPR_EXPORT MprThread *mprCreateThread(const char *name, void *proc, void *data, 
     @return 0; MPR_ERR_BAD_STATE when it was started before; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE.
  */
 MPR_EXPORT int mprStartThread(MprThread *thread);
+
+/** Set the stack of threads that are created without a size from now on. @param size Bytes; 0 or less: the system's default, as it is
+    until set. Of the process. Any thread. */
+MPR_EXPORT void mprSetThreadStackSize(ptrdiff_t size);
+/**
+    Start a thread that the runtime does not know: it is not attached, nobody waits for it, and its signal mask is the caller's.
+    @param name For the system's tools. @param proc A void *(*)(void *). @param data What it is called with; not marked.
+    @param tp NULL, or what mprCreateThread made, whose stack size it gets.
+    @return 0; MPR_ERR_BAD_ARGS when proc is NULL; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE. Any thread.
+ */
+MPR_EXPORT int mprStartOsThread(const char *name, void *proc, void *data, MprThread *tp);
 
 /**
     Attach the calling thread, which the runtime did not make. Waits while a collection marks.
@@ -76,6 +90,15 @@ MPR_EXPORT bool mprSetThreadYield(MprThread *tp, bool on);
 /** Sleep, yielded. @param msec Milliseconds; 0 or less is a yield that may wait for a collection. Any thread. */
 MPR_EXPORT void mprSleep(MprTicks msec);
 
+/** Sleep without a yield: what the caller has allocated stays, and collections wait as long. Any thread. */
+MPR_EXPORT void mprNap(MprTicks msec);
+/**
+    Wait until all other attached threads have come to a yield, or wait in a call that yields. The caller does not yield.
+    @param timeout Milliseconds; negative: for ever. Threads that do not come in time are named in the log.
+    @return 1; 0 when the time is up, or the calling thread may not wait (see mprVerifyHeap).
+ */
+MPR_EXPORT int mprSyncThreads(MprTicks timeout);
+
 /** A value per thread. Managed values are not marked through it: hold or root them. */
 typedef struct MprThreadLocal MprThreadLocal;
 MPR_EXPORT MprThreadLocal *mprCreateThreadLocal(void);
@@ -86,11 +109,16 @@ MPR_EXPORT void *mprGetThreadData(MprThreadLocal *tls);
 MPR_EXTERN_C_END
 /* As in mpr/event.h. */
 #ifdef __cplusplus
+template <typename R, typename... A>
+inline int mprStartOsThread(const char *name, R (*proc)(A...), void *data, MprThread *tp) {
+    return mprStartOsThread(name, MPR_PROC(proc), data, tp);
+}
 template <typename... A>
 inline MprThread *mprCreateThread(const char *name, void (*proc)(A...), void *data, ptrdiff_t stackSize) {
     return mprCreateThread(name, MPR_PROC(proc), data, stackSize);
 }
 #else
+#define mprStartOsThread(name, proc, data, tp) mprStartOsThread(name, MPR_PROC(proc), data, tp)
 #define mprCreateThread(name, proc, data, stackSize) mprCreateThread(name, MPR_PROC(proc), data, stackSize)
 #endif
 

@@ -13,7 +13,7 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** A thread of the pool. A managed block; opaque. */
+/** A thread of the pool. A managed block, which lives as long as its thread; opaque. */
 typedef struct MprWorker MprWorker;
 
 /** What a worker runs. @param data As given to mprStartWorker. */
@@ -41,6 +41,38 @@ MPR_EXPORT int mprGetBusyWorkers(void);
 
 /** @return The worker that is the calling thread, or NULL. */
 MPR_EXPORT MprWorker *mprGetCurrentWorker(void);
+
+/** The same as mprGetBusyWorkers. */
+MPR_EXPORT ptrdiff_t mprGetBusyWorkerCount(MPR_NOTHING);
+
+/** The pool at a moment. */
+typedef struct MprWorkerStats {
+    int max, min; /* As set */
+    int idle;     /* Waiting for work */
+    int busy;     /* Running a procedure, or dedicated */
+} MprWorkerStats;
+/** Any thread. */
+MPR_EXPORT void mprGetWorkerStats(MprWorkerStats *stats);
+
+/** Let idle workers end now, of those that are kept, too; work makes new ones. Any thread. */
+MPR_EXPORT void mprStopWorkers(MPR_NOTHING);
+/** Set the stack of workers that are made from now on. @param size Bytes; 0: as of other threads. Of the process. Any thread. */
+MPR_EXPORT void mprSetWorkerStackSize(int size);
+/** Set what each new worker calls before its first work, with data NULL. NULL: nothing. Of the process. Any thread. */
+MPR_EXPORT void mprSetWorkerStartCallback(MprWorkerProc start);
+
+/**
+    Keep a worker for oneself: when its procedure has returned it rests until mprActivateWorker gives it work; no other work comes
+    to it, and it counts as busy. Usually called by the procedure, for its own worker. NULL is fine. Attached threads.
+ */
+MPR_EXPORT void mprDedicateWorker(MprWorker *worker);
+/**
+    Run proc(data, worker) on a dedicated worker: now, or when it has returned from what it runs. One that is not dedicated, or has
+    been given work already that it has not begun, is named in the log. @param data As of mprStartWorker. Attached threads.
+ */
+MPR_EXPORT void mprActivateWorker(MprWorker *worker, MprWorkerProc proc, void *data);
+/** Give a dedicated worker back to the pool. NULL is fine. Attached threads. */
+MPR_EXPORT void mprReleaseWorker(MprWorker *worker);
 
 MPR_EXTERN_C_END
 #endif /* MPR_WORKER_H */

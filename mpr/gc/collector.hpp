@@ -106,12 +106,12 @@ public:
     bool makeRoom(Mutator& m, std::size_t bytes);
     /**
         Do work while every other attached thread is stopped and no collection works. The caller runs, and does not
-        yield.
-        @return false when the others did not stop in time: the work was not done.
+        yield. @param within Nanoseconds; 0: some deadlines.
+        @return false when the others did not stop in that time: the work was not done.
      */
     template <typename Work>
-    bool stopOthers(Work&& work) {
-        return others_.stop(static_cast<Work&&>(work));
+    bool stopOthers(Work&& work, std::uint64_t within = 0) {
+        return others_.stop(static_cast<Work&&>(work), within);
     }
     /** A large block was freed by hand: have such memory purged when enough has gathered. */
     void freedLarge() { collection_.givingBack().freedLarge(); }

@@ -60,9 +60,9 @@ void Others::unpark() {
     wait here; if their wait ends early, they still wait until the first one has finished.
     @return Whether all have stopped. The duty is the caller's then.
  */
-bool Others::awaitOthers() {
+bool Others::awaitOthers(std::uint64_t within) {
     constexpr unsigned deadlines = 8;
-    const std::uint64_t bound = deadlines * deadline_;
+    const std::uint64_t bound = within != 0 ? within : deadlines * deadline_;
     os::Word never{0};
     if (!park(os::now() + bound)) {
         return false;

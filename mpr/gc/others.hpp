@@ -21,10 +21,13 @@ public:
     Others(Cycle& cycle, Late& late) : cycle_(cycle), late_(late) {}
     void open(std::uint64_t deadline) { deadline_ = deadline; }
 
-    /** Do work while all other threads are stopped. @return false when they did not stop in time: it was not done. */
+    /**
+        Do work while all other threads are stopped. @param within Nanoseconds; 0: some deadlines.
+        @return false when they did not stop in that time: it was not done.
+     */
     template <typename Work>
-    bool stop(Work&& work) {
-        const bool stopped = awaitOthers();
+    bool stop(Work&& work, std::uint64_t within) {
+        const bool stopped = awaitOthers(within);
         if (stopped) {
             work();
             letOthersGo();
@@ -43,7 +46,7 @@ private:
     static constexpr std::uint64_t poll = 100'000;
 
     bool awaitDuty(std::uint64_t end) MPR_TRIES(true, onDuty);
-    bool awaitOthers() MPR_TRIES(true, onDuty);
+    bool awaitOthers(std::uint64_t within) MPR_TRIES(true, onDuty);
     void letOthersGo() MPR_RELEASES(onDuty);
 
     Cycle& cycle_;

@@ -23,6 +23,7 @@ struct Mpr {
 namespace mpr::gc {
 
 alignas(Runtime) std::byte runtimeMemory[sizeof(Runtime)];
+constinit os::Shared<bool> ending{false};
 
 namespace {
 
@@ -230,6 +231,7 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
     }
     stage.store(Stage::running);
     if constexpr (os::hasThreads) {
+        ending.store(false);
         door.open();
     }
     return rt->mpr;
@@ -353,11 +355,17 @@ bool mprDestroy(void) {
     if constexpr (os::hasThreads) {
         rt.collector.resume(self); // which a terminator may have left yielded
     }
+    if constexpr (os::hasThreads) {
+        ending.store(true);
+    }
     rt.life.state.store(MPR_STOPPING);
     const std::uint64_t deadline =
         os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
     if (!rt.services.stop(deadline) || !stayAlone(self, deadline)) {
         self.calledBack = false;
+        if constexpr (os::hasThreads) {
+            ending.store(false);
+        }
         rt.collector.nameOthers(self, "mprDestroy refused");
         return false;
     }

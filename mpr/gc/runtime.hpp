@@ -27,6 +27,9 @@ struct Life {
     os::Shared<std::int64_t> exitTimeout{30'000}; // milliseconds that mprDestroy grants to work in progress
 };
 
+/** Where there are threads: mprDestroy is under way. It writes this before Life::state; mprCancelShutdown reads this after. */
+extern os::Shared<bool> ending;
+
 struct Runtime {
     heap::Heap heap;
     Roots roots;

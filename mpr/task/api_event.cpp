@@ -80,6 +80,19 @@ bool mprDispatcherHasEvents(MprDispatcher* dispatcher) {
     return d && events().hasEvents(*d);
 }
 
+int mprGetEventCount(MprDispatcher* dispatcher) {
+    MprDispatcher* d = meant(dispatcher, "mprGetEventCount");
+    return d ? events().count(*d) : 0;
+}
+
+int mprDispatchersAreIdle(void) {
+    return !events().isOpen() || events().areIdle() ? 1 : 0;
+}
+
+void mprSignalDispatcher(MprDispatcher*) {
+    events().wakeAll();
+}
+
 // ---- Events -----------------------------------------------------------------------------------------------------
 
 MprEvent* mprCreateEvent(MprDispatcher* dispatcher, cchar* name, MprTicks period, void* proc, void* data, int flags) {
@@ -113,6 +126,12 @@ void mprRestartContinuousEvent(MprEvent* event) {
 
 void mprRescheduleEvent(MprEvent* event, MprTicks period) {
     reschedule("mprRescheduleEvent", event, period, -1);
+}
+
+void mprEnableContinuousEvent(MprEvent* event, int enable) {
+    if (event && events().open("mprEnableContinuousEvent")) {
+        events().setRepeats(*static_cast<Event*>(event), enable != 0);
+    }
 }
 
 int mprCreateEventOutside(MprDispatcher* dispatcher, void* proc, void* data) {

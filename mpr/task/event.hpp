@@ -28,10 +28,13 @@ struct EventState {
 };
 static_assert(sizeof(EventState) == sizeof(MprEvent::reserved));
 
+struct Dispatcher;
+
 struct Event : MprEvent {
     Event* next;     // reference: in a list
     Event* previous; // in a list, of all but the first
 
+    Dispatcher& owner() const;
     EventState state() const { return std::bit_cast<EventState>(reserved); }
     void set(EventState state) { reserved = std::bit_cast<unsigned>(state); }
     void put(std::uint16_t place) {
@@ -121,27 +124,32 @@ struct List {
     }
 };
 
-} // namespace mpr::task
-
-/** Who runs it is decided under the lock of the events; `runner` is whose turn it is now, 0 when nobody's. */
-struct MprDispatcher {
-    mpr::task::Event* head;    // reference: the queue of due events
-    mpr::task::Event* running; // reference: the innermost one; others are roots
-    MprDispatcher* nextActive; // reference: the list of those that have something to do
-    MprDispatcher* previousActive;
-    mpr::task::Event* tail;
-    mpr::task::Timer* timed;        // the first of its timers in the wheel
-    mpr::task::Running* procedures; // that run: the innermost
-    mpr::os::ThreadId owner;        // who has claimed it
-    mpr::os::ThreadId runner;
+/** What is behind a dispatcher's members; as a job, its events are to be run. Who runs them is decided under the lock of the events; `runner` is whose turn it is now, 0 when nobody's. */
+struct Dispatcher : MprDispatcher, Job {
+    Event* head;            // reference: the queue of due events
+    Event* running;         // reference: the innermost one; others are roots
+    Dispatcher* nextActive; // reference: the list of those that have something to do
+    Dispatcher* previousActive;
+    Event* tail;
+    Timer* timed;        // the first of its timers in the wheel
+    Running* procedures; // that run: the innermost
+    os::ThreadId owner;  // who has claimed it
+    os::ThreadId runner;
     std::int64_t mark;
     int queued;
     int strays; // in the wheel, and no timers
     bool onEventsThread, disabled, destroyed;
     bool active, ready, submitted;
-    MprDispatcher* nextReady; // in the list of those that the events thread is to run
-    mpr::task::Job job;       // to be run by a worker
-    char name[24];
+    Dispatcher* nextReady; // in the list of those that the events thread is to run
 
-    mpr::task::List queue() { return {this, &head, tail}; }
+    List queue() { return {this, &head, tail}; }
 };
+
+inline Dispatcher& own(MprDispatcher& dispatcher) {
+    return static_cast<Dispatcher&>(dispatcher);
+}
+inline Dispatcher& Event::owner() const {
+    return own(*dispatcher);
+}
+
+} // namespace mpr::task

@@ -5,7 +5,6 @@
 #include "mpr/task/events.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -27,7 +26,7 @@ constexpr int turnOfWorker = 64;
 
 void manageDispatcher(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
-        auto* dispatcher = static_cast<MprDispatcher*>(ptr);
+        auto* dispatcher = static_cast<Dispatcher*>(ptr);
         mprMarkRef(&dispatcher->head);
         mprMarkRef(&dispatcher->running);
         mprMarkRef(&dispatcher->nextActive);
@@ -106,7 +105,7 @@ int Events::openOnce() {
     }
     Hub* hub = base::makeReferring<Hub>(manageHub);
     auto* heads = base::makeReferring<Wheel::Heads>(manageHeads);
-    MprDispatcher* main = makeDispatcher("main", MPR_DISPATCHER_IMMEDIATE);
+    Dispatcher* main = makeDispatcher("main", MPR_DISPATCHER_IMMEDIATE);
     if (!hub || !heads || !main) {
         return MPR_ERR_MEMORY;
     }
@@ -172,25 +171,26 @@ void Events::close() {
 
 // ---- Dispatchers ------------------------------------------------------------------------------------------------
 
-MprDispatcher* Events::makeDispatcher(const char* name, int flags) {
-    auto* dispatcher = base::makeReferring<MprDispatcher>(manageDispatcher);
+Dispatcher* Events::makeDispatcher(const char* name, int flags) {
+    auto* dispatcher = base::makeReferring<Dispatcher>(manageDispatcher);
     if (dispatcher) {
         dispatcher->onEventsThread = (flags & MPR_DISPATCHER_IMMEDIATE) != 0;
-        dispatcher->job.run = runAsJob;
+        dispatcher->run = runAsJob;
+        dispatcher->flags = flags;
         std::strncpy(dispatcher->name, name ? name : "", sizeof(dispatcher->name) - 1);
     }
     return dispatcher;
 }
 
 /** Put it into or take it out of the list of those that have something to do. */
-void Events::settle(MprDispatcher& d) {
+void Events::settle(Dispatcher& d) {
     os::assertHeld(lock_);
     const bool active = d.head || d.runner != 0 || d.ready || d.submitted;
     if (active == d.active) {
         return;
     }
     d.active = active;
-    MprDispatcher* next = active ? hub_->active : d.nextActive;
+    Dispatcher* next = active ? hub_->active : d.nextActive;
     if (active) {
         d.previousActive = nullptr;
         mprSetRef(&d, &d.nextActive, next);
@@ -208,7 +208,8 @@ void Events::settle(MprDispatcher& d) {
     }
 }
 
-void Events::destroy(MprDispatcher& d) {
+void Events::destroy(MprDispatcher& dispatcher) {
+    Dispatcher& d = own(dispatcher);
     os::Locked locked(lock_);
     d.destroyed = true;
     while (d.head) {
@@ -220,7 +221,7 @@ void Events::destroy(MprDispatcher& d) {
     if (d.strays > 0) {
         wheel_.forEach([&](Event& event) {
             os::assertHeld(lock_);
-            if (event.dispatcher == &d) {
+            if (&event.owner() == &d) {
                 takeOut(event);
             }
         });
@@ -228,7 +229,8 @@ void Events::destroy(MprDispatcher& d) {
     settle(d);
 }
 
-int Events::claim(MprDispatcher& d) {
+int Events::claim(MprDispatcher& dispatcher) {
+    Dispatcher& d = own(dispatcher);
     os::Locked locked(lock_);
     const os::ThreadId self = os::currentThread();
     if (d.destroyed || (d.owner != 0 && d.owner != self)) {
@@ -238,7 +240,8 @@ int Events::claim(MprDispatcher& d) {
     return 0;
 }
 
-int Events::unclaim(MprDispatcher& d) {
+int Events::unclaim(MprDispatcher& dispatcher) {
+    Dispatcher& d = own(dispatcher);
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
@@ -252,7 +255,8 @@ int Events::unclaim(MprDispatcher& d) {
     return 0;
 }
 
-void Events::disable(MprDispatcher& d, bool on) {
+void Events::disable(MprDispatcher& dispatcher, bool on) {
+    Dispatcher& d = own(dispatcher);
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
@@ -262,12 +266,35 @@ void Events::disable(MprDispatcher& d, bool on) {
     tell(d, whom);
 }
 
-bool Events::hasEvents(MprDispatcher& d) {
+bool Events::hasEvents(MprDispatcher& dispatcher) {
+    Dispatcher& d = own(dispatcher);
     os::Locked locked(lock_);
     return d.head || d.timed || d.strays > 0;
 }
 
-std::int64_t Events::mark(MprDispatcher& d) {
+int Events::count(MprDispatcher& dispatcher) {
+    Dispatcher& d = own(dispatcher);
+    os::Locked locked(lock_);
+    int count = d.queued + d.strays;
+    for (const Timer* timer = d.timed; timer; timer = timer->nextTimed) {
+        ++count;
+    }
+    return count;
+}
+
+bool Events::areIdle() {
+    const os::ThreadId self = os::currentThread();
+    os::Locked locked(lock_);
+    for (const Dispatcher* d = hub_ ? hub_->active : nullptr; d; d = d->nextActive) {
+        if ((d->head && !d->disabled) || (d->runner != 0 && d->runner != self)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::int64_t Events::mark(MprDispatcher& dispatcher) {
+    Dispatcher& d = own(dispatcher);
     os::Locked locked(lock_);
     return d.mark;
 }
@@ -276,7 +303,7 @@ std::int64_t Events::mark(MprDispatcher& d) {
 
 [[gnu::always_inline]] inline void Events::append(Event& event) {
     os::assertHeld(lock_);
-    MprDispatcher& d = *event.dispatcher;
+    Dispatcher& d = event.owner();
     event.put(EventState::inQueue);
     d.queue().append(&event);
     ++d.queued;
@@ -285,12 +312,12 @@ std::int64_t Events::mark(MprDispatcher& d) {
 void Events::enqueue(Event& event) {
     os::assertHeld(lock_);
     append(event);
-    settle(*event.dispatcher);
+    settle(event.owner());
 }
 
 void Events::setTimer(Event& event) {
     os::assertHeld(lock_);
-    MprDispatcher& d = *event.dispatcher;
+    Dispatcher& d = event.owner();
     // Between reading the clock and taking the lock the wheel may have passed that time.
     event.due = std::max(event.due, static_cast<MprTicks>(wheel_.now()));
     wheel_.insert(&event);
@@ -310,7 +337,7 @@ void Events::setTimer(Event& event) {
 /** Out of its dispatcher's list of those in the wheel. */
 void Events::leaveTimed(Event& event) {
     os::assertHeld(lock_);
-    MprDispatcher& d = *event.dispatcher;
+    Dispatcher& d = event.owner();
     if (!event.state().isTimer) {
         --d.strays;
         return;
@@ -325,7 +352,7 @@ void Events::leaveTimed(Event& event) {
 /** Out of the list in which it stands, if any. */
 void Events::takeOut(Event& event) {
     os::assertHeld(lock_);
-    MprDispatcher& d = *event.dispatcher;
+    Dispatcher& d = event.owner();
     const std::uint16_t place = event.state().place;
     if (place == EventState::inQueue) {
         d.queue().remove(&event);
@@ -338,7 +365,7 @@ void Events::takeOut(Event& event) {
 }
 
 /** Somebody has to run this dispatcher's events, unless somebody does or knows that he has to. */
-Events::Hand Events::hand(MprDispatcher& d) {
+Events::Hand Events::hand(Dispatcher& d) {
     os::assertHeld(lock_);
     if (!d.head || d.disabled || d.destroyed || d.runner != 0) {
         return Hand::nobody;
@@ -361,7 +388,7 @@ Events::Hand Events::hand(MprDispatcher& d) {
     return Hand::eventsThread;
 }
 
-void Events::Hands::add(MprDispatcher& d, Hand whom) {
+void Events::Hands::add(Dispatcher& d, Hand whom) {
     forWaiters = forWaiters || whom == Hand::waiters;
     if (whom == Hand::worker) {
         d.nextReady = forWorkers;
@@ -370,9 +397,9 @@ void Events::Hands::add(MprDispatcher& d, Hand whom) {
 }
 
 void Events::tell(const Hands& hands) {
-    for (MprDispatcher* d = hands.forWorkers; d;) {
-        MprDispatcher* next = d->nextReady; // it may be another's when the job runs
-        workers().submit(d->job);
+    for (Dispatcher* d = hands.forWorkers; d;) {
+        Dispatcher* next = d->nextReady; // it may be another's when the job runs
+        workers().submit(*d);
         d = next;
     }
     if (hands.forWaiters) {
@@ -380,11 +407,11 @@ void Events::tell(const Hands& hands) {
     }
 }
 
-void Events::tell(MprDispatcher& d, Hand whom) {
+void Events::tell(Dispatcher& d, Hand whom) {
     switch (whom) {
     case Hand::nobody: break;
     case Hand::eventsThread: wakeServicer(); break;
-    case Hand::worker: workers().submit(d.job); break;
+    case Hand::worker: workers().submit(d); break;
     case Hand::waiters: ring(); break;
     }
 }
@@ -394,7 +421,7 @@ void Events::tell(MprDispatcher& d, Hand whom) {
 /** Queue an event that nobody knows yet. When others wait before it, somebody has been told already. */
 void Events::queueNew(Event& event, Hands& hands) {
     os::assertHeld(lock_);
-    MprDispatcher& d = *event.dispatcher;
+    Dispatcher& d = event.owner();
     const bool first = !d.head;
     append(event);
     if (first) {
@@ -405,7 +432,7 @@ void Events::queueNew(Event& event, Hands& hands) {
 
 /** The same not under the lock, for one. @return false when its dispatcher was destroyed. */
 [[gnu::always_inline]] inline bool Events::queueNew(Event& event) {
-    MprDispatcher& d = *event.dispatcher;
+    Dispatcher& d = event.owner();
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
@@ -450,7 +477,7 @@ Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, Mp
 }
 
 bool Events::schedule(Event& event, MprTicks period, int continuous) {
-    MprDispatcher& d = *event.dispatcher;
+    Dispatcher& d = event.owner();
     const MprTicks due = period > 0 ? dueIn(period) : event.timestamp;
     Hand whom = Hand::nobody;
     {
@@ -477,8 +504,13 @@ bool Events::schedule(Event& event, MprTicks period, int continuous) {
     return true;
 }
 
+void Events::setRepeats(Event& event, bool on) {
+    os::Locked locked(lock_);
+    setContinuous(event, on);
+}
+
 void Events::queue(Event& event, int mask) {
-    MprDispatcher& d = *event.dispatcher;
+    Dispatcher& d = event.owner();
     Hand whom = Hand::nobody;
     {
         os::Locked locked(lock_);
@@ -505,7 +537,7 @@ void Events::remove(Event& event) {
     os::Locked locked(lock_);
     setContinuous(event, false);
     takeOut(event);
-    settle(*event.dispatcher);
+    settle(event.owner());
 }
 
 // ---- Running ----------------------------------------------------------------------------------------------------
@@ -526,7 +558,7 @@ bool isRunning(const Running* running, const Event& event) {
     Take the next event out of the queue, to be run by the calling thread, whose turn it is. From here on it is retained
     as the one that runs.
  */
-[[gnu::always_inline]] inline Event* Events::begin(MprDispatcher& d, os::ThreadId self) {
+[[gnu::always_inline]] inline Event* Events::begin(Dispatcher& d, os::ThreadId self) {
     Event* event = d.head;
     if (!event || d.disabled || d.destroyed || (d.owner != 0 && d.owner != self)) {
         return nullptr;
@@ -555,7 +587,7 @@ bool isRunning(const Running* running, const Event& event) {
     retained until the next begin(). @return Whether a timer was set that is due before the thread that services events
     wakes.
  */
-bool Events::repeat(MprDispatcher& d, Event& event, const Running* outer) {
+bool Events::repeat(Dispatcher& d, Event& event, const Running* outer) {
     os::assertHeld(lock_);
     if (event.state().place != EventState::nowhere || d.destroyed || isRunning(outer, event)) {
         return false;
@@ -573,7 +605,7 @@ bool Events::repeat(MprDispatcher& d, Event& event, const Running* outer) {
     Run events of a dispatcher, if it is the calling thread's turn. The end of one and the begin of the next share a lock.
     @return How many.
  */
-int Events::run(MprDispatcher& d, int most) {
+int Events::run(Dispatcher& d, int most) {
     const os::ThreadId self = os::currentThread();
     Running running{};
     {
@@ -620,7 +652,7 @@ int Events::run(MprDispatcher& d, int most) {
 }
 
 /** No more events of this dispatcher for now. @return Who is to run what is left. */
-Events::Hand Events::leave(MprDispatcher& d, const Running& running) {
+Events::Hand Events::leave(Dispatcher& d, const Running& running) {
     os::assertHeld(lock_);
     d.procedures = running.outer;
     mprSetRef(&d, &d.running, running.outer ? running.outer->event : nullptr);
@@ -643,8 +675,8 @@ void Events::leaveThread() {
     workers().leaveThread();
     {
         os::Locked locked(lock_);
-        for (MprDispatcher* d = hub_->active; d;) {
-            MprDispatcher* next = d->nextActive;
+        for (Dispatcher* d = hub_->active; d;) {
+            Dispatcher* next = d->nextActive;
             if (d->runner == self) {
                 inside = d->running ? d->running->name : "";
                 d->runner = 0;
@@ -670,7 +702,7 @@ void Events::leaveThread() {
 }
 
 void Events::runAsJob(Job* job) {
-    auto& d = *reinterpret_cast<MprDispatcher*>(reinterpret_cast<std::byte*>(job) - offsetof(MprDispatcher, job));
+    auto& d = static_cast<Dispatcher&>(*job);
     Events& all = events();
     {
         os::Locked locked(all.lock_);

@@ -28,7 +28,8 @@ struct Awaited {
 
     template <class Condition>
     bool any(Condition condition) const {
-        return condition(*dispatchers[0], since[0]) || (dispatchers[1] && condition(*dispatchers[1], since[1]));
+        return condition(own(*dispatchers[0]), since[0]) ||
+               (dispatchers[1] && condition(own(*dispatchers[1]), since[1]));
     }
 };
 
@@ -43,12 +44,15 @@ public:
     MprDispatcher* mainDispatcher() const { return hub_->main; }
 
     // ---- Dispatchers ----
-    MprDispatcher* makeDispatcher(const char* name, int flags);
+    Dispatcher* makeDispatcher(const char* name, int flags);
     void destroy(MprDispatcher& dispatcher);
     int claim(MprDispatcher& dispatcher);
     int unclaim(MprDispatcher& dispatcher);
     void disable(MprDispatcher& dispatcher, bool on);
     bool hasEvents(MprDispatcher& dispatcher);
+    int count(MprDispatcher& dispatcher);
+    /** Whether none has anything due, and no other thread runs an event. */
+    bool areIdle();
     std::int64_t mark(MprDispatcher& dispatcher);
 
     // ---- Events ----
@@ -60,6 +64,7 @@ public:
     bool schedule(Event& event, MprTicks period, int continuous);
     void remove(Event& event);
     int post(MprDispatcher* dispatcher, MprEventProc proc, void* data);
+    void setRepeats(Event& event, bool on);
     /** Queue an event now. @param mask Of an I/O event. */
     void queue(Event& event, int mask);
     /** The same from a callback of libuv, which must not allocate nor wait: it is queued when libuv has looked. */
@@ -86,24 +91,24 @@ public:
 private:
     /** What the room retains. */
     struct Hub {
-        MprDispatcher* main;   // reference
-        MprDispatcher* active; // reference
-        Wheel::Heads* heads;   // reference
+        Dispatcher* main;    // reference
+        Dispatcher* active;  // reference
+        Wheel::Heads* heads; // reference
     };
     /** Who is to be told, after the lock has been let go, that a dispatcher has something to do. */
     enum class Hand { nobody, eventsThread, worker, waiters };
     /** What a thread finds that waits for events. */
     struct Found {
-        MprDispatcher* mine = nullptr; // whose events are the thread's to run
-        bool isShort = false;          // they are short
+        Dispatcher* mine = nullptr; // whose events are the thread's to run
+        bool isShort = false;       // they are short
         bool ran = false;
         int error = 0;
     };
     /** Who is to be told of many, collected by the events' thread. */
     struct Hands {
-        MprDispatcher* forWorkers = nullptr; // by nextReady: none of them is in the list of ready ones
+        Dispatcher* forWorkers = nullptr; // by nextReady: none of them is in the list of ready ones
         bool forWaiters = false;
-        void add(MprDispatcher& dispatcher, Hand whom);
+        void add(Dispatcher& dispatcher, Hand whom);
     };
 
     static void manageHub(void* ptr, int flags);
@@ -113,25 +118,25 @@ private:
     int openOnce();
     int openWith(Hub* hub, Wheel::Heads* heads);
 
-    void settle(MprDispatcher& dispatcher) MPR_REQUIRES(lock_);
+    void settle(Dispatcher& dispatcher) MPR_REQUIRES(lock_);
     void append(Event& event) MPR_REQUIRES(lock_);
     void queueNew(Event& event, Hands& hands) MPR_REQUIRES(lock_);
     void enqueue(Event& event) MPR_REQUIRES(lock_);
     void takeOut(Event& event) MPR_REQUIRES(lock_);
     void setTimer(Event& event) MPR_REQUIRES(lock_);
     void leaveTimed(Event& event) MPR_REQUIRES(lock_);
-    bool isMine(const MprDispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
+    bool isMine(const Dispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
     bool mustStayAwake(const Awaited* awaited, bool runsReady) MPR_REQUIRES(lock_);
-    Hand hand(MprDispatcher& dispatcher) MPR_REQUIRES(lock_);
-    Event* begin(MprDispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
-    bool repeat(MprDispatcher& dispatcher, Event& event, const Running* outer) MPR_REQUIRES(lock_);
-    Hand leave(MprDispatcher& dispatcher, const Running& running) MPR_REQUIRES(lock_);
+    Hand hand(Dispatcher& dispatcher) MPR_REQUIRES(lock_);
+    Event* begin(Dispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
+    bool repeat(Dispatcher& dispatcher, Event& event, const Running* outer) MPR_REQUIRES(lock_);
+    Hand leave(Dispatcher& dispatcher, const Running& running) MPR_REQUIRES(lock_);
 
     bool queueNew(Event& event);
-    void tell(MprDispatcher& dispatcher, Hand whom);
+    void tell(Dispatcher& dispatcher, Hand whom);
     void tell(const Hands& hands);
     std::size_t queueLetters(std::span<const Mailbox::Letter> letters);
-    int run(MprDispatcher& dispatcher, int most);
+    int run(Dispatcher& dispatcher, int most);
     int readyEvents();
     int runReady();
     int runReadyBeside();
@@ -167,8 +172,8 @@ private:
 
     os::Lock lock_;
     Wheel wheel_ MPR_GUARDED_BY(lock_);
-    MprDispatcher* firstReady_ MPR_GUARDED_BY(lock_) = nullptr;
-    MprDispatcher* lastReady_ MPR_GUARDED_BY(lock_) = nullptr;
+    Dispatcher* firstReady_ MPR_GUARDED_BY(lock_) = nullptr;
+    Dispatcher* lastReady_ MPR_GUARDED_BY(lock_) = nullptr;
     int readyCount_ MPR_GUARDED_BY(lock_) = 0;
     /** The time of the wheel at which the thread that services events wakes. */
     std::uint64_t sleepUntil_ MPR_GUARDED_BY(lock_) = 0;

@@ -15,11 +15,6 @@
 
 using namespace mpr;
 
-/** 1: signalled. A signal releases, who takes it acquires; a reset orders nothing. */
-struct MprCond {
-    os::Word word;
-};
-
 namespace {
 
 constexpr int spins = 100;
@@ -29,6 +24,11 @@ constinit MprMutex globalLock{};
 os::Word& wordOf(std::uint32_t& word) {
     static_assert(sizeof(os::Word) == sizeof(std::uint32_t) && alignof(os::Word) == alignof(std::uint32_t));
     return reinterpret_cast<os::Word&>(word);
+}
+
+/** 1: signalled. A signal releases, who takes it acquires; a reset orders nothing. */
+os::Word& wordOf(MprCond& cond) {
+    return wordOf(const_cast<std::uint32_t&>(cond.triggered));
 }
 
 /** Relaxed: a thread finds itself there only if it has written that, and then nobody else writes. */
@@ -199,14 +199,21 @@ MprCond* mprCreateCond(void) {
     return static_cast<MprCond*>(mprAllocZeroed(sizeof(MprCond)));
 }
 
-int mprWaitForCond(MprCond* cond, MprTicks timeout) {
+namespace {
+
+/** @param clears Whether a wait that succeeds clears the signal: others would wait on. */
+int waitForCond(MprCond* cond, MprTicks timeout, bool clears, const char* function, const void* site) {
     if (!cond) {
         return MPR_ERR_BAD_ARGS;
     }
-    if (!gc::admitAlways("mprWaitForCond")) {
+    if (!gc::admitAlways(function)) {
         return MPR_ERR_BAD_STATE;
     }
-    if (cond->word.exchange(0, std::memory_order_acquire) != 0) {
+    os::Word& word = wordOf(*cond);
+    const auto taken = [&] {
+        return (clears ? word.exchange(0, std::memory_order_acquire) : word.load(std::memory_order_acquire)) != 0;
+    };
+    if (taken()) {
         return 0;
     }
     if (timeout == 0) {
@@ -214,28 +221,44 @@ int mprWaitForCond(MprCond* cond, MprTicks timeout) {
     }
     const std::uint64_t deadline = task::deadlineIn(timeout);
     task::Hold held(cond);
-    task::Waiting waiting(__builtin_return_address(0));
-    while (cond->word.exchange(0, std::memory_order_acquire) == 0) {
+    task::Waiting waiting(site);
+    while (!taken()) {
         const std::uint64_t left = task::leftUntil(deadline);
         if (left == 0) {
             return MPR_ERR_TIMEOUT;
         }
-        os::wait(cond->word, 0, left);
+        os::wait(word, 0, left);
     }
     return 0;
+}
+} // namespace
+
+int mprWaitForCond(MprCond* cond, MprTicks timeout) {
+    return waitForCond(cond, timeout, true, "mprWaitForCond", __builtin_return_address(0));
+}
+
+int mprWaitForMultiCond(MprCond* cond, MprTicks timeout) {
+    return waitForCond(cond, timeout, false, "mprWaitForMultiCond", __builtin_return_address(0));
+}
+
+void mprSignalMultiCond(MprCond* cond) {
+    if (cond) {
+        wordOf(*cond).store(1, std::memory_order_release);
+        os::wakeAll(wordOf(*cond));
+    }
 }
 
 void mprSignalCond(MprCond* cond) {
     if (cond) {
-        cond->word.store(1, std::memory_order_release);
+        wordOf(*cond).store(1, std::memory_order_release);
         // A waiter may have taken the signal and dropped the condition: then this wakes nobody, or one who looks again.
-        os::wakeOne(cond->word);
+        os::wakeOne(wordOf(*cond));
     }
 }
 
 void mprResetCond(MprCond* cond) {
     if (cond) {
-        cond->word.store(0, std::memory_order_relaxed);
+        wordOf(*cond).store(0, std::memory_order_relaxed);
     }
 }
 

@@ -118,11 +118,11 @@ std::size_t Events::queueLetters(std::span<const Mailbox::Letter> letters) {
         }
     }
     Hands hands;
-    const MprDispatcher* destroyed = nullptr;
+    const Dispatcher* destroyed = nullptr;
     {
         os::Locked locked(lock_);
         for (std::size_t i = 0; i < count; ++i) {
-            MprDispatcher& d = *made[i]->dispatcher;
+            Dispatcher& d = made[i]->owner();
             if (d.destroyed) {
                 destroyed = &d;
                 continue;
@@ -218,7 +218,7 @@ void Events::expire() {
             while (count < atOnce && (event = wheel_.pop(now))) {
                 leaveTimed(*event);
                 enqueue(*event);
-                hands.add(*event->dispatcher, hand(*event->dispatcher));
+                hands.add(event->owner(), hand(event->owner()));
                 ++count;
             }
             more = event != nullptr;
@@ -250,7 +250,7 @@ void Events::look(bool now) {
 int Events::readyEvents() {
     os::Locked locked(lock_);
     int count = 0;
-    for (const MprDispatcher* d = firstReady_; d; d = d->nextReady) {
+    for (const Dispatcher* d = firstReady_; d; d = d->nextReady) {
         count += d->queued;
     }
     return count;
@@ -265,7 +265,7 @@ int Events::runReady() {
     }
     int count = 0;
     for (; left > 0; --left) {
-        MprDispatcher* d = nullptr;
+        Dispatcher* d = nullptr;
         int most = 0;
         {
             os::Locked locked(lock_);
@@ -286,7 +286,7 @@ int Events::runReady() {
 }
 
 /** Under the lock: whether a dispatcher's events are the calling thread's to run, which services. */
-bool Events::isMine(const MprDispatcher& d, os::ThreadId self) {
+bool Events::isMine(const Dispatcher& d, os::ThreadId self) {
     os::assertHeld(lock_);
     if (d.owner != 0 && d.owner != self) {
         return false;
@@ -304,7 +304,7 @@ bool Events::mustStayAwake(const Awaited* awaited, bool runsReady) {
         return false;
     }
     const os::ThreadId self = os::currentThread();
-    return awaited->any([&](const MprDispatcher& d, std::int64_t since) {
+    return awaited->any([&](const Dispatcher& d, std::int64_t since) {
         os::assertHeld(lock_);
         return d.mark != since || (d.head && !d.disabled && isMine(d, self));
     });
@@ -438,11 +438,12 @@ int Events::runReadyBeside() {
 Events::Found Events::lookFor(const Awaited& awaited, os::ThreadId self) {
     os::Locked locked(lock_);
     Found found;
-    found.ran = awaited.any([](const MprDispatcher& d, std::int64_t since) { return d.mark != since; });
+    found.ran = awaited.any([](const Dispatcher& d, std::int64_t since) { return d.mark != since; });
     if (!found.ran) {
-        found.error = awaited.dispatchers[0]->destroyed ? MPR_ERR_BAD_STATE : stopping() ? MPR_ERR_ABORTED : 0;
+        found.error = own(*awaited.dispatchers[0]).destroyed ? MPR_ERR_BAD_STATE : stopping() ? MPR_ERR_ABORTED : 0;
     }
-    for (MprDispatcher* d : awaited.dispatchers) {
+    for (MprDispatcher* each : awaited.dispatchers) {
+        auto* d = static_cast<Dispatcher*>(each);
         if (d && d->head && !d->disabled && !d->destroyed && !found.mine && isMine(*d, self)) {
             found.mine = d;
             found.isShort = d->onEventsThread && d->owner == 0;

@@ -4,6 +4,9 @@
  */
 #include "mpr/shutdown.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 
 #include "mpr/event.h"
@@ -23,11 +26,36 @@ namespace {
 /** Whether this is the thread that mprStartEventsThread made. */
 thread_local bool isEventsThread = false;
 
+std::atomic<int> stateBefore{MPR_CREATED};  // the last mprShutdown
+std::atomic<MprTicks> timeoutBefore{0};     // it
+std::atomic<std::uint64_t> grantedUntil{0}; // by it, to work in progress
+std::atomic<MprIdleCallback> idleCallback{mprServicesAreIdle};
+/** Threads that service events and have ended since: mprCancelShutdown starts as many. */
+std::atomic<int> endedThreads{0};
+
+/** A thread that has ended goes on if the shutdown was cancelled, and nobody has been started in its place. */
+bool goesOn() {
+    endedThreads.fetch_add(1);
+    int count = endedThreads.load();
+    while (!mprIsStopping() && count > 0) {
+        if (endedThreads.compare_exchange_weak(count, count - 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void serviceEvents(void*, MprThread*) {
     isEventsThread = true;
-    while (!mprIsStopping()) {
-        mprServiceEvents(-1, 0);
-    }
+    do {
+        while (!mprIsStopping()) {
+            mprServiceEvents(-1, 0);
+        }
+    } while (goesOn());
+}
+
+int startEventsThread() {
+    return task::startServiceThread(mprCreateThread("events", reinterpret_cast<void*>(serviceEvents), nullptr, 0));
 }
 
 /** @return Whether no worker is busy, or none but the caller, before the deadline. */
@@ -50,8 +78,7 @@ int mprStartEventsThread(void) {
     if (mprIsStopping()) {
         return MPR_ERR_BAD_STATE;
     }
-    const int result =
-        task::startServiceThread(mprCreateThread("events", reinterpret_cast<void*>(serviceEvents), nullptr, 0));
+    const int result = startEventsThread();
     if (result != 0) {
         os::Message message;
         os::log(os::Level::error, message << "mprStartEventsThread: the system gives no thread or memory for events");
@@ -98,6 +125,10 @@ void mprShutdown(int exitStrategy, int status, MprTicks timeout) {
         if (state >= MPR_STOPPING) {
             return;
         }
+        stateBefore.store(state);
+        timeoutBefore.store(life.exitTimeout.load());
+        endedThreads.store(0); // none ends before the next line
+        grantedUntil.store(task::deadlineIn(granted));
     } while (!life.state.compare_exchange_weak(state, MPR_STOPPING));
     life.strategy.store(exitStrategy);
     life.exitTimeout.store(granted);
@@ -137,6 +168,85 @@ bool mprIsStopped(void) {
 
 bool mprShouldDenyNewRequests(void) {
     return mprIsStopping();
+}
+
+bool mprShouldAbortRequests(void) {
+    return mprIsStopping() && (!gc::running() || task::leftUntil(grantedUntil.load()) == 0);
+}
+
+bool mprCancelShutdown(void) {
+    if (!gc::admitRunning("mprCancelShutdown")) {
+        return false;
+    }
+    gc::Life& life = gc::runtime().life;
+    int stopping = MPR_STOPPING;
+    const int before = stateBefore.load();
+    if (gc::ending.load() || !life.state.compare_exchange_strong(stopping, before)) {
+        return false;
+    }
+    if (gc::ending.load()) { // mprDestroy came in between: it goes on as if nothing were
+        int cancelled = before;
+        life.state.compare_exchange_strong(cancelled, MPR_STOPPING);
+        return false;
+    }
+    life.strategy.store(MPR_EXIT_NORMAL);
+    life.exitTimeout.store(timeoutBefore.load());
+    for (int i = endedThreads.exchange(0); i > 0; --i) {
+        startEventsThread();
+    }
+    return true;
+}
+
+int mprGetState(void) {
+    return gc::running() ? gc::runtime().life.state.load(std::memory_order_acquire) : MPR_DESTROYED;
+}
+
+bool mprIsDestroying(void) {
+    return gc::running() && mprIsStopped();
+}
+
+bool mprIsDestroyed(void) {
+    return !gc::running();
+}
+
+void mprRestart(void) {
+    if (char** argv = gc::running() ? gc::runtime().argv : nullptr) {
+        os::restart(argv);
+    }
+    os::Message message;
+    os::log(os::Level::error, message << "mprRestart: the program could not be executed anew");
+}
+
+int mprDaemon(void) {
+    if (gc::running() || gc::isForked()) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprDaemon: call it before mprCreate: a child of fork has no collector");
+        return MPR_ERR_BAD_STATE;
+    }
+    return daemon(1, 0) == 0 ? 0 : MPR_ERR_CANT_CREATE;
+}
+
+// ---- At rest ----------------------------------------------------------------------------------------------------
+
+bool mprServicesAreIdle(bool traceRequests) {
+    const int busy = task::workers().busy() - (mprGetCurrentWorker() ? 1 : 0);
+    const int commands = task::processesRunning.load(std::memory_order_relaxed);
+    const bool events = mprDispatchersAreIdle() == 0;
+    const bool idle = busy <= 0 && commands <= 0 && !events;
+    if (traceRequests && !idle) {
+        os::Message message;
+        message << "mprServicesAreIdle: busy are " << std::max(busy, 0) << " workers and " << std::max(commands, 0);
+        os::log(os::Level::info, message << " commands, " << (events ? "and" : "no") << " events are due");
+    }
+    return idle;
+}
+
+bool mprIsIdle(bool traceRequests) {
+    return idleCallback.load()(traceRequests);
+}
+
+MprIdleCallback mprSetIdleCallback(MprIdleCallback callback) {
+    return idleCallback.exchange(callback ? callback : mprServicesAreIdle);
 }
 
 int mprGetOsError(void) {

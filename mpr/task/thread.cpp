@@ -4,6 +4,8 @@
  */
 #include "mpr/thread.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "mpr/collect.h"
@@ -17,15 +19,16 @@
 using namespace mpr::gc;
 namespace os = mpr::os;
 
-struct MprThread {
-    void* data;
+namespace {
+
+struct Thread : MprThread {
     MprThreadProc proc;
     std::size_t stackSize;
     Mutator* mutator;          // announced before the thread starts
     std::atomic<bool> started; // decides who starts it; what the thread reads comes with its start
     bool ofService;
-    char name[32];
 };
+} // namespace
 
 struct MprThreadLocal {
     std::uintptr_t key;
@@ -34,9 +37,11 @@ struct MprThreadLocal {
 
 namespace {
 
+std::atomic<std::size_t> usualStack{0}; // of threads that ask for none; a number, orders nothing
+
 void manageThread(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
-        markLoose(&static_cast<MprThread*>(ptr)->data);
+        markLoose(&static_cast<Thread*>(ptr)->data);
     }
 }
 
@@ -49,7 +54,7 @@ void manageThreadLocal(void* ptr, int flags) {
 
 /** The new thread. Its object is retained by its mutator. */
 void runThread(void* argument) {
-    auto* tp = static_cast<MprThread*>(argument);
+    auto* tp = static_cast<Thread*>(argument);
     attachPrepared(tp->mutator);
     tp->proc(tp->data, tp);
     mprDetachThread();
@@ -57,17 +62,19 @@ void runThread(void* argument) {
 } // namespace
 
 MprThread* mprCreateThread(cchar* name, void* proc, void* data, ssize stackSize) {
-    MprThread* tp = mprAllocObj(MprThread, manageThread);
+    Thread* tp = mprAllocObj(Thread, manageThread);
     if (tp) {
         tp->proc = reinterpret_cast<MprThreadProc>(proc);
         tp->data = data;
-        tp->stackSize = stackSize > 0 ? static_cast<std::size_t>(stackSize) : 0;
+        tp->stackSize =
+            stackSize > 0 ? static_cast<std::size_t>(stackSize) : usualStack.load(std::memory_order_relaxed);
         std::strncpy(tp->name, name ? name : "", sizeof(tp->name) - 1);
     }
     return tp;
 }
 
-int mprStartThread(MprThread* thread) {
+int mprStartThread(MprThread* ptr) {
+    auto* thread = static_cast<Thread*>(ptr);
     if (!admitRunning("mprStartThread")) {
         return MPR_ERR_BAD_STATE;
     }
@@ -85,7 +92,7 @@ int mprStartThread(MprThread* thread) {
     const os::ThreadTraits traits{
         .stackSize = thread->stackSize,
         .ofRuntime = thread->ofService,
-        .first = [](void* tp) { return detachAtEnd(static_cast<MprThread*>(tp)->mutator); },
+        .first = [](void* tp) { return detachAtEnd(static_cast<Thread*>(tp)->mutator); },
     };
     if (!os::startThread(id, thread->name, runThread, thread, traits)) {
         collector.abandon(mutator);
@@ -102,18 +109,69 @@ int mprStartThread(MprThread* thread) {
 
 int mpr::task::startServiceThread(MprThread* thread) {
     if (thread) {
-        thread->ofService = true;
+        static_cast<Thread*>(thread)->ofService = true;
     }
     return thread ? mprStartThread(thread) : MPR_ERR_MEMORY;
 }
 
-void mprSleep(MprTicks msec) {
+namespace {
+
+/** What a thread of mprStartOsThread runs. */
+struct Foreign {
+    void* (*proc)(void*);
+    void* data;
+};
+
+void runForeign(void* argument) {
+    const Foreign foreign = *static_cast<Foreign*>(argument);
+    std::free(argument);
+    foreign.proc(foreign.data);
+}
+} // namespace
+
+int mprStartOsThread(cchar* name, void* proc, void* data, MprThread* tp) {
+    if (!proc) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    // It may begin when there is no runtime any more: not permanent memory.
+    auto* foreign = static_cast<Foreign*>(std::malloc(sizeof(Foreign)));
+    if (!foreign) {
+        return MPR_ERR_MEMORY;
+    }
+    *foreign = {reinterpret_cast<void* (*) (void*)>(proc), data};
+    const std::size_t usual = usualStack.load(std::memory_order_relaxed);
+    const os::ThreadTraits traits{.stackSize = tp ? static_cast<Thread*>(tp)->stackSize : usual};
+    os::ThreadId id = 0;
+    if (!os::startThread(id, name ? name : "", runForeign, foreign, traits)) {
+        std::free(foreign);
+        return MPR_ERR_CANT_CREATE;
+    }
+    return 0;
+}
+
+void mprSetThreadStackSize(ssize size) {
+    usualStack.store(size > 0 ? static_cast<std::size_t>(size) : 0, std::memory_order_relaxed);
+}
+
+int mprSyncThreads(MprTicks timeout) {
+    if (!admitRunning("mprSyncThreads") || current->isCollector || mustNotYield(*current)) {
+        return 0;
+    }
+    const std::uint64_t left = mpr::task::leftUntil(mpr::task::deadlineIn(timeout));
+    return runtime().collector.stopOthers([] {}, std::min(std::max<std::uint64_t>(left, 1), os::forever / 4)) ? 1 : 0;
+}
+
+void mprNap(MprTicks msec) {
     const std::uint64_t deadline = mpr::task::deadlineIn(msec < 0 ? 0 : msec);
     os::Word nobodyWakes{0};
-    mpr::task::Waiting waiting(__builtin_return_address(0));
     while (const std::uint64_t left = mpr::task::leftUntil(deadline)) {
         os::wait(nobodyWakes, 0, left);
     }
+}
+
+void mprSleep(MprTicks msec) {
+    const mpr::task::Waiting waiting(__builtin_return_address(0));
+    mprNap(msec);
 }
 
 MprThread* mprGetCurrentThread(void) {

@@ -4,6 +4,9 @@
  */
 #include "mpr/task/workers.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
 #include "mpr/memory.h"
@@ -22,7 +25,11 @@ struct MprWorker {
     MprWorkerProc proc;
     Job* job; // to be run next
     Job* running;
-    MprWorker* nextIdle; // in the list of idle workers
+    MprWorker* nextIdle; // in the list of idle or parked workers
+    void* nextData;      // of what a dedicated worker that is busy is to run next: a block or not
+    MprWorkerProc nextProc;
+    bool dedicated;      // under the lock, as nextProc
+    bool leaves;         // ends if there is no work
     os::Word wake;       // changes when there is work, or another reason to look; behind that, which it releases
     std::uint32_t woken; // the value of wake that the worker has seen
 };
@@ -34,6 +41,7 @@ thread_local MprWorker* self = nullptr;
 void manageWorker(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         gc::markLoose(&static_cast<MprWorker*>(ptr)->data);
+        gc::markLoose(&static_cast<MprWorker*>(ptr)->nextData);
     }
 }
 } // namespace
@@ -72,6 +80,70 @@ void Workers::wakeIdle() {
     os::Locked locked(lock_);
     while (MprWorker* worker = takeIdle()) {
         wake(*worker);
+    }
+}
+
+void Workers::endIdle() {
+    os::Locked locked(lock_);
+    while (MprWorker* worker = takeIdle()) {
+        worker->leaves = true;
+        wake(*worker);
+    }
+}
+
+// ---- Dedicated workers ------------------------------------------------------------------------------------------
+
+/** Take a worker out of a list. @return Whether it was there. */
+bool Workers::take(MprWorker*& list, MprWorker& worker) {
+    MprWorker** link = &list;
+    while (*link && *link != &worker) {
+        link = &(*link)->nextIdle;
+    }
+    if (!*link) {
+        return false;
+    }
+    *link = worker.nextIdle;
+    return true;
+}
+
+void Workers::dedicate(MprWorker& worker) {
+    os::Locked locked(lock_);
+    worker.dedicated = true;
+    if (take(idle_, worker)) {
+        --idleCount_;
+        worker.nextIdle = parked_;
+        parked_ = &worker;
+    }
+}
+
+void Workers::activate(MprWorker& worker, MprWorkerProc proc, void* data) {
+    bool parked = false;
+    const char* refused = nullptr;
+    {
+        os::Locked locked(lock_);
+        refused = !worker.dedicated ? "it is not dedicated" : worker.nextProc ? "it has other work to begin" : nullptr;
+        if (!refused) {
+            worker.nextProc = proc;
+            mprSetRef(&worker, &worker.nextData, data);
+            parked = take(parked_, worker);
+        }
+    }
+    if (refused) {
+        gc::misuse("mprActivateWorker", &worker, refused);
+    } else if (parked) {
+        wake(worker);
+    }
+}
+
+void Workers::release(MprWorker& worker) {
+    bool parked = false;
+    {
+        os::Locked locked(lock_);
+        worker.dedicated = false;
+        parked = take(parked_, worker);
+    }
+    if (parked) {
+        wake(worker);
     }
 }
 
@@ -157,7 +229,8 @@ int Workers::make(MprWorkerProc proc, void* data, Job* job) {
         worker->proc = proc;
         worker->data = data;
         worker->job = job;
-        result = startServiceThread(mprCreateThread("worker", reinterpret_cast<void*>(main), worker, 0));
+        result = startServiceThread(mprCreateThread("worker", reinterpret_cast<void*>(main), worker,
+                                                    stackSize_.load(std::memory_order_relaxed)));
     }
     if (!lacking_.exchange(result != 0) && result != 0) { // who retries says it once
         os::Message message;
@@ -175,6 +248,9 @@ int Workers::make(MprWorkerProc proc, void* data, Job* job) {
 void Workers::main(void* data, MprThread*) {
     auto& worker = *static_cast<MprWorker*>(data);
     self = &worker;
+    if (const MprWorkerProc atStart = workers().atStart_.load(std::memory_order_relaxed)) {
+        atStart(nullptr, &worker);
+    }
     do {
         if (Job* job = worker.job) {
             worker.job = nullptr;
@@ -195,28 +271,36 @@ void Workers::main(void* data, MprThread*) {
 bool Workers::nextWork(MprWorker& worker) {
     {
         os::Locked locked(lock_);
-        if (stopping_ || count_ > max_) {
+        if (worker.nextProc && !stopping_) {
+            worker.proc = std::exchange(worker.nextProc, nullptr);
+            mprSetRef(&worker, &worker.data, worker.nextData);
+            mprSetRef(&worker, &worker.nextData, nullptr);
+            return true;
+        }
+        if (stopping_ || (!worker.dedicated && (count_ > max_ || (worker.leaves && !firstJob_)))) {
             end();
             return false;
         }
-        if (Job* job = firstJob_) {
+        worker.leaves = false;
+        Job* job = worker.dedicated ? nullptr : firstJob_;
+        if (job) {
             firstJob_ = job->next;
             lastJob_ = firstJob_ ? lastJob_ : nullptr;
             worker.job = job;
             return true;
         }
-        worker.nextIdle = idle_;
-        idle_ = &worker;
-        ++idleCount_;
+        MprWorker*& list = worker.dedicated ? parked_ : idle_;
+        worker.nextIdle = list;
+        list = &worker;
+        idleCount_ += !worker.dedicated;
     }
-    return rest(worker);
+    return rest(worker, os::now() + idleTime_.load(std::memory_order_relaxed));
 }
 
-/** Sleep in the list of idle workers until taken from it. @return false when the time is up. */
-bool Workers::rest(MprWorker& worker) {
+/** Sleep in the list of idle workers, or of parked ones, until taken from it. @return false when the time is up. */
+bool Workers::rest(MprWorker& worker, std::uint64_t deadline) {
     Waiting waiting(nullptr);
     const std::uint32_t begin = worker.woken;
-    std::uint64_t deadline = os::now() + idleTime_.load(std::memory_order_relaxed);
     while (worker.wake.load(std::memory_order_acquire) == begin) {
         const std::uint64_t left = leftUntil(deadline);
         if (left > 0) {
@@ -233,14 +317,9 @@ bool Workers::rest(MprWorker& worker) {
 
 bool Workers::leaveIdle(MprWorker& worker) {
     os::Locked locked(lock_);
-    MprWorker** link = &idle_;
-    while (*link && *link != &worker) {
-        link = &(*link)->nextIdle;
-    }
-    if (!*link || count_ <= min_) {
+    if (count_ <= min_ || !take(idle_, worker)) {
         return false;
     }
-    *link = worker.nextIdle;
     --idleCount_;
     end();
     return true;
@@ -296,6 +375,11 @@ int Workers::max() {
     return max_;
 }
 
+int Workers::min() {
+    os::Locked locked(lock_);
+    return min_;
+}
+
 int Workers::available() {
     os::Locked locked(lock_);
     return idleCount_ + (max_ > count_ ? max_ - count_ : 0);
@@ -315,6 +399,9 @@ bool Workers::stop(std::uint64_t deadline) {
     {
         os::Locked locked(lock_);
         stopping_ = true;
+        while (parked_) {
+            wake(*std::exchange(parked_, parked_->nextIdle));
+        }
     }
     wakeIdle();
     Waiting waiting(nullptr);
@@ -333,7 +420,7 @@ bool Workers::stop(std::uint64_t deadline) {
 
 void Workers::reset() {
     os::Locked locked(lock_);
-    idle_ = nullptr;
+    idle_ = parked_ = nullptr;
     firstJob_ = lastJob_ = nullptr;
     count_ = idleCount_ = min_ = 0;
     max_ = usualMax;
@@ -371,6 +458,49 @@ int mprAvailableWorkers(void) {
 
 int mprGetBusyWorkers(void) {
     return workers().busy();
+}
+
+ssize mprGetBusyWorkerCount(void) {
+    return workers().busy();
+}
+
+void mprGetWorkerStats(MprWorkerStats* stats) {
+    if (stats) {
+        Workers& pool = workers();
+        const int count = pool.count();
+        const int busy = std::min(pool.busy(), count);
+        *stats = {pool.max(), pool.min(), count - busy, busy};
+    }
+}
+
+void mprStopWorkers(void) {
+    workers().endIdle();
+}
+
+void mprSetWorkerStackSize(int size) {
+    workers().setStackSize(size);
+}
+
+void mprSetWorkerStartCallback(MprWorkerProc start) {
+    workers().setStartCallback(start);
+}
+
+void mprDedicateWorker(MprWorker* worker) {
+    if (worker && gc::admitRunning("mprDedicateWorker")) {
+        workers().dedicate(*worker);
+    }
+}
+
+void mprActivateWorker(MprWorker* worker, MprWorkerProc proc, void* data) {
+    if (worker && proc && gc::admitRunning("mprActivateWorker")) {
+        workers().activate(*worker, proc, data);
+    }
+}
+
+void mprReleaseWorker(MprWorker* worker) {
+    if (worker && gc::admitRunning("mprReleaseWorker")) {
+        workers().release(*worker);
+    }
 }
 
 MprWorker* mprGetCurrentWorker(void) {

@@ -3,7 +3,8 @@
     workers.hpp - The pool of threads.
 
     A worker is always one of: busy (it has a procedure), idle (in the list, asleep on its word), ending. Whoever gives it
-    work takes it out of the list under the lock, so nobody gives work to a worker that ends. The last idle is the next
+    work takes it out of the list under the lock, so nobody gives work to a worker that ends. A dedicated one rests in a
+    list of its own, where only mprActivateWorker looks, and counts as busy. The last idle is the next
     to work: the others get to rest, and then end.
 
     Jobs are the rooms' own work. They queue while all workers are busy, in memory of their owners, so that queueing
@@ -37,7 +38,15 @@ public:
     void setMax(int count);
     void setMin(int count);
     int max();
+    int min();
     int available();
+    void setStackSize(ptrdiff_t size) { stackSize_.store(size, std::memory_order_relaxed); }
+    void setStartCallback(MprWorkerProc proc) { atStart_.store(proc, std::memory_order_relaxed); }
+    /** Let idle workers end, whose time is not up yet. */
+    void endIdle();
+    void dedicate(MprWorker& worker);
+    void activate(MprWorker& worker, MprWorkerProc proc, void* data);
+    void release(MprWorker& worker);
     int busy();
     int count();
     /** How long a worker stays idle before it ends: nanoseconds. For tests. */
@@ -58,12 +67,14 @@ private:
     int make(MprWorkerProc proc, void* data, Job* job);
     void append(Job& job) MPR_REQUIRES(lock_);
     bool nextWork(MprWorker& worker);
-    bool rest(MprWorker& worker);
+    bool rest(MprWorker& worker, std::uint64_t deadline) MPR_EXCLUDES(lock_);
     bool leaveIdle(MprWorker& worker) MPR_EXCLUDES(lock_);
+    static bool take(MprWorker*& list, MprWorker& worker);
     void end() MPR_REQUIRES(lock_);
 
     os::Lock lock_;
     MprWorker* idle_ MPR_GUARDED_BY(lock_) = nullptr;
+    MprWorker* parked_ MPR_GUARDED_BY(lock_) = nullptr; // dedicated ones without work
     Job* firstJob_ MPR_GUARDED_BY(lock_) = nullptr;
     Job* lastJob_ MPR_GUARDED_BY(lock_) = nullptr;
     int count_ MPR_GUARDED_BY(lock_) = 0;
@@ -71,10 +82,13 @@ private:
     int max_ MPR_GUARDED_BY(lock_) = usualMax;
     int min_ MPR_GUARDED_BY(lock_) = 0;
     bool stopping_ MPR_GUARDED_BY(lock_) = false;
-    std::atomic<std::uint64_t> idleTime_{usualIdleTime}; // a number: orders nothing
-    std::uint64_t tried_ MPR_GUARDED_BY(lock_) = 0;      // when retry() last did
-    std::atomic<bool> lacking_{false};                   // the last worker could not be made: orders nothing
-    os::Word changes_{0};                                // when a worker has ended
+    std::uint64_t tried_ MPR_GUARDED_BY(lock_) = 0; // when retry() last did
+    std::atomic<bool> lacking_{false};              // the last worker could not be made: orders nothing
+    // Numbers, which order nothing.
+    std::atomic<std::uint64_t> idleTime_{usualIdleTime};
+    std::atomic<ptrdiff_t> stackSize_{0};
+    std::atomic<MprWorkerProc> atStart_{nullptr};
+    os::Word changes_{0}; // when a worker has ended
 };
 
 /** Child processes that run: work that no thread does. A number, which orders nothing. */
