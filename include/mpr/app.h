@@ -50,6 +50,8 @@ MPR_EXPORT void mprSetEnv(const char *key, const char *value);
 
 /** @return The runtime, as mprCreate did; NULL when there is none. Any thread. */
 MPR_EXPORT Mpr *mprGetMpr(MPR_NOTHING);
+/** The runtime, as older programs write it: MPR->argc. */
+#define MPR (mprGetMpr())
 
 /** Set the system's error number of the calling thread, which mprGetOsError and mprGetError tell. Any thread. */
 MPR_EXPORT void mprSetOsError(int error);

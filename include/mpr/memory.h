@@ -138,6 +138,7 @@ MPR_EXPORT int mprGetPageSize(MPR_NOTHING);
 /** For source compatibility: the name is ignored. @return ptr. */
 MPR_EXPORT void *mprSetName(void *ptr, const char *name);
 #define mprGetName(ptr) ((const char *) "")
+#define mprCopyName(dest, src) mprSetName(dest, mprGetName(src))
 
 #define mprAllocObj(Type, manager) \
     ((Type *) mprAllocManaged(sizeof(Type), (MprManager) (manager), MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO))

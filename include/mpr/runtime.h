@@ -26,8 +26,29 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** The runtime: a managed block, the first root. Opaque. */
-typedef struct Mpr Mpr;
+struct MprCmdService;
+struct MprHash;
+struct MprHeap;
+
+/**
+    The runtime: a managed block, the first root, see also MPR in mpr/app.h. Fields are for reading, but for those of services, which
+    programs and libraries set plainly. What they refer to is marked. Without an operating system only argc and argv are set, and
+    nothing is marked.
+ */
+typedef struct Mpr {
+    int argc; /* As given to mprCreate */
+    char **argv;
+    char *emptyString; /* "" and "1": blocks that live as long as the runtime. Not to be written to */
+    char *oneString;
+    char *logPath;             /* Where mprStartLogging opened the log since mprCreate, or NULL */
+    struct MprHash *mimeTypes; /* The program's, or NULL */
+    void *httpService;         /* Of libraries: each its own, NULL until it is set */
+    void *ediService;
+    void *ejsService;
+    void *espService;
+    struct MprCmdService *cmdService; /* Opaque; NULL until there is a command */
+    struct MprHeap *heap;             /* Opaque: for what is in it see mpr/stats.h */
+} Mpr;
 
 /* Flags of mprCreate. */
 #define MPR_DISABLE_GC 0x1         /* Start with collection off; see mprEnableGC */

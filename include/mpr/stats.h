@@ -57,6 +57,10 @@ typedef struct MprMemStats {
     MprTimes rendezvous; /* Request until every thread had yielded */
     MprTimes mark;       /* All threads stopped */
     MprTimes sweep;      /* From the end of the pause until all memory was freed; threads run meanwhile */
+    unsigned long long
+        bytesAllocatedPeak;      /* heapPeak, under an older name. This and what follows needs an operating system */
+    unsigned long long rss;      /* As mprGetMem */
+    unsigned long long cpuUsage; /* As mprGetCPU */
 } MprMemStats;
 
 /** @return A snapshot, overwritten by the next call from any thread. Does not yield. Any thread. */

@@ -33,9 +33,9 @@ namespace {
 
 constexpr char loopback[] = "127.0.0.1";
 
-/** Managed, none of them nullptr. Any may be set anew while others read, but for the empty string and the table. */
+/** Managed, none of them nullptr. Any may be set anew while others read, but for the table. */
 struct App {
-    char *name, *title, *version, *path, *dir, *empty, *host, *server, *domain, *address;
+    char *name, *title, *version, *path, *dir, *host, *server, *domain, *address;
     MprHash* keys; // of mprSetKey
 };
 constexpr std::size_t references = sizeof(App) / sizeof(void*);
@@ -94,7 +94,6 @@ App* makeApp() {
     app->version = sclone("");
     app->path = sclone(path);
     app->dir = folderName(path);
-    app->empty = sclone("");
     app->host = app->server = systemHostName();
     app->domain = app->host ? domainOf(app->host) : nullptr;
     app->address = sclone(loopback);
@@ -179,7 +178,7 @@ cchar* mprGetAppDir(void) {
 }
 
 char* mprEmptyString(void) {
-    return get(&App::empty);
+    return gc::running() ? gc::runtime().mpr->emptyString : noString;
 }
 
 void mprSetAppPath(cchar* path) {

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "mpr/app.h"
+#include "mpr/barrier.h"
 #include "mpr/base/format.hpp"
 #include "mpr/base/log_file.hpp"
 #include "mpr/base/utf8.hpp"
@@ -192,6 +193,10 @@ int mprStartLogging(cchar* logSpec, int flags) {
         return MPR_ERR_CANT_OPEN;
     }
     mprSetLogLevel(spec.level);
+    if (mpr::gc::running() && mpr::gc::current) {
+        Mpr* mpr = mprGetMpr();
+        mprSetRef(mpr, &mpr->logPath, sclone(spec.place));
+    }
     if (flags & MPR_LOG_CMDLINE) {
         mprSetCmdlineLogging(true);
     }

@@ -37,6 +37,10 @@ void mprReadMemStats(MprMemStats* s) {
     s->ram = os::ram();
     s->numCpu = os::processors();
     s->pageSize = static_cast<int>(os::pageSize());
+    if constexpr (os::hasThreads) {
+        s->rss = os::resident();
+        s->cpuUsage = os::cpuTime();
+    }
     if (!running()) {
         return;
     }
@@ -50,6 +54,9 @@ void mprReadMemStats(MprMemStats* s) {
     s->bytesLive = totals.granulesInUse() << granuleShift;
     s->heap = limits.committed();
     s->heapPeak = limits.peak();
+    if constexpr (os::hasThreads) {
+        s->bytesAllocatedPeak = s->heapPeak;
+    }
     s->bytesFree = rt.heap.freeBytes();
     s->largestFree = rt.heap.largestFree();
     s->warnHeap = limitOrNone(limits.warn());

@@ -14,12 +14,6 @@
 #include "mpr/shutdown.h"
 #include "mpr/thread.h"
 
-/** The root of all managed memory. Its manager marks what the runtime's rooms add. */
-struct Mpr {
-    int argc;
-    char** argv;
-};
-
 namespace mpr::gc {
 
 alignas(Runtime) std::byte runtimeMemory[sizeof(Runtime)];
@@ -66,10 +60,28 @@ constinit Door door;
 
 heap::Options configured;
 
-void manageMpr(void*, int flags) {
+/** What the runtime's rooms add to the root of all managed memory is marked here, too. */
+void manageMpr(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         runtime().services.mark();
+        if constexpr (os::hasThreads) {
+            auto* mpr = static_cast<Mpr*>(ptr);
+            for (char** field = &mpr->emptyString; field != static_cast<void*>(&mpr->heap); ++field) {
+                markLoose(field);
+            }
+        }
     }
+}
+
+/** The strings that programs take from the root. @return false when memory is short. */
+bool fill(Mpr& mpr) {
+    if constexpr (os::hasThreads) {
+        mpr.heap = reinterpret_cast<MprHeap*>(&runtime().heap);
+        mpr.emptyString = static_cast<char*>(mprMemdup("", 1));
+        mpr.oneString = static_cast<char*>(mprMemdup("1", 2));
+        return mpr.emptyString && mpr.oneString;
+    }
+    return true;
 }
 
 void threadEnds(void*);
@@ -195,7 +207,8 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (attachCurrent(rt.collector.prepare("main", false, nullptr)) == 0) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
         heap::Shortage shortage = heap::Shortage::none;
-        if (rt.mpr && rt.roots.add(rt.heap, os::hasThreads ? rt.heap.find(rt.mpr) : nullptr, rt.mpr, shortage)) {
+        if (rt.mpr && fill(*rt.mpr) &&
+            rt.roots.add(rt.heap, os::hasThreads ? rt.heap.find(rt.mpr) : nullptr, rt.mpr, shortage)) {
             rt.mpr->argc = argc;
             rt.mpr->argv = argv;
             return true;

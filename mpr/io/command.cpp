@@ -691,6 +691,7 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     if (!events.open("mprCreateCmd") || !running.open(room)) {
         return nullptr;
     }
+    mprGetMpr()->cmdService = reinterpret_cast<MprCmdService*>(running.head());
     auto* cmd = static_cast<Command*>(
         mprAllocManaged(sizeof(Command), manageCmd, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
     if (!cmd) {

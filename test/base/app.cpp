@@ -15,6 +15,10 @@ using namespace test;
 
 namespace {
 
+std::string str(cchar *text) {
+    return text ? text : "(null)";
+}
+
 using Words = std::vector<std::string>;
 
 Words words(cchar *command, int flags = 0) {
@@ -226,4 +230,47 @@ TEST_CASE("debug mode is a flag", "[base][app]") {
     CHECK(mprGetDebugMode());
     mprSetDebugMode(false);
     CHECK_FALSE(mprGetDebugMode());
+}
+
+TEST_CASE("the global object keeps what is set in it, and its strings", "[base][app]") {
+    CHECK(MPR == nullptr);
+    for (int life = 0; life < 2; life++) {
+        Runtime runtime("check=1");
+        CHECK(MPR == runtime.mpr);
+        CHECK((MPR->argc == 0 && MPR->argv == nullptr && MPR->heap != nullptr && MPR->cmdService == nullptr));
+        CHECK((str(MPR->emptyString) == "" && str(MPR->oneString) == "1"));
+        CHECK(mprEmptyString() == MPR->emptyString);
+        static int unmanaged;
+        CHECK((MPR->httpService == nullptr && MPR->logPath == nullptr));
+        MPR->httpService = mprCreateList(0, 0);
+        mprAddItem(static_cast<MprList *>(MPR->httpService), sclone("kept"));
+        MPR->ediService = MPR->espService = &unmanaged;
+        MPR->ejsService = sclone("kept");
+        MPR->mimeTypes = mprCreateHash(0, 0);
+        for (int i = 0; i < 3; i++) {
+            collect();
+        }
+        CHECK(str(static_cast<char *>(mprGetFirstItem(static_cast<MprList *>(MPR->httpService)))) == "kept");
+        CHECK(str(static_cast<char *>(MPR->ejsService)) == "kept");
+        CHECK((mprIsValid(MPR->mimeTypes) && mprIsValid(MPR->emptyString) && mprIsValid(MPR->oneString)));
+        MPR->ejsService = sclone("new"); // a plain store into what is old
+        mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
+        CHECK(str(static_cast<char *>(MPR->ejsService)) == "new");
+        CHECK(MPR->ediService == &unmanaged);
+    }
+    CHECK(mprGetMpr() == nullptr);
+}
+
+TEST_CASE("statistics tell what the process takes of the machine", "[base][app]") {
+    Runtime runtime;
+    void *much = mprAlloc(20 << 20);
+    memset(much, 1, 20 << 20);
+    const MprMemStats before = stats();
+    CHECK(before.rss >= 20 << 20);
+    CHECK(before.rss < 64ull << 30);
+    CHECK(before.bytesAllocatedPeak >= 20 << 20);
+    CHECK(mprFree(much) == 0);
+    while (mprGetCPU() < before.cpuUsage + 1000) {}
+    CHECK(stats().cpuUsage >= before.cpuUsage + 1000);
+    CHECK(stats().bytesAllocatedPeak >= before.bytesAllocatedPeak);
 }

@@ -487,6 +487,108 @@ static void testTheRuntimeItself(void) {
     HAVE(void, mprShutdown, (int exitStrategy, int status, MprTicks timeout));
 }
 
+/* Calls that fewer programs make. */
+static void testMoreThreads(void) {
+    HAVE(void, mprNap, (MprTicks msec));
+    HAVE(void, mprSetThreadStackSize, (ssize size));
+    HAVE(int, mprStartOsThread, (cchar * name, void *proc, void *data, MprThread *tp));
+    HAVE(int, mprSyncThreads, (MprTicks timeout));
+}
+
+static void testMoreWorkers(void) {
+    HAVE(void, mprActivateWorker, (MprWorker * worker, MprWorkerProc proc, void *data));
+    HAVE(void, mprDedicateWorker, (MprWorker * worker));
+    HAVE(ssize, mprGetBusyWorkerCount, (void) );
+    HAVE(void, mprGetWorkerStats, (MprWorkerStats * stats));
+    HAVE(void, mprReleaseWorker, (MprWorker * worker));
+    HAVE(void, mprSetWorkerStackSize, (int size));
+    HAVE(void, mprSetWorkerStartCallback, (MprWorkerProc start));
+    HAVE(void, mprStopWorkers, (void) );
+}
+
+static void testMoreConditions(void) {
+    HAVE(void, mprSignalMultiCond, (MprCond * cond));
+    HAVE(int, mprWaitForMultiCond, (MprCond * cond, MprTicks timeout));
+}
+
+static void testMoreEvents(void) {
+    HAVE(int, mprDispatchersAreIdle, (void) );
+    HAVE(void, mprEnableContinuousEvent, (MprEvent * event, int enable));
+    HAVE(int, mprGetEventCount, (MprDispatcher * dispatcher));
+    HAVE(void, mprSignalDispatcher, (MprDispatcher * dispatcher));
+}
+
+static void testMoreWaiting(void) {
+    HAVE(int, mprNotifyOn, (MprWaitHandler * wp, int mask));
+    HAVE(void, mprRecallWaitHandler, (MprWaitHandler * wp));
+    HAVE(void, mprRecallWaitHandlerByFd, (Socket fd));
+    HAVE(void, mprWaitForIO, (MprWaitService * ws, MprTicks timeout));
+}
+
+static void testMoreCommands(void) {
+    HAVE(bool, mprAreCmdEventsEnabled, (MprCmd * cmd, int channel));
+    HAVE(void, mprDisconnectCmd, (MprCmd * cmd));
+    HAVE(MprBuf *, mprGetCmdBuf, (MprCmd * cmd, int channel));
+    HAVE(int, mprIsCmdComplete, (MprCmd * cmd));
+    HAVE(int, mprRunCmdV,
+         (MprCmd * cmd, int argc, cchar **argv, cchar **envp, cchar *in, char **out, char **err, MprTicks timeout,
+          int flags));
+    HAVE(void, mprSetCmdDefaultEnv, (MprCmd * cmd, cchar * *env));
+    HAVE(void, mprSetCmdDir, (MprCmd * cmd, cchar * dir));
+    HAVE(void, mprSetCmdEnv, (MprCmd * cmd, cchar * *env));
+    HAVE(ssize, mprWriteCmdBlock, (MprCmd * cmd, int channel, cchar *buf, ssize bufsize));
+}
+
+static void testMoreSockets(void) {
+    HAVE(MprSocket *, mprCloneSocket, (MprSocket * sp));
+    HAVE(ssize, mprFlushSocket, (MprSocket * sp));
+    HAVE(bool, mprGetSocketBlockingMode, (MprSocket * sp));
+    HAVE(int, mprGetSocketError, (MprSocket * sp));
+    HAVE(int, mprGetSocketInfo,
+         (cchar * ip, int port, int *family, int *protocol, struct sockaddr **addr, Socklen *addrlen));
+    HAVE(bool, mprIsIPv6, (cchar * ip));
+    HAVE(bool, mprIsSocketV6, (MprSocket * sp));
+    HAVE(MprOff, mprSendFileToSocket,
+         (MprSocket * sock, MprFile * file, MprOff offset, MprOff bytes, MprIOVec * beforeVec, int beforeCount,
+          MprIOVec *afterVec, int afterCount));
+    HAVE(int, mprSetMaxSocketAccept, (int max));
+    HAVE(void, mprSetSocketDispatcher, (MprSocket * sp, MprDispatcher * dispatcher));
+    HAVE(void, mprSetSocketEof, (MprSocket * sp, bool eof));
+    HAVE(void, mprSetSocketPrebindCallback, (MprSocketPrebind callback));
+    HAVE(bool, mprSocketHasBuffered, (MprSocket * sp));
+    HAVE(bool, mprSocketHasBufferedRead, (MprSocket * sp));
+    HAVE(bool, mprSocketHasBufferedWrite, (MprSocket * sp));
+}
+
+static void testMoreFiles(void) {
+    HAVE(ssize, mprFprintf, (struct MprFile * file, cchar * fmt, ...));
+    HAVE(MprOff, mprGetFileSize, (MprFile * file));
+    HAVE(struct MprFile *, mprGetLogFile, (void) );
+    HAVE(char *, mprGetPathLink, (cchar * path));
+    HAVE(MprFile *, mprGetStderr, (void) );
+    HAVE(MprFile *, mprGetStdin, (void) );
+    HAVE(bool, mprIsPathDir, (cchar * path));
+    HAVE(int, mprMakeLink, (cchar * path, cchar * target, bool hard));
+    HAVE(bool, mprMatchPath, (cchar * path, cchar * pattern));
+    HAVE(char *, mprSearchPath, (cchar * path, int flags, cchar *search, ...));
+    HAVE(void, mprSetLogFile, (struct MprFile * file));
+    HAVE(int, mprTruncateFile, (cchar * path, MprOff size));
+}
+
+static void testMoreRuntime(void) {
+    HAVE(bool, mprCancelShutdown, (void) );
+    HAVE(int, mprDaemon, (void) );
+    HAVE(char *, mprGetPassword, (cchar * prompt));
+    HAVE(int, mprGetState, (void) );
+    HAVE(bool, mprIsDestroyed, (void) );
+    HAVE(bool, mprIsDestroying, (void) );
+    HAVE(bool, mprIsIdle, (bool traceRequests));
+    HAVE(void, mprRestart, (void) );
+    HAVE(bool, mprServicesAreIdle, (bool traceRequests));
+    HAVE(MprIdleCallback, mprSetIdleCallback, (MprIdleCallback idleCallback));
+    HAVE(bool, mprShouldAbortRequests, (void) );
+}
+
 /* Those that are macros: they take a type, or what else no function can. */
 typedef struct Item {
     int value;
@@ -510,6 +612,8 @@ static void testMacros(void) {
     EXPECT(item && item->value == 0);
     item = mprAllocStructNoZero(Item);
     EXPECT(item && mprGetName(item));
+    mprCopyName(item, item);
+    EXPECT(MPR == mprGetMpr());
     EXPECT(mprAllocBlock(100, MPR_ALLOC_ZERO) != NULL);
     EXPECT(mprRequestGC(MPR_GC_NO_BLOCK) == 0);
 }
@@ -550,6 +654,15 @@ int main(int argc, char **argv) {
     testEncoding();
     testTimeAndOthers();
     testTheRuntimeItself();
+    testMoreThreads();
+    testMoreWorkers();
+    testMoreConditions();
+    testMoreEvents();
+    testMoreWaiting();
+    testMoreCommands();
+    testMoreSockets();
+    testMoreFiles();
+    testMoreRuntime();
     testMacros();
     testFlags();
     EXPECT(mprDestroy());

@@ -13,6 +13,8 @@ namespace {
 
 MprMutex mutex;
 MprSpin spin;
+MprCond cond;
+alignas(64) char none[256]; // a worker or an event that no admitted call looks at
 void event(void *, MprEvent *) {}
 void work(void *, MprWorker *) {}
 void thread(void *, MprThread *) {}
@@ -27,10 +29,17 @@ const Call table[] = {
     {"mprGlobalLock", locking, [] { mprGlobalLock(); }, true},
     {"mprSpinLock", locking, [] { mprSpinLock(&spin); }, true},
     {"mprTrySpinLock", locking, [] { mprTrySpinLock(&spin); }, true},
+    {"mprWaitForCond", locking, [] { mprWaitForCond(&cond, 0); }},
+    {"mprWaitForMultiCond", locking, [] { mprWaitForMultiCond(&cond, 0); }},
     // mpr/thread.h, mpr/worker.h, mpr/shutdown.h
     {"mprAllocMem", running, [] { mprCreateThread("thread", MPR_PROC(thread), nullptr, 0); }},
     {"mprStartThread", running, [] { mprStartThread(nullptr); }, true},
     {"mprStartWorker", running, [] { mprStartWorker(work, nullptr); }, true},
+    {"mprDedicateWorker", running, [] { mprDedicateWorker(reinterpret_cast<MprWorker *>(none)); }, true},
+    {"mprActivateWorker", running, [] { mprActivateWorker(reinterpret_cast<MprWorker *>(none), work, nullptr); }, true},
+    {"mprReleaseWorker", running, [] { mprReleaseWorker(reinterpret_cast<MprWorker *>(none)); }, true},
+    {"mprSyncThreads", running, [] { mprSyncThreads(1000); }},
+    {"mprCancelShutdown", running, [] { mprCancelShutdown(); }},
     {"mprStart", running, [] { mprStart(); }, true},
     {"mprShutdown", running, [] { mprShutdown(0, 0, 0); }, true},
     // mpr/event.h
@@ -38,6 +47,9 @@ const Call table[] = {
     {"mprCreateTimerEvent", running, [] { mprCreateTimerEvent(nullptr, "event", 1000, MPR_PROC(event), nullptr, 0); },
      true},
     {"mprCreateDispatcher", running, [] { mprCreateDispatcher("dispatcher", 0); }, true},
+    {"mprGetEventCount", running, [] { mprGetEventCount(nullptr); }, true},
+    {"mprEnableContinuousEvent", running, [] { mprEnableContinuousEvent(reinterpret_cast<MprEvent *>(none), 1); },
+     true},
     {"mprServiceEvents", running, [] { mprServiceEvents(0, MPR_SERVICE_NO_BLOCK); }, true},
     {"mprCreateEventOutside", locking, [] { mprCreateEventOutside(nullptr, MPR_PROC(event), nullptr); }},
     // Waits by threads that run: they would yield.
