@@ -60,7 +60,8 @@ MPR_EXPORT void mprSetLogLevel(int level);
     @param flags MPR_LOG_*.
     @return 0; MPR_ERR_CANT_OPEN, or MPR_ERR_BAD_ARGS for an empty or too long name: nothing is changed, and the log
     says why.
-    @remarks MPR->logPath (mpr/runtime.h) is the place, if an attached thread calls. A file that is made is for its owner alone (0600), whatever the umask lets others do; one that there is
+    @remarks MPR->logPath (mpr/runtime.h) is the place, if an attached thread calls.
+    A file that is made is for its owner alone (0600), whatever the umask lets others do; one that there is
     keeps its permissions, as does what takes its place when it becomes a backup. A place that is a symbolic link is
     refused; links among the folders above it are followed. Processes that are started do not inherit the file.
  */

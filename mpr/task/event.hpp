@@ -124,7 +124,10 @@ struct List {
     }
 };
 
-/** What is behind a dispatcher's members; as a job, its events are to be run. Who runs them is decided under the lock of the events; `runner` is whose turn it is now, 0 when nobody's. */
+/**
+    What is behind a dispatcher's members. As a job it runs its events. Who runs them is decided under the lock of the
+    events; `runner` is whose turn it is now, 0 when nobody's.
+ */
 struct Dispatcher : MprDispatcher, Job {
     Event* head;            // reference: the queue of due events
     Event* running;         // reference: the innermost one; others are roots
