@@ -14,7 +14,11 @@ namespace mpr::gc {
 class Assists {
 public:
     enum : unsigned { marking = 1, sweeping = 2 };
-    static constexpr unsigned steps = 4; // of marking, in which threads assist, per budget
+    /**
+        Of marking, in which threads assist, per budget. `gc_mpr service`: 262 MB resident with 2, 236 with 4, 226 with
+        16.
+     */
+    static constexpr unsigned steps = 4;
 
     /** @param trial Every scope is tried in turn, and threads never assist. */
     void open(unsigned processors, bool trial) {

@@ -27,6 +27,7 @@ public:
         young_ = young;
         // Growth is what a heap may gain between two collections that mark everything. A major one runs beside the
         // threads, so more of them are affordable, and what is allocated meanwhile comes on top.
+        // With 15 instead of 30 percent `gc_mpr ring_scanned` has 300 MB resident instead of 337, in the same time.
         growth_ = std::max(growth * 3 / 20, 1u);
         majorAt_ = 4 * young;
     }
@@ -83,8 +84,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t fewBlocks = 1000;
-    static constexpr std::uint64_t perBlock = 40; // ns to mark one, until it has been measured
+    static constexpr std::size_t fewBlocks = 1000; // a pause that reached fewer says little about the time per block
+    static constexpr std::uint64_t perBlock = 40;  // nanoseconds to mark one, until it has been measured
 
     bool enabled_ = true; // these two are set before there are other threads
     bool trial_ = false;

@@ -22,7 +22,10 @@ namespace mpr::gc {
 
 class GivingBack {
 public:
-    /** Nanoseconds after which free memory that has not been needed is given back. */
+    /**
+        Nanoseconds after which free memory that has not been needed is given back. `gc_mpr service` is the same with a
+        tenth and ten times of it.
+     */
     static constexpr std::uint64_t decayTime = 1'000'000'000;
 
     GivingBack(heap::Heap& heap, Cycle& cycle, const Budget& budget) : heap_(heap), cycle_(cycle), budget_(budget) {}

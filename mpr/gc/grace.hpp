@@ -22,7 +22,9 @@ namespace mpr::gc {
 /** For any thread. Of two changes at once one may be lost, which costs one wait that is too short or too long. */
 class Grace {
 public:
-    static constexpr std::uint64_t first = 5'000'000; // nanoseconds
+    /** Nanoseconds: longer than a thread mostly waits for its processor. `bench/late` shows what it costs. */
+    static constexpr std::uint64_t first = 5'000'000;
+    /** Waits in vain take 1 / (1 + rest) of the time, a ninth. */
     static constexpr std::uint64_t rest = 8;
 
     /** How long the next wait may last, in nanoseconds. */
@@ -47,7 +49,7 @@ public:
     }
 
 private:
-    static constexpr unsigned mostDoubled = 10, mostHabit = 4;
+    static constexpr unsigned mostDoubled = 10, mostHabit = 4; // at most five seconds; at least 0.3 ms
 
     // Numbers, which order nothing.
     std::atomic<unsigned> vain_{0};  // waits since the last pause

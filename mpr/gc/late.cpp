@@ -11,7 +11,9 @@
 namespace mpr::gc {
 
 namespace {
-/** Nanoseconds: a thread that yields this soon after its last yield is not late. */
+/**
+    Nanoseconds: a thread that yields this soon after its last yield is not late. A fraction of the first grace period.
+ */
 constexpr std::uint64_t promptly = 1'000'000;
 } // namespace
 

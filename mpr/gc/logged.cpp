@@ -15,7 +15,7 @@ namespace head = heap::head;
 namespace swar = heap::swar;
 
 void Logged::mark(const LogChunk& chunk) {
-    constexpr std::size_t ahead = 12; // entries
+    constexpr std::size_t ahead = 12; // entries; `gc_mpr hash_million`: 0.206 s CPU, with 1 0.221, with 32 0.200
     for (std::size_t i = 0; i < chunk.count; ++i) {
         if (i + ahead < chunk.count) {
             fetch(chunk.entries[i + ahead]);

@@ -38,7 +38,7 @@ public:
         }
     }
 
-    static constexpr unsigned mostMarkers = 4;
+    static constexpr unsigned mostMarkers = 4; // tried on two processors only
 
     /** Decide where the stacks lie. All of them are empty. */
     void choose(const heap::Limits& limits) { lent_ = area_ && limits.maximum() == heap::Limits::none; }
@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t usual = 64 * 1024;
+    static constexpr std::size_t usual = 64 * 1024; // 8192 entries, for a heap under a limit
     static constexpr std::size_t areaBytes = sizeof(void*) == 8 ? std::size_t{32} << 20 : 0;
 
     // For who is on duty, and for open and close.

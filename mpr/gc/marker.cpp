@@ -545,7 +545,7 @@ void Marker::takeWaiting() {
 }
 
 bool Marker::advance() {
-    constexpr std::size_t blocks = 256;
+    constexpr std::size_t blocks = 256; // some tens of microseconds, after which a wanted pause is noticed
     MarkStack& stack = stackNow();
     bool left = !drainStack(stack, blocks);
     // Only a single marker recovers grey blocks.

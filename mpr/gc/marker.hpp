@@ -147,12 +147,16 @@ public:
     void describeTraced(os::Message& message) const;
 
 private:
-    static constexpr std::size_t ahead = os::cooperative ? 1 : 16; // entries in each ring: a power of two
-    static constexpr std::size_t rowPiece = 128;                   // fields marked at a time
-    static constexpr std::size_t fewEntries = 16;                  // so few are not shared
+    /**
+        Entries in each ring, a power of two. `gc_mpr hash_million`: 0.213 s CPU with 4, 0.207 with 16, 0.196 with 64.
+     */
+    static constexpr std::size_t ahead = os::cooperative ? 1 : 16;
+    /** Fields marked between two looks at the time. From 16 to 1024 `gc_mpr ring_scanned` takes the same. */
+    static constexpr std::size_t rowPiece = 128;
+    static constexpr std::size_t fewEntries = 16; // so few are not shared: the others would be back at once
     static_assert(fewEntries / 2 >= MarkStack::rowEntries,
                   "whoever gives half of more keeps some, though no row is cut");
-    static constexpr std::size_t manyEntries = 8 * 1024;
+    static constexpr std::size_t manyEntries = 8 * 1024; // an eighth of the least blocks in a budget of 1 MiB
 
     enum : unsigned { now, barrierWaiting, plainWaiting };
 

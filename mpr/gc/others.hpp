@@ -42,7 +42,7 @@ public:
     void unpark() MPR_RELEASES(onDuty);
 
 private:
-    /** Nanoseconds between two looks for what nobody announces. */
+    /** Nanoseconds between two looks for what nobody announces: a few times what a look and a sleep cost. */
     static constexpr std::uint64_t poll = 100'000;
 
     bool awaitDuty(std::uint64_t end) MPR_TRIES(true, onDuty);

@@ -15,7 +15,7 @@ using heap::Region;
 namespace swar = heap::swar;
 
 namespace {
-/** How many chunks are looked through, at most, for a manager to call. */
+/** How many chunks are looked through, at most, for a manager to call: a thread that stops does this in its pause. */
 constexpr unsigned mostLooks = 32;
 } // namespace
 

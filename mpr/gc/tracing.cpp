@@ -13,9 +13,12 @@
 namespace mpr::gc {
 
 namespace {
-/** Nanoseconds: marking that took longer is shared the next time. */
+/** Nanoseconds: marking that took longer is shared the next time. A few times what it takes to wake a thread. */
 constexpr std::uint64_t longPause = 100'000;
-/** Nanoseconds: how long helpers mark beside running threads, and after what time they are called again. */
+/**
+    Nanoseconds: how long helpers mark beside running threads, and after what time they are called again. `gc_mpr
+    hash_million` is the same with a tenth and ten times of the first.
+ */
 constexpr std::uint64_t longestParallel = 5'000'000;
 constexpr std::uint64_t betweenParallel = 1'000'000;
 } // namespace

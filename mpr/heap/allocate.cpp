@@ -10,7 +10,11 @@
 namespace mpr::heap {
 
 namespace {
-/** By sort, the granules of a hole that is worth a context: tails of old ones would serve a few blocks only. */
+/**
+    By sort, the granules of a hole that is worth a context: tails of old ones would serve a few blocks only. The
+    figures are small parts of a nursery. Between an eighth and eight times of them `work_mpr mixed` and `bimodal` do
+    not differ by more than the runs of one.
+ */
 constexpr std::size_t leastContext[] = {64, 256};
 } // namespace
 

@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    static constexpr unsigned most = 32; // a power of two: the counts wrap
+    static constexpr unsigned most = 32; // lines in the log at once are enough; a power of two, as the counts wrap
 
     os::Lock lock_; // the last of all to be taken
     Finding list_[most] MPR_GUARDED_BY(lock_);

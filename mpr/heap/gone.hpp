@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    static constexpr unsigned places = 128;
+    static constexpr unsigned places = 128; // half a gigabyte of addresses of ordinary regions, and no memory
 
     void releaseFirst() {
         os::release(items_[first_].pages, items_[first_].size);

@@ -86,8 +86,8 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t few = 16;
-    static constexpr unsigned samples = 3;
+    static constexpr std::uint32_t few = 16; // blocks, of which one survivor decides
+    static constexpr unsigned samples = 3;   // nurseries; sampling all took 11 % of `work_mpr mixed`
 
     Lane lanes_[greatestSmall + 1] = {};
     std::uint32_t lived_[greatestSmall + 1] = {};

@@ -105,8 +105,12 @@ struct Gap {
 /** The nurseries of a region. Over a buffer there are none; without pages of a system the compiler leaves this out. */
 class Nurseries {
 public:
-    static constexpr unsigned most = os::hasPages ? 64 : 1;
-    /** Granules of the map that are cleared at a time, at least; and how far the walk for a gap looks at a time. */
+    static constexpr unsigned most = os::hasPages ? 64 : 1; // a bit of a PieceSet for each
+    /**
+        Granules of the map that are cleared at a time, at least; and how far the walk for a gap looks at a time. One
+        allocation pays for a step, so it is short: 512 bytes, eight lines of the cache. `work_mpr mixed` takes 0.095 s
+        with 2048, 0.109 s with 512, 0.119 s with 128 (least of 13).
+     */
     static constexpr std::size_t step = 512;
 
     static constexpr unsigned none = 31; // all of the region is piece 0, and no size fits

@@ -47,7 +47,8 @@ namespace mpr::heap {
 /** Small blocks that were freed by hand; the oldest leaves first. They are 7D in the map and count as free. */
 class Quarantine {
 public:
-    static constexpr unsigned places = 256;
+    static constexpr unsigned places =
+        256; // for tests: long enough for the next uses of a block, and no memory to speak of
 
     /** Add a block. @return The block that has to leave for it, or nullptr. */
     void* add(void* block) {

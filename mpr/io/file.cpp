@@ -2,9 +2,9 @@
 /*
     file.cpp - Files, buffered or not.
 
-    A file knows its own position and says it with each read and write, where the system's file has positions at all: so a
-    buffer that was read ahead is simply dropped, and nothing seeks. One buffer serves both directions: it holds either
-    bytes read ahead, [next, end), or bytes not yet written, [0, end) with `dirty`.
+    A file knows its own position and says it with each read and write, where the system's file has positions at all: so
+    a buffer that was read ahead is simply dropped, and nothing seeks. One buffer serves both directions: it holds
+    either bytes read ahead, [next, end), or bytes not yet written, [0, end) with `dirty`.
  */
 #include "mpr/file.h"
 
@@ -51,7 +51,7 @@ struct File : MprFile {
     const MprRomInode* rom;
 };
 
-constexpr std::size_t usualBuffer = 4096;
+constexpr std::size_t usualBuffer = 4096;                      // a page
 constexpr std::size_t greatestTransfer = std::size_t{1} << 30; // bytes in one system call
 
 bool isOpen(const File* file) {

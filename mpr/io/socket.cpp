@@ -2,8 +2,8 @@
 /*
     socket.cpp - Sockets: the C API of mpr/socket.h.
 
-    Descriptors are always in non-blocking mode; blocking is waiting here, so that a call that need not wait does not yield.
-    No call raises SIGPIPE.
+    Descriptors are always in non-blocking mode; blocking is waiting here, so that a call that need not wait does not
+    yield. No call raises SIGPIPE.
  */
 #include "mpr/socket.h"
 
@@ -51,7 +51,7 @@ std::atomic<int> accepted{0}; // sockets that are open
 std::atomic<int> mostAccepted{INT_MAX};
 std::atomic<MprSocketPrebind> prebind{nullptr};
 
-constexpr MprTicks connectTimeout = 10'000;
+constexpr MprTicks connectTimeout = 10'000; // milliseconds: TCP tries again after 1, 3 and 7 seconds
 constexpr int settable = MPR_SOCKET_BLOCK | MPR_SOCKET_BROADCAST | MPR_SOCKET_DATAGRAM | MPR_SOCKET_NOREUSE |
                          MPR_SOCKET_NODELAY | MPR_SOCKET_REUSE_PORT | MPR_SOCKET_THREAD;
 
@@ -192,11 +192,11 @@ int connectOne(MprSocket* sp, const addrinfo& address) {
 }
 
 /**
-    Connections cannot be taken, for which the listener stays readable: who is told so at once would do nothing else. So its
-    handler has a rest, or a blocking caller.
+    Connections cannot be taken, for which the listener stays readable: who is told so at once would do nothing else. So
+    its handler has a rest, or a blocking caller.
  */
 void pauseAccepting(MprSocket* listen, int error, const char* why) {
-    constexpr MprTicks rest = 50;
+    constexpr MprTicks rest = 50; // milliseconds: twenty looks a second cost nothing
     if (!(listen->flags & MPR_SOCKET_EXHAUSTED)) {
         listen->flags |= MPR_SOCKET_EXHAUSTED;
         os::Message message;

@@ -2,9 +2,9 @@
 /*
     waiting.hpp - System calls of the file system: made by libuv, without a loop, on the calling thread.
 
-    Calls for regular files and directories do not yield: programs keep unrooted blocks over them. Where the system may wait
-    for somebody else, who writes into a pipe or types at a terminal, the thread is yielded meanwhile. That ends what keeps
-    unrooted blocks alive, so what such a call needs is copied (paths) or held (buffers) before it.
+    Calls for regular files and directories do not yield: programs keep unrooted blocks over them. Where the system may
+    wait for somebody else, who writes into a pipe or types at a terminal, the thread is yielded meanwhile. That ends
+    what keeps unrooted blocks alive, so what such a call needs is copied (paths) or held (buffers) before it.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ namespace mpr::io {
 /** A path outside the heap. */
 class PathCopy {
 public:
-    static constexpr std::size_t room = 4096;
+    static constexpr std::size_t room = 4096; // PATH_MAX
 
     explicit PathCopy(const char* path) : length_(path ? strnlen(path, room) : room) {
         if (valid()) {

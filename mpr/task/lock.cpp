@@ -17,7 +17,7 @@ using namespace mpr;
 
 namespace {
 
-constexpr int spins = 100;
+constexpr int spins = 100; // a microsecond: less than what it takes to sleep and to be woken
 constinit MprMutex globalLock{};
 
 /** The word of a C structure. C has no type that both languages agree on; the layout is the same. */

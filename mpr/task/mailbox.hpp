@@ -57,7 +57,9 @@ public:
     std::size_t posted() const { return count_.load(std::memory_order_relaxed); }
 
     // ---- The reader ----
-    /** The oldest letters, up to the end of their bundle; empty when there is none. They stay until read() says more. */
+    /**
+        The oldest letters, up to the end of their bundle; empty when there is none. They stay until read() says more.
+     */
     std::span<const Letter> unread();
     /** The first of the unread have been read. */
     void read(std::size_t count);
@@ -70,12 +72,12 @@ public:
     void mark() const;
 
 private:
-    static constexpr unsigned bundleSize = 62;
-    static constexpr int mostSpare = 16;
+    static constexpr unsigned bundleSize = 62; // letters: a bundle has 1.5 KiB
+    static constexpr int mostSpare = 16;       // bundles: a thousand letters come and go without an allocation
 
     struct Bundle {
-        // Written under the lock, and released with what they lead to. The reader looks without order at what it has taken
-        // from posted_, which is behind all that was written; a pause acquires.
+        // Written under the lock, and released with what they lead to. The reader looks without order at what it has
+        // taken from posted_, which is behind all that was written; a pause acquires.
         std::atomic<Bundle*> next;
         std::atomic<unsigned> count;
         Letter letters[bundleSize];

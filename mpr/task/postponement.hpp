@@ -3,8 +3,8 @@
     postponement.hpp - A collection that keeps nobody waiting may come when the queue has been run.
 
     What is queued lives until it has run. A collection in the middle of a burst of events marks all that are left, and
-    they are old when they die; after the burst it finds nothing but garbage. So the thread that services events puts off
-    the yield between two of them as long as
+    they are old when they die; after the burst it finds nothing but garbage. So the thread that services events puts
+    off the yield between two of them as long as
       - the collection is wanted for the budget: that much has been allocated since the last pause;
       - no other attached thread runs or wants to go on: all wait in calls of the runtime (see Waiting);
       - little more is allocated, no allocation fails, and some tens of milliseconds have not passed.
@@ -29,7 +29,7 @@ public:
     void end() { begun_ = false; }
 
 private:
-    static constexpr std::uint64_t longest = 50'000'000; // nanoseconds
+    static constexpr std::uint64_t longest = 50'000'000; // nanoseconds; others may come to wait for the collection
     static constexpr unsigned looks = 16;                // events between two looks at clock and heap
 
     bool begins();

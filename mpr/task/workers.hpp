@@ -2,10 +2,10 @@
 /*
     workers.hpp - The pool of threads.
 
-    A worker is always one of: busy (it has a procedure), idle (in the list, asleep on its word), ending. Whoever gives it
-    work takes it out of the list under the lock, so nobody gives work to a worker that ends. A dedicated one rests in a
-    list of its own, where only mprActivateWorker looks, and counts as busy. The last idle is the next
-    to work: the others get to rest, and then end.
+    A worker is always one of: busy (it has a procedure), idle (in the list, asleep on its word), ending. Whoever gives
+    it work takes it out of the list under the lock, so nobody gives work to a worker that ends. A dedicated one rests
+    in a list of its own, where only mprActivateWorker looks, and counts as busy. The last idle is the next to work: the
+    others get to rest, and then end.
 
     Jobs are the rooms' own work. They queue while all workers are busy, in memory of their owners, so that queueing
     cannot fail.
@@ -57,8 +57,8 @@ public:
     void reset();
 
 private:
-    static constexpr int usualMax = 16;
-    static constexpr std::uint64_t usualIdleTime = 60'000'000'000;
+    static constexpr int usualMax = 16;                            // as mpr/worker.h says
+    static constexpr std::uint64_t usualIdleTime = 60'000'000'000; // nanoseconds
 
     static void main(void* data, MprThread* thread);
     MprWorker* takeIdle() MPR_REQUIRES(lock_);
