@@ -3,14 +3,14 @@
     hash.cpp - Hash tables.
 
     An entry is a block of its own, so that pointers to it stay valid. The table refers to two arrays: `entries`, in the
-    order of addition with gaps where keys were removed, which is what the collector marks and iteration follows; and the
-    index, open addressing with linear probing, a leaf whose pointers are those of `entries` once more. When either is full
-    the gaps are closed or a fresh pair replaces both.
+    order of addition with gaps where keys were removed, which is what the collector marks and iteration follows; and
+    the index, open addressing with linear probing, a leaf whose pointers are those of `entries` once more. When either
+    is full the gaps are closed or a fresh pair replaces both.
 
-    Lookups take no lock. They read an index that was complete when it was published. Within one, a slot goes from empty to
-    a key to removed to another key, and to empty only where no probe goes on behind it. A lookup that meets a slot in use
-    again may miss the key that came or the one that went, as if it had run before or after. What it finds was in the table
-    at that moment, and stays a block until its thread yields.
+    Lookups take no lock. They read an index that was complete when it was published. Within one, a slot goes from empty
+    to a key to removed to another key, and to empty only where no probe goes on behind it. A lookup that meets a slot
+    in use again may miss the key that came or the one that went, as if it had run before or after. What it finds was in
+    the table at that moment, and stays a block until its thread yields.
  */
 #include "mpr/hash.h"
 
@@ -73,8 +73,8 @@ MprKey* keyIn(const Slot& slot) {
 }
 
 /**
-    Put a key into the first slot that is empty or, with `reuse`, whose key was removed. A key that is there already must
-    not be overtaken by another entry of its name: for that, only an empty slot will do.
+    Put a key into the first slot that is empty or, with `reuse`, whose key was removed. A key that is there already
+    must not be overtaken by another entry of its name: for that, only an empty slot will do.
     @return Whether the slot was empty.
  */
 bool fill(Index* index, Hash hash, MprKey* key, bool reuse) {
@@ -328,7 +328,7 @@ void closeGaps(Table* table) {
     table->first = 0;
 }
 
-/** The same into a fresh array. The guard is held. */
+/** Close gaps by a copy into a fresh array. The guard is held. */
 void closeGaps(Table* table, References fresh) {
     void** old = table->entries;
     table->used = copyEntries(table, fresh.items, nullptr);
@@ -339,7 +339,10 @@ void closeGaps(Table* table, References fresh) {
     }
 }
 
-/** Whether it is the array of entries that is full, with gaps for a quarter of all: closing them costs as many additions little. */
+/**
+    Whether it is the array of entries that is full, with gaps for a quarter of all: closing them costs as many
+    additions little.
+ */
 bool hasGaps(const Table* table) {
     return isFull(table) && table->slotsUsed < table->size && table->length <= table->size / 4 * 3;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    references.hpp - Blocks that reference others through the barrier, as all the runtime's own do; and arrays of references,
-    which hold nothing else, for lists and hashes.
+    references.hpp - Blocks that reference others through the barrier, as all the runtime's own do; and arrays of
+    references, which hold nothing else, for lists and hashes.
 
     Such an array is a barrier block and may be marked while other threads store: its length is that of its block, which
     never changes, and every word of it is a reference or NULL. Whoever stores is to name the array as the owner.
@@ -18,25 +18,30 @@ struct References {
     int capacity = 0;
 };
 
-/** An array of NULLs. @param count References at least; more if the block has room. @param marked false: items are not managed. */
+/**
+    An array of NULLs. @param count References at least; more if the block has room. @param marked false: items are not
+    managed.
+ */
 References allocateReferences(int count, bool marked);
 
-/** Store a reference whose owner the collector is told of otherwise, or need not be told of. */
+/** Store a reference. The collector is told of its owner in another way, or need not be told. */
 inline void storeReference(void** field, void* value) {
     __atomic_store_n(field, value, __ATOMIC_RELEASE);
 }
 
 /**
-    Whether many stores into an array cost no more than one: the collector has yet to look at all of it, or will once it is
-    told. Into others, large and old, each store is logged for itself: with many, a fresh array is cheaper.
+    Whether many stores into an array cost no more than one: the collector has yet to look at all of it, or will once it
+    is told. Into others, large and old, each store is logged for itself: with many, a fresh array is cheaper.
  */
 bool takesMany(void** array);
-/** After plain stores into such an array, before the next yield: tell the collector, if need be. Harmless for others. */
+/**
+    After plain stores into such an array, before the next yield: tell the collector, if need be. Harmless for others.
+ */
 void storedMany(void** array);
 
 /** Move references within an array, as memmove, whatever that costs. */
 void moveReferences(void** array, int to, int from, int count);
-/** The same by storeReference: the collector is told otherwise, or need not be. */
+/** Move references within an array by storeReference: the collector is told in another way, or need not be told. */
 void moveUntold(void** array, int to, int from, int count);
 
 /** What most blocks of the runtime are: they reference by the barrier, and own nothing outside the heap. */

@@ -11,7 +11,7 @@ namespace mpr::base {
 /** A managed string of length bytes to be written by the caller, terminated. nullptr when there is no memory. */
 char* newString(std::size_t length);
 
-/** The same with contents. */
+/** A string with these contents. */
 char* newString(const char* text, std::size_t length);
 
 /** Bytes before the zero, at most as many as given. */

@@ -2,8 +2,8 @@
 /*
     block.hpp - Blocks of one size and kind, allocated inline: for what is made by the million.
 
-    The same as mprAllocManaged(size, manager, MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE), all of whose decisions are the
-    compiler's here.
+    This does what mprAllocManaged(size, manager, MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE) does, with all decisions made
+    by the compiler.
  */
 #pragma once
 

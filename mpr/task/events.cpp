@@ -430,7 +430,7 @@ void Events::queueNew(Event& event, Hands& hands) {
     }
 }
 
-/** The same not under the lock, for one. @return false when its dispatcher was destroyed. */
+/** Queue one event, without holding the lock. @return false when its dispatcher was destroyed. */
 [[gnu::always_inline]] inline bool Events::queueNew(Event& event) {
     Dispatcher& d = event.owner();
     Hand whom = Hand::nobody;
@@ -602,7 +602,8 @@ bool Events::repeat(Dispatcher& d, Event& event, const Running* outer) {
 }
 
 /**
-    Run events of a dispatcher, if it is the calling thread's turn. The end of one and the begin of the next share a lock.
+    Run events of a dispatcher, if it is the calling thread's turn. The end of one and the begin of the next share a
+    lock.
     @return How many.
  */
 int Events::run(Dispatcher& d, int most) {

@@ -37,7 +37,7 @@ class Events {
 public:
     /** Make it ready, once a runtime. @return false when memory is short, or the thread is foreign (named in the log). */
     bool open(const char* function) { return tryOpen(function) == 0; }
-    /** open(), with its reason. @return 0; MPR_ERR_CANT_CREATE without descriptors; MPR_ERR_MEMORY, MPR_ERR_BAD_STATE. */
+    /** open() with a code. @return 0; MPR_ERR_CANT_CREATE without descriptors; MPR_ERR_MEMORY, MPR_ERR_BAD_STATE. */
     int tryOpen(const char* function) { return isOpen() ? 0 : openFirst(function); }
     /** Whether it is, and the calling thread runs. */
     bool isOpen() const { return gc::current && opened_.load(std::memory_order_acquire); }
@@ -58,7 +58,7 @@ public:
     // ---- Events ----
     Event* makeEvent(MprDispatcher& dispatcher, const char* name, MprTicks period, MprEventProc proc, void* data,
                      int flags);
-    /** The same for one that is due now, with no flags. @param dispatcher nullptr: the main one. */
+    /** Make an event that is due now, without flags. @param dispatcher nullptr means the main one. */
     Event* makeDue(MprDispatcher* dispatcher, const char* name, MprEventProc proc, void* data);
     /** @param continuous -1: as it was. */
     bool schedule(Event& event, MprTicks period, int continuous);
@@ -67,7 +67,9 @@ public:
     void setRepeats(Event& event, bool on);
     /** Queue an event now. @param mask Of an I/O event. */
     void queue(Event& event, int mask);
-    /** The same from a callback of libuv, which must not allocate nor wait: it is queued when libuv has looked. */
+    /**
+        Queue an event from a callback of libuv, which must not allocate or wait: it is queued when libuv has returned.
+     */
     void fire(Fired& fired);
     /** Take it out and never queue it again. */
     void cancel(Event& event);
@@ -178,13 +180,13 @@ private:
     /** The time of the wheel at which the thread that services events wakes. */
     std::uint64_t sleepUntil_ MPR_GUARDED_BY(lock_) = 0;
 
-    // The thread that services events. Taking it on acquires and giving it up releases what stands here; without order a thread
-    // only looks whether it is itself. Sequentially consistent: who gives it up does so and looks whether anybody waits for
-    // events; who waits counts itself and tries to take it.
+    // The thread that services events. Taking it on acquires and giving it up releases what stands here; without order
+    // a thread only looks whether it is itself. Sequentially consistent: who gives it up does so and looks whether
+    // anybody waits for events; who waits counts itself and tries to take it.
     std::atomic<os::ThreadId> servicer_{0};
     int nesting_ = 0;
-    // The servicer only waits for an event and gives way to claimants, threads in mprServiceEvents. Sequentially consistent as
-    // the two that follow: who claims counts itself and wakes, who sleeps says so and looks at the count.
+    // The servicer only waits for an event and gives way to claimants, threads in mprServiceEvents. Sequentially
+    // consistent as the two that follow: who claims counts itself and wakes, who sleeps says so and looks at the count.
     std::atomic<bool> givesWay_{false};
     std::atomic<int> claimants_{0};
     // With MPR_USER_EVENTS_THREAD: who was last in mprServiceEvents. A number, orders nothing.

@@ -26,7 +26,7 @@ public:
         void* data;
     };
 
-    /** Inside while this exists, if it says so: the runtime does not end meanwhile. Any thread. */
+    /** If admitted, a visitor is inside while this exists, and the runtime does not end meanwhile. Any thread. */
     class Visit {
     public:
         explicit Visit(Mailbox& mailbox) : mailbox_(mailbox.enter() ? &mailbox : nullptr) {}
@@ -44,7 +44,7 @@ public:
     };
 
     void open() { gate_.store(1, std::memory_order_release); }
-    /** From here on nobody comes in, and those inside are out. */
+    /** Let nobody in any more, and wait until those inside have left. */
     void shut();
     /** Give back all memory. @return How many letters were not read. */
     int close();

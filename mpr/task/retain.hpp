@@ -12,9 +12,9 @@
 namespace mpr::task {
 
 /**
-    Holds a block while it exists: that block alone. What is not the start of a block is the caller's to retain: locks,
-    conditions and buffers may stand elsewhere. Nothing happens on a thread that is not attached; on one that has
-    yielded before it is kept all the same.
+    Holds a block while it exists, and only that block. What is not the start of a block the caller has to retain:
+    locks, conditions and buffers may lie elsewhere. On a thread that is not attached this does nothing; on one that has
+    yielded it works, too.
  */
 class Hold {
 public:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
-    waiting.hpp - What a call does that has to wait: it lets collections pass meanwhile.
+    waiting.hpp - How a call waits: it lets collections pass meanwhile.
 
-    A thread that is yielded already (its caller did so), exempt, or foreign stays as it is: a library call must not end a
-    sticky yield that it did not begin. Inside the memory notifier and the log's handler nothing may yield: who waits there is
-    named, and waits with all others.
+    A thread that is already yielded (by its caller), exempt, or foreign stays as it is: a library call must not end a
+    sticky yield that it did not begin. Inside the memory notifier and the log's handler nothing may yield. A call that
+    waits there is named, and keeps collections waiting.
  */
 #pragma once
 
@@ -39,9 +39,9 @@ public:
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
-    /** How many threads wait so. */
+    /** How many threads are waiting in this way. */
     static int threads() { return static_cast<int>(waits.load(std::memory_order_relaxed) % oneEnded); }
-    /** Changes whenever one wants to go on. */
+    /** Changes whenever one of them wants to continue. */
     static std::uint32_t ended() { return waits.load(std::memory_order_relaxed) / oneEnded; }
 
 private:

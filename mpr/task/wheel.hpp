@@ -2,13 +2,14 @@
 /*
     wheel.hpp - Events that wait for their time: a hierarchical timing wheel.
 
-    Source: G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; the choice of the level by
-    the highest digit in which two times differ, and the bitmaps, as in W. Ahern's timeout.c (2013).
+    Source: G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme 7; the choice of the level
+    by the highest digit in which two times differ, and the bitmaps, as in W. Ahern's timeout.c (2013).
 
     Time is a number of milliseconds, written in digits of six bits. An event whose due time first differs from now in
-    digit L stands on level L in the slot of that digit. Invariant (check): all slots in use on a level are later than now's
-    digit there (on level 0: not before it). So the next slot is found by the lowest level in use and one find-first-set; when
-    its time comes, its events are due (level 0) or move to lower levels, each at most `levels` times in its life.
+    digit L stands on level L in the slot of that digit. Invariant (check): all slots in use on a level are later than
+    now's digit there (on level 0: not before it). So the next slot is found by the lowest level in use and one
+    find-first-set; when its time comes, its events are due (level 0) or move to lower levels, each at most `levels`
+    times in its life.
 
     Insert and remove cost constant time and need no memory. Not synchronised.
  */
@@ -46,7 +47,7 @@ public:
     }
     Heads* heads() const { return heads_; }
 
-    /** Its member `due` is not before now(), and before the horizon. */
+    /** Insert an event. Its member `due` is not before now(), and less than the horizon after it. */
     void insert(Event* event) {
         const auto due = static_cast<std::uint64_t>(event->due);
         MPR_ASSERT(due >= now_ && (due ^ now_) < horizon);
@@ -67,7 +68,7 @@ public:
         }
     }
 
-    /** Call take(event), which may remove it, for each. Costs what there is. */
+    /** Call take(event), which may remove it, for each event. */
     template <class Take>
     void forEach(Take take) {
         for (Event* first : heads_->slot) {
@@ -81,7 +82,7 @@ public:
 
     std::uint64_t now() const { return now_; }
 
-    /** When to look again: no event is due before. ~0 when there is none. */
+    /** The time at which to look again: no event is due before it. ~0 when there is no event. */
     std::uint64_t next() const {
         for (unsigned level = 0; level < levels; ++level) {
             if (used_[level] != 0) {
@@ -91,7 +92,7 @@ public:
         return ~std::uint64_t{0};
     }
 
-    /** Move on to a time, no further than the next event that is due. @return That event, taken out, or nullptr. */
+    /** Advance to a time, or to the next event that is due before. @return That event, taken out, or nullptr. */
     Event* pop(std::uint64_t to) {
         for (;;) {
             const std::uint64_t time = next();
