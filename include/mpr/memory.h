@@ -112,6 +112,15 @@ MPR_EXPORT int mprFree(void *ptr);
 /** Set the manager of a block that was allocated with room for one. @return ptr, or NULL when it has no room. */
 MPR_EXPORT void *mprSetManager(void *ptr, MprManager manager);
 
+/**
+    Say what mprPrintMem calls the blocks of a manager; without it, the manager's symbol, or its file and an offset for
+    addr2line. C++ types have their own names.
+    @param name Kept, not copied: a literal.
+    Any thread, before mprCreate too. There is room for 512 managers (256 on 32-bit), others stay unnamed. Without an
+    operating system it does nothing.
+ */
+MPR_EXPORT void mprSetManagerName(MprManager manager, const char *name);
+
 /** @return Usable bytes of a block: at least the size it was allocated with. 0 if ptr is not a block. Any thread. */
 MPR_EXPORT size_t mprGetBlockSize(const void *ptr);
 

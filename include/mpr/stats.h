@@ -73,7 +73,21 @@ MPR_EXPORT size_t mprGetMem(MPR_NOTHING);
 /** CPU time of the process, microseconds. Any thread. */
 MPR_EXPORT unsigned long long mprGetCPU(MPR_NOTHING);
 
-/** Print a summary to standard error. @param msg Headline. @param flags 0. */
+/**
+    Print a summary to standard error: limits, times, and for leaks which kinds of blocks have the most bytes and which
+    have grown since the last call. A kind is a manager (mprSetManagerName) or C++ type; blocks without a manager, C++
+    types that are neither traced nor destroyed among them, are told apart by size. What is garbage and was not collected
+    yet counts: call mprGC with MPR_GC_FORCE | MPR_GC_COMPLETE first to see what lives.
+
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+        mprPrintMem("after an hour", 0);
+
+    Any thread, any state, the notifier included, and without a runtime. It does not yield, allocate or lock. To count
+    blocks it stops all other attached threads at their next yield, for some nanoseconds per block. If one does not yield
+    within eight deadlines, or the caller does not run (it is not attached, has yielded, is a manager or the log's
+    handler), the summary comes without kinds and says why.
+    @param msg Headline. @param flags 0.
+ */
 MPR_EXPORT void mprPrintMem(const char *msg, int flags);
 
 /**

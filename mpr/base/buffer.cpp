@@ -17,6 +17,7 @@
 #include "mpr/base/format.hpp"
 #include "mpr/base/references.hpp"
 #include "mpr/base/string.hpp"
+#include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
 #include "mpr/string.h"
@@ -53,6 +54,7 @@ void manageBuf(void* ptr, int flags) {
         mprMarkRef(&static_cast<MprBuf*>(ptr)->data);
     }
 }
+const mpr::gc::ManagerName namedBuf(manageBuf, "MprBuf");
 
 MprBuf* makeBuf(std::size_t size, ssize maxSize) {
     auto* buf = mpr::base::makeReferring<MprBuf>(manageBuf);

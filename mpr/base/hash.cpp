@@ -25,6 +25,7 @@
 #include "mpr/base/references.hpp"
 #include "mpr/base/siphash.hpp"
 #include "mpr/format.h"
+#include "mpr/gc/census.hpp"
 #include "mpr/list.h"
 #include "mpr/lock.h"
 #include "mpr/memory.h"
@@ -134,6 +135,7 @@ void manageHash(void* ptr, int flags) {
         }
     }
 }
+const mpr::gc::ManagerName namedHash(manageHash, "MprHash");
 
 /** An entry does not know its table: what is managed in it is known by which manager it has. */
 template <bool managedKey, bool managedValue>
@@ -148,6 +150,8 @@ void manageKey(void* ptr, int flags) {
         }
     }
 }
+const mpr::gc::ManagerName namedKeys[] = {
+    {manageKey<true, true>, "MprKey"}, {manageKey<true, false>, "MprKey"}, {manageKey<false, true>, "MprKey"}};
 
 MprKey* allocateEntry(const Table* table) {
     MprManager manager = table->managedKeys()

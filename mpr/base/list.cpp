@@ -15,6 +15,7 @@
 #include "mpr/barrier.h"
 #include "mpr/base/guard.hpp"
 #include "mpr/base/references.hpp"
+#include "mpr/gc/census.hpp"
 #include "mpr/lock.h"
 #include "mpr/memory.h"
 #include "mpr/string.h"
@@ -110,6 +111,7 @@ void manageList(void* ptr, int flags) {
         }
     }
 }
+const mpr::gc::ManagerName namedList(manageList, "MprList");
 
 // ---- Growth -----------------------------------------------------------------------------------------------------
 
@@ -321,6 +323,7 @@ void managePair(void* ptr, int flags) {
         mprMarkRef(&pair->value);
     }
 }
+const mpr::gc::ManagerName namedKeyValue(managePair, "MprKeyValue");
 
 char* cloneText(const char* text) {
     return static_cast<char*>(mprMemdup(text, std::strlen(text) + 1));

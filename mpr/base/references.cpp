@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstring>
 
+#include "mpr/gc/census.hpp"
 #include "mpr/heap/region.hpp"
 
 namespace mpr::base {
@@ -17,6 +18,7 @@ void manageReferences(void* ptr, int flags) {
         mprMarkRefs(ptr, mprGetBlockSize(ptr) / sizeof(void*));
     }
 }
+const mpr::gc::ManagerName namedReferences(manageReferences, "items of lists, hashes");
 } // namespace
 
 References allocateReferences(int count, bool marked) {

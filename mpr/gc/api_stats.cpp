@@ -2,6 +2,7 @@
 /*
     api_stats.cpp - The C API of mpr/stats.h.
  */
+#include "mpr/gc/census.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/heap/granule.hpp"
@@ -127,4 +128,13 @@ void mprPrintMem(cchar* msg, int) {
     timesLine("rendezvous", s.rendezvous);
     timesLine("mark", s.mark);
     timesLine("sweep", s.sweep);
+    if constexpr (os::hasThreads) {
+        printCensus();
+    }
+}
+
+void mprSetManagerName([[maybe_unused]] MprManager manager, [[maybe_unused]] cchar* name) {
+    if constexpr (os::hasThreads) {
+        census.name(manager, name);
+    }
 }

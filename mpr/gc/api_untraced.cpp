@@ -5,24 +5,11 @@
  */
 #include "mpr/barrier.h"
 
-#include <cstring>
-#include <string_view>
-
 #include "mpr/gc/runtime.hpp"
+#include "mpr/gc/type_name.hpp"
 #include "mpr/os/log.hpp"
 
 namespace os = mpr::os;
-
-namespace {
-
-/** "constexpr const char* mpr::detail::nameOf() [with T = Type]", or however a compiler writes it: Type. */
-std::string_view typeIn(const char* function) {
-    const char* equals = std::strstr(function, "T = ");
-    const char* begin = equals ? equals + 4 : function;
-    const std::size_t length = std::strlen(begin);
-    return {begin, equals && length > 0 ? length - 1 : length};
-}
-} // namespace
 
 bool mprNameUntraced(cvoid* objects, size_t size, cchar* type) {
     mpr::heap::Heap& heap = mpr::gc::runtime().heap;
@@ -33,8 +20,8 @@ bool mprNameUntraced(cvoid* objects, size_t size, cchar* type) {
         if (region && region->isBlock(word)) {
             os::Message message;
             message
-                << "mpr::make<" << typeIn(type) << ">: object " << objects << " has at offset " << i * sizeof(void*)
-                << " the address of block " << word
+                << "mpr::make<" << mpr::gc::typeIn(type) << ">: object " << objects << " has at offset "
+                << i * sizeof(void*) << " the address of block " << word
                 << ", but its type has no trace(mpr::Marker&) to keep that alive; an empty one says that it need not";
             os::log(os::Level::warning, message);
             return true;

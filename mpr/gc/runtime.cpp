@@ -8,6 +8,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
+#include "mpr/gc/census.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -233,6 +234,10 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
     }
     watchForks();
     forgetMisuses();
+    if constexpr (os::hasThreads) {
+        census.forget();
+        census.name(manageMpr, "Mpr");
+    }
     auto* rt = new (runtimeMemory) Runtime;
     mprYieldWanted = false;
     if (!start(*rt, argc, argv, flags, buffer, size)) {

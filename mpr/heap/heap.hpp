@@ -306,6 +306,8 @@ public:
         thread may run.
      */
     int verify();
+    /** Call visit for each block in use, n granules from there on, with its head. No attached thread may run; it must not log. */
+    void forEachBlock(void (*visit)(void* context, Byte* block, std::size_t n, Byte h), void* context);
 
 private:
     friend class Verifier;

@@ -202,4 +202,20 @@ int Heap::verify() {
     return defects;
 }
 
+void Heap::forEachBlock(void (*visit)(void* context, Byte* block, std::size_t n, Byte h), void* context) {
+    os::Locked clearing(clearing_); // both, for threads that are not attached and free permanent memory
+    os::Locked locked(lock_);
+    const auto heads = [](std::size_t, auto words) { return swar::heads(words); };
+    for (Region* region = regions_; region; region = region->next) {
+        for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {
+            region->forEach(chunk, heads, [&](std::size_t g) {
+                const Byte h = region->map().get(g);
+                if (!head::isGone(h)) {
+                    visit(context, region->address(g), region->blockSize(g), h);
+                }
+            });
+        }
+    }
+}
+
 } // namespace mpr::heap

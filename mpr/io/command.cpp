@@ -33,6 +33,7 @@
 #include "mpr/barrier.h"
 #include "mpr/base/part.hpp"
 #include "mpr/buffer.h"
+#include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
@@ -134,6 +135,7 @@ void manageCmd(void* ptr, int flags) {
         }
     }
 }
+const mpr::gc::ManagerName namedCmd(manageCmd, "MprCmd");
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@
 #include "mpr/base/log_file.hpp"
 #include "mpr/format.h"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/gc/census.hpp"
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/log.h"
@@ -207,6 +208,7 @@ void manageFile(void* ptr, int flags) {
         }
     }
 }
+const mpr::gc::ManagerName namedFile(manageFile, "MprFile");
 
 File* allocateFile(int mode, cchar* path) {
     path = path ? path : "";

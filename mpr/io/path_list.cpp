@@ -12,6 +12,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
+#include "mpr/gc/census.hpp"
 #include "mpr/io/glob.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/path.h"
@@ -34,6 +35,7 @@ void manageEntry(void* ptr, int flags) {
         mprMarkRef(&static_cast<MprDirEntry*>(ptr)->name);
     }
 }
+const mpr::gc::ManagerName namedDirEntry(manageEntry, "MprDirEntry");
 
 char* concatenate(string_view dir, string_view name) {
     const std::size_t slash = !dir.empty() && dir.back() != '/';

@@ -13,6 +13,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
+#include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/memory.h"
@@ -56,6 +57,7 @@ void manageHandler(void* ptr, int flags) {
         gc::markLoose(&handler->data);
     }
 }
+const mpr::gc::ManagerName namedSignal(manageHandler, "MprSignal");
 
 void call(void* data, MprEvent*) {
     auto* handler = static_cast<Handler*>(data);

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "mpr/barrier.h"
+#include "mpr/gc/census.hpp"
 #include "mpr/io/address.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
@@ -79,6 +80,7 @@ void manageSocket(void* ptr, int flags) {
         }
     }
 }
+const mpr::gc::ManagerName namedSocket(manageSocket, "MprSocket");
 
 bool isOpen(const MprSocket* sp) {
     return sp && sp->fd != INVALID_SOCKET;

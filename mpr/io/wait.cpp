@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "mpr/barrier.h"
+#include "mpr/gc/census.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
@@ -222,6 +223,7 @@ void manageHandler(void* ptr, int flags) {
         mpr::io::dropHandler(&handler);
     }
 }
+const mpr::gc::ManagerName namedWaitHandler(manageHandler, "MprWaitHandler");
 
 /** Make libuv's side. */
 bool watch(Handler& handler, int fd) {

@@ -10,6 +10,7 @@
 
 #include "mpr/base/references.hpp"
 #include "mpr/collect.h"
+#include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -32,6 +33,7 @@ void manageDispatcher(void* ptr, int flags) {
         mprMarkRef(&dispatcher->nextActive);
     }
 }
+const mpr::gc::ManagerName namedDispatcher(manageDispatcher, "MprDispatcher");
 
 void manageHeads(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
@@ -87,6 +89,7 @@ void manageEvent(void* ptr, int flags) {
         marker->markRoot(event->name, true);
     }
 }
+const mpr::gc::ManagerName namedEvent(manageEvent, "MprEvent");
 
 // ---- The room's life --------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "mpr/collect.h"
+#include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -44,6 +45,7 @@ void manageThread(void* ptr, int flags) {
         markLoose(&static_cast<Thread*>(ptr)->data);
     }
 }
+const mpr::gc::ManagerName namedThread(manageThread, "MprThread");
 
 void manageThreadLocal(void* ptr, int flags) {
     auto* tls = static_cast<MprThreadLocal*>(ptr);
@@ -51,6 +53,7 @@ void manageThreadLocal(void* ptr, int flags) {
         os::dropThreadKey(tls->key);
     }
 }
+const mpr::gc::ManagerName namedThreadLocal(manageThreadLocal, "MprThreadLocal");
 
 /** The new thread. Its object is retained by its mutator. */
 void runThread(void* argument) {

@@ -9,6 +9,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
+#include "mpr/gc/census.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/task/events.hpp"
@@ -44,6 +45,7 @@ void manageWorker(void* ptr, int flags) {
         gc::markLoose(&static_cast<MprWorker*>(ptr)->nextData);
     }
 }
+const mpr::gc::ManagerName namedWorker(manageWorker, "MprWorker");
 } // namespace
 
 namespace mpr::task {

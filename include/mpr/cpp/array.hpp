@@ -137,6 +137,7 @@ template <class T>
     using Array = detail::ArrayOf<T>;
     constexpr bool guarded = !std::is_nothrow_default_constructible_v<T>;
     constexpr MprManager complete = detail::destroyed<T> ? Array::manageComplete : Array::manageBuilding;
+    detail::nameManager<T, T[], complete>();
     void* const block = detail::allocate<T, guarded>(Array::bytes(count), guarded ? Array::manageBuilding : complete);
     if (!block) [[unlikely]] {
         return {};

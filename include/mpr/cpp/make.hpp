@@ -72,6 +72,7 @@ template <class T, class... Args>
     detail::checkManageable<T>();
     constexpr bool guarded = !detail::constructsNoexcept<T, Args...>();
     constexpr MprManager complete = detail::destroyed<T> ? detail::manageComplete<T> : detail::manageBuilding<T>;
+    detail::nameManager<T, T, complete>();
     void* const block = detail::allocate<T, guarded>(sizeof(T), guarded ? detail::manageBuilding<T> : complete);
     if (!block) [[unlikely]] {
         return nullptr;

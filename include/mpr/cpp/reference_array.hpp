@@ -7,6 +7,7 @@
 
 #include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/reference.hpp"
+#include "mpr/cpp/detail/untraced.hpp"
 
 #include <cassert>
 #include <cstddef>
@@ -35,6 +36,7 @@ public:
         if (count > (static_cast<std::size_t>(PTRDIFF_MAX) - sizeof(Array)) / sizeof(T*)) {
             return nullptr;
         }
+        static_cast<void>(&detail::Named<Array, manage>::done);
         void* const block = mprAllocManaged(sizeof(Array) + count * sizeof(T*), manage,
                                             MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
         return block ? ::new (block) Array(count) : nullptr;

@@ -78,6 +78,14 @@ void manageComplete(void* ptr, int flags) noexcept {
     }
 }
 
+/** No code runs here: `done` is used. A T that is a leaf has no manager. Whole is T, or an array of it. */
+template <class T, class Whole, MprManager manager>
+constexpr void nameManager() noexcept {
+    if constexpr (isTraced<T>() || destroyed<T> || suspect<T>) {
+        static_cast<void>(&Named<Whole, manager>::done);
+    }
+}
+
 /** A block for a T, or for several, with the manager given; zeroed when it may be traced before it is complete. */
 template <class T, bool guarded>
 void* allocate(std::size_t size, [[maybe_unused]] MprManager manager) noexcept {

@@ -176,6 +176,12 @@ constexpr const char* nameOf() {
     return __PRETTY_FUNCTION__;
 }
 
+/** Tells mprPrintMem when the program starts what type a manager stands for. Whoever uses `done` has it done. */
+template <class T, MprManager manager>
+struct Named {
+    static inline const bool done = (mprSetManagerName(manager, nameOf<T>()), true);
+};
+
 /** Look whether an object, or objects in a row, of a suspect hold a reference, and name the type if so; once. */
 template <class T>
 void watch(const void* objects, std::size_t size) noexcept {
