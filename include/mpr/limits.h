@@ -35,18 +35,19 @@ MPR_EXTERN_C_BEGIN
     is kept for it), drop references, and request a collection with MPR_GC_NO_BLOCK. It must not yield: mprYield,
     mprGC without that flag, mprSetThreadYield and mprDetachThread are refused and named. A call that has to wait,
     for a lock for example, waits without a yield and is named. The notifier is not called again while it runs.
+    Without a notifier the log names each cause, once a second at most, and says what to do.
     MPR_MEM_WARNING comes once per crossing: again only after memory has fallen to one sixteenth below the redline.
  */
 typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total);
 
 /**
     Set the limits.
-    @param warnHeap The redline, bytes; 0 or less: none. A redline above the maximum would never be crossed: it is
-    named in the log and set to 15/16 of the maximum.
+    @param warnHeap The redline, bytes; 0 or less: none. A redline above the maximum, which would never be crossed, is
+    refused: the log says so, and no limit changes. One below what is committed has been crossed already.
     @param maximum The hard limit, bytes; 0 or less: none. It is never exceeded. The last 1/32 below it (at least 64
     KiB, at most a quarter) is a reserve for the notifier and the pruners: for everyone else allocation ends there.
-    A maximum below what is committed already is named and accepted: nothing more is committed until enough has been
-    given back.
+    A maximum below what blocks take, garbage not yet collected included, is refused in the same way. Below what is
+    committed it is named and accepted: nothing more is committed until enough has been given back.
     @param cache Free memory to keep when the heap is idle or a collection was forced; -1 does not change it (1 MiB).
  */
 MPR_EXPORT void mprSetMemLimits(ptrdiff_t warnHeap, ptrdiff_t maximum, ptrdiff_t cache);

@@ -208,31 +208,41 @@ MprOsThread mprGetCurrentOsThread(void) {
 
 namespace {
 
-/** Correct limits that do not make sense together, and name them. */
-[[maybe_unused]] void checkLimits(size_t& warn, size_t maximum, size_t committed) {
+/** Whether limits make sense, together and beside what there is. If not they are refused, and named. */
+[[maybe_unused]] bool admitLimits(size_t warn, size_t maximum) {
     using mpr::heap::Limits;
+    const std::uint64_t committed = runtime().heap.limits().committed();
+    const std::uint64_t inUse = runtime().heap.totals().granulesInUse() << mpr::heap::granuleShift;
     os::Message message;
-    if (warn != Limits::none && maximum != Limits::none && warn > maximum) {
-        message << "mprSetMemLimits: the redline, " << std::uint64_t{warn} << ", is above the limit, "
-                << std::uint64_t{maximum} << ", and would never be crossed; it is set to 15/16 of that";
-        warn = maximum - maximum / 16;
-        writeMisuse(0, message);
+    message << "mprSetMemLimits: ";
+    if (warn != Limits::none && warn > maximum) {
+        message << "the redline, " << std::uint64_t{warn} << ", is above the limit, " << std::uint64_t{maximum}
+                << ", and would never be crossed; the limits stay as they were. 3/4 of the limit is a fine redline";
+    } else if (inUse > maximum) {
+        message << "blocks take " << inUse << " bytes, more than the limit, " << std::uint64_t{maximum}
+                << "; the limits stay as they were. To lower them, drop blocks and collect first (mprGC)";
+    } else {
+        if (committed > maximum) {
+            message << committed << " bytes are committed, more than the limit, " << std::uint64_t{maximum}
+                    << "; none will be until enough has been given back";
+            os::log(os::Level::warning, message);
+        }
+        return true;
     }
-    if (committed > maximum) {
-        message = {};
-        message << "mprSetMemLimits: " << std::uint64_t{committed} << " bytes are committed, more than the limit, "
-                << std::uint64_t{maximum} << "; none will be until enough has been given back";
-        os::log(os::Level::warning, message);
-    }
+    runtime().misuses.fetch_add(1, std::memory_order_relaxed);
+    writeMisuse(0, message);
+    return false;
 }
 
 void setMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
     using mpr::heap::Limits;
     Runtime& rt = runtime();
-    size_t warn = warnHeap > 0 ? static_cast<size_t>(warnHeap) : Limits::none;
+    const size_t warn = warnHeap > 0 ? static_cast<size_t>(warnHeap) : Limits::none;
     const size_t most = maximum > 0 ? static_cast<size_t>(maximum) : Limits::none;
     if constexpr (os::hasThreads) {
-        checkLimits(warn, most, rt.heap.limits().committed());
+        if (!admitLimits(warn, most)) {
+            return;
+        }
     }
     rt.heap.setLimits(warn, most);
     if (cache >= 0) {
@@ -258,7 +268,11 @@ void mprSetMemPolicy(int policy) {
     }
     if (policy < MPR_ALLOC_POLICY_NOTHING || policy > MPR_ALLOC_POLICY_ABORT) {
         os::Message message;
-        os::log(os::Level::error, message << "mprSetMemPolicy: " << policy << " is not a policy");
+        message << "mprSetMemPolicy: " << policy << " is not a policy";
+        if constexpr (os::hasThreads) {
+            message << "; there are MPR_ALLOC_POLICY_NOTHING, PRUNE, RESTART, EXIT and ABORT, 0 to 4";
+        }
+        writeMisuse(0, message);
         return;
     }
     runtime().depletion.setPolicy(policy);

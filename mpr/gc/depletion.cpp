@@ -19,6 +19,16 @@ std::string_view nameOf(int cause) {
     default: return "a request is too big";
     }
 }
+
+/** For programs without a notifier, which have not thought of it. */
+[[maybe_unused]] std::string_view adviceOn(int cause) {
+    switch (cause) {
+    case MPR_MEM_WARNING: return "drop what can be made again: mprSetMemNotifier, mprAddPruner";
+    case MPR_MEM_LIMIT: return "root what is needed, mprYield(MPR_YIELD_COMPLETE), try again; or raise the limit";
+    case MPR_MEM_FAIL: return "root what is needed, mprYield(MPR_YIELD_COMPLETE), try again";
+    default: return "no heap can have so much";
+    }
+}
 } // namespace
 
 bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
@@ -57,9 +67,28 @@ void Depletion::tell(int cause, std::size_t size, std::size_t total) {
         notifier(cause, policy_.load(std::memory_order_relaxed), size, total);
         return;
     }
+    write(cause, size, total);
+}
+
+void Depletion::write(int cause, std::size_t size, std::size_t total) {
     os::Message message;
-    os::log(os::Level::warning,
-            message << "memory: " << nameOf(cause) << ": " << size << " bytes asked for, " << total << " committed");
+    message << "memory: " << nameOf(cause) << ": " << size << " bytes asked for, " << total << " committed";
+    if constexpr (os::hasThreads) {
+        // A program that is refused goes on asking.
+        Line& line = lines_[static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(cause))) % causes];
+        const std::uint64_t now = os::now();
+        if (line.last != 0 && now - line.last < Line::interval) {
+            ++line.withheld;
+            return;
+        }
+        line.last = now;
+        message << "; " << adviceOn(cause);
+        if (line.withheld > 0) {
+            message << " (and " << line.withheld << " times more since the last such line)";
+            line.withheld = 0;
+        }
+    }
+    os::log(os::Level::warning, message);
 }
 
 void Depletion::prune(int cause) {

@@ -7,8 +7,10 @@
  */
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <type_traits>
 
 #include "mpr/gc/mutator.hpp"
 #include "mpr/heap/heap.hpp"
@@ -57,7 +59,16 @@ public:
 private:
     static constexpr int places = os::callbackPlaces;
 
+    /** Lines for programs without a notifier: once a second for each cause. Whoever is busy writes. */
+    struct Line {
+        static constexpr std::uint64_t interval = 1'000'000'000;
+        std::uint64_t last = 0;
+        os::Total withheld = 0;
+    };
+    static constexpr unsigned causes = 4;
+
     void tell(int cause, std::size_t size, std::size_t total);
+    void write(int cause, std::size_t size, std::size_t total);
     void prune(int cause);
     [[noreturn]] void abortWithState(std::size_t size, std::size_t total);
 
@@ -68,6 +79,8 @@ private:
     os::Shared<bool> error_{false};                    // orders nothing
     os::Counter errors_{0};
     char** argv_ = nullptr; // set before there are other threads
+    struct NoLines {};
+    [[no_unique_address]] std::conditional_t<os::hasThreads, std::array<Line, causes>, NoLines> lines_;
 
     os::Lock lock_; // of the two lists
     struct Pruner {

@@ -47,6 +47,7 @@ void Late::name(const NamedThreads& late, std::uint64_t waited) {
         } else {
             message << "never";
         }
+        message << "; it is to call mprYield, with MPR_YIELD_STICKY around a call that blocks";
         os::log(os::Level::warning, message);
     }
     if (late.more() > 0) {

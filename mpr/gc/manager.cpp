@@ -33,8 +33,9 @@ Managers::Word Managers::findPlace(MprManager manager) {
         }
     }
     os::Message message;
-    os::log(os::Level::error, message << "there are more than " << std::uint64_t{most - 1}
-                                      << " managers: no number for " << reinterpret_cast<const void*>(manager));
+    message << "there are more than " << std::uint64_t{most - 1} << " managers: no number for "
+            << reinterpret_cast<const void*>(manager) << "; a manager for many types takes one";
+    writeMisuse(0, message);
     return none;
 }
 

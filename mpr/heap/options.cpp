@@ -37,12 +37,32 @@ bool parseSize(std::string_view text, std::size_t& out) {
     return !text.empty() && (out >> shift) == value;
 }
 
+constexpr std::string_view notAnOption =
+    os::hasThreads
+        ? "is not an option; there are region, reserve, young, growth, stack, marks, markers, pausebudget, cpu, "
+          "check, poison, everyyield, everyalloc and deadline"
+        : "is not an option";
+
+bool isOption(std::string_view name) {
+    for (const std::string_view known :
+         {"region", "reserve", "young", "growth", "stack", "marks", "markers", "pausebudget", "cpu", "check", "poison",
+          "everyyield", "everyalloc", "deadline"}) {
+        if (name == known) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** One item into options. @return what is wrong, empty when fine. */
 std::string_view apply(Options& options, std::string_view name, std::string_view value) {
+    if (os::hasThreads && !isOption(name)) { // before its value
+        return notAnOption;
+    }
     std::size_t number = 0;
     const bool fields = os::hasThreads && value == "fields" && name == "check";
     if (!fields && !parseSize(value, number)) {
-        return "is not a number with an optional k, m or g";
+        return name == "check" ? "must be 0, 1 or fields" : "must be a number, with k, m or g behind it or without";
     }
     if (name == "region") {
         if (!std::has_single_bit(number) || number < std::size_t{1} << leastRegionShift ||
@@ -96,7 +116,7 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
         options.everyAlloc = static_cast<unsigned>(number);
     } else if (name == "check" || name == "everyyield" || (name == "poison" && os::hasThreads)) {
         if (number > 1) {
-            return "must be 0 or 1, or for check fields";
+            return name == "check" ? "must be 0, 1 or fields" : "must be 0 or 1";
         }
         if (name == "check") {
             options.check = fields ? Options::Check::fields : static_cast<Options::Check>(number);
@@ -106,7 +126,7 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             options.everyYield = number == 1 ? Options::on : Options::off;
         }
     } else {
-        return "is not an option";
+        return notAnOption;
     }
     return {};
 }
@@ -123,7 +143,7 @@ bool Options::parse(const char* spec) {
         const std::size_t equals = item.find('=');
         const std::string_view wrong =
             equals == std::string_view::npos
-                ? std::string_view("is not name=value")
+                ? std::string_view("is not name=value, such as young=4m")
                 : apply(result, std::string_view(item.data(), equals),
                         std::string_view(item.data() + equals + 1, item.size() - equals - 1));
         if (!wrong.empty()) {

@@ -571,19 +571,80 @@ TEST_CASE("a root that moves when it is resized is a root where it goes", "[gc][
 
 // ---- Limits -----------------------------------------------------------------------------------------------------------
 
-TEST_CASE("a redline above the limit is named, and lowered", "[gc][misuse]") {
+TEST_CASE("a redline above the limit is refused", "[gc][misuse]") {
     Runtime runtime;
-    mprSetMemLimits(64 << 20, 32 << 20, -1);
-    CHECK(Log::has("redline"));
+    mprSetMemLimits(16 << 20, 32 << 20, -1);
+    CHECK(Log::size() == 0);
+    mprSetMemLimits(64 << 20, 48 << 20, 12345);
+    CHECK(Log::has("the redline, 67108864, is above the limit, 50331648"));
+    CHECK(mprGetMemStats()->misuses == 1);
+    CHECK(mprGetMemStats()->warnHeap == 16 << 20);
     CHECK(mprGetMemStats()->maxHeap == 32 << 20);
-    CHECK(mprGetMemStats()->warnHeap == (32 << 20) / 16 * 15);
+    CHECK(mprGetMemStats()->cacheHeap != 12345);
+}
+
+TEST_CASE("a limit below what blocks take is refused", "[gc][misuse]") {
+    Runtime runtime;
+    void *block = mprAlloc(8 << 20);
+    mprHold(block);
+    mprSetMemLimits(0, 6 << 20, -1);
+    CHECK(Log::has("more than the limit, 6291456; the limits stay as they were"));
+    CHECK(mprGetMemStats()->maxHeap == 0);
+    CHECK(mprGetMemStats()->misuses == 1);
+    CHECK(mprAlloc(1 << 20)); // as it would not be if the limit held
+    mprRelease(block);
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    mprSetMemLimits(0, 6 << 20, -1);
+    CHECK(mprGetMemStats()->maxHeap == 6 << 20);
 }
 
 TEST_CASE("a limit below what is committed is named", "[gc][misuse]") {
     Runtime runtime;
-    mprSetMemLimits(0, 1, -1);
+    const auto limit = static_cast<ssize>(mprGetMemStats()->heap) - 1;
+    mprSetMemLimits(0, limit, -1);
     CHECK(Log::has("more than the limit"));
-    CHECK(mprGetMemStats()->maxHeap == 1);
+    CHECK(mprGetMemStats()->maxHeap == static_cast<uint64>(limit));
+    CHECK(mprGetMemStats()->misuses == 0);
     mprSetMemLimits(0, 0, -1);
     CHECK(Log::size() == 1);
+}
+
+TEST_CASE("what is asked of options and policies in vain is named with what there is", "[gc][misuse]") {
+    Runtime runtime;
+    mprSetMemPolicy(7);
+    CHECK(Log::has("7 is not a policy; there are MPR_ALLOC_POLICY_NOTHING, PRUNE"));
+    struct Wrong {
+        const char *spec, *said;
+    };
+    for (const Wrong &wrong :
+         {Wrong{"yung=4m", "option \"yung=4m\" is not an option; there are region, reserve, young"},
+          Wrong{"colour=red", "is not an option; there are region"},
+          Wrong{"young", "option \"young\" is not name=value, such as young=4m"},
+          Wrong{"young=lots", "must be a number, with k, m or g behind it or without"},
+          Wrong{"check=yes", "must be 0, 1 or fields"}, Wrong{"check=2", "must be 0, 1 or fields"},
+          Wrong{"poison=2", "must be 0 or 1"}, Wrong{"region=5m", "must be a power of two from 64k"}}) {
+        CHECK(mprConfigure(wrong.spec) == MPR_ERR_BAD_ARGS);
+        INFO(Log::text());
+        CHECK(Log::has(wrong.said));
+        Log::clear();
+    }
+}
+
+TEST_CASE("a program without a notifier that is refused in a loop reads of it now and then, and what to do",
+          "[gc][misuse][limits]") {
+    Runtime runtime;
+    mprSetMemLimits(0, 4 << 20, -1);
+    constexpr int times = 2000;
+    for (int i = 0; i < times; i++) {
+        CHECK(!mprAlloc(16 << 20));
+    }
+    CHECK(mprGetMemStats()->errors == times);
+    const int lines = Log::count("memory: ");
+    CHECK(lines >= 1);
+    CHECK(lines < 200);
+    CHECK(Log::has("the hard limit is reached: 16777216 bytes asked for"));
+    CHECK(Log::has("mprYield(MPR_YIELD_COMPLETE), try again; or raise the limit"));
+    pause(1001);
+    CHECK(!mprAlloc(16 << 20));
+    CHECK(Log::has("times more since the last such line)"));
 }

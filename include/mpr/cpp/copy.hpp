@@ -44,8 +44,10 @@ namespace mpr {
 template <class T, std::size_t N>
 [[nodiscard]] std::span<std::remove_const_t<T>> copy(std::span<T, N> source) noexcept {
     using Element = std::remove_const_t<T>;
-    static_assert(std::is_trivially_copyable_v<Element>, "copied byte by byte: trivially copyable types only");
-    static_assert(alignof(Element) <= 2 * sizeof(void*), "blocks are aligned to two pointers; this type wants more");
+    static_assert(std::is_trivially_copyable_v<Element>,
+                  "mpr::copy: elements are copied as bytes, so they must be trivially copyable");
+    static_assert(alignof(Element) <= 2 * sizeof(void*),
+                  "mpr::copy: blocks are aligned to two pointers, and this type wants more");
     void* const block = mprAlloc(source.size_bytes());
     if (!block) [[unlikely]] {
         return {};

@@ -83,7 +83,8 @@ private:
         } else if constexpr (detail::Range<T>) {
             markRange(reference);
         } else {
-            static_assert(sizeof(Plain) == 0, "no reference: neither Member nor pointer, no trace(Marker&), no range");
+            static_assert(sizeof(Plain) == 0, "mpr::Marker: takes a Member, a pointer, a part with "
+                                              "trace(mpr::Marker&), or a range of those; this is none");
         }
     }
 
@@ -91,7 +92,8 @@ private:
     void markPair(T& pair) {
         using First = typename T::first_type;
         using Second = typename T::second_type;
-        static_assert(detail::isTraced<First>() || detail::isTraced<Second>(), "a pair without references");
+        static_assert(detail::isTraced<First>() || detail::isTraced<Second>(),
+                      "mpr::Marker: takes a pair of which one or both are references; in this one none is");
         if constexpr (detail::isTraced<First>()) {
             mark(pair.first);
         }

@@ -26,10 +26,14 @@ inline constexpr bool tracedInside = isMember<T> || HasTrace<T>;
 
 template <class T>
 constexpr void checkManageable() {
-    static_assert(std::is_object_v<T> && !std::is_array_v<T>, "makes single objects; see makeArray");
-    static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>, "make it without const, then refer to it as const");
-    static_assert(alignof(T) <= 2 * sizeof(void*), "blocks are aligned to two pointers; this type wants more");
-    static_assert(std::is_nothrow_destructible_v<T>, "the collector destroys: the destructor must be public, noexcept");
+    static_assert(std::is_object_v<T> && !std::is_array_v<T>,
+                  "mpr::make<T>: T must be one object; for a row of them there is mpr::makeArray");
+    static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>,
+                  "mpr::make<T>: make it without const, then refer to it as const");
+    static_assert(alignof(T) <= 2 * sizeof(void*),
+                  "mpr::make<T>: blocks are aligned to two pointers, and T wants more");
+    static_assert(std::is_nothrow_destructible_v<T>,
+                  "mpr::make<T>: the collector destroys, so T's destructor must be public and noexcept");
     static_assert(!hidesTrace<T>(), "the collector traces: the trace function must be public");
     if constexpr (!isTraced<T>()) {
         static_assert(!tracesWrongly<T>(), "mpr::make<T>: T's trace function must be trace(mpr::Marker&)");
