@@ -99,7 +99,7 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
       markers=N       threads that mark, 1 to 4 (as many as processors); beside others only where processors are free
       pausebudget=US  microseconds that a pause should last at most: major collections mark blocks without a barrier in
                       slices of three quarters of it, and the young budget shrinks when survivors take too long (400);
-                      it cannot bound what one pause must do, see README, "Young and old"
+                      it cannot bound what one pause must do, see the guide, "Speed"
       cpu=PERCENT     of the time that tracing old blocks without a barrier again may take in minor collections, 1 to
                       90; the young budget grows for it (10, or MPR_GC_CPU_PERCENT in the environment)
       check=0|1       trace everything again after each marking and name what was missed, such as a store into a block of

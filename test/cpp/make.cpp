@@ -95,6 +95,21 @@ TEST_CASE("cpp make: the destructor runs exactly once, when the object is found 
     CHECK(Counted::destroyed == 2);
 }
 
+struct Keeper {
+    ~Keeper() { kept = nullptr; }
+    void trace(mpr::Marker& marker) { marker(kept); }
+    Keeper* kept = nullptr; // as it might stand in memory of the object's own
+};
+
+TEST_CASE("cpp make: a type that is traced and destroyed is looked at again in each collection") {
+    Setting setting;
+    mpr::Root<Keeper> keeper = mpr::make<Keeper>();
+    mpr::collect(); // now it is old
+    keeper->kept = mpr::make<Keeper>();
+    mpr::collect(MPR_GC_MINOR | MPR_GC_COMPLETE);
+    CHECK(mprIsValid(keeper->kept));
+}
+
 TEST_CASE("cpp make: the end of the runtime destroys what is left, rooted or not") {
     Setting setting;
     auto shared = std::make_shared<int>(1);
