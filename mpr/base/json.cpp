@@ -13,6 +13,7 @@
 #include "mpr/base/hash.hpp"
 #include "mpr/base/references.hpp"
 #include "mpr/base/string.hpp"
+#include "mpr/gc/census.hpp"
 
 using namespace mpr::base::json;
 using mpr::base::isDigit;
@@ -29,6 +30,7 @@ void manageJson(void* ptr, int flags) {
     }
 }
 static_assert(offsetof(MprJson, name) == 0 && offsetof(MprJson, type) == 5 * sizeof(void*));
+const mpr::gc::ManagerName namedJson(manageJson, "MprJson");
 
 void setReference(MprJson* owner, MprJson** field, MprJson* value) {
     if (value) {
