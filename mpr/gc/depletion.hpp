@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <type_traits>
 
 #include "mpr/gc/mutator.hpp"
 #include "mpr/heap/heap.hpp"
@@ -78,9 +77,8 @@ private:
     os::Shared<bool> busy_{false};                     // acquired and released as a lock is
     os::Shared<bool> error_{false};                    // orders nothing
     os::Counter errors_{0};
-    char** argv_ = nullptr; // set before there are other threads
-    struct NoLines {};
-    [[no_unique_address]] std::conditional_t<os::hasThreads, std::array<Line, causes>, NoLines> lines_;
+    char** argv_ = nullptr;                               // set before there are other threads
+    std::array<Line, os::hasThreads ? causes : 0> lines_; // a board without threads says it each time
 
     os::Lock lock_; // of the two lists
     struct Pruner {

@@ -118,7 +118,6 @@ TEST_CASE("other threads are waited for until they have yielded", "[task][thread
     reset();
     CHECK(mprSyncThreads(-1) == 1);
     {
-        char *mine = sclone("mine");
         Mutator busy("busy", [](Mutator &self) {
             while (self.go()) {
                 while (gate.isOpen() && self.go()) {} // not to yield
@@ -126,6 +125,7 @@ TEST_CASE("other threads are waited for until they have yielded", "[task][thread
                 mprYield(0);
             }
         });
+        char *mine = sclone("mine"); // which none of what follows lets be taken
         CHECK(mprSyncThreads(20000) == 1);
         gate.open();
         for (int before = -1; before != runs;) {
