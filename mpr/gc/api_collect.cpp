@@ -35,7 +35,7 @@ MPR_APART void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage
         !rt.roots.add(rt.heap, region, ptr, shortage)) {
         rt.roots.giveUp();
         rt.depletion.countError();
-        misuse("mprAddRoot", ptr, "no memory to remember another root; nothing is collected from here on");
+        tellFailure("mprAddRoot", ptr, "no memory to remember another root; nothing is collected from here on");
     }
 }
 } // namespace
@@ -63,7 +63,7 @@ void mprHold(cvoid* ptr) {
     const Visit visit("mprHold");
     Region* region = visit ? regionOf("mprHold", ptr) : nullptr;
     if (region && !runtime().roots.hold(runtime().heap, region, const_cast<void*>(ptr))) {
-        misuse("mprHold", ptr, "no memory to count another hold; the block stays held for good");
+        tellFailure("mprHold", ptr, "no memory to count another hold; it stays held");
     }
 }
 

@@ -215,6 +215,10 @@ void Visit::leave() {
 
 void misuse(const char* function, const void* pointer, const char* what) {
     count();
+    tellFailure(function, pointer, what);
+}
+
+void tellFailure(const char* function, const void* pointer, const char* what) {
     os::Message message;
     message << function << "(" << pointer << "): " << what;
     writeMisuse(0, message);

@@ -174,8 +174,10 @@ auto inAnyState(const char* function, Work&& work) -> decltype(work()) {
 /** Whether this process is a child of fork, in which the runtime of its parent cannot go on. */
 bool isForked();
 
-/** Name a wrong call in the log. @param pointer The argument that it was given. */
+/** Name a wrong call in the log, and count it. @param pointer The argument that it was given. */
 [[gnu::cold]] void misuse(const char* function, const void* pointer, const char* what);
+/** Name a call that failed and is not wrong: there is no memory for what it has to remember. */
+[[gnu::cold]] void tellFailure(const char* function, const void* pointer, const char* what);
 
 /**
     Write a line about misuse, unless there were too many just now, or the same one within the last second. The next

@@ -7,9 +7,11 @@
 
 #include "test/stress/oracle/fault.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 
 namespace oracle {
 
@@ -61,8 +63,13 @@ struct Entry {
 Entry entries[functionCount];
 std::atomic<uint64_t> total;
 
-/* Named, and no misuse: deadline=1 leaves the other threads 8 ms to stop. */
-constexpr const char *othersLate = "mprVerifyHeap: other threads do not stop";
+/* Named, and no misuse: memory is short, or deadline=1 leaves the other threads 8 ms to stop. */
+constexpr const char *failures[] = {": no memory to ", "mprVerifyHeap: other threads do not stop"};
+
+bool isFailure(const char *message) {
+    return std::any_of(std::begin(failures), std::end(failures),
+                       [&](const char *failure) { return strstr(message, failure) != nullptr; });
+}
 
 /* The function that a text begins with; NULL: none that can be misused. */
 Entry *entryOf(const char *text, size_t length) {
@@ -90,7 +97,7 @@ void enterMisuse(const char *function) {
 void noteMessage(const char *message) {
     const size_t length = strcspn(message, ":(");
     Entry *entry = message[length] ? entryOf(message, length) : nullptr;
-    if (entry && strcmp(message, othersLate) != 0) {
+    if (entry && !isFailure(message)) {
         entry->named++;
     }
 }

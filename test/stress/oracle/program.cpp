@@ -345,7 +345,7 @@ MprMemStats Program::compareCounts() {
     MprMemStats stats;
     for (int tries = 0;; tries++) { // the collector's threads do not rest: some wrong call may be under way there
         mprReadMemStats(&stats);
-        const std::string wrong = scarce() ? disagreement() : disagreement(stats.misuses);
+        const std::string wrong = disagreement(stats.misuses);
         if (wrong.empty()) {
             break;
         }
@@ -367,7 +367,7 @@ MprMemStats Program::compareCounts() {
     return stats;
 }
 
-/* Whether the runtime could not remember a root or a hold, which is named like a misuse. */
+/* Whether the runtime could not remember a root or a hold. */
 bool Program::scarce() const {
     return said("no memory to remember another root") || said("no memory to count another hold");
 }
