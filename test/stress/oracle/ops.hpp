@@ -25,7 +25,7 @@ extern const size_t opCount;
 void opLeaf(Worker &), opPlain(Worker &), opBarrier(Worker &), opNoFree(Worker &), opTable(Worker &),
     opVector(Worker &), opPmr(Worker &), opRow(Worker &), opElements(Worker &), opMap(Worker &), opLarge(Worker &),
     opGarbage(Worker &), opManaged(Worker &), opMemdup(Worker &), opPermanent(Worker &), opFree(Worker &),
-    opRealloc(Worker &), opSetManager(Worker &), opPoke(Worker &);
+    opRealloc(Worker &), opGrow(Worker &), opSetManager(Worker &), opPoke(Worker &);
 /* ops_links.cpp */
 void opLink(Worker &), opUnlink(Worker &), opDrop(Worker &), opClear(Worker &), opList(Worker &), opShift(Worker &),
     opWide(Worker &), opResize(Worker &), opSwap(Worker &), opRowFree(Worker &);

@@ -138,6 +138,31 @@ void opRealloc(Worker &worker) {
     }
 }
 
+/* Blocks that grow into what is free behind them, and shrink, while the nurseries that they lie in are swept. */
+void opGrow(Worker &worker) {
+    constexpr size_t small = 600, great = 2000;
+    Random &random = worker.random;
+    Graph &graph = *worker.graph;
+    const auto resizeAny = [&](size_t size) {
+        size_t slot;
+        Record *record = graph.pickLonely(random, slot);
+        if (record && withPattern(record->kind)) {
+            graph.resizeBlock(*record, slot, size, random);
+        }
+    };
+    const size_t count = graph.slots();
+    for (size_t i = 0; i < count; i++) {
+        graph.put(graph.make({Kind::leaf, great, 0, false}, random), random);
+        mprAlloc(200); // garbage: nurseries that hold little else are given up
+        mprFree(mprAlloc(great));
+        resizeAny(small);
+    }
+    mprGC(random.chance(80) ? MPR_GC_MINOR : MPR_GC_FORCE); // it has marked, and sweeps
+    for (size_t left = 4 * count; left > 0; left--) {
+        resizeAny(small + random.below(great - small));
+    }
+}
+
 void opSetManager(Worker &worker) {
     Record *record = worker.graph->pick(worker.random);
     if (record && (inOneBlock(record->kind) || record->kind == Kind::table)) {

@@ -48,6 +48,7 @@ constexpr Profile known[] = {
     {"holds", "hold=200,release=200,relink=100,batch=60,batchfree=30,realloc=100,minor=20", 3, 2, 20, 10, 0},
     {"holders", "all=0,leaf=10,barrier=10,major=100,minor=100,drop=10,sticky=10", 1, 4, 0, 0, 0},
     {"sizes", "realloc=300,large=40,leaf=300,free=200,memdup=50,wide=20", 3, 0, 60, 10, 0},
+    {"grows", "all=0,leaf=20,grow=40,garbage=40,free=40,minor=5,yield=20,batchfree=5,drop=20", 3, 0, 20, 0, 0},
     {"lists", "list=100,wide=20,drop=30,shift=60", 3, 0, 40, 10, 0},
     {"threads", "spawn=40,sticky=60,fork=2,permanent=60,lock=60,mutex=60,cond=20,exchange=60", 4, 3, 20, 20, 30},
     {"signals", "signal=200,sticky=60,mutex=60,cond=30,sleep=3,spawn=10,permanent=60,minor=20,fork=1", 4, 3, 20, 20,

@@ -28,6 +28,7 @@ const Op ops[] = {
     {"permanent", opPermanent, 40, false},
     {"free", opFree, 80, false},
     {"realloc", opRealloc, 30, false},
+    {"grow", opGrow, 1, true},
     {"setmanager", opSetManager, 10, false},
     {"poke", opPoke, 5, false},
     {"link", opLink, 200, false},
