@@ -18,6 +18,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <poll.h>
 #include <sstream>
 #include <sys/resource.h>
@@ -53,6 +55,22 @@ bool listen(int fd, int seconds, std::string &output) {
             output.append(text, static_cast<size_t>(got));
         }
     }
+}
+
+/* What the threads of a program that hangs are about, as the system sees them: asleep or busy, and where. */
+std::string threadsOf(pid_t pid) {
+    std::ostringstream out;
+    std::error_code none;
+    for (auto &task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", none)) {
+        out << "    thread";
+        for (const char *name : {"comm", "wchan", "syscall", "schedstat"}) { // the last: nanoseconds it ran and waited
+            std::string line;
+            std::getline(std::ifstream(task.path() / name), line);
+            out << " " << name << " " << line;
+        }
+        out << "\n";
+    }
+    return out.str();
 }
 
 void readCounts(Outcome &outcome) {
@@ -108,6 +126,7 @@ Outcome runInChild(const Wishes &wishes, int secondsAtMost) {
     const bool ended = pid > 0 && listen(fds[0], secondsAtMost * (test::slow() ? 6 : 1), outcome.output);
     close(fds[0]);
     if (!ended) {
+        outcome.output += threadsOf(pid);
         kill(pid, SIGABRT);
     }
     int status = 0;
