@@ -73,16 +73,16 @@ MPR_EXPORT void mprSpinUnlock(MprSpin *lock);
 
 /* ---- Conditions ---- */
 
-/** Something to wait for: signalled or not. mprWaitForCond clears the signal. */
+/** Something to wait for: signalled or not. mprWaitForCond clears the signal if it is for one thread. */
 typedef struct MprCond {
-    volatile uint32_t triggered; /* 1: signalled. For reading */
+    volatile uint32_t triggered; /* Not 0: signalled. For reading */
 } MprCond;
 
 /** Make a condition, not signalled. @return A block, or NULL when memory is short. */
 MPR_EXPORT MprCond *mprCreateCond(MPR_NOTHING);
 
 /**
-    Wait until the condition is signalled, and clear the signal. Returns at once, without a yield, if it is signalled
+    Wait until the condition is signalled, and clear a signal of mprSignalCond. Returns at once, without a yield, if it is signalled
     already; else waits, yielded, with the condition itself held.
     @param timeout Milliseconds; negative: for ever. 0 only looks.
     @return 0; MPR_ERR_TIMEOUT; MPR_ERR_BAD_ARGS when cond is NULL.
@@ -95,7 +95,10 @@ MPR_EXPORT int mprWaitForCond(MprCond *cond, MprTicks timeout);
  */
 MPR_EXPORT void mprSignalCond(MprCond *cond);
 
-/** The same for all threads that wait: all continue, and none has to wait before mprResetCond. NULL is fine. Any thread. */
+/**
+    Signal for all: all waiting threads continue, by whichever call they wait, and nobody has to wait before
+    mprResetCond. NULL is fine. Any thread. Never yields.
+ */
 MPR_EXPORT void mprSignalMultiCond(MprCond *cond);
 /** Wait as mprWaitForCond does, and leave the signal as it is. */
 MPR_EXPORT int mprWaitForMultiCond(MprCond *cond, MprTicks timeout);

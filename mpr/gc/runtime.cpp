@@ -329,6 +329,9 @@ int mprDetachThread(void) {
         refuse("mprDetachThread");
         return MPR_ERR_BAD_STATE;
     }
+    if constexpr (os::hasThreads) {
+        runtime().services.detach();
+    }
     detach();
     return 0;
 }

@@ -23,6 +23,8 @@ struct Service {
     void (*close)();
     /** The calling thread ends, without having been detached: others take over what it did. nullptr: nothing to do. */
     void (*leave)() = nullptr;
+    /** The calling thread is about to be detached: what it alone might use is anybody's again. nullptr: nothing to do. */
+    void (*detach)() = nullptr;
     Service* next = nullptr;
     os::Shared<bool> added{false}; // only Services::add reads it without order
 };
@@ -54,18 +56,8 @@ public:
         }
         return stopped;
     }
-    void leave() {
-        const Service* service = nullptr;
-        {
-            os::Locked locked(lock_);
-            service = first_;
-        }
-        for (; service; service = service->next) {
-            if (service->leave) {
-                service->leave();
-            }
-        }
-    }
+    void leave() { callEach(&Service::leave); }
+    void detach() { callEach(&Service::detach); }
     void close() {
         for (Service* service = first_; service; service = service->next) {
             service->close();
@@ -75,6 +67,19 @@ public:
     }
 
 private:
+    void callEach(void (*Service::*call)()) {
+        const Service* service = nullptr;
+        {
+            os::Locked locked(lock_);
+            service = first_;
+        }
+        for (; service; service = service->next) {
+            if (service->*call) {
+                (service->*call)();
+            }
+        }
+    }
+
     os::Lock lock_;
     Service* first_ = nullptr; // written under the lock by running threads; the rendezvous orders a pause after them
 };

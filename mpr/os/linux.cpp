@@ -364,6 +364,15 @@ ThreadId currentThread() {
     return static_cast<ThreadId>(pthread_self());
 }
 
+ThreadId threadSerial() {
+    static constinit std::atomic<ThreadId> last{0}; // only its value counts
+    static constinit MPR_PER_THREAD ThreadId mine = 0;
+    if (mine == 0) [[unlikely]] {
+        mine = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+    return mine;
+}
+
 bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argument, const ThreadTraits& traits) {
     Start start{entry, argument, traits};
     std::strncpy(start.name, name, sizeof(start.name) - 1);

@@ -75,6 +75,12 @@ using ThreadEntry = void (*)(void* argument);
 /** The calling thread, as the system's thread library names it. */
 ThreadId currentThread();
 
+/**
+    The calling thread, as no other is named before or after: for what may outlive a thread, since the system gives the
+    names of threads that have ended to others. Never 0.
+ */
+ThreadId threadSerial();
+
 /** The calling thread, as the kernel numbers it: greater than 0, less than 2^30. */
 inline std::uint32_t threadNumber();
 

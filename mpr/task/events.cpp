@@ -57,7 +57,7 @@ gc::Service room{[] { events().markRoots(); },
                      events().stop();
                      return true;
                  },
-                 [] { events().close(); }, [] { events().leaveThread(); }};
+                 [] { events().close(); }, [] { events().leaveThread(); }, [] { events().detachThread(); }};
 } // namespace
 
 constinit Events theEvents;
@@ -188,7 +188,8 @@ Dispatcher* Events::makeDispatcher(const char* name, int flags) {
 /** Put it into or take it out of the list of those that have something to do. */
 void Events::settle(Dispatcher& d) {
     os::assertHeld(lock_);
-    const bool active = d.head || d.runner != 0 || d.ready || d.submitted;
+    // One that is claimed stays in the list so that it can be found when its owner goes.
+    const bool active = d.head || d.runner != 0 || d.ready || d.submitted || d.owner != 0;
     if (active == d.active) {
         return;
     }
@@ -240,6 +241,7 @@ int Events::claim(MprDispatcher& dispatcher) {
         return MPR_ERR_BAD_STATE;
     }
     d.owner = self;
+    settle(d);
     return 0;
 }
 
@@ -253,6 +255,7 @@ int Events::unclaim(MprDispatcher& dispatcher) {
         }
         d.owner = 0;
         whom = hand(d);
+        settle(d);
     }
     tell(d, whom);
     return 0;
@@ -669,6 +672,35 @@ Events::Hand Events::leave(Dispatcher& d, const Running& running) {
     return whom;
 }
 
+/** Under the lock: a thread goes that may have claimed it. Somebody else runs its events. */
+void Events::release(Dispatcher& d, os::ThreadId self, Hands& hands) {
+    os::assertHeld(lock_);
+    if (d.owner == self) {
+        d.owner = 0;
+    }
+    hands.add(d, hand(d));
+    settle(d);
+}
+
+void Events::detachThread() {
+    const os::ThreadId self = os::currentThread();
+    Hands hands;
+    if (!gc::current) {
+        mprResetYield();
+    }
+    {
+        os::Locked locked(lock_);
+        for (Dispatcher* d = hub_->active; d;) {
+            Dispatcher* next = d->nextActive;
+            if (d->owner == self) {
+                release(*d, self, hands);
+            }
+            d = next;
+        }
+    }
+    tell(hands);
+}
+
 void Events::leaveThread() {
     const os::ThreadId self = os::currentThread();
     Hands hands;
@@ -681,13 +713,14 @@ void Events::leaveThread() {
         os::Locked locked(lock_);
         for (Dispatcher* d = hub_->active; d;) {
             Dispatcher* next = d->nextActive;
-            if (d->runner == self) {
+            const bool runs = d->runner == self;
+            if (runs) {
                 inside = d->running ? d->running->name : "";
                 d->runner = 0;
                 d->procedures = nullptr; // they stood on the stack
-                d->owner = d->owner == self ? 0 : d->owner;
-                hands.add(*d, hand(*d));
-                settle(*d);
+            }
+            if (runs || d->owner == self) {
+                release(*d, self, hands);
             }
             d = next;
         }

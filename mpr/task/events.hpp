@@ -80,6 +80,8 @@ public:
     int waitFor(const Awaited& awaited, MprTicks timeout, const void* site);
     /** The calling thread ends, perhaps inside of an event's procedure: others run and service from here on. */
     void leaveThread();
+    /** The calling thread is about to be detached: what it has claimed is nobody's. */
+    void detachThread();
     /** Let everyone who waits look again: the runtime stops, or the like. */
     void wakeAll();
     Loop& loop() { return loop_; }
@@ -130,6 +132,7 @@ private:
     bool isMine(const Dispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
     bool mustStayAwake(const Awaited* awaited, bool runsReady) MPR_REQUIRES(lock_);
     Hand hand(Dispatcher& dispatcher) MPR_REQUIRES(lock_);
+    void release(Dispatcher& dispatcher, os::ThreadId self, Hands& hands) MPR_REQUIRES(lock_);
     Event* begin(Dispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
     bool repeat(Dispatcher& dispatcher, Event& event, const Running* outer) MPR_REQUIRES(lock_);
     Hand leave(Dispatcher& dispatcher, const Running& running) MPR_REQUIRES(lock_);

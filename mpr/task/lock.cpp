@@ -26,9 +26,31 @@ os::Word& wordOf(std::uint32_t& word) {
     return reinterpret_cast<os::Word&>(word);
 }
 
-/** 1: signalled. A signal releases, who takes it acquires; a reset orders nothing. */
+/** A signal releases, also one that finds another there; who sees it acquires; a reset orders nothing. */
 os::Word& wordOf(MprCond& cond) {
     return wordOf(const_cast<std::uint32_t&>(cond.triggered));
+}
+/** For the first that takes it; for all, until it is reset. */
+constexpr std::uint32_t forOne = 1, forAll = 2;
+
+/** Locks and spin locks that the calling thread has. */
+constinit MPR_PER_THREAD int locksHeld = 0;
+
+void nameLocksHeld() {
+    if (locksHeld > 0) {
+        os::Message message;
+        os::log(os::Level::error, message << "thread \"" << gc::attached->name << "\" goes and leaves " << locksHeld
+                                          << " of its locks locked: no other can unlock them");
+    }
+}
+
+gc::Service room{[] {}, [](std::uint64_t) { return true; }, [] {}, nameLocksHeld, nameLocksHeld};
+
+void countLock() {
+    ++locksHeld;
+    if (gc::attached) {
+        gc::runtime().services.add(room);
+    }
 }
 
 /** Relaxed: a thread finds itself there only if it has written that, and then nobody else writes. */
@@ -71,7 +93,7 @@ void lockFrom(MprMutex& lock, const void* site, const char* function) {
     if (!gc::admitAlways(function)) {
         return;
     }
-    const os::ThreadId self = os::currentThread();
+    const os::ThreadId self = os::threadSerial();
     if (isOwner(lock.owner, self)) {
         ++lock.depth;
         return;
@@ -84,6 +106,7 @@ void lockFrom(MprMutex& lock, const void* site, const char* function) {
     }
     setOwner(lock.owner, self);
     lock.depth = 1;
+    countLock();
 }
 } // namespace
 
@@ -110,7 +133,7 @@ bool mprTryLock(MprMutex* lock) {
     if (!lock || !gc::admitAlways("mprTryLock")) {
         return false;
     }
-    const os::ThreadId self = os::currentThread();
+    const os::ThreadId self = os::threadSerial();
     if (isOwner(lock->owner, self)) {
         ++lock->depth;
         return true;
@@ -120,6 +143,7 @@ bool mprTryLock(MprMutex* lock) {
     }
     setOwner(lock->owner, self);
     lock->depth = 1;
+    countLock();
     return true;
 }
 
@@ -127,11 +151,12 @@ void mprUnlock(MprMutex* lock) {
     if (!lock) {
         return;
     }
-    if (!isOwner(lock->owner, os::currentThread())) {
+    if (!isOwner(lock->owner, os::threadSerial())) {
         gc::misuse("mprUnlock", lock, "the calling thread has not locked it");
         return;
     }
     if (--lock->depth == 0) {
+        --locksHeld;
         setOwner(lock->owner, 0);
         give(wordOf(lock->word));
     }
@@ -163,7 +188,7 @@ void mprSpinLock(MprSpin* lock) {
         return;
     }
     os::Word& word = wordOf(lock->word);
-    const os::ThreadId self = os::currentThread();
+    const os::ThreadId self = os::threadSerial();
     if (!take(word) && !takeSpinning(word)) {
         if (isOwner(lock->owner, self)) {
             gc::misuse("mprSpinLock", lock, "the calling thread has locked it already, and waits for itself now");
@@ -171,13 +196,15 @@ void mprSpinLock(MprSpin* lock) {
         takeWaiting(word);
     }
     setOwner(lock->owner, self);
+    countLock();
 }
 
 bool mprTrySpinLock(MprSpin* lock) {
     if (!lock || !gc::admitAlways("mprTrySpinLock") || !take(wordOf(lock->word))) {
         return false;
     }
-    setOwner(lock->owner, os::currentThread());
+    setOwner(lock->owner, os::threadSerial());
+    countLock();
     return true;
 }
 
@@ -185,10 +212,11 @@ void mprSpinUnlock(MprSpin* lock) {
     if (!lock) {
         return;
     }
-    if (!isOwner(lock->owner, os::currentThread())) {
+    if (!isOwner(lock->owner, os::threadSerial())) {
         gc::misuse("mprSpinUnlock", lock, "the calling thread has not locked it");
         return;
     }
+    --locksHeld;
     setOwner(lock->owner, 0);
     give(wordOf(lock->word));
 }
@@ -201,8 +229,19 @@ MprCond* mprCreateCond(void) {
 
 namespace {
 
-/** @param clears Whether a wait that succeeds clears the signal: others would wait on. */
-int waitForCond(MprCond* cond, MprTicks timeout, bool clears, const char* function, const void* site) {
+/** @param takes Whether the caller is the one that a signal is for, if it is for one. */
+bool isSignalled(os::Word& word, bool takes) {
+    std::uint32_t seen = word.load(std::memory_order_acquire);
+    while (seen == forOne && takes) {
+        if (word.compare_exchange_weak(seen, 0, std::memory_order_acquire)) {
+            return true;
+        }
+    }
+    return seen != 0;
+}
+
+/** @param takes Whether a wait that succeeds takes a signal that is for one: others would wait on. */
+int waitForCond(MprCond* cond, MprTicks timeout, bool takes, const char* function, const void* site) {
     if (!cond) {
         return MPR_ERR_BAD_ARGS;
     }
@@ -210,10 +249,7 @@ int waitForCond(MprCond* cond, MprTicks timeout, bool clears, const char* functi
         return MPR_ERR_BAD_STATE;
     }
     os::Word& word = wordOf(*cond);
-    const auto taken = [&] {
-        return (clears ? word.exchange(0, std::memory_order_acquire) : word.load(std::memory_order_acquire)) != 0;
-    };
-    if (taken()) {
+    if (isSignalled(word, takes)) {
         return 0;
     }
     if (timeout == 0) {
@@ -222,12 +258,15 @@ int waitForCond(MprCond* cond, MprTicks timeout, bool clears, const char* functi
     const std::uint64_t deadline = task::deadlineIn(timeout);
     task::Hold held(cond);
     task::Waiting waiting(site);
-    while (!taken()) {
+    while (!isSignalled(word, takes)) {
         const std::uint64_t left = task::leftUntil(deadline);
         if (left == 0) {
             return MPR_ERR_TIMEOUT;
         }
         os::wait(word, 0, left);
+    }
+    if (!takes && word.load(std::memory_order_relaxed) == forOne) {
+        os::wakeOne(word); // this may be the one that was woken, and it leaves the signal to the next
     }
     return 0;
 }
@@ -243,14 +282,14 @@ int mprWaitForMultiCond(MprCond* cond, MprTicks timeout) {
 
 void mprSignalMultiCond(MprCond* cond) {
     if (cond) {
-        wordOf(*cond).store(1, std::memory_order_release);
+        wordOf(*cond).fetch_or(forOne | forAll, std::memory_order_release);
         os::wakeAll(wordOf(*cond));
     }
 }
 
 void mprSignalCond(MprCond* cond) {
     if (cond) {
-        wordOf(*cond).store(1, std::memory_order_release);
+        wordOf(*cond).fetch_or(forOne, std::memory_order_release);
         // A waiter may have taken the signal and dropped the condition: then this wakes nobody, or one who looks again.
         os::wakeOne(wordOf(*cond));
     }

@@ -158,15 +158,90 @@ TEST_CASE("a condition for many wakes all of them, and stays", "[task][cond]") {
         mprSignalMultiCond(cond);
         CHECK(until([] { return runs == 3; }));
     }
-    CHECK(cond->triggered == 1);
+    CHECK(cond->triggered);
     CHECK(mprWaitForMultiCond(cond, 0) == 0);
     CHECK(mprWaitForCond(cond, 0) == 0);
+    mprSignalCond(cond);
+    CHECK(mprWaitForCond(cond, 0) == 0);
+    CHECK(mprWaitForCond(cond, 0) == 0);
+    mprResetCond(cond);
     CHECK(cond->triggered == 0);
     mprSignalCond(cond);
-    CHECK(cond->triggered == 1);
+    CHECK(cond->triggered);
     mprResetCond(cond);
     CHECK(cond->triggered == 0);
     mprSignalMultiCond(nullptr);
+}
+
+TEST_CASE("a signal for all wakes who waits by either call", "[task][cond]") {
+    Runtime runtime;
+    reset();
+    MprCond *cond = mprCreateCond();
+    Root root(cond);
+    const auto one = [&](Mutator &) { runs += mprWaitForCond(cond, 20000) == 0; };
+    const auto all = [&](Mutator &) { runs += mprWaitForMultiCond(cond, 20000) == 0; };
+    Mutator a("a", one), b("b", all), c("c", one), d("d", all), e("e", one);
+    sleepYielded(20);
+    mprSignalMultiCond(cond);
+    CHECK(until([] { return runs == 5; }));
+}
+
+TEST_CASE("a signal for one reaches the one that it is for behind those that leave it", "[task][cond]") {
+    Runtime runtime;
+    for (int round = 0; round < 10; round++) {
+        reset();
+        MprCond *cond = mprCreateCond();
+        Root root(cond);
+        const auto all = [&](Mutator &) { mprWaitForMultiCond(cond, 20000); };
+        Mutator a("a", all), b("b", all);
+        sleepYielded(5);
+        Mutator one("one", [&](Mutator &) { runs += mprWaitForCond(cond, 20000) == 0; });
+        sleepYielded(5);
+        mprSignalCond(cond);
+        CHECK(until([] { return runs == 1; }));
+        mprSignalMultiCond(cond); // those that may have looked after it was taken
+    }
+}
+
+TEST_CASE("a lock whose owner has ended is not another thread's, and is named", "[task][lock]") {
+    Runtime runtime;
+    MprMutex *lock = mprCreateLock();
+    MprSpin *spin = mprCreateSpinLock();
+    Root root(lock), rootSpin(spin);
+    for (int round = 0; round < 3; round++) { // the system names the next thread like the one that has ended
+        Mutator("owner", [&](Mutator &) {
+            mprTryLock(lock);
+            mprTrySpinLock(spin);
+        }).join();
+        CHECK(Log::has(round == 0 ? "leaves 2 of its locks locked" : "leaves 1 of its locks locked") == (round == 0));
+        bool taken = true;
+        Mutator("other", [&](Mutator &) { taken = mprTryLock(lock) || mprTrySpinLock(spin); }).join();
+        CHECK_FALSE(taken);
+    }
+    CHECK_FALSE(mprTryLock(lock));
+}
+
+TEST_CASE("a dispatcher is nobody's when the thread that has claimed it goes", "[task][event]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    for (bool detaches : {true, false}) {
+        reset();
+        MprDispatcher *dispatcher = mprCreateDispatcher("claimed", 0);
+        Root root(dispatcher);
+        mprYield(MPR_YIELD_STICKY);
+        std::thread([&] {
+            mprAttachThread("claimer");
+            CHECK(mprStartDispatcher(dispatcher) == 0);
+            if (detaches) {
+                mprDetachThread();
+            }
+        }).join();
+        mprResetYield();
+        CHECK(mprCreateEvent(dispatcher, "count", 0, MPR_PROC(countEvent), nullptr, 0));
+        CHECK(until([] { return runs == 1; }));
+        CHECK(mprStartDispatcher(dispatcher) == 0);
+        CHECK(mprStopDispatcher(dispatcher) == 0);
+    }
 }
 
 // ---- Workers ----------------------------------------------------------------------------------------------------
