@@ -32,9 +32,10 @@ MPR_EXTERN_C_BEGIN
     Called when memory runs short, on the thread that allocates, inside its call.
     @param cause One MPR_MEM_*. @param policy The policy in force.
     @param size Bytes being asked for. @param total Bytes committed. It may allocate (a reserve below the hard limit
-    is kept for it), drop references, and request a collection with MPR_GC_NO_BLOCK. It must not yield: mprYield,
-    mprGC without that flag, mprSetThreadYield and mprDetachThread are refused and named. A call that has to wait,
-    for a lock for example, waits without a yield and is named. The notifier is not called again while it runs.
+    is kept for it), drop references, and request a collection with MPR_GC_NO_BLOCK. It must not throw, and must not
+    yield: mprYield, mprGC without that flag, mprSetThreadYield and mprDetachThread are refused and named. A call that
+    has to wait, for a lock for example, waits without a yield and is named. The notifier is not called again while it
+    runs.
     Without a notifier the log names each cause, once a second at most, and says what to do.
     MPR_MEM_WARNING comes once per crossing: again only after memory has fallen to one sixteenth below the redline.
  */

@@ -93,7 +93,7 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
       reserve=SIZE    heap kept committed from the start and never given back (0)
       young=SIZE      least allocation between two collections (from the cache size)
       growth=PERCENT  allocation between two collections, as a share of the live size (100)
-      stack=SIZE      stack of the collector's thread (256k)
+      stack=SIZE      stack of the collector's thread (256k), besides the program's thread-local data
       marks=SIZE      mark stacks; overflow costs time, never correctness (64k; 32m on
                       64-bit as long as there is no hard limit: what was used of it is given back)
       markers=N       threads that mark, 1 to 4 (as many as processors); beside others only where processors are free

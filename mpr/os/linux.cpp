@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -321,6 +322,26 @@ void* enter(void* raw) {
     return nullptr;
 }
 
+/**
+    What the thread-local data of the program and its libraries takes of each stack: the C library puts them there. A
+    library that is loaded later is counted too, which does no harm.
+ */
+std::size_t perThreadData() {
+    std::size_t size = 0;
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, std::size_t, void* sum) {
+            for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+                const auto& part = object->dlpi_phdr[i];
+                if (part.p_type == PT_TLS) {
+                    *static_cast<std::size_t*>(sum) += part.p_memsz + part.p_align;
+                }
+            }
+            return 0;
+        },
+        &size);
+    return size;
+}
+
 /** @return Whether there is a thread, who may be refusing yet. */
 bool make(pthread_t& thread, Start& start) {
     pthread_attr_t attributes;
@@ -328,7 +349,7 @@ bool make(pthread_t& thread, Start& start) {
     const std::size_t stackSize = start.traits.stackSize;
     if (stackSize > 0) {
         const auto least = static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN));
-        std::size_t rounded = stackSize < least ? least : stackSize;
+        std::size_t rounded = (stackSize < least ? least : stackSize) + perThreadData();
         rounded = (rounded + pageSize() - 1) & ~(pageSize() - 1);
         pthread_attr_setstacksize(&attributes, rounded);
     }

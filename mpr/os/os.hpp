@@ -85,7 +85,7 @@ ThreadId threadSerial();
 inline std::uint32_t threadNumber();
 
 struct ThreadTraits {
-    std::size_t stackSize = 0; // bytes, rounded up to what the system demands; 0: the system's default
+    std::size_t stackSize = 0; // bytes, besides thread-local data; rounded up; 0: the system's default
     bool joinable = false;     // whether joinThread will be called
     /**
         Whether it belongs to the runtime: it takes none of the program's signals, whose handlers and sigwait expect the

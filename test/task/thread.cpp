@@ -65,6 +65,29 @@ extern "C" int __wrap_pthread_setspecific(pthread_key_t key, const void *value) 
     return noValues && value ? ENOMEM : __real_pthread_setspecific(key, value);
 }
 
+namespace {
+thread_local volatile char threadLocal[300 << 10]; // more than the collector's stack, which the C library puts it on
+
+std::atomic<bool> usedStack;
+
+void useStack(void *, MprThread *) {
+    volatile char stack[40 << 10];
+    for (size_t i = sizeof(stack); i > 0; i--) {
+        stack[i - 1] = 1;
+    }
+    threadLocal[0] = stack[0];
+    usedStack = threadLocal[0] == 1;
+}
+} // namespace
+
+TEST_CASE("a thread has the stack that it was promised besides the program's thread-local data", "[task][thread]") {
+    Runtime runtime;
+    usedStack = false;
+    MprThread *thread = mprCreateThread("small", MPR_PROC(useStack), nullptr, 64 << 10);
+    REQUIRE((thread && mprStartThread(thread) == 0));
+    CHECK(until([] { return usedStack.load(); }));
+}
+
 TEST_CASE("a started thread runs its procedure with its data, name and object", "[task][thread]") {
     Runtime runtime;
     Seen record;
