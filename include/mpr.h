@@ -34,6 +34,7 @@
 #include "mpr/list.h"
 #include "mpr/hash.h"
 #include "mpr/json.h"
+#include "mpr/cache.h"
 #include "mpr/time.h"
 #include "mpr/path.h"
 #include "mpr/file.h"

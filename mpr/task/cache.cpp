@@ -1,0 +1,747 @@
+// SPDX-License-Identifier: MIT
+/*
+    cache.cpp - Caches: what is read, written and forgotten. See mpr/cache.h.
+
+    A value is a leaf that nobody writes to: a change makes another. A change therefore looks at the item, makes what it needs
+    without the lock, and looks again; if the item is another by then it begins anew.
+
+    Items are forgotten one at a time, each under a lock of its own (trim). What there is to do at once beyond some steps is
+    left to later writes and to the timer.
+ */
+#include "mpr/cache.h"
+
+#include <climits>
+#include <cstring>
+#include <new>
+
+#include "mpr/base/guard.hpp"
+#include "mpr/base/hash.hpp"
+#include "mpr/base/references.hpp"
+#include "mpr/collect.h"
+#include "mpr/event.h"
+#include "mpr/gc/census.hpp"
+#include "mpr/gc/runtime.hpp"
+#include "mpr/limits.h"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/string.h"
+#include "mpr/task/cache.hpp"
+#include "mpr/time.h"
+
+using namespace mpr::task;
+namespace gc = mpr::gc;
+namespace os = mpr::os;
+using mpr::base::mayUse;
+
+struct MprCache {
+    static constexpr std::size_t unlimited = ~std::size_t{0};
+    static constexpr MprTicks usualResolution = 10'000;
+
+    os::Lock lock;
+    ItemTable table MPR_GUARDED_BY(lock); // has the one reference
+    ItemWheel wheel MPR_GUARDED_BY(lock);
+    ItemOrder order MPR_GUARDED_BY(lock);
+    std::size_t memory MPR_GUARDED_BY(lock) = 0;         // bytes of items and values
+    std::size_t target MPR_GUARDED_BY(lock) = unlimited; // what the pruner wants of it
+    std::size_t mostMemory MPR_GUARDED_BY(lock) = unlimited;
+    std::size_t mostItems MPR_GUARDED_BY(lock) = unlimited;
+    MprTicks lifespan MPR_GUARDED_BY(lock) = 0;
+    MprTicks resolution MPR_GUARDED_BY(lock) = usualResolution;
+    long long greatest MPR_GUARDED_BY(lock) = 0; // version so far
+    long long retired MPR_GUARDED_BY(lock) = 0;  // the greatest version of items that are gone
+    MprCacheProc notify MPR_GUARDED_BY(lock) = nullptr;
+    bool timed MPR_GUARDED_BY(lock) = false; // the timer runs
+
+    // In the list of all.
+    MprCache* nextCache = nullptr;
+    MprCache** place = nullptr; // nullptr: in no list
+    unsigned visited = 0;       // the last round of the pruner
+
+    Item* findLive(std::size_t hash, const char* key, MprTicks now, Item*& expired) MPR_REQUIRES(lock);
+    void remove(Item* item) MPR_REQUIRES(lock);
+    Item* surplus() MPR_REQUIRES(lock);
+    bool needsTimer() MPR_REQUIRES(lock) { return !timed && (memory > target || !wheel.empty()); }
+};
+
+namespace {
+
+/** Items or ticks that a write looks at, besides what exceeds a limit; a run of the timer; a call of the pruner. */
+constexpr int stepsOfWrite = 4, stepsOfTimer = 256, stepsOfPruner = 1024;
+
+/** All caches that are alive, or dead and not yet finalized. */
+struct Caches {
+    os::Lock lock;
+    MprCache* first MPR_GUARDED_BY(lock) = nullptr;
+    MprCache* shared = nullptr; // written under the lock by threads that run; a pause is ordered after them
+    unsigned round MPR_GUARDED_BY(lock) = 0;
+    bool pruned MPR_GUARDED_BY(lock) = false; // the pruner is registered
+
+    void enter(MprCache& cache);
+    void leave(MprCache& cache);
+    void close();
+    MprCache* next(unsigned of);
+    unsigned nextRound();
+    MprCache* getShared(MprCache* made);
+    void disown(const MprCache* cache);
+};
+constinit Caches caches;
+
+gc::Service service{[] { mprMark(caches.shared); }, [](std::uint64_t) { return true; }, [] { caches.close(); }};
+
+void manageItem(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRefs(&static_cast<Item*>(ptr)->next, 3);
+    }
+}
+void manageCache(void* ptr, int flags) MPR_UNANALYSED {
+    auto* cache = static_cast<MprCache*>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        cache->table.mark();
+    } else if (flags & MPR_MANAGE_FREE) {
+        caches.leave(*cache);
+    }
+}
+const gc::ManagerName namedItem(manageItem, "items of caches");
+const gc::ManagerName namedCache(manageCache, "MprCache");
+
+std::size_t sizeOf(const Item* item) {
+    return mprGetBlockSize(item) + mprGetBlockSize(item->value);
+}
+
+bool isDue(const Item* item, MprTicks now) {
+    return item->expires != 0 && item->expires <= now;
+}
+
+/** A time so many milliseconds from now; 0: never. */
+MprTicks after(MprTicks now, MprTicks lifespan) {
+    MprTicks time = 0;
+    return lifespan > 0 && !__builtin_add_overflow(now, lifespan, &time) ? time : 0;
+}
+
+/** Tell the program that an item is gone. */
+void tell(MprCache* cache, MprCacheProc notify, const Item* item) {
+    if (notify && item) {
+        os::assertUnlocked();
+        notify(cache, item->key, item->value, MPR_CACHE_NOTIFY_REMOVE);
+    }
+}
+} // namespace
+
+/** The item of a key. @param expired Set to one that had expired and is gone: the caller is to tell. */
+Item* MprCache::findLive(std::size_t hash, const char* key, MprTicks now, Item*& expired) {
+    Item* item = table.find(hash, key).item();
+    if (item && isDue(item, now)) {
+        remove(item);
+        expired = item;
+        return nullptr;
+    }
+    return item;
+}
+
+void MprCache::remove(Item* item) {
+    table.remove(table.find(item->hash, item->key));
+    wheel.remove(item);
+    order.remove(item);
+    memory -= sizeOf(item);
+    retired = item->version > retired ? item->version : retired;
+}
+
+/** The item to go first, if there are too many or they take too much. */
+Item* MprCache::surplus() {
+    return table.count() > mostItems || memory > mostMemory ? order.oldest() : nullptr;
+}
+
+namespace {
+
+// ---- Forgetting -------------------------------------------------------------------------------------------------
+
+/**
+    Forget what exceeds the limits, then do some steps of what the pruner wants and of expiry.
+    @return Whether there may be more to do.
+ */
+bool trim(MprCache* cache, int steps) {
+    const MprTicks now = mprGetTicks();
+    for (bool more = true; more;) {
+        MprCacheProc notify = nullptr;
+        Item* gone = nullptr;
+        {
+            os::Locked locked(cache->lock);
+            gone = cache->surplus();
+            if (!gone && steps-- == 0) {
+                return true;
+            }
+            if (!gone && cache->memory > cache->target) {
+                gone = cache->order.oldest();
+            } else if (!gone) {
+                cache->target = MprCache::unlimited;
+                more = cache->wheel.step(now, gone);
+            }
+            if (gone) {
+                cache->remove(gone);
+            }
+            notify = cache->notify;
+        }
+        tell(cache, notify, gone);
+    }
+    return false;
+}
+
+void runTimer(MprCache* cache, MprEvent*);
+
+/** Have the timer run, unless it will. @param now At once. */
+void startTimer(MprCache* cache, bool now = false) {
+    MprTicks period = 0;
+    {
+        os::Locked locked(cache->lock);
+        if (!cache->needsTimer()) {
+            return;
+        }
+        cache->timed = true;
+        period = now ? 0 : cache->resolution;
+    }
+    if (!mprCreateEvent(nullptr, "cache", period, runTimer, cache, 0)) {
+        os::Locked locked(cache->lock);
+        cache->timed = false; // the next write tries again
+    }
+}
+
+void runTimer(MprCache* cache, MprEvent*) {
+    const bool more = trim(cache, stepsOfTimer);
+    {
+        os::Locked locked(cache->lock);
+        cache->timed = false;
+    }
+    startTimer(cache, more);
+}
+
+/** @return Whether there was an item. */
+bool forgetOldest(MprCache* cache) {
+    MprCacheProc notify = nullptr;
+    Item* gone = nullptr;
+    {
+        os::Locked locked(cache->lock);
+        gone = cache->order.oldest();
+        if (gone) {
+            cache->remove(gone);
+        }
+        notify = cache->notify;
+    }
+    tell(cache, notify, gone);
+    return gone != nullptr;
+}
+
+/** Forget all. Without a callback that takes no time: the collector has what was there. */
+void clear(MprCache* cache) {
+    ItemTable fresh;
+    if (!ItemTable::allocate(fresh)) {
+        while (forgetOldest(cache)) {}
+        return;
+    }
+    MprCacheProc notify = nullptr;
+    const Item* gone = nullptr;
+    {
+        os::Locked locked(cache->lock);
+        notify = cache->notify;
+        gone = cache->order.oldest();
+        cache->table.become(cache, fresh);
+        cache->wheel = {};
+        cache->order = {};
+        cache->memory = 0;
+        cache->retired = cache->greatest;
+    }
+    for (; notify && gone; gone = gone->newer) { // all of them stay: this thread does not yield
+        tell(cache, notify, gone);
+    }
+}
+
+// ---- All caches -------------------------------------------------------------------------------------------------
+
+/** Whether a collection has found that nobody references a cache, which is in the list still. */
+bool isDead(const MprCache* cache) {
+    const mpr::heap::Heap& heap = gc::runtime().heap;
+    mpr::heap::Region* region = heap.find(cache);
+    return heap.dead(region->map().get(region->granuleOf(cache)));
+}
+
+/** What the heap calls when memory is short. A call does some of it; later writes and the timers do the rest. */
+void prune(void*, int cause) {
+    const unsigned round = caches.nextRound();
+    while (MprCache* cache = caches.next(round)) {
+        {
+            os::Locked locked(cache->lock);
+            if (cache->target == MprCache::unlimited) {
+                cache->target = cache->memory - cache->memory / (cause == MPR_MEM_WARNING ? 3 : 2);
+            }
+        }
+        if (trim(cache, stepsOfPruner)) {
+            startTimer(cache, true);
+        }
+    }
+    mprGC(MPR_GC_NO_BLOCK | MPR_GC_FORCE);
+}
+
+void Caches::enter(MprCache& cache) {
+    gc::runtime().services.add(service);
+    bool isFirst = false;
+    {
+        os::Locked locked(lock);
+        cache.nextCache = first;
+        cache.place = &first;
+        if (first) {
+            first->place = &cache.nextCache;
+        }
+        first = &cache;
+        isFirst = !pruned;
+        pruned = true;
+    }
+    if (isFirst && mprAddPruner(prune, nullptr) != 0) {
+        os::Message message;
+        os::log(os::Level::warning, message << "caches are not pruned at the redline: there are too many pruners");
+    }
+}
+
+void Caches::leave(MprCache& cache) {
+    os::Locked locked(lock);
+    if (cache.place) {
+        *cache.place = cache.nextCache;
+        if (cache.nextCache) {
+            cache.nextCache->place = cache.place;
+        }
+        cache.place = nullptr;
+    }
+}
+
+/** The runtime ends, and finalizes the caches that there are. */
+void Caches::close() {
+    os::Locked locked(lock);
+    for (MprCache* cache = first; cache; cache = cache->nextCache) {
+        cache->place = nullptr;
+    }
+    first = nullptr;
+    shared = nullptr;
+    pruned = false;
+}
+
+/** The shared cache. @param made It, if there is none; nullptr: none is made. */
+MprCache* Caches::getShared(MprCache* made) {
+    os::Locked locked(lock);
+    if (made && !shared) {
+        shared = made;
+    }
+    return shared;
+}
+
+void Caches::disown(const MprCache* cache) {
+    os::Locked locked(lock);
+    if (shared == cache) {
+        shared = nullptr;
+    }
+}
+
+unsigned Caches::nextRound() {
+    os::Locked locked(lock);
+    return ++round;
+}
+
+/** A cache that was not visited in a round. It stays: the calling thread does not yield. */
+MprCache* Caches::next(unsigned of) {
+    os::Locked locked(lock);
+    for (MprCache* cache = first; cache; cache = cache->nextCache) {
+        if (cache->visited != of && !isDead(cache)) {
+            cache->visited = of;
+            return cache;
+        }
+    }
+    return nullptr;
+}
+
+// ---- Writing ----------------------------------------------------------------------------------------------------
+
+struct Change {
+    const char* value;
+    std::size_t length;
+    MprTime modified;
+    MprTicks lifespan;
+    long long version;
+    int options;
+    bool counts = false; // add `amount` to the number that is there
+    long long amount = 0, sum = 0;
+
+    /** Whether the value depends on the one that is there. */
+    bool joins() const { return (options & (MPR_CACHE_APPEND | MPR_CACHE_PREPEND)) != 0; }
+    bool isExact() const { return joins() || counts || version != 0 || (options & MPR_CACHE_ADD) != 0; }
+};
+
+/** An item as it was at a moment. */
+struct Seen {
+    const char* value = nullptr;
+    std::size_t length = 0;
+    long long version = 0; // there was none
+};
+
+Seen look(MprCache* cache, std::size_t hash, const char* key, MprTicks now) {
+    Item* expired = nullptr;
+    MprCacheProc notify = nullptr;
+    Seen seen;
+    {
+        os::Locked locked(cache->lock);
+        if (const Item* item = cache->findLive(hash, key, now, expired)) {
+            seen = {item->value, item->length, item->version};
+        }
+        notify = cache->notify;
+    }
+    tell(cache, notify, expired);
+    return seen;
+}
+
+/** @return Why a change is not to be made; 0: it is. */
+int refusalOf(const Change& change, const Seen& seen) {
+    if (change.version != 0 && change.version != seen.version) {
+        return MPR_ERR_BAD_STATE;
+    }
+    return (change.options & MPR_CACHE_ADD) && seen.version != 0 ? MPR_ERR_ALREADY_EXISTS : 0;
+}
+
+/** The value that a change makes of another. @return nullptr when memory is short. */
+char* makeValue(Change& change, const Seen& seen, std::size_t& length) {
+    if (change.counts) {
+        const long long old = seen.value ? stoi(seen.value) : 0;
+        if (__builtin_add_overflow(old, change.amount, &change.sum)) {
+            change.sum = change.amount > 0 ? LLONG_MAX : LLONG_MIN;
+        }
+        char* text = itos(change.sum);
+        length = text ? std::strlen(text) : 0;
+        return text;
+    }
+    const std::size_t old = change.joins() ? seen.length : 0;
+    length = old + change.length;
+    auto* text = static_cast<char*>(mprAlloc(length + 1));
+    if (text) {
+        const bool before = (change.options & MPR_CACHE_PREPEND) != 0;
+        if (old > 0) {
+            std::memcpy(text + (before ? change.length : 0), seen.value, old);
+        }
+        std::memcpy(text + (before ? 0 : old), change.value, change.length);
+        text[length] = '\0';
+    }
+    return text;
+}
+
+Item* makeItem(std::size_t hash, const char* key) {
+    const std::size_t length = std::strlen(key) + 1;
+    auto* item = static_cast<Item*>(
+        mprAllocManaged(offsetof(Item, key) + length, manageItem, mpr::base::referring | MPR_ALLOC_ZERO));
+    if (item) {
+        item->hash = hash;
+        std::memcpy(item->key, key, length);
+    }
+    return item;
+}
+
+/** What a write leaves to be done. */
+struct Rest {
+    bool grows, trims, times;
+};
+
+constexpr int changedMeanwhile = 1;
+
+/** Write a value that was made. @param fresh The item, if there was none. @return 0, an error, or changedMeanwhile. */
+int put(MprCache* cache, Item* fresh, std::size_t hash, const char* key, char* value, std::size_t length,
+        const Change& change, const Seen& seen, MprTicks now, Rest& rest) {
+    os::Locked locked(cache->lock);
+    const ItemPlace place = cache->table.find(hash, key);
+    Item* item = place.item();
+    const long long version = item ? item->version : 0;
+    if (change.isExact() ? version != seen.version : (version == 0) != (seen.version == 0)) {
+        return changedMeanwhile;
+    }
+    const std::size_t size = mprGetBlockSize(value);
+    if (size + mprGetBlockSize(item ? item : fresh) > cache->mostMemory) {
+        return MPR_ERR_WONT_FIT;
+    }
+    const bool setsExpiry = fresh || !change.counts;
+    if (item) {
+        cache->memory -= mprGetBlockSize(item->value);
+        mprSetRef(item, &item->value, value);
+        cache->order.use(item);
+    } else {
+        item = fresh;
+        item->value = value; // no yield has come since it was made
+        item->version = cache->retired;
+        cache->table.insert(place, item);
+        cache->order.add(item);
+        cache->memory += mprGetBlockSize(item);
+    }
+    cache->memory += size;
+    cache->greatest = ++item->version > cache->greatest ? item->version : cache->greatest;
+    item->modified = change.modified ? change.modified : mprGetTime();
+    item->length = length;
+    if (setsExpiry) {
+        cache->wheel.remove(item);
+        cache->wheel.insert(item, after(now, change.lifespan > 0 ? change.lifespan : cache->lifespan), now);
+    }
+    rest = {cache->table.wantsToGrow(), cache->surplus() || cache->memory > cache->target || !cache->wheel.empty(),
+            cache->needsTimer()};
+    return 0;
+}
+
+/** Have a bucket for each item, or two if there are fewer. Without memory buckets have more than one item. */
+void grow(MprCache* cache) {
+    std::size_t segments = 0, room = 0;
+    {
+        os::Locked locked(cache->lock);
+        for (int i = 0; i < 2 && cache->table.wantsToGrow() && !cache->table.needsSegment(); ++i) {
+            cache->table.split();
+        }
+        if (!cache->table.wantsToGrow()) {
+            return;
+        }
+        segments = cache->table.segments();
+        room = cache->table.room();
+    }
+    const mpr::base::References segment = mpr::base::allocateReferences(ItemTable::segment, true);
+    mpr::base::References directory;
+    if (segments >= room) {
+        directory = mpr::base::allocateReferences(static_cast<int>(2 * room), true);
+    }
+    if (segment.items) {
+        os::Locked locked(cache->lock);
+        cache->table.take(cache, directory.items, static_cast<std::size_t>(directory.capacity), segment.items);
+    }
+}
+
+/** @return 0 or an error. */
+int write(MprCache* cache, const char* key, Change& change) {
+    const std::size_t hash = mpr::base::hashOfKey(key);
+    const MprTicks now = mprGetTicks();
+    Rest rest{};
+    for (int result = changedMeanwhile; result != 0;) {
+        const Seen seen = look(cache, hash, key, now);
+        if (const int refusal = refusalOf(change, seen)) {
+            return refusal;
+        }
+        std::size_t length = 0;
+        char* value = makeValue(change, seen, length);
+        Item* fresh = value && seen.version == 0 ? makeItem(hash, key) : nullptr;
+        result = value && (fresh || seen.version != 0)
+                     ? put(cache, fresh, hash, key, value, length, change, seen, now, rest)
+                     : MPR_ERR_MEMORY;
+        if (result != 0) {
+            mprFree(fresh);
+            mprFree(value);
+        }
+        if (result < 0) {
+            return result;
+        }
+    }
+    if (rest.grows) {
+        grow(cache);
+    }
+    if (rest.trims) {
+        trim(cache, stepsOfWrite);
+    }
+    if (rest.times) {
+        startTimer(cache);
+    }
+    return 0;
+}
+
+/** @return Whether there is such an item, or was until now. */
+bool expire(MprCache* cache, const char* key, MprTicks expires) {
+    const std::size_t hash = mpr::base::hashOfKey(key);
+    const MprTicks now = mprGetTicks();
+    Item *item = nullptr, *gone = nullptr;
+    MprCacheProc notify = nullptr;
+    bool times = false;
+    {
+        os::Locked locked(cache->lock);
+        item = cache->findLive(hash, key, now, gone);
+        if (item && expires <= now) {
+            cache->remove(item);
+            gone = item;
+        } else if (item) {
+            cache->wheel.remove(item);
+            cache->wheel.insert(item, expires, now);
+            times = cache->needsTimer();
+        }
+        notify = cache->notify;
+    }
+    tell(cache, notify, gone);
+    if (times) {
+        startTimer(cache);
+    }
+    return item != nullptr;
+}
+
+// ---- Reading ----------------------------------------------------------------------------------------------------
+
+char* read(MprCache* cache, const char* key, MprTime* modified, long long* version, bool uses) {
+    const std::size_t hash = mpr::base::hashOfKey(key);
+    const MprTicks now = mprGetTicks();
+    Item* expired = nullptr;
+    MprCacheProc notify = nullptr;
+    {
+        os::Locked locked(cache->lock);
+        if (Item* item = cache->findLive(hash, key, now, expired)) {
+            if (uses) {
+                cache->order.use(item);
+            }
+            if (modified) {
+                *modified = item->modified;
+            }
+            if (version) {
+                *version = item->version;
+            }
+            return item->value;
+        }
+        notify = cache->notify;
+    }
+    tell(cache, notify, expired);
+    return nullptr;
+}
+
+MprCache* makeCache() {
+    ItemTable table;
+    void* block = ItemTable::allocate(table)
+                      ? mprAllocManaged(sizeof(MprCache), manageCache, MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER)
+                      : nullptr;
+    if (!block) {
+        return nullptr;
+    }
+    auto* cache = new (block) MprCache;
+    {
+        os::Locked locked(cache->lock);
+        cache->table = table; // no yield has come since
+    }
+    caches.enter(*cache);
+    return cache;
+}
+
+/** For calls that need a key, too. */
+bool mayUseItem(const MprCache* cache, const char* key, const char* function = __builtin_FUNCTION()) {
+    return key && mayUse(cache, function);
+}
+} // namespace
+
+// ---- The API ----------------------------------------------------------------------------------------------------
+
+MprCache* mprCreateCache(int options) {
+    if (!gc::admitRunning("mprCreateCache")) {
+        return nullptr;
+    }
+    const bool shared = (options & MPR_CACHE_SHARED) != 0;
+    MprCache* cache = shared ? caches.getShared(nullptr) : nullptr;
+    if (!cache && (cache = makeCache()) && shared) {
+        cache = caches.getShared(cache); // another thread may have been first
+    }
+    return cache;
+}
+
+void* mprDestroyCache(MprCache* cache) {
+    if (mayUse(cache)) {
+        caches.disown(cache);
+        clear(cache);
+    }
+    return nullptr;
+}
+
+char* mprReadCache(MprCache* cache, cchar* key, MprTime* modified, int64* version) {
+    return mayUseItem(cache, key) ? read(cache, key, modified, version, true) : nullptr;
+}
+
+char* mprLookupCache(MprCache* cache, cchar* key, MprTime* modified, int64* version) {
+    return mayUseItem(cache, key) ? read(cache, key, modified, version, false) : nullptr;
+}
+
+ssize mprWriteCache(MprCache* cache, cchar* key, cchar* value, MprTime modified, MprTicks lifespan, int64 version,
+                    int options) {
+    constexpr int modes = MPR_CACHE_ADD | MPR_CACHE_APPEND | MPR_CACHE_PREPEND;
+    if (!mayUseItem(cache, key) || !value || (options & ~modes) || (options & (options - 1))) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Change change{value, std::strlen(value), modified, lifespan, version, options};
+    const int result = write(cache, key, change);
+    return result == 0 ? static_cast<ssize>(change.length) : result;
+}
+
+int64 mprIncCache(MprCache* cache, cchar* key, int64 amount) {
+    if (!mayUseItem(cache, key)) {
+        return 0;
+    }
+    Change change{nullptr, 0, 0, 0, 0, 0, true, amount};
+    return write(cache, key, change) == 0 ? change.sum : 0;
+}
+
+bool mprRemoveCache(MprCache* cache, cchar* key) {
+    return mayUseItem(cache, key) && expire(cache, key, 0);
+}
+
+int mprExpireCacheItem(MprCache* cache, cchar* key, MprTicks expires) {
+    return mayUseItem(cache, key) && expire(cache, key, expires) ? 0 : MPR_ERR_CANT_FIND;
+}
+
+void mprPruneCache(MprCache* cache) {
+    if (!gc::admitRunning("mprPruneCache")) {
+        return;
+    }
+    MprCache* meant = cache ? cache : caches.getShared(nullptr);
+    if (meant) {
+        clear(meant);
+    }
+}
+
+void mprSetCacheLimits(MprCache* cache, int64 keys, MprTicks lifespan, int64 memory, int resolution) {
+    if (!mayUse(cache)) {
+        return;
+    }
+    const auto limit = [](int64 number) {
+        return number == 0 || static_cast<uint64>(number) > MprCache::unlimited ? MprCache::unlimited
+                                                                                : static_cast<std::size_t>(number);
+    };
+    {
+        os::Locked locked(cache->lock);
+        cache->mostItems = keys < 0 ? cache->mostItems : limit(keys);
+        cache->mostMemory = memory < 0 ? cache->mostMemory : limit(memory);
+        cache->lifespan = lifespan < 0 ? cache->lifespan : lifespan;
+        cache->resolution = resolution < 0    ? cache->resolution
+                            : resolution == 0 ? MprCache::usualResolution
+                                              : resolution;
+    }
+    trim(cache, stepsOfWrite);
+}
+
+void mprSetCacheNotify(MprCache* cache, MprCacheProc notify) {
+    if (mayUse(cache)) {
+        os::Locked locked(cache->lock);
+        cache->notify = notify;
+    }
+}
+
+int mprSetCacheLink(MprCache* cache, cchar* key, void* link) {
+    if (!mayUseItem(cache, key)) {
+        return MPR_ERR_CANT_FIND;
+    }
+    const std::size_t hash = mpr::base::hashOfKey(key);
+    os::Locked locked(cache->lock);
+    Item* item = cache->table.find(hash, key).item();
+    if (!item) {
+        return MPR_ERR_CANT_FIND;
+    }
+    mprSetRef(item, &item->link, link);
+    return 0;
+}
+
+void mprGetCacheStats(MprCache* cache, int* numKeys, ssize* mem) {
+    std::size_t count = 0, memory = 0;
+    if (mayUse(cache)) {
+        os::Locked locked(cache->lock);
+        count = cache->table.count();
+        memory = cache->memory;
+    }
+    if (numKeys) {
+        *numKeys = static_cast<int>(count);
+    }
+    if (mem) {
+        *mem = static_cast<ssize>(memory);
+    }
+}
