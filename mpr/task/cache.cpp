@@ -68,6 +68,9 @@ namespace {
 /** Items or ticks that a write looks at, besides what exceeds a limit; a run of the timer; a call of the pruner. */
 constexpr int stepsOfWrite = 4, stepsOfTimer = 256, stepsOfPruner = 1024;
 
+/** Segments of a table, at first. */
+constexpr std::size_t firstRoom = 2;
+
 /** All caches that are alive, or dead and not yet finalized. */
 struct Caches {
     os::Lock lock;
@@ -90,7 +93,7 @@ gc::Service service{[] { mprMark(caches.shared); }, [](std::uint64_t) { return t
 
 void manageItem(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
-        mprMarkRefs(&static_cast<Item*>(ptr)->next, 3);
+        mprMarkRefs(&static_cast<Item*>(ptr)->value, 2);
     }
 }
 void manageCache(void* ptr, int flags) MPR_UNANALYSED {
@@ -129,7 +132,7 @@ void tell(MprCache* cache, MprCacheProc notify, const Item* item) {
 
 /** The item of a key. @param expired Set to one that had expired and is gone: the caller is to tell. */
 Item* MprCache::findLive(std::size_t hash, const char* key, MprTicks now, Item*& expired) {
-    Item* item = table.find(hash, key).item();
+    Item* item = *table.find(hash, key);
     if (item && isDue(item, now)) {
         remove(item);
         expired = item;
@@ -232,8 +235,8 @@ bool forgetOldest(MprCache* cache) {
 
 /** Forget all. Without a callback that takes no time: the collector has what was there. */
 void clear(MprCache* cache) {
-    ItemTable fresh;
-    if (!ItemTable::allocate(fresh)) {
+    ItemTable::Room fresh;
+    if (!ItemTable::allocate(fresh, firstRoom)) {
         while (forgetOldest(cache)) {}
         return;
     }
@@ -243,7 +246,7 @@ void clear(MprCache* cache) {
         os::Locked locked(cache->lock);
         notify = cache->notify;
         gone = cache->order.oldest();
-        cache->table.become(cache, fresh);
+        cache->table.reset(cache, fresh);
         cache->wheel = {};
         cache->order = {};
         cache->memory = 0;
@@ -440,17 +443,18 @@ Item* makeItem(std::size_t hash, const char* key) {
 
 /** What a write leaves to be done. */
 struct Rest {
-    bool grows, trims, times;
+    bool trims, times;
 };
 
-constexpr int changedMeanwhile = 1;
+/** Why put() has written nothing. */
+constexpr int changedMeanwhile = 1, roomWanted = 2;
 
-/** Write a value that was made. @param fresh The item, if there was none. @return 0, an error, or changedMeanwhile. */
+/** Write a value that was made. @param fresh The item, if there was none. @return 0, an error, or one of those above. */
 int put(MprCache* cache, Item* fresh, std::size_t hash, const char* key, char* value, std::size_t length,
         const Change& change, const Seen& seen, MprTicks now, Rest& rest) {
     os::Locked locked(cache->lock);
-    const ItemPlace place = cache->table.find(hash, key);
-    Item* item = place.item();
+    Item** place = cache->table.find(hash, key);
+    Item* item = *place;
     const long long version = item ? item->version : 0;
     if (change.isExact() ? version != seen.version : (version == 0) != (seen.version == 0)) {
         return changedMeanwhile;
@@ -458,6 +462,9 @@ int put(MprCache* cache, Item* fresh, std::size_t hash, const char* key, char* v
     const std::size_t size = mprGetBlockSize(value);
     if (size + mprGetBlockSize(item ? item : fresh) > cache->mostMemory) {
         return MPR_ERR_WONT_FIT;
+    }
+    if (!item && !cache->table.hasRoom()) {
+        return roomWanted;
     }
     const bool setsExpiry = fresh || !change.counts;
     if (item) {
@@ -480,34 +487,24 @@ int put(MprCache* cache, Item* fresh, std::size_t hash, const char* key, char* v
         cache->wheel.remove(item);
         cache->wheel.insert(item, after(now, change.lifespan > 0 ? change.lifespan : cache->lifespan), now);
     }
-    rest = {cache->table.wantsToGrow(), cache->surplus() || cache->memory > cache->target || !cache->wheel.empty(),
-            cache->needsTimer()};
+    rest = {cache->surplus() || cache->memory > cache->target || !cache->wheel.empty(), cache->needsTimer()};
     return 0;
 }
 
-/** Have a bucket for each item, or two if there are fewer. Without memory buckets have more than one item. */
-void grow(MprCache* cache) {
-    std::size_t segments = 0, room = 0;
+/** Have room for another item. @return false when memory is short. */
+bool makeRoom(MprCache* cache) {
+    std::size_t pairs = 0;
     {
         os::Locked locked(cache->lock);
-        for (int i = 0; i < 2 && cache->table.wantsToGrow() && !cache->table.needsSegment(); ++i) {
-            cache->table.split();
-        }
-        if (!cache->table.wantsToGrow()) {
-            return;
-        }
-        segments = cache->table.segments();
-        room = cache->table.room();
+        pairs = cache->table.directoryRoom();
     }
-    const mpr::base::References segment = mpr::base::allocateReferences(ItemTable::segment, true);
-    mpr::base::References directory;
-    if (segments >= room) {
-        directory = mpr::base::allocateReferences(static_cast<int>(2 * room), true);
+    ItemTable::Room room;
+    if (!ItemTable::allocate(room, pairs)) {
+        return false;
     }
-    if (segment.items) {
-        os::Locked locked(cache->lock);
-        cache->table.take(cache, directory.items, static_cast<std::size_t>(directory.capacity), segment.items);
-    }
+    os::Locked locked(cache->lock);
+    cache->table.take(cache, room);
+    return true;
 }
 
 /** @return 0 or an error. */
@@ -530,12 +527,12 @@ int write(MprCache* cache, const char* key, Change& change) {
             mprFree(fresh);
             mprFree(value);
         }
+        if (result == roomWanted && !makeRoom(cache)) {
+            result = MPR_ERR_MEMORY;
+        }
         if (result < 0) {
             return result;
         }
-    }
-    if (rest.grows) {
-        grow(cache);
     }
     if (rest.trims) {
         trim(cache, stepsOfWrite);
@@ -601,8 +598,8 @@ char* read(MprCache* cache, const char* key, MprTime* modified, long long* versi
 }
 
 MprCache* makeCache() {
-    ItemTable table;
-    void* block = ItemTable::allocate(table)
+    ItemTable::Room room;
+    void* block = ItemTable::allocate(room, firstRoom)
                       ? mprAllocManaged(sizeof(MprCache), manageCache, MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER)
                       : nullptr;
     if (!block) {
@@ -611,7 +608,7 @@ MprCache* makeCache() {
     auto* cache = new (block) MprCache;
     {
         os::Locked locked(cache->lock);
-        cache->table = table; // no yield has come since
+        cache->table.reset(cache, room);
     }
     caches.enter(*cache);
     return cache;
@@ -723,7 +720,7 @@ int mprSetCacheLink(MprCache* cache, cchar* key, void* link) {
     }
     const std::size_t hash = mpr::base::hashOfKey(key);
     os::Locked locked(cache->lock);
-    Item* item = cache->table.find(hash, key).item();
+    Item* item = *cache->table.find(hash, key);
     if (!item) {
         return MPR_ERR_CANT_FIND;
     }

@@ -10,110 +10,110 @@
 
 namespace mpr::task {
 
-void ItemPlace::set(Item* item) const {
-    if (item) {
-        mprSetRef(owner, field, item);
-    } else {
-        __atomic_store_n(field, nullptr, __ATOMIC_RELEASE); // makes nothing reachable
-    }
-}
-
 // ---- The table --------------------------------------------------------------------------------------------------
 
-bool ItemTable::allocate(ItemTable& table) {
-    constexpr int few = 4;
-    const base::References directory = base::allocateReferences(few, true);
-    const base::References first = base::allocateReferences(segment, true);
-    if (!directory.items || !first.items) {
-        return false;
+bool ItemTable::allocate(Room& room, std::size_t pairs) {
+    room.items = base::allocateReferences(segment, true).items;
+    room.buckets = base::allocateReferences(segment, false).items;
+    if (pairs > 0) {
+        const base::References directory = base::allocateReferences(static_cast<int>(2 * pairs), true);
+        room.directory = directory.items;
+        room.pairs = static_cast<std::size_t>(directory.capacity) / 2;
     }
-    directory.items[0] = first.items; // no yield has come since
-    table.directory_ = directory.items;
-    table.room_ = static_cast<std::size_t>(directory.capacity);
-    return true;
+    return room.items && room.buckets && (pairs == 0 || room.directory);
 }
 
 void ItemTable::mark() {
     mprMarkRef(&directory_);
 }
 
-void ItemTable::become(void* owner, const ItemTable& other) {
-    mprSetRef(owner, &directory_, other.directory_);
-    room_ = other.room_;
-    buckets_ = other.buckets_;
-    level_ = other.level_;
-    count_ = other.count_;
+void ItemTable::reset(void* owner, const Room& room) {
+    *room.directory = room.items; // no yield has come since these were made
+    room.directory[1] = room.buckets;
+    mprSetRef(owner, &directory_, room.directory);
+    pairs_ = room.pairs;
+    buckets_ = level_ = segment;
+    count_ = 0;
 }
 
-ItemPlace ItemTable::bucket(std::size_t i) const {
-    void** items = segmentAt(i / segment);
-    return {items, reinterpret_cast<Item**>(items + i % segment)};
-}
-
-ItemPlace ItemTable::find(std::size_t hash, const char* key) const {
-    const std::size_t i = hash & (2 * level_ - 1);
-    ItemPlace place = bucket(i < buckets_ ? i : i - level_);
-    while (Item* item = place.item()) {
-        if (item->hash == hash && std::strcmp(item->key, key) == 0) {
-            break;
+void ItemTable::take(void* owner, const Room& room) {
+    if (hasRoom()) {
+        return; // another thread was first
+    }
+    if (directoryRoom() > 0) {
+        if (!room.directory) {
+            return;
         }
-        place = {item, &item->next};
+        std::memcpy(room.directory, directory_, 2 * pairs_ * sizeof(void*)); // made after the last yield, not yet seen
+        mprSetRef(owner, &directory_, room.directory);
+        pairs_ = room.pairs;
+    }
+    const std::size_t at = 2 * (count_ / segment);
+    mprSetRef(directory_, directory_ + at, room.items);
+    mprSetRef(directory_, directory_ + at + 1, room.buckets);
+}
+
+Item** ItemTable::bucket(std::size_t i) const {
+    return reinterpret_cast<Item**>(segmentAt(2 * (i / segment) + 1) + i % segment);
+}
+
+Item** ItemTable::find(std::size_t hash, const char* key) const {
+    const std::size_t i = hash & (2 * level_ - 1);
+    Item** place = bucket(i < buckets_ ? i : i - level_);
+    for (Item* item; (item = *place) && (item->hash != hash || std::strcmp(item->key, key) != 0);) {
+        place = &item->next;
     }
     return place;
 }
 
-void ItemTable::insert(ItemPlace place, Item* item) {
-    item->next = nullptr;
-    place.set(item);
-    ++count_;
+void ItemTable::put(std::size_t position, Item* item) {
+    void** items = segmentAt(2 * (position / segment));
+    mprSetRef(items, items + position % segment, item);
+    item->position = position;
 }
 
-void ItemTable::remove(ItemPlace place) {
-    Item* item = place.item();
-    place.set(item->next);
-    ItemPlace{item, &item->next}.set(nullptr);
-    --count_;
+void ItemTable::insert(Item** place, Item* item) {
+    MPR_ASSERT(hasRoom() && !*place);
+    put(count_, item);
+    *place = item;
+    item->next = nullptr;
+    if (++count_ > buckets_) {
+        split();
+    }
+}
+
+void ItemTable::remove(Item** place) {
+    Item* item = *place;
+    *place = item->next;
+    item->next = nullptr;
+    void** last = entry(--count_);
+    if (*last != item) {
+        put(item->position, static_cast<Item*>(*last));
+    }
+    base::storeReference(last, nullptr); // makes nothing reachable
     if (count_ < buckets_ / 2) {
         merge();
         merge(); // or a table that empties would stay too large
     }
 }
 
-void ItemTable::take(void* owner, void** directory, std::size_t room, void** fresh) {
-    if (!needsSegment()) {
-        return; // another thread was first
-    }
-    const std::size_t at = buckets_ / segment;
-    if (at >= room_) {
-        if (!directory || room <= room_) {
-            return;
-        }
-        std::memcpy(directory, directory_, room_ * sizeof(void*)); // made after the last yield
-        mprSetRef(owner, &directory_, directory);
-        room_ = room;
-    }
-    mprSetRef(directory_, directory_ + at, fresh);
-}
-
+/** Grow by one bucket. There is a segment for it, because there is one for as many items. */
 void ItemTable::split() {
     const std::size_t mask = 2 * level_ - 1;
     const std::size_t fresh = buckets_++;
-    ItemPlace from = bucket(fresh - level_);
-    ItemPlace to = bucket(fresh);
-    while (Item* item = from.item()) {
+    Item** from = bucket(fresh - level_);
+    Item** to = bucket(fresh);
+    while (Item* item = *from) {
         if ((item->hash & mask) == fresh) {
-            Item* next = item->next;
-            to.set(item);
-            to = {item, &item->next};
-            from.set(next);
+            *from = item->next;
+            *to = item;
+            to = &item->next;
         } else {
-            from = {item, &item->next};
+            from = &item->next;
         }
     }
-    to.set(nullptr);
-    if (buckets_ == 2 * level_) {
-        level_ = buckets_;
-    }
+    *to = nullptr;
+    level_ = buckets_ == 2 * level_ ? buckets_ : level_;
 }
 
 /** Shrink by one bucket, if there are enough. */
@@ -121,19 +121,20 @@ void ItemTable::merge() {
     if (buckets_ == segment) {
         return;
     }
-    if (buckets_ == level_) {
-        level_ /= 2;
-    }
+    level_ = buckets_ == level_ ? level_ / 2 : level_;
     const std::size_t last = --buckets_;
-    ItemPlace to = bucket(last - level_);
-    while (Item* item = to.item()) {
-        to = {item, &item->next};
+    Item** to = bucket(last - level_);
+    while (*to) {
+        to = &(*to)->next;
     }
-    const ItemPlace from = bucket(last);
-    to.set(from.item());
-    from.set(nullptr);
+    Item** from = bucket(last);
+    *to = *from;
+    *from = nullptr;
     if (last % segment == 0) {
-        base::storeReference(directory_ + last / segment, nullptr);
+        const std::size_t at = 2 * (last / segment);
+        MPR_ASSERT(count_ <= last);
+        base::storeReference(directory_ + at, nullptr);
+        base::storeReference(directory_ + at + 1, nullptr);
     }
 }
 
