@@ -38,3 +38,4 @@
 #include "mpr/time.h"
 #include "mpr/path.h"
 #include "mpr/file.h"
+#include "mpr/module.h"

@@ -60,6 +60,9 @@ public:
         return manager || number == none;
     }
 
+    /** Whether there is, or was, a manager in a range of addresses. */
+    bool hasAnyIn(Word begin, Word end) const;
+
 private:
     /** Odd, so that no manager's home is `none` and there is room beside each. */
     static Word homeOf(MprManager manager) {

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -633,6 +634,39 @@ std::size_t describeCode(const void* address, char* out, std::size_t room) {
         offset(info.dli_fbase);
     }
     return at;
+}
+
+namespace {
+struct Search {
+    std::uintptr_t address;
+    Image found;
+};
+
+/** What dl_iterate_phdr calls for each object. @return 1: it is the one. */
+int look(dl_phdr_info* object, std::size_t, void* data) {
+    auto* search = static_cast<Search*>(data);
+    Image image{~std::uintptr_t{0}, 0};
+    for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+        const auto& segment = object->dlpi_phdr[i];
+        if (segment.p_type == PT_LOAD) {
+            const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
+            image.begin = begin < image.begin ? begin : image.begin;
+            image.end = begin + segment.p_memsz > image.end ? begin + segment.p_memsz : image.end;
+        }
+    }
+    if (search->address < image.begin || search->address >= image.end) {
+        return 0;
+    }
+    search->found = image;
+    return 1;
+}
+} // namespace
+
+bool findImage(const void* address, Image& image) {
+    Search search{reinterpret_cast<std::uintptr_t>(address), {}};
+    const bool found = dl_iterate_phdr(look, &search) == 1;
+    image = search.found;
+    return found;
 }
 
 void restart(char** argv) {

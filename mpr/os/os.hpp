@@ -179,6 +179,13 @@ void write(const char* text, std::size_t length);
 /** Describe a code address as "function+offset (file)" or "file+offset". @return Characters written, no NUL. */
 std::size_t describeCode(const void* address, char* out, std::size_t room);
 
+/** The addresses of a program file or shared object that is loaded. */
+struct Image {
+    std::uintptr_t begin = 0, end = 0;
+};
+/** The one that has an address in it. @return false when there is none. */
+bool findImage(const void* address, Image& image);
+
 /** Execute the program anew with its arguments. Returns only on failure. */
 void restart(char** argv);
 [[noreturn]] void exit(int status);

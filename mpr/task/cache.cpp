@@ -261,9 +261,8 @@ void clear(MprCache* cache) {
 
 /** Whether a collection has found that nobody references a cache, which is in the list still. */
 bool isDead(const MprCache* cache) {
-    const mpr::heap::Heap& heap = gc::runtime().heap;
-    mpr::heap::Region* region = heap.find(cache);
-    return heap.dead(region->map().get(region->granuleOf(cache)));
+    mpr::heap::Region* region = gc::runtime().heap.find(cache);
+    return gc::runtime().collector.isDoomed(region->map().get(region->granuleOf(cache)));
 }
 
 /** What the heap calls when memory is short. A call does some of it; later writes and the timers do the rest. */

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+/*
+    module.cpp - Modules: loaded by libuv, unloaded when no manager of theirs can be called any more.
+
+    The room's block has the list of modules and the timer. A module is `busy` while a thread loads or unloads it, which
+    includes its own procedures: no lock is held meanwhile.
+ */
+#include "mpr/module.h"
+
+#include <uv.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "mpr/app.h"
+#include "mpr/barrier.h"
+#include "mpr/base/guard.hpp"
+#include "mpr/base/references.hpp"
+#include "mpr/collect.h"
+#include "mpr/event.h"
+#include "mpr/gc/census.hpp"
+#include "mpr/gc/code.hpp"
+#include "mpr/gc/runtime.hpp"
+#include "mpr/list.h"
+#include "mpr/memory.h"
+#include "mpr/os/log.hpp"
+#include "mpr/os/os.hpp"
+#include "mpr/path.h"
+#include "mpr/string.h"
+#include "mpr/time.h"
+
+namespace gc = mpr::gc;
+namespace os = mpr::os;
+using mpr::base::mayUse;
+
+namespace {
+
+/** How soon it is tried again to unload a module: milliseconds. */
+constexpr MprTicks tryAgain = 1000;
+
+/** What stands behind a module's members. A plain block: programs write them. */
+struct Module : MprModule {
+    MprModuleEntry own; // the entry point of a part of the program
+    MprModuleProc stop;
+    os::Image image; // of its code
+    std::atomic<bool> busy;
+
+    bool is(int flag) const { return (flags & flag) != 0; }
+    void set(int flag, bool on) { flags = on ? flags | flag : flags & ~flag; }
+};
+
+/** The room's block. References. */
+struct Hub {
+    MprList* modules; // in the order in which they were made
+    char* searchPath; // nullptr: the program's folder
+    MprEvent* timer;
+};
+
+void manageModule(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        auto* module = static_cast<Module*>(ptr);
+        mprMark(module->name);
+        mprMark(module->path);
+        mprMark(module->entry);
+        gc::markLoose(&module->moduleData);
+    }
+}
+void manageHub(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRefs(ptr, sizeof(Hub) / sizeof(void*));
+    }
+}
+const gc::ManagerName namedModule(manageModule, "MprModule");
+const gc::ManagerName namedHub(manageHub, "modules");
+
+constinit std::atomic<Hub*> theHub{nullptr};
+
+int stopModule(Module& module);
+
+/** The finalizers, the last made first. */
+void stopAll() {
+    const Hub* hub = theHub.load();
+    for (int i = mprGetListLength(hub->modules); i-- > 0;) {
+        if (auto* module = static_cast<Module*>(mprGetItem(hub->modules, i))) {
+            stopModule(*module);
+        }
+    }
+}
+
+gc::Service service{[] { mprMark(theHub.load()); },
+                    [](std::uint64_t) {
+                        stopAll();
+                        return true;
+                    },
+                    [] { theHub.store(nullptr); }};
+
+/** nullptr when memory is short. */
+Hub* openHub() {
+    if (Hub* hub = theHub.load(std::memory_order_acquire)) {
+        return hub;
+    }
+    Hub* made = mpr::base::makeReferring<Hub>(manageHub);
+    if (!made || !(made->modules = mprCreateList(0, 0))) {
+        return nullptr;
+    }
+    gc::runtime().services.add(service);
+    Hub* hub = nullptr;
+    return theHub.compare_exchange_strong(hub, made) ? made : hub;
+}
+
+Module* find(const Hub* hub, const char* name) {
+    for (int i = 0; hub && name && i < mprGetListLength(hub->modules); ++i) {
+        auto* module = static_cast<Module*>(mprGetItem(hub->modules, i));
+        if (module && std::strcmp(module->name, name) == 0) {
+            return module;
+        }
+    }
+    return nullptr;
+}
+
+void use(Module& module) {
+    module.lastActivity = mprGetTicks();
+}
+
+/** Say what is wrong with a module. @param detail The symbol, or nullptr. @return error */
+int fail(const Module& module, const char* path, const char* what, const char* detail, const char* why, int error) {
+    os::Message message;
+    message << "module \"" << module.name << "\": " << (path ? path : "the program") << ": " << what;
+    if (detail) {
+        message << " \"" << detail << "\"";
+    }
+    if (why) {
+        message << ": " << why;
+    }
+    os::log(os::Level::error, message);
+    return error;
+}
+
+// ---- Unloading --------------------------------------------------------------------------------------------------
+
+void runTimer(void*, MprEvent*);
+
+/** Have the timer run when a module is next to be looked at. */
+void startTimer(Hub* hub) {
+    MprTicks period = 0;
+    bool wanted = false;
+    for (int i = 0; i < mprGetListLength(hub->modules); ++i) {
+        const auto* module = static_cast<Module*>(mprGetItem(hub->modules, i));
+        const bool isIdle = module && module->is(MPR_MODULE_LOADED) && module->timeout > 0;
+        if (!module || (!isIdle && !module->is(MPR_MODULE_UNLOADING))) {
+            continue;
+        }
+        const MprTicks left = module->lastActivity - mprGetTicks();
+        const MprTicks next =
+            module->is(MPR_MODULE_UNLOADING) ? tryAgain : std::max<MprTicks>(left + module->timeout, 1);
+        period = wanted ? std::min(period, next) : next;
+        wanted = true;
+    }
+    if (wanted && !hub->timer) {
+        mprSetRef(hub, &hub->timer,
+                  mprCreateEvent(nullptr, "modules", period, runTimer, nullptr, MPR_EVENT_DONT_QUEUE));
+    }
+    if (wanted) {
+        mprRescheduleEvent(hub->timer, period);
+    }
+}
+
+int stopModule(Module& module) {
+    if (!module.is(MPR_MODULE_STARTED)) {
+        return 0;
+    }
+    const int result = module.stop ? module.stop(&module) : 0;
+    module.set(MPR_MODULE_STARTED, result < 0);
+    return result < 0 ? result : 0;
+}
+
+/** Unload a module that has stopped, unless the collector may call its code. */
+int closeModule(Module& module) {
+    const std::size_t blocks = gc::blocksManagedIn(module.image.begin, module.image.end);
+    if (blocks > 0) {
+        if (!module.is(MPR_MODULE_UNLOADING)) {
+            os::Message message;
+            message << "module \"" << module.name << "\": " << module.path
+                    << " stays until its managers are not needed: ";
+            if (blocks == gc::unknownBlocks) {
+                message << "a thread does not yield";
+            } else {
+                message << "blocks that have one: " << std::uint64_t{blocks};
+            }
+            os::log(os::Level::info, message);
+        }
+        module.set(MPR_MODULE_UNLOADING, true);
+        mprGC(MPR_GC_NO_BLOCK | MPR_GC_FORCE);
+        return MPR_ERR_BUSY;
+    }
+    if (module.handle) {
+        uv_lib_t library{module.handle, nullptr};
+        uv_dlclose(&library);
+        module.handle = nullptr;
+        module.stop = nullptr; // which was its code
+    }
+    module.image = {};
+    module.set(MPR_MODULE_LOADED | MPR_MODULE_UNLOADING, false);
+    return 0;
+}
+
+int unload(Module& module) {
+    if (!module.is(MPR_MODULE_LOADED)) {
+        return 0;
+    }
+    const int result = stopModule(module);
+    return result < 0 ? result : closeModule(module);
+}
+
+// ---- Loading ----------------------------------------------------------------------------------------------------
+
+/** Load the code of a module. @param entry Set to its entry point. @return 0 or an error. */
+int open(Module& module, MprModuleEntry& entry) {
+    uv_lib_t library{};
+    const char* path = nullptr;
+    if (module.path && !(path = mprSearchForModule(module.path))) {
+        return fail(module, module.path, "not found in", mprGetModuleSearchPath(), nullptr, MPR_ERR_CANT_FIND);
+    }
+    int result = 0;
+    void* symbol = nullptr;
+    if (uv_dlopen(path, &library) != 0) {
+        result = fail(module, path, "cannot be loaded", nullptr, uv_dlerror(&library), MPR_ERR_CANT_LOAD);
+    } else if (uv_dlsym(&library, module.entry, &symbol) != 0 || !symbol) {
+        result = fail(module, path, "no entry point", module.entry, uv_dlerror(&library), MPR_ERR_CANT_ACCESS);
+    } else if (path && !os::findImage(symbol, module.image)) {
+        result = fail(module, path, "not known where it is loaded", nullptr, nullptr, MPR_ERR_CANT_LOAD);
+    }
+    if (result != 0) {
+        uv_dlclose(&library); // which frees the message, too
+        return result;
+    }
+    module.handle = library.handle;
+    entry = reinterpret_cast<MprModuleEntry>(symbol);
+    return 0;
+}
+
+int load(Module& module) {
+    module.set(MPR_MODULE_UNLOADING, false);
+    use(module);
+    if (module.is(MPR_MODULE_STARTED)) {
+        return 0;
+    }
+    MprModuleEntry entry = module.own;
+    if (!entry && module.entry) {
+        uv_lib_t library{module.handle, nullptr};
+        void* symbol = nullptr;
+        if (!module.is(MPR_MODULE_LOADED)) {
+            if (const int result = open(module, entry)) {
+                return result;
+            }
+        } else if (uv_dlsym(&library, module.entry, &symbol) == 0) {
+            entry = reinterpret_cast<MprModuleEntry>(symbol);
+        }
+    }
+    module.set(MPR_MODULE_LOADED | MPR_MODULE_STARTED, true);
+    const int result = entry ? entry(module.moduleData, &module) : 0;
+    if (result >= 0) {
+        return 0;
+    }
+    module.set(MPR_MODULE_STARTED, false);
+    os::Message number;
+    fail(module, module.path, "its entry point failed:", module.entry, (number << "returned " << result).text(), 0);
+    closeModule(module);
+    return MPR_ERR_CANT_INITIALIZE;
+}
+
+/** Do something with a module that no other thread is busy with. */
+int busy(MprModule* given, int (*work)(Module&), const char* function = __builtin_FUNCTION()) {
+    if (!mayUse(given, function)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    auto& module = *static_cast<Module*>(given);
+    if (module.busy.exchange(true)) {
+        return MPR_ERR_BUSY;
+    }
+    const int result = work(module);
+    module.busy.store(false);
+    if (module.timeout > 0 || module.is(MPR_MODULE_UNLOADING)) {
+        startTimer(theHub.load());
+    }
+    return result;
+}
+
+void runTimer(void*, MprEvent*) {
+    Hub* hub = theHub.load();
+    for (int i = 0; i < mprGetListLength(hub->modules); ++i) {
+        auto* module = static_cast<Module*>(mprGetItem(hub->modules, i));
+        const bool isIdle = module && module->timeout > 0 && mprGetTicks() - module->lastActivity >= module->timeout;
+        if (module && (isIdle || module->is(MPR_MODULE_UNLOADING)) && !module->busy.exchange(true)) {
+            if (unload(*module) != 0) {
+                use(*module); // not again at once
+            }
+            module->busy.store(false);
+        }
+    }
+    startTimer(hub);
+}
+} // namespace
+
+// ---- The API ----------------------------------------------------------------------------------------------------
+
+MprModule* mprCreateModule(cchar* name, cchar* path, cchar* entry, void* data) {
+    if (!gc::admitRunning("mprCreateModule")) {
+        return nullptr;
+    }
+    Hub* hub = name && (entry || !path) ? openHub() : nullptr;
+    if (!hub) {
+        return nullptr;
+    }
+    Module* old = find(hub, name);
+    if (old && old->is(MPR_MODULE_LOADED)) {
+        return old;
+    }
+    auto* module =
+        static_cast<Module*>(mprAllocManaged(sizeof(Module), manageModule, MPR_ALLOC_ZERO | MPR_ALLOC_NO_FREE));
+    if (!module) {
+        return nullptr;
+    }
+    module->name = sclone(name);
+    module->path = path ? sclone(path) : nullptr;
+    module->entry = entry ? sclone(entry) : nullptr;
+    module->moduleData = data;
+    use(*module);
+    if (!module->name || (path && !module->path) || (entry && !module->entry) || mprAddItem(hub->modules, module) < 0) {
+        return nullptr;
+    }
+    if (old) {
+        mprRemoveItem(hub->modules, old);
+    }
+    return module;
+}
+
+void mprSetModuleEntry(MprModule* module, MprModuleEntry entry) {
+    if (mayUse(module) && !module->path) {
+        static_cast<Module*>(module)->own = entry;
+    }
+}
+
+int mprLoadModule(MprModule* module) {
+    return busy(module, load);
+}
+
+int mprStartModule(MprModule* module) {
+    return busy(module, load);
+}
+
+int mprUnloadModule(MprModule* module) {
+    return busy(module, unload);
+}
+
+int mprStopModule(MprModule* module) {
+    return busy(module, stopModule);
+}
+
+MprModule* mprLookupModule(cchar* name) {
+    Module* module = gc::admitRunning("mprLookupModule") ? find(theHub.load(), name) : nullptr;
+    if (module) {
+        use(*module);
+    }
+    return module;
+}
+
+void* mprLookupModuleData(cchar* name) {
+    const MprModule* module = gc::admitRunning("mprLookupModuleData") ? mprLookupModule(name) : nullptr;
+    return module ? module->moduleData : nullptr;
+}
+
+char* mprSearchForModule(cchar* module) {
+    if (!mayUse(module)) {
+        return nullptr;
+    }
+    cchar* folders = mprGetModuleSearchPath();
+    char* path = mprSearchPath(module, 0, folders, NULL);
+    return path ? path : mprSearchPath(sjoin(module, ".so", NULL), 0, folders, NULL);
+}
+
+void mprSetModuleSearchPath(char* searchPath) {
+    Hub* hub = gc::admitRunning("mprSetModuleSearchPath") ? openHub() : nullptr;
+    if (hub) {
+        mprSetRef(hub, &hub->searchPath, searchPath ? sclone(searchPath) : nullptr);
+    }
+}
+
+cchar* mprGetModuleSearchPath(void) {
+    if (!gc::admitRunning("mprGetModuleSearchPath")) {
+        return nullptr;
+    }
+    const Hub* hub = theHub.load();
+    cchar* path = hub ? __atomic_load_n(&hub->searchPath, __ATOMIC_ACQUIRE) : nullptr;
+    return path ? path : mprGetAppDir();
+}
+
+void mprSetModuleFinalizer(MprModule* module, MprModuleProc stop) {
+    if (mayUse(module)) {
+        static_cast<Module*>(module)->stop = stop;
+    }
+}
+
+void mprSetModuleTimeout(MprModule* module, MprTicks timeout) {
+    if (mayUse(module)) {
+        module->timeout = timeout;
+        use(*static_cast<Module*>(module));
+        startTimer(theHub.load());
+    }
+}
