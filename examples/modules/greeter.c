@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-    greeter.c - What main.c loads: a module with a type of its own. Its name and the entry point's are known to the program.
+    greeter.c - What main.c loads: a module with a type of its own. Its name and the entry point's are known to the
+    program.
 
         cc -shared -fPIC greeter.c -o greeter.so
  */

@@ -2,26 +2,29 @@
 /*
     mpr/cache.h - Caches: strings by name that may be forgotten, and made again.
 
-    An item has a value, a version that each change increases, the time it was last modified, and perhaps a time at which it
-    expires. A cache forgets items that expire, and those not used for the longest time when it has more items or more
-    memory than its limits allow, or when the heap's memory runs short: all caches are pruned at the redline and at the hard
-    limit if the policy is MPR_ALLOC_POLICY_PRUNE (mpr/limits.h), a third at the redline, a half when an allocation fails.
+    An item has a value, a version that each change increases, the time it was last modified, and perhaps a time at
+    which it expires. A cache forgets items that expire, and those not used for the longest time when it has more
+    items or more memory than its limits allow, or when the heap's memory runs short: all caches are pruned at the
+    redline and at the hard limit if the policy is MPR_ALLOC_POLICY_PRUNE (mpr/limits.h), a third at the redline, a
+    half when an allocation fails.
 
-    Keys and values are copied. What mprReadCache returns is a managed block that never changes: a write makes a new one. It
-    is safe until the thread yields, whatever becomes of the item, and longer where it is rooted.
+    Keys and values are copied. What mprReadCache returns is a managed block that never changes: a write makes a new
+    one. It is safe until the thread yields, whatever becomes of the item, and longer where it is rooted.
 
-    An expired item is never returned. Its memory is given up when somebody asks for it, by later writes, and by a timer on
-    the main dispatcher (mpr/event.h) for as long as there are items that expire; the timer keeps its cache alive.
+    An expired item is never returned. Its memory is given up when somebody asks for it, by later writes, and by a
+    timer on the main dispatcher (mpr/event.h) for as long as there are items that expire; the timer keeps its cache
+    alive.
 
-    A cache is a managed block: it lives while something references it, but for the shared one, which is the runtime's.
+    A cache is a managed block: it lives while something references it, but for the shared one, which is the
+    runtime's.
 
-    Threads: attached threads that run; others are refused and named (mpr/runtime.h). Any number may use a cache at the same
-    time: a lock inside serialises them, held for the time that one item takes, never over an allocation or a callback. None
-    of these calls yields.
+    Threads: attached threads that run; others are refused and named (mpr/runtime.h). Any number may use a cache at
+    the same time: a lock inside serialises them, held for the time that one item takes, never over an allocation or a
+    callback. None of these calls yields.
 
     Cost: constant time for each item that is read, written, expired or pruned, on average and whatever the keys (as
-    mpr/hash.h): the table grows and shrinks by a place at a time, and no call copies it. An item takes about 120 bytes (80
-    on 32-bit) besides its key and value.
+    mpr/hash.h): the table grows and shrinks by a place at a time, and no call copies it. An item takes about 120
+    bytes (80 on 32-bit) besides its key and value.
  */
 #ifndef MPR_CACHE_H
 #define MPR_CACHE_H
@@ -46,9 +49,9 @@ typedef struct MprCache MprCache;
 #define MPR_CACHE_NOTIFY_REMOVE 0x1 /* The item is in the cache no longer: removed, expired or pruned */
 
 /**
-    Told of events. Runs inside the call that causes the event, on its thread, or in the timer's event; while memory is short
-    it runs under the rules of mpr/limits.h for pruners. It may use the cache. It must not yield, for what the caller of that
-    call uses may not be rooted.
+    Told of events. Runs inside the call that causes the event, on its thread, or in the timer's event; while memory
+    is short it runs under the rules of mpr/limits.h for pruners. It may use the cache. It must not yield, for what
+    the caller of that call uses may not be rooted.
     @param key Valid until the procedure returns; no block: sclone it to keep it. @param data The value, a block.
     @param event MPR_CACHE_NOTIFY_*.
  */
@@ -80,10 +83,10 @@ MPR_EXPORT char *mprLookupCache(MprCache *cache, const char *key, MprTime *modif
 /**
     Write an item.
     @param value Copied up to its zero. @param modified When it was modified; 0: now.
-    @param lifespan Milliseconds from now until the item expires, which replaces what was set before; 0 or less: the cache's
-    (mprSetCacheLimits), or never if it has none.
-    @param version Write only if this is the item's version now, as mprReadCache said; 0: whatever it is. The first version
-    of an item is 1 or more; those of an item that was removed and written anew do not come again.
+    @param lifespan Milliseconds from now until the item expires, which replaces what was set before; 0 or less: the
+    cache's (mprSetCacheLimits), or never if it has none.
+    @param version Write only if this is the item's version now, as mprReadCache said; 0: whatever it is. The first
+    version of an item is 1 or more; those of an item that was removed and written anew do not come again.
     @param options MPR_CACHE_ADD or one of the others.
     @return The length of the value given; MPR_ERR_BAD_STATE when the version is another, or there is no item;
     MPR_ERR_ALREADY_EXISTS for MPR_CACHE_ADD; MPR_ERR_WONT_FIT when the item alone is more than the cache may have;
@@ -96,11 +99,11 @@ MPR_EXPORT ptrdiff_t mprWriteCache(MprCache *cache, const char *key, const char 
 MPR_EXPORT bool mprRemoveCache(MprCache *cache, const char *key);
 
 /**
-    Add to the number that a value is; no item counts as 0. One step, whatever other threads do. When the item expires does
-    not change.
+    Add to the number that a value is; no item counts as 0. One step, whatever other threads do. When the item expires
+    does not change.
     @param amount May be negative.
-    @return The sum, which is the value now. It stops at the ends of the range. 0 also when nothing was written, for want of
-    memory.
+    @return The sum, which is the value now. It stops at the ends of the range. 0 also when nothing was written, for
+    want of memory.
  */
 MPR_EXPORT long long mprIncCache(MprCache *cache, const char *key, long long amount);
 
@@ -135,7 +138,8 @@ MPR_EXPORT int mprSetCacheLink(MprCache *cache, const char *key, void *link);
 
 /**
     How much there is, items that have expired and are not given up yet included.
-    @param numKeys Set to the number of items, unless NULL. @param mem Set to the bytes of items and values, unless NULL.
+    @param numKeys Set to the number of items, unless NULL. @param mem Set to the bytes of items and values, unless
+    NULL.
  */
 MPR_EXPORT void mprGetCacheStats(MprCache *cache, int *numKeys, ptrdiff_t *mem);
 

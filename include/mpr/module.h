@@ -3,21 +3,22 @@
     mpr/module.h - Modules: parts of a program that are loaded when they are wanted, and unloaded when they are not.
 
     A module is a shared object with an entry point, or a part of the program itself (path NULL). It is made by
-    mprCreateModule, found by its name, and loaded by mprLoadModule, which calls the entry point. The table of modules retains
-    it until the runtime ends.
+    mprCreateModule, found by its name, and loaded by mprLoadModule, which calls the entry point. The table of modules
+    retains it until the runtime ends.
 
-    Code is unloaded only if the collector will not call it any more. As long as blocks with managers of the module are
-    in the heap, mprUnloadModule returns MPR_ERR_BUSY, asks for a collection, and unloads the module later, in a timer's event
-    on the main dispatcher (mpr/event.h). What else would call into the module is the business of its finalizer: threads, events,
-    handlers, callbacks, C++ types with a `trace` of the program's.
+    Code is unloaded only if the collector will not call it any more. As long as blocks with managers of the module
+    are in the heap, mprUnloadModule returns MPR_ERR_BUSY, asks for a collection, and unloads the module later, in a
+    timer's event on the main dispatcher (mpr/event.h). What else would call into the module is the business of its
+    finalizer: threads, events, handlers, callbacks, C++ types with a `trace` of the program's.
 
-    When the runtime ends the finalizers of loaded modules are called, the last made first. Their code stays loaded, for the
-    managers of the blocks that are left.
+    When the runtime ends the finalizers of loaded modules are called, the last made first. Their code stays loaded,
+    for the managers of the blocks that are left.
 
     Errors are named in the log, with the file, the symbol and the system's reason.
 
-    Threads: attached threads that run; others are refused and named (mpr/runtime.h). A module that is being loaded or unloaded
-    by another thread is MPR_ERR_BUSY. None of these calls yields, except for what a module's own procedures do.
+    Threads: attached threads that run; others are refused and named (mpr/runtime.h). A module that is being loaded or
+    unloaded by another thread is MPR_ERR_BUSY. None of these calls yields, except for what a module's own procedures
+    do.
  */
 #ifndef MPR_MODULE_H
 #define MPR_MODULE_H
@@ -55,10 +56,12 @@ typedef struct MprModule {
 
 /**
     Make a module. It is not loaded.
-    @param name Copied. If there is a loaded module of this name, that is returned; one that is not loaded is replaced.
-    @param path File of the shared object, looked for as mprSearchForModule does; NULL: the module is part of the program.
-    @param entry Name of its entry point. For a part of the program it is not needed if mprSetModuleEntry is called, nor if
-    there is nothing to call; otherwise the program is to be linked so that its symbols are found (-rdynamic).
+    @param name Copied. If there is a loaded module of this name, that is returned; one that is not loaded is
+    replaced.
+    @param path File of the shared object, looked for as mprSearchForModule does; NULL: the module is part of the
+    program.
+    @param entry Name of its entry point. For a part of the program it is not needed if mprSetModuleEntry is called,
+    nor if there is nothing to call; otherwise the program is to be linked so that its symbols are found (-rdynamic).
     @param data For the entry point: a block, or anything.
     @return NULL when memory is short, or a name is missing.
  */
@@ -68,16 +71,18 @@ MPR_EXPORT MprModule *mprCreateModule(const char *name, const char *path, const 
 MPR_EXPORT void mprSetModuleEntry(MprModule *module, MprModuleEntry entry);
 
 /**
-    Load a module and call its entry point. Does nothing for one that is loaded and started; one that was to be unloaded stays.
-    @return 0; MPR_ERR_CANT_FIND: there is no such file; MPR_ERR_CANT_LOAD: the system cannot load it; MPR_ERR_CANT_ACCESS: it
-    has no such entry point; MPR_ERR_CANT_INITIALIZE: the entry point returned an error; MPR_ERR_BUSY; MPR_ERR_MEMORY;
-    MPR_ERR_BAD_ARGS.
+    Load a module and call its entry point. Does nothing for one that is loaded and started; one that was to be
+    unloaded stays.
+    @return 0; MPR_ERR_CANT_FIND: there is no such file; MPR_ERR_CANT_LOAD: the system cannot load it;
+    MPR_ERR_CANT_ACCESS: it has no such entry point; MPR_ERR_CANT_INITIALIZE: the entry point returned an error;
+    MPR_ERR_BUSY; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS.
  */
 MPR_EXPORT int mprLoadModule(MprModule *module);
 
 /**
     Stop a module, and unload it: now, or later (see above).
-    @return 0; MPR_ERR_BUSY: later, or another thread is at it; what the finalizer returned if that is negative: then it stays.
+    @return 0; MPR_ERR_BUSY: later, or another thread is at it; what the finalizer returned if that is negative: then
+    it stays.
  */
 MPR_EXPORT int mprUnloadModule(MprModule *module);
 
@@ -97,7 +102,7 @@ MPR_EXPORT void *mprLookupModuleData(const char *name);
     @return Its path; NULL when there is none. An absolute path is not looked for elsewhere.
  */
 MPR_EXPORT char *mprSearchForModule(const char *module);
-/** Set the folders to look in. @param searchPath Separated by ":" (MPR_SEARCH_SEP); NULL: the program's folder. Copied. */
+/** Set the folders to look in. @param searchPath Copied. Separated by MPR_SEARCH_SEP; NULL: the program's folder. */
 MPR_EXPORT void mprSetModuleSearchPath(char *searchPath);
 /** The folders to look in. */
 MPR_EXPORT const char *mprGetModuleSearchPath(MPR_NOTHING);
@@ -106,7 +111,8 @@ MPR_EXPORT const char *mprGetModuleSearchPath(MPR_NOTHING);
 MPR_EXPORT void mprSetModuleFinalizer(MprModule *module, MprModuleProc stop);
 
 /**
-    Have a module unloaded when it has not been used for a time: looked up, loaded or started, or its lastActivity written.
+    Have a module unloaded when it has not been used for a time: looked up, loaded or started, or its lastActivity
+    written.
     @param timeout Milliseconds; 0 or less: never.
  */
 MPR_EXPORT void mprSetModuleTimeout(MprModule *module, MprTicks timeout);

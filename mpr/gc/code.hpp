@@ -13,8 +13,8 @@ namespace mpr::gc {
 inline constexpr std::size_t unknownBlocks = ~std::size_t{0};
 
 /**
-    How many blocks have a manager in a range of addresses: alive, or dead and not freed yet. All other threads are stopped while
-    blocks are counted, if there was ever such a manager.
+    How many blocks have a manager in a range of addresses: alive, or dead and not freed yet. All other threads are
+    stopped while blocks are counted, if there was ever such a manager.
  */
 std::size_t blocksManagedIn(std::uintptr_t begin, std::uintptr_t end);
 

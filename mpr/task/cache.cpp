@@ -2,11 +2,11 @@
 /*
     cache.cpp - Caches: what is read, written and forgotten. See mpr/cache.h.
 
-    A value is a leaf that nobody writes to: a change makes another. A change therefore looks at the item, makes what it needs
-    without the lock, and looks again; if the item is another by then it begins anew.
+    A value is a leaf that nobody writes to: a change makes another. A change therefore looks at the item, makes what
+    it needs without the lock, and looks again; if the item is another by then it begins anew.
 
-    Items are forgotten one at a time, each under a lock of its own (trim). What there is to do at once beyond some steps is
-    left to later writes and to the timer.
+    Items are forgotten one at a time, each under a lock of its own (trim). What there is to do at once beyond some
+    steps is left to later writes and to the timer.
  */
 #include "mpr/cache.h"
 
@@ -26,6 +26,7 @@
 #include "mpr/os/log.hpp"
 #include "mpr/string.h"
 #include "mpr/task/cache.hpp"
+#include "mpr/task/events.hpp"
 #include "mpr/time.h"
 
 using namespace mpr::task;
@@ -275,7 +276,7 @@ void prune(void*, int cause) {
                 cache->target = cache->memory - cache->memory / (cause == MPR_MEM_WARNING ? 3 : 2);
             }
         }
-        if (trim(cache, stepsOfPruner)) {
+        if (trim(cache, stepsOfPruner) && events().isOpen()) { // which may be waiting for this memory to open
             startTimer(cache, true);
         }
     }
@@ -448,7 +449,7 @@ struct Rest {
 /** Why put() has written nothing. */
 constexpr int changedMeanwhile = 1, roomWanted = 2;
 
-/** Write a value that was made. @param fresh The item, if there was none. @return 0, an error, or one of those above. */
+/** Write a value that was made. @param fresh The item, if there was none. @return 0, an error, or one of the above. */
 int put(MprCache* cache, Item* fresh, std::size_t hash, const char* key, char* value, std::size_t length,
         const Change& change, const Seen& seen, MprTicks now, Rest& rest) {
     os::Locked locked(cache->lock);

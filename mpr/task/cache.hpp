@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
-    cache.hpp - A cache's items and where they stand: in a table by key, in the order of use, and in a wheel by when they
-    expire. All under the cache's lock.
+    cache.hpp - A cache's items and where they stand: in a table by key, in the order of use, and in a wheel by when
+    they expire. All under the cache's lock.
 
-    Only the table retains items: dense arrays of references have them all, in no order. Everything else that links items
-    (buckets, the order of use, the wheel) is pointers that no manager marks, of items that are in those arrays. So the
-    collector hears of one store for each item that is added or removed, and of none when the table grows.
+    Only the table retains items: dense arrays of references have them all, in no order. Everything else that links
+    items (buckets, the order of use, the wheel) is pointers that no manager marks, of items that are in those arrays.
+    So the collector hears of one store for each item that is added or removed, and of none when the table grows.
 
-    To be found, items stand in a linear hash table (W. Litwin, "Linear Hashing", VLDB 1980; P.-A. Larson, "Dynamic Hash
-    Tables", CACM 1988): it grows by one bucket at a time, which takes its items from one other, and shrinks likewise. Both
-    the arrays and the buckets come in segments, of a size from which on the collector logs stores one by one. So neither a
-    call nor a pause goes through a table of a million.
+    To be found, items stand in a linear hash table (W. Litwin, "Linear Hashing", VLDB 1980; P.-A. Larson, "Dynamic
+    Hash Tables", CACM 1988): it grows by one bucket at a time, which takes its items from one other, and shrinks
+    likewise. Both the arrays and the buckets come in segments, of a size from which on the collector logs stores one
+    by one. So neither a call nor a pause goes through a table of a million.
 
-    The wheel has three levels of 64 slots (G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme
-    7). An item beyond its horizon stands in the last slot, and comes by again. A step takes out one item, moves one down, or
-    goes on by one tick.
+    The wheel has three levels of 64 slots (G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
+    scheme 7). An item beyond its horizon stands in the last slot, and comes by again. A step takes out one item,
+    moves one down, or goes on by one tick.
  */
 #pragma once
 
@@ -100,7 +100,7 @@ public:
     void insert(Item* item, MprTicks expires, MprTicks now);
     void remove(Item* item);
     bool empty() const { return count_ == 0; }
-    /** Do one step. @param expired Set to an item whose time has come, which is left where it is. @return Whether there is more. */
+    /** Do one step. @param expired Set to an item whose time has come, and which stays. @return Whether there is more. */
     bool step(MprTicks now, Item*& expired);
 
 private:

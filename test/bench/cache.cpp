@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
-    cache - A cache of a million items: what a call costs, how long the longest takes, and how long the collector stops
-    threads.
+    cache - A cache of a million items: what a call costs, how long the longest takes, and how long the collector
+    stops threads.
 
     Usage: cache [ITEMS]
 
-    One thread adds items that expire, reads them at random, replaces them by others under a limit of keys (each write prunes
-    one), has all of them expire, and adds them again to drop them at once; it yields after every 16 calls. Figures are
-    nanoseconds of the thread's CPU time a call over a phase, yields left out; `worst` is the longest call of a phase, in microseconds of the
-    thread's CPU time, with what the system and page faults took in it. After each phase the collector's pauses so far are
-    printed, in microseconds: `mark` is what all threads stood still for.
+    One thread adds items that expire, reads them at random, replaces them by others under a limit of keys (each write
+    prunes one), has all of them expire, and adds them again to drop them at once; it yields after every 16 calls.
+    Figures are nanoseconds of the thread's CPU time a call over a phase, yields left out; `worst` is the longest call
+    of a phase, in microseconds of the thread's CPU time, with what the system and page faults took in it. After each
+    phase the collector's pauses so far are printed, in microseconds: `mark` is what all threads stood still for.
  */
 #include "mpr.h"
 #include "test/bench/bench.h"

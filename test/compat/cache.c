@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-    test/compat/cache.c - A cache as programs for the MPR use it: sessions that expire, pages of a server with the time of
-    their making, counters. The same text is valid C11 and C++20.
+    test/compat/cache.c - A cache as programs for the MPR use it: sessions that expire, pages of a server with the
+    time of their making, counters. The same text is valid C11 and C++20.
 
     Rooms: task
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-    test/compat/module.c - Modules as programs for the MPR use them: handlers of a server that are part of the program or
-    loaded by name, their data, a finalizer, a search path. The same text is valid C11 and C++20.
+    test/compat/module.c - Modules as programs for the MPR use them: handlers of a server that are part of the program
+    or loaded by name, their data, a finalizer, a search path. The same text is valid C11 and C++20.
 
     Rooms: io
 

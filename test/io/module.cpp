@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/io/module.cpp - Modules: loaded, stopped, unloaded when the collector allows it; what is said when they cannot be.
+    test/io/module.cpp - Modules: loaded, stopped, unloaded when the collector allows it; what is said when they
+    cannot be.
  */
 #include "test/module/piece.h"
 #include "test/support/folder.hpp"
