@@ -468,6 +468,7 @@ TEST_CASE("the redline prunes what was used least, in all caches", "[task][cache
 TEST_CASE("of many items the redline prunes some at once, the timer and writes the rest", "[task][cache]") {
     Runtime runtime("", MPR_USER_EVENTS_THREAD);
     Rooted cache;
+    mprGetDispatcher(); // without events there is no timer
     constexpr int items = 9000;
     for (int i = 0; i < items; i++) {
         set(cache, itos(i), "x");
