@@ -29,6 +29,7 @@
 #include "mpr/format.h"
 #include "mpr/buffer.h"
 #include "mpr/encode.h"
+#include "mpr/digest.h"
 #include "mpr/app.h"
 #include "mpr/log.h"
 #include "mpr/list.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-    mpr/encode.h - Encoding: text made safe for HTML, shells and URIs.
+    mpr/encode.h - Encoding: text made safe for HTML, shells, SQL and URIs.
 
-    Each call returns a new managed string; NULL gives an empty one. NULL is returned when there is no memory. Attached
-    threads. Nothing here yields.
+    Each call but mprUriDecodeInSitu returns a new managed string; NULL gives an empty one. NULL is returned when there is
+    no memory. Attached threads. Nothing here yields.
  */
 #ifndef MPR_ENCODE_H
 #define MPR_ENCODE_H
@@ -24,10 +24,18 @@ MPR_EXPORT char *mprEscapeCmd(const char *cmd, int escChar);
 MPR_EXPORT char *mprEscapeHtml(const char *html);
 
 /**
+    Write each ' twice: safe within a literal of standard SQL, which stands between two of them. For SQLite, and for
+    servers to which a backslash means nothing; parameters of a prepared statement are safe everywhere.
+ */
+MPR_EXPORT char *mprEscapeSQL(const char *cmd);
+
+/**
     Decode %XX, and + as a blank. Text after a % that is not two hexadecimal digits stays as it is, and so does %00, which would
     end the string early.
  */
 MPR_EXPORT char *mprUriDecode(const char *uri);
+/** Decode as mprUriDecode, in place. @return uri. NULL for NULL. Any thread. */
+MPR_EXPORT char *mprUriDecodeInSitu(char *uri);
 
 /* What mprUriEncode leaves as it is, letters, digits and - . _ ~ aside. */
 #define MPR_ENCODE_URI 0x4           /* The reserved characters of RFC 3986 and %: for a whole URI */

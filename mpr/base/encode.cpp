@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    encode.cpp - Text made safe for HTML, shells and URIs. See mpr/encode.h.
+    encode.cpp - Text made safe for HTML, shells, SQL and URIs. See mpr/encode.h.
 
     Each encoding says what one byte becomes; the text is walked twice, to measure and to write.
  */
@@ -52,6 +52,18 @@ char decoded(cchar* at) {
     const int low = high < 16 ? digitValue(at[2]) : 36;
     return low < 16 ? static_cast<char>(high * 16 + low) : '\0';
 }
+
+/** @param out May be where the text stands: what is written is no longer. @return out */
+char* decode(cchar* at, char* out) {
+    char* to = out;
+    while (*at != '\0') {
+        const char c = decoded(at);
+        *to++ = c ? c : *at == '+' ? ' ' : *at;
+        at += c ? 3 : 1;
+    }
+    *to = '\0';
+    return out;
+}
 } // namespace
 
 char* mprEscapeCmd(cchar* cmd, int escChar) {
@@ -99,11 +111,16 @@ char* mprUriDecode(cchar* uri) {
         at += decoded(at) ? 3 : 1;
     }
     char* out = newString(length);
-    char* to = out;
-    for (cchar* at = uri; out && *at != '\0';) {
-        const char c = decoded(at);
-        *to++ = c ? c : *at == '+' ? ' ' : *at;
-        at += c ? 3 : 1;
-    }
-    return out;
+    return out ? decode(uri, out) : nullptr;
+}
+
+char* mprUriDecodeInSitu(char* uri) {
+    return uri ? decode(uri, uri) : nullptr;
+}
+
+char* mprEscapeSQL(cchar* cmd) {
+    return encoded(cmd, [](char c, char* room) -> std::string_view {
+        room[0] = room[1] = c;
+        return {room, c == '\'' ? std::size_t{2} : std::size_t{1}};
+    });
 }

@@ -50,6 +50,14 @@ TEST_CASE("a shell takes an escaped command as words only", "[base][encode]") {
     }
 }
 
+TEST_CASE("SQL literals", "[base][encode]") {
+    Runtime runtime;
+    CHECK(std::string(mprEscapeSQL("'; drop table users; --")) == "''; drop table users; --");
+    CHECK(std::string(mprEscapeSQL("O'Neill \\ \"x\" '")) == "O''Neill \\ \"x\" ''");
+    CHECK(std::string(mprEscapeSQL("")) == "");
+    CHECK(std::string(mprEscapeSQL(nullptr)) == "");
+}
+
 TEST_CASE("URI decoding", "[base][encode]") {
     Runtime runtime;
     struct {
@@ -72,6 +80,12 @@ TEST_CASE("URI decoding", "[base][encode]") {
         CHECK(std::string(mprUriDecode(c.from)) == c.to);
     }
     CHECK(std::string(mprUriDecode(nullptr)) == "");
+    for (auto &c : cases) {
+        std::string text = c.from;
+        CHECK(mprUriDecodeInSitu(text.data()) == text.data());
+        CHECK(std::string(text.c_str()) == c.to);
+    }
+    CHECK(mprUriDecodeInSitu(nullptr) == nullptr);
 }
 
 TEST_CASE("URI encoding", "[base][encode]") {

@@ -414,7 +414,9 @@ static void testLogging(void) {
 static void testEncoding(void) {
     HAVE(char *, mprEscapeCmd, (cchar * cmd, int escChar));
     HAVE(char *, mprEscapeHtml, (cchar * html));
+    HAVE(char *, mprEscapeSQL, (cchar * cmd));
     HAVE(char *, mprUriDecode, (cchar * uri));
+    HAVE(char *, mprUriDecodeInSitu, (char *uri));
 }
 
 static void testTimeAndOthers(void) {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/fuzz/corpus.cpp - Feeds the fuzz target for JSON without libFuzzer: the texts of the parsing test-suite, some paths, and
-    random changes of them; or the files named.
+    test/fuzz/corpus.cpp - Feeds a fuzz target without libFuzzer: texts of its corpus and random changes of them; or the
+    files named.
 
-    Usage: fuzz_json_corpus [FILE...]     MPR_SEED=N: other changes; MPR_FUZZ=N: so many (300,000)
+    Usage: fuzz_NAME_corpus [FILE...]     MPR_SEED=N: other changes; MPR_FUZZ=N: so many (300,000)
  */
-#include "test/base/json_suite.hpp"
+#include "test/fuzz/corpus.hpp"
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <string>
-#include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,12 +20,6 @@ namespace {
 int feed(const std::string &text) {
     return LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(text.data()), text.size());
 }
-
-const char *const paths[] = {"a[1].b", "..a",     "a[0:-1]", "a[b == 'c'].a", "a[@ != 1]",
-                             "b.a.a",  "['c d']", "a[$]",    "a.*",           "..[a > 2]"};
-const char *const pieces[] = {"\"",   "\\",   "{",  "}",      "[",  "]",  ",",     ":",        "\\u",
-                              "d800", "e9",   "..", "[@ ~ ^", "/*", "*/", "//",    "\xc0\x80", "\xf0\x9f\x98\x80",
-                              "true", "null", "-0", "'",      "`",  "+",  "\"a\":"};
 
 unsigned long number(const char *variable, unsigned long otherwise) {
     const char *value = getenv(variable);
@@ -43,12 +35,13 @@ struct Random {
 };
 
 /* Some bytes changed, taken out, repeated, or a piece put in. */
-std::string changed(std::string text, const std::string &other, Random &random) {
+std::string changed(std::string text, const std::string &other, const std::vector<std::string> &pieces,
+                    Random &random) {
     for (size_t times = 1 + random.below(4); times > 0; times--) {
         const size_t at = random.below(text.size() + 1);
         const size_t count = random.below(text.size() - at + 1) % 20;
         switch (random.below(5)) {
-        case 0: text.insert(at, pieces[random.below(std::size(pieces))]); break;
+        case 0: text.insert(at, pieces[random.below(pieces.size())]); break;
         case 1: text.erase(at, count); break;
         case 2: text.insert(at, text.substr(at, count)); break;
         case 3: text.insert(at, other); break;
@@ -73,10 +66,7 @@ int main(int argc, char **argv) {
     if (argc > 1) {
         return feedFiles(argc, argv);
     }
-    std::vector<std::string> corpus(std::begin(paths), std::end(paths));
-    for (const auto &entry : test::suite) {
-        corpus.emplace_back(entry.text);
-    }
+    const std::vector<std::string> corpus = fuzzTexts(), pieces = fuzzPieces();
     for (const std::string &text : corpus) {
         if (feed(text) != 0) {
             return 1;
@@ -86,7 +76,7 @@ int main(int argc, char **argv) {
     Random random = {seed};
     for (unsigned long i = 0; i < count; i++) {
         const std::string &text = corpus[random.below(corpus.size())];
-        if (feed(changed(text, corpus[random.below(corpus.size())], random)) != 0) {
+        if (feed(changed(text, corpus[random.below(corpus.size())], pieces, random)) != 0) {
             return 1;
         }
     }
