@@ -35,6 +35,7 @@
 #include "mpr/list.h"
 #include "mpr/hash.h"
 #include "mpr/json.h"
+#include "mpr/mime.h"
 #include "mpr/cache.h"
 #include "mpr/time.h"
 #include "mpr/path.h"
