@@ -36,6 +36,7 @@
 #include "mpr/hash.h"
 #include "mpr/json.h"
 #include "mpr/mime.h"
+#include "mpr/xml.h"
 #include "mpr/cache.h"
 #include "mpr/time.h"
 #include "mpr/path.h"
