@@ -13,8 +13,9 @@
     time, or several read it. Calls here yield only where their description says so.
 
     Cost: a name is looked for from the first child on, an index, too. Whatever is done to the end of an object or array
-    takes constant time. No call recurses, so that no text and no tree, however deep, overflows a stack; texts have a
-    limit of depth besides (MprJsonRules).
+    takes constant time; parsing and merging take time that grows with the sizes alone, whatever the names and values
+    are. No call recurses, so that no text and no tree, however deep, overflows a stack; texts have a limit of depth
+    besides (MprJsonRules).
 
     A library that was built with MPR_JSON=OFF, for a small board, has none of this.
 

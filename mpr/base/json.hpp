@@ -163,7 +163,11 @@ struct Names {
     /** Add a property that is already linked. @return false when memory is short. */
     bool add(MprJson* property, const MprJson* object);
     MprJson* find(const char* name) const { return *slotOf(name); }
+    /** A property has taken the place of another of its name. */
+    void replace(MprJson* property) { *slotOf(property->name) = property; }
     bool isOpen() const { return slots != nullptr; }
+    /** Whether it is open, and knows as many properties as an object has, which others may have changed. */
+    bool isOf(const MprJson* object) const { return isOpen() && count == static_cast<std::size_t>(object->length); }
     void close() { pfree(slots); }
 
 private:

@@ -89,14 +89,30 @@ bool Blend::appendTo(MprJson* dest, const MprJson* src) {
     return true;
 }
 
-void takeOutEqual(MprJson* array, const char* value) {
+/** Take out of an array what has a value that elements of another, or a single value, have. Linear in both. */
+bool takeOutEqual(MprJson* array, const MprJson* src) {
+    MprJson* values = makeNode(MPR_JSON_OBJ); // values are its names, for a table of names finds them
+    for (const MprJson* each = isArray(src) ? src->children : src; each; each = isArray(src) ? each->next : nullptr) {
+        MprJson* value = values && each->value ? makeNode(MPR_JSON_VALUE, each->value) : nullptr;
+        if (!values || (each->value && !value)) {
+            return false;
+        }
+        if (value) {
+            append(values, value);
+        }
+    }
+    OwnNames names;
+    if (!names.open(values)) {
+        return false;
+    }
     for (MprJson* at = array->children; at;) {
         MprJson* next = at->next;
-        if (value && at->value && std::strcmp(at->value, value) == 0) {
+        if (at->value && names.find(at->value)) {
             unlink(array, at);
         }
         at = next;
     }
+    return true;
 }
 
 bool Blend::takeOut(MprJson* dest, const MprJson* src) {
@@ -104,13 +120,7 @@ bool Blend::takeOut(MprJson* dest, const MprJson* src) {
         return std::strstr(dest->value, src->value) == nullptr ||
                setText(dest, sreplace(dest->value, src->value, nullptr));
     }
-    if (!isArray(src)) {
-        takeOutEqual(dest, src->value);
-    }
-    for (const MprJson* element = isArray(src) ? src->children : nullptr; element; element = element->next) {
-        takeOutEqual(dest, element->value);
-    }
-    return true;
+    return takeOutEqual(dest, src);
 }
 
 /** Merge into a node that exists. @return false when memory is short. */
@@ -141,14 +151,11 @@ bool Blend::addProperty(MprJson* dest, const char* name, const MprJson* src, int
 
 bool Blend::mergeObjects(const Pair& pair) {
     OwnNames names;
-    if (pair.dest->length > Names::many && !names.open(pair.dest, pair.src->length)) {
-        return false;
-    }
     for (const MprJson* property = pair.src->children; property; property = property->next) {
         const int mode = (pair.flags & MPR_JSON_COMBINE) != 0 ? modeOf(*property->name) : 0;
         const int flags = mode != 0 ? (pair.flags & ~modes) | mode : pair.flags;
         const char* name = mode != 0 ? sclone(property->name + 1) : property->name;
-        if (!name) {
+        if (!name || (!names.isOpen() && pair.dest->length > Names::many && !names.open(pair.dest, pair.src->length))) {
             return false;
         }
         MprJson* before = names.isOpen() ? names.find(name) : find(pair.dest, name);

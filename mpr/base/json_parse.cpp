@@ -226,6 +226,7 @@ private:
     const char* textOf(const Quoted& quoted, std::size_t shared, unsigned& place);
     bool hand(MprJson* child);
     bool handProperty(Open& around, MprJson* child);
+    int write(Open& around, MprJson* child);
     MprJson* twin(Open& around);
     void link(Open& around, MprJson* child);
     bool scan(Quoted& quoted);
@@ -614,6 +615,27 @@ bool Parser::handProperty(Open& around, MprJson* child) {
                                                : true;
 }
 
+/** Write a value into an object or array of the program's, as mprWriteJsonObj. @return 0 or MPR_ERR_*. */
+int Parser::write(Open& around, MprJson* child) {
+    MprJson* const node = around.node;
+    if (!isObject(node) || !around.name || node->length <= Names::many) {
+        return mprWriteJsonObj(node, around.name, child);
+    }
+    MprJson* const fresh = around.many.isOf(node) || around.many.open(node) ? adopted(child, node) : nullptr;
+    if (!fresh) {
+        return MPR_ERR_MEMORY;
+    }
+    MprJson* const old = around.many.find(around.name);
+    mprSetRef(fresh, &fresh->name, old ? old->name : around.name);
+    if (old) {
+        replace(node, old, fresh);
+        around.many.replace(fresh);
+        return 0;
+    }
+    append(node, fresh);
+    return around.many.add(fresh, node) ? 0 : MPR_ERR_MEMORY;
+}
+
 /** Give a value that is complete to what is around it. */
 bool Parser::hand(MprJson* child) {
     Open& around = open_.top();
@@ -621,8 +643,8 @@ bool Parser::hand(MprJson* child) {
         return fail("too many values"), false;
     }
     if (callback && (callback->setValue || callback->createObj || around.node == into_)) [[unlikely]] {
-        const int error = callback->setValue ? callback->setValue(this, around.node, around.name, child)
-                                             : mprWriteJsonObj(around.node, around.name, child);
+        const int error =
+            callback->setValue ? callback->setValue(this, around.node, around.name, child) : write(around, child);
         return error >= 0 || (fail(refused), false);
     }
     if (isArray(around.node)) {

@@ -49,6 +49,22 @@ TEST_CASE("flags of merging say otherwise", "[base][json]") {
     CHECK(blended(R"({"a":1})", R"({"a":2})", MPR_JSON_APPEND) == R"({"a":"1 2"})");
 }
 
+TEST_CASE("many values are taken out of an array in a time that grows with their number alone", "[base][json]") {
+    Runtime runtime;
+    std::string all = "[", even = "[";
+    for (int i = 0; i < 200000; i++) { // 20 G comparisons, if each were looked for among all
+        all += (i ? "," : "") + std::to_string(i);
+        even += i % 2 == 0 ? (i ? "," : "") + std::to_string(i) : "";
+    }
+    MprJson *array = parsed(all + "]");
+    mpr::Root<MprJson> kept = array;
+    CHECK(mprBlendJson(array, parsed(even + ",[],{}]"), MPR_JSON_REPLACE) == 0);
+    CHECK(array->length == 100000);
+    CHECK(str(array->children->value) == "1");
+    CHECK(isSound(array));
+    CHECK(blended(R"(["1",2,2,[2],null])", "[null,1,2]", MPR_JSON_REPLACE) == "[[2]]");
+}
+
 TEST_CASE("prefixes of names say it for one property and what is below", "[base][json]") {
     Runtime runtime;
     cchar *dest = R"({"o":{"x":1,"s":"a b"},"a":[1,2],"s":"one two"})";

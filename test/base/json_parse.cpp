@@ -215,6 +215,46 @@ TEST_CASE("an object of very many names is parsed in a time that grows with them
     CHECK(tree->length == 200000);
     CHECK(mprBlendJson(tree, parsed(text + "}"), 0) == 0);
     CHECK(tree->length == 200000);
+    for (int flags : {0, MPR_JSON_OVERWRITE, MPR_JSON_COMBINE}) { // into what has none of the names
+        mpr::Root<MprJson> other = parsed("{}");
+        CHECK(mprBlendJson(other.get(), tree, flags) == 0);
+        CHECK(other->length == 200000);
+    }
+    const auto make = [](MprJsonParser *, int type) { return mprCreateJson(type); };
+    for (MprJsonCallback callback : {MprJsonCallback{}, MprJsonCallback{nullptr, make, nullptr, nullptr, nullptr}}) {
+        mpr::Root<MprJson> other = parsed("{}");
+        REQUIRE(mprParseJsonEx((text + "}").c_str(), &callback, nullptr, other.get(), nullptr));
+        REQUIRE(mprParseJsonEx((text + "}").c_str(), &callback, nullptr, other.get(), nullptr));
+        CHECK(other->length == 200000);
+        CHECK(isSound(other.get()));
+    }
+}
+
+TEST_CASE("a parser with callbacks puts many properties where they belong", "[base][json]") {
+    Runtime runtime;
+    std::string first = "{", second, both = "{";
+    for (int i = 0; i < 100; i++) {
+        const std::string name = std::string(i ? "," : "") + "\"n" + std::to_string(i) + "\":";
+        first += name + "[]";
+        second += ",\"n" + std::to_string(i) + "\":{}";
+        both += name + "{}";
+    }
+    // The object is another's child; a callback takes a property out as it goes.
+    MprJsonCallback callback{};
+    MprJson *whole = parsed(R"({"into":{}})");
+    mpr::Root<MprJson> kept = whole;
+    MprJson *into = whole->children;
+    REQUIRE(mprParseJsonEx((first + "}").c_str(), &callback, into, into, nullptr) == into);
+    callback.checkBlock = [](MprJsonParser *parser, cchar *name, bool leave) {
+        auto *object = static_cast<MprJson *>(parser->data);
+        if (leave && name && str(name) == "n50") {
+            mprRemoveJsonChild(object, mprReadJsonObj(object, "x"));
+        }
+        return 0;
+    };
+    REQUIRE(mprParseJsonEx(("{\"x\":1" + second + ",\"y\":2}").c_str(), &callback, into, into, nullptr) == into);
+    CHECK(isSound(whole));
+    CHECK(printed(into) == both + ",\"y\":2}");
 }
 
 TEST_CASE("depth and length have limits", "[base][json]") {
