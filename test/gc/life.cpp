@@ -176,13 +176,15 @@ TEST_CASE("a thread that is not attached may set limits while others collect", "
     cchar *options = GENERATE("young=64k,everyyield=0", "young=64k,everyyield=1");
     Runtime runtime(options);
     std::atomic<bool> over{false};
-    std::thread setter([&over] {
+    std::atomic<int> sets{0};
+    std::thread setter([&] {
         while (!over) {
             mprSetMemLimits(200 << 20, 400 << 20, -1);
+            sets++;
         }
     });
     const auto before = stats().collectionsMinor;
-    for (size_t i = 0; i < heavy(2000) || stats().collectionsMinor < before + 5; i++) {
+    for (size_t i = 0; i < heavy(2000) || stats().collectionsMinor < before + 5 || sets < 10; i++) {
         mprAlloc(1000);
         mprYield(0);
     }

@@ -202,7 +202,7 @@ struct Bar {
 };
 constexpr size_t detectTrials = 24;
 constexpr Bar bars[] = {{"none", 0, 0, 0},   {"link", 20, 20, 1},  {"manager", 22, 22, 0},   {"overflow", 10, 10, 7},
-                        {"header", 9, 9, 6}, {"inside", 0, 10, 2}, {"insidehole", 0, 11, 2}, {"hole", 20, 21, 1}};
+                        {"header", 9, 9, 6}, {"inside", 0, 10, 2}, {"insidehole", 0, 11, 2}, {"hole", 15, 21, 1}};
 
 bool detects(const Command &command) {
     bool all = true;
