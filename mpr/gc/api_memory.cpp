@@ -314,7 +314,7 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
                 return freedMeanwhile(ptr);
             }
         }
-        if (heap.freeTraced(region, g)) {
+        if (heap.freeTraced({region, g})) {
             return 0;
         }
     }
@@ -346,7 +346,7 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
         return heap.freeClaimed(m.local, region, ptr, map, n);
     }
     heap.changeHead(region, ptr, 0, head::held);
-    return heap.freeTraced(region, region->granuleOf(ptr)) ? 0 : freeCalled(m, region, ptr);
+    return heap.freeTraced({region, region->granuleOf(ptr)}) ? 0 : freeCalled(m, region, ptr);
 }
 
 } // namespace
@@ -418,7 +418,7 @@ void* mprRealloc(void* ptr, size_t size) {
         while (runtime().roots.release(runtime().heap, region, ptr)) {
             mprHold(block);
         }
-        if (!managed || !runtime().heap.freeTraced(region, g)) {
+        if (!managed || !runtime().heap.freeTraced({region, g})) {
             runtime().heap.free(m->local, region, ptr);
         }
     }

@@ -88,7 +88,7 @@ void Heap::close(const Remainder& r) {
     os::assertHeld(lock_);
     MPR_ASSERT(r.region->contains(r.begin) && r.begin < r.end && r.end <= r.region->address(r.region->endGranule));
     const std::size_t n = static_cast<std::size_t>(r.end - r.begin) >> granuleShift;
-    giveBack(r.region, r.region->granuleOf(r.begin), n);
+    giveBack(Place::of(r.region, r.begin), n);
     totals_.granulesAllocated -= n;
     since_ -= n;
 }
@@ -134,89 +134,90 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
 }
 
 /** A block, and a context if it can be, from the front hole of any queue. @return nullptr: past the limit. */
-MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c,
-                                    std::size_t n, std::size_t want, Byte h) {
+MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, Sought sought, Local& local, AllocationContext& c,
+                                    NewBlock block) {
+    const auto [want, queue] = sought;
     Hole* hole = queues.front(queue);
-    Region* region = regionOf(hole);
-    const std::size_t g = region->granuleOf(hole);
+    const Place at = Place::of(regionOf(hole), hole);
     std::size_t size = 0;
-    if (!sizeOfFront(region, g, size)) [[unlikely]] {
+    if (!sizeOfFront(at, size)) [[unlikely]] {
         return nullptr; // there are other queues
     }
-    std::size_t take = share(region, g, size, n, want);
-    if (take > n && !FreeQueues::isWarm(queue) && size < 2 * want) {
+    std::size_t take = share(at, size, block.size, want);
+    if (take > block.size && !FreeQueues::isWarm(queue) && size < 2 * want) {
         take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
     }
-    if (!carve(region, g, size, take, local.privileged, queue)) [[unlikely]] {
+    if (!carve(at, size, take, local.privileged, queue)) [[unlikely]] {
         return nullptr;
     }
-    return settle(local, c, region, g, take, n, h, take);
+    return settle(local, c, {{at, take}, take}, block);
 }
 
 /**
     Allocate when no wide warm hole serves: from a hole of one granule, or else the heap grows into a cold hole.
     The lock is held by the caller and released here.
  */
-void* Heap::allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h,
-                              unsigned queue, Shortage& shortage) {
+void* Heap::allocateOtherwise(Local& local, AllocationContext& c, NewBlock block, Sought sought, Shortage& shortage) {
     const FreeQueues& queues = *c.queues;
+    auto [want, queue] = sought;
     if (queue == FreeQueues::none) {
         queue = want == contextGranules_ ? queues.find(coldContexts_) : queues.findCold(want);
     }
     if (queue != FreeQueues::none) [[likely]] {
-        if (void* block = allocateFrom(queues, queue, local, c, n, want, h)) [[likely]] {
+        if (void* made = allocateFrom(queues, {want, queue}, local, c, block)) [[likely]] {
             lock_.unlock();
-            return block;
+            return made;
         }
     }
-    return allocateScarce(local, n, want, h, shortage);
+    return allocateScarce(local, block, want, shortage);
 }
 
 /**
     Allocate from a new region; if the heap may not grow, from any hole. The lock is held by the caller and released
     here.
  */
-void* Heap::allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) {
+void* Heap::allocateScarce(Local& local, NewBlock block, std::size_t want, Shortage& shortage) {
+    const std::size_t n = block.size;
     const Sort sort = fixed() ? Sort::small : sortOf(n);
     unsigned queue = findFresh(sort, want, local.privileged, shortage);
     AllocationContext& c = contextFor(local, n);
     const FreeQueues* queues = c.queues;
-    void* block = nullptr;
+    void* made = nullptr;
     // First look for what was wanted, then for n only: in warm queues of each sort, then in cold ones.
-    for (unsigned i = 0; !block; ++i) {
+    for (unsigned i = 0; !made; ++i) {
         if (queue != FreeQueues::none) {
-            block = allocateFrom(*queues, queue, local, c, n, i == 0 ? want : n, h);
+            made = allocateFrom(*queues, {i == 0 ? want : n, queue}, local, c, block);
         }
-        if (block || i == 2 * sorts) {
+        if (made || i == 2 * sorts) {
             break;
         }
         queues = &queues_[i % sorts];
         queue = i < sorts ? queues->findWarm(n) : queues->findCold(n);
     }
-    for (unsigned i = 0; !block && i < sorts; ++i) {
-        block = allocateTight(queues_[i], local, n, h);
+    for (unsigned i = 0; !made && i < sorts; ++i) {
+        made = allocateTight(queues_[i], local, block);
     }
-    if (!block && shortage == Shortage::none) {
+    if (!made && shortage == Shortage::none) {
         shortage = Shortage::limit;
     }
     lock_.unlock();
-    return block;
+    return made;
 }
 
 /**
     Allocate from a hole that is just large enough, among the first few of a queue where searches by range do not look.
  */
-void* Heap::allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h) {
+void* Heap::allocateTight(const FreeQueues& queues, Local& local, NewBlock block) {
+    const std::size_t n = block.size;
     Hole* hole = n > 1 ? queues.frontFor(n) : nullptr;
     for (unsigned i = 0; hole && i < 8; ++i) {
-        Region* region = regionOf(hole);
-        const std::size_t g = region->granuleOf(hole);
+        const Place at = Place::of(regionOf(hole), hole);
         std::size_t size = 0;
-        if (region->agreedHoleSize(g, size) && size >= n &&
-            carve(region, g, size, n, local.privileged, FreeQueues::none)) {
-            return settle(local, contextFor(local, n), region, g, n, n, h, n);
+        if (at.region->agreedHoleSize(at.granule, size) && size >= n &&
+            carve(at, size, n, local.privileged, FreeQueues::none)) {
+            return settle(local, contextFor(local, n), {{at, n}, n}, block);
         }
-        hole = queues.next(hole, MayLead{*this, region});
+        hole = queues.next(hole, MayLead{*this, at.region});
     }
     return nullptr;
 }

@@ -15,28 +15,29 @@
 
 namespace mpr::heap {
 
-/** Make n granules at g, whose map is zero, a block. */
-MPR_INLINE Byte* Heap::place(Region* region, std::size_t g, std::size_t n, Byte h) {
-    Byte* map = region->map().at(g);
+/** Make a block at a place where the map is zero. */
+MPR_INLINE Byte* Heap::makeBlock(Place at, NewBlock block) {
+    Byte* map = at.mapByte();
     MPR_ASSERT(*map == 0 || GranuleMap::beginsHole(*map)); // the mark of the hole that is carved may still stand there
-    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
-    GranuleMap::setSizeBehind(map, n);
-    std::atomic_ref<Byte>(*map).store(h, std::memory_order_relaxed);
-    if (head::wantsFree(h)) {
-        region->noteWantsFree(g);
+    MPR_ASSERT(at.hasRoom(block.size));
+    GranuleMap::setSizeBehind(map, block.size);
+    std::atomic_ref<Byte>(*map).store(block.head, std::memory_order_relaxed);
+    if (head::wantsFree(block.head)) {
+        at.region->noteWantsFree(at.granule);
     }
-    return region->address(g);
+    return at.address();
 }
 
-/** Open a context over `take` granules from g on, whose map is zero for the first `clear`. Its first n are a block. */
-MPR_INLINE void AllocationContext::open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear) {
-    MPR_ASSERT(n <= clear && clear <= take && g + take <= of->endGranule);
-    begin = of->address(g);
+/** Open a context over memory whose map is zero for the first `clear` granules. Its first n are a block. */
+MPR_INLINE void AllocationContext::open(Extent memory, std::size_t n, std::size_t clear) {
+    const auto [at, take] = memory;
+    MPR_ASSERT(n <= clear && clear <= take && at.hasRoom(take));
+    begin = at.address();
     bump = begin + (n << granuleShift);
     limit = cleared = begin + (clear << granuleShift);
-    map = of->map().at(g + n);
+    map = (at + n).mapByte();
     end = begin + (take << granuleShift);
-    region = of;
+    region = at.region;
     blocks.add(1);
 }
 
@@ -72,42 +73,42 @@ MPR_INLINE void Heap::holdUp(const Local& local, AllocationContext& c) const {
 }
 
 /**
-    Make a block of the first n of `take` granules that were taken from a region, whose map is zero for the first
-    `clear`. The rest, if any, becomes the thread's new context. The block is made before the lock is released, since no
-    dead block may precede unused memory (map.hpp).
+    Make a block at the start of memory that was taken. The rest, if any, becomes the thread's new context. The block is
+    made before the lock is released, since no dead block may precede unused memory (map.hpp).
  */
-MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take,
-                              std::size_t n, Byte h, std::size_t clear) {
+MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Taken taken, NewBlock block) {
+    auto [at, take] = taken.memory;
+    std::size_t clear = taken.clear;
     took(take);
-    region->young.add(g, g + take);
-    if (take == n) {
+    at.region->young.add(at.granule, at.granule + take);
+    if (take == block.size) {
         local.blocks.add(1);
-        return place(region, g, n, h);
+        return makeBlock(at, block);
     }
     leaveContext(local, c);
     if constexpr (os::hasPages) {
-        if (region->nurseries.fits(g, take) && nurseries_) {
-            c.nursery = region->nurseries.take(g, clear, &local, c.lane);
-            region->map().set(g, mark::opaque);
-            ++g, --take, --clear;
+        Nurseries& nurseries = at.region->nurseries;
+        if (nurseries.fits(at.granule, take) && nurseries_) {
+            c.nursery = nurseries.take(at.granule, clear, &local, c.lane);
+            at.region->map().set(at.granule, mark::opaque);
+            ++at.granule, --take, --clear;
         }
     }
     c.blocksBefore = c.blocks.get();
-    c.open(region, g, n, take, clear);
+    c.open({at, take}, block.size, clear);
     holdUp(local, c);
-    return place(region, g, n, h);
+    return makeBlock(at, block);
 }
 
 /**
     How much of a hole to take for a block of n granules and a context of about `want`. Taking ends where a nursery can
     begin, so that the next context is a nursery.
  */
-MPR_INLINE std::size_t Heap::share(const Region* region, std::size_t g, std::size_t size, std::size_t n,
-                                   std::size_t want) const {
-    if (size < 2 * n || want == n || region->nurseries.isWalked(g)) {
+MPR_INLINE std::size_t Heap::share(Place at, std::size_t size, std::size_t n, std::size_t want) const {
+    if (size < 2 * n || want == n || at.region->nurseries.isWalked(at.granule)) {
         return n;
     }
-    std::size_t take = want - (g & (want - 1));
+    std::size_t take = want - (at.granule & (want - 1));
     if (take <= greatestFromContext_) {
         take += want;
     }
@@ -150,7 +151,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     lock_.lock();
     if constexpr (os::hasPages) {
         if (want != n && mayFillNursery(c)) {
-            if (void* block = allocateInNursery(local, c, n, h)) {
+            if (void* block = allocateInNursery(local, c, {n, h})) {
                 lock_.unlock();
                 return block;
             }
@@ -164,7 +165,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
         if constexpr (os::hasPages) {
             Nursery*& scanty = scanty_[static_cast<unsigned>(c.lane)];
             if (want != n && scanty) {
-                if (void* block = allocateInSparse(scanty, local, c, n, h)) {
+                if (void* block = allocateInSparse(scanty, local, c, {n, h})) {
                     lock_.unlock();
                     return block;
                 }
@@ -175,20 +176,19 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
         }
         queue = queues.findWarm(n);
         if (queue == FreeQueues::none || FreeQueues::isOfSingles(queue)) [[unlikely]] {
-            return allocateOtherwise(local, c, n, want, h, queue, shortage);
+            return allocateOtherwise(local, c, {n, h}, {want, queue}, shortage);
         }
     }
     const Hole* hole = queues.front(queue);
-    Region* region = regionOf(hole);
-    const std::size_t g = region->granuleOf(hole);
+    const Place at = Place::of(regionOf(hole), hole);
     std::size_t size = 0;
-    if (!sizeOfFront(region, g, size)) [[unlikely]] {
+    if (!sizeOfFront(at, size)) [[unlikely]] {
         lock_.unlock();
         return allocateSlow(local, n, flags, shortage);
     }
-    const std::size_t take = share(region, g, size, n, want);
-    carveWarm(region, g, size, take, queue);
-    void* block = settle(local, c, region, g, take, n, h, take);
+    const std::size_t take = share(at, size, n, want);
+    carveWarm(at, size, take, queue);
+    void* block = settle(local, c, {{at, take}, take}, {n, h});
     lock_.unlock();
     return block;
 }

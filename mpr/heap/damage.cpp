@@ -16,7 +16,7 @@ bool Heap::isHole(const void* address) const {
 
 namespace {
 
-/** Call f(region, g, n) for each hole in the map of these regions whose ends agree. */
+/** Call f(hole), an Extent, for each hole in the map of these regions whose ends agree. */
 template <typename F>
 void forHoles(Region* regions, F&& f) {
     for (Region* region = regions; region; region = region->next) {
@@ -29,7 +29,7 @@ void forHoles(Region* regions, F&& f) {
             if (GranuleMap::beginsHole(map.get(g))) {
                 std::size_t n = 0;
                 if (region->agreedHoleSize(g, n)) {
-                    f(region, g, n);
+                    f(Extent{{region, g}, n});
                 }
             }
         }
@@ -47,9 +47,9 @@ void forHoles(Region* regions, F&& f) {
     if constexpr (FreeQueues::checksLinks) {
         const auto isHoleAt = [this](const void* address) { return isHole(address); };
         bool named = false;
-        forHoles(regions_, [&](Region* region, std::size_t g, std::size_t) {
-            const auto* hole = reinterpret_cast<const Hole*>(region->address(g));
-            if (!queuesOf(region).linksLead(hole, isHoleAt)) {
+        forHoles(regions_, [&](Extent there) {
+            const Hole* hole = holeAt(there.at);
+            if (!queuesOf(there.at.region).linksLead(hole, isHoleAt)) {
                 nameDamage(hole);
                 named = true;
             }
@@ -60,10 +60,10 @@ void forHoles(Region* regions, F&& f) {
         for (FreeQueues& queues : queues_) {
             queues.open(secret_);
         }
-        forHoles(regions_, [&](Region* region, std::size_t g, std::size_t n) {
-            auto* hole = reinterpret_cast<Hole*>(region->address(g));
+        forHoles(regions_, [&](Extent there) {
+            Hole* hole = holeAt(there.at);
             if (hole != without) {
-                queuesOf(region).push(hole, n, isBacked(region, g, n));
+                queuesOf(there.at.region).push(hole, there.size, isBacked(there.at, there.size));
             }
         });
     }

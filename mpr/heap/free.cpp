@@ -7,18 +7,19 @@
 namespace mpr::heap {
 
 /** Under the lock: a block in use becomes a hole or part of one, or its large region is retired. */
-void Heap::freeBlock(Region* region, std::size_t g, std::size_t n) {
+void Heap::freeBlock(Place at, std::size_t n) {
     os::assertHeld(lock_);
+    const auto [region, g] = at;
     if (region->isLarge()) {
         retire(region);
         return;
     }
     if (poisons()) [[unlikely]] {
-        return bury(region, g, n);
+        return bury(at, n);
     }
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
-    giveBack(region, g, n);
+    giveBack(at, n);
 }
 
 bool Heap::free(Local& local, Region* region, void* block) {
@@ -30,16 +31,16 @@ bool Heap::free(Local& local, Region* region, void* block) {
     }
     const std::size_t n = region->blockSize(g);
     if (region->isLarge()) {
-        freeClaimed(region, g, n);
+        freeClaimed({region, g}, n);
     } else {
         freeClaimed(local, region, block, region->map().at(g), n);
     }
     return true;
 }
 
-bool Heap::freeTraced(Region* region, std::size_t g) {
+bool Heap::freeTraced(Place at) {
     bool traced = false;
-    region->map().update(g, [&](Byte h) {
+    at.region->map().update(at.granule, [&](Byte h) {
         traced = mayBeTraced(h);
         // The colour of old blocks; unmarked, if the block was grey.
         const int colour = (h & head::old) ? h & head::colourMask : head::old | (colours_.oldParity ^ head::parity);
@@ -52,7 +53,7 @@ bool Heap::freeTraced(Region* region, std::size_t g) {
 void Heap::freeShared(Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
     if (region->map().claim(g)) {
-        freeClaimed(region, g, region->blockSize(g));
+        freeClaimed({region, g}, region->blockSize(g));
     }
 }
 
@@ -67,15 +68,15 @@ bool Heap::freeHeld(Region* region, void* block) {
     }
     ++totals_.blocksFreed;
     gave(n);
-    freeBlock(region, g, n);
+    freeBlock({region, g}, n);
     return true;
 }
 
-void Heap::freeClaimed(Region* region, std::size_t g, std::size_t n) {
+void Heap::freeClaimed(Place at, std::size_t n) {
     os::Locked locked(lock_);
     ++totals_.blocksFreed;
     gave(n);
-    freeBlock(region, g, n);
+    freeBlock(at, n);
 }
 
 void Heap::flushQuickLists(Local& local) {
@@ -88,8 +89,7 @@ void Heap::flushQuickLists(Local& local) {
             if (!setDamagedAside(local, n)) {
                 local.quick.pop(n);
                 os::Locked locked(lock_);
-                Region* region = table_.find(block);
-                freeBlock(region, region->granuleOf(block), n); // counted when it was listed
+                freeBlock(Place::of(table_.find(block), block), n); // counted when it was listed
             }
         }
     }
@@ -106,28 +106,27 @@ MPR_INLINE bool Heap::extendInContext(Local& local, const Byte* end, std::size_t
     return true;
 }
 
-/** The block of n granules at g takes some more of the hole that follows it. @return false when none serves. */
-MPR_INLINE bool Heap::extendIntoHole(const Local& local, Region* region, std::size_t g, std::size_t n,
-                                     std::size_t more) {
+/** A block that ends at a place takes some more of the hole there. @return false when none serves. */
+MPR_INLINE bool Heap::extendIntoHole(const Local& local, Place end, std::size_t more) {
     os::assertHeld(lock_);
-    if (!GranuleMap::beginsHole(region->map().get(g + n))) {
+    if (!GranuleMap::beginsHole(end.head())) {
         return false;
     }
-    const std::size_t size = region->holeSize(g + n);
+    const std::size_t size = end.region->holeSize(end.granule);
     if (size < more || !mayUse(more, local.privileged)) {
         return false;
     }
     if constexpr (!os::hasPages) {
         // Take all of the hole and give back what is too much, by functions that are compiled already.
-        unlink(region, g + n, size);
+        unlink(end.region, end.granule, size);
         if (size > more) {
-            giveBack(region, g + n + more, size - more);
+            giveBack(end + more, size - more);
         }
-    } else if (!carve(region, g + n, size, more, local.privileged, FreeQueues::none)) {
+    } else if (!carve(end, size, more, local.privileged, FreeQueues::none)) {
         return false;
     }
     took(more);
-    unearth(region->address(g + n), more);
+    unearth(end.address(), more);
     return true;
 }
 
@@ -152,7 +151,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     os::Locked locked(lock_);
     // What is taken from a hole is the block's before the lock is released. Where others walk a nursery (retire,
     // findGap), zeros that nothing extends over are free.
-    if (more > 0 && !extended && !extendIntoHole(local, region, g, n, more)) {
+    if (more > 0 && !extended && !extendIntoHole(local, {region, g + n}, more)) {
         return false;
     }
     // The head stays all the while: others read and change it without the lock.
@@ -161,8 +160,8 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     if (m < n) {
         gave(n - m);
         region->nurseries.pierce(g);
-        fillFree(region, g + m, n - m);
-        giveBack(region, g + m, n - m);
+        fillFree({region, g + m}, n - m);
+        giveBack({region, g + m}, n - m);
     }
     return true;
 }

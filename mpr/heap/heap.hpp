@@ -32,6 +32,7 @@
 #include "mpr/heap/local.hpp"
 #include "mpr/heap/map.hpp"
 #include "mpr/heap/options.hpp"
+#include "mpr/heap/place.hpp"
 #include "mpr/heap/poison.hpp"
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
@@ -120,10 +121,10 @@ public:
      */
     bool freeHeld(Region* region, void* block);
     /**
-        If the block at g may be traced now, keep its memory. It becomes a leaf that the collector will find dead, and
+        If the block there may be traced now, keep its memory. It becomes a leaf that the collector will find dead, and
         to everybody who asks it is not in use. @return false when it may not be traced: nothing has changed.
      */
-    bool freeTraced(Region* region, std::size_t g);
+    bool freeTraced(Place at);
     /** Give back a block from any thread, attached or not. */
     void freeShared(Region* region, void* block);
 
@@ -343,7 +344,7 @@ private:
     // holes.hpp, under the lock
     struct MayLead;
     /** Whether a hole is warm: has no chunks that are not committed. */
-    static bool isBacked(const Region* region, std::size_t g, std::size_t n) { return region->allCommitted(g, g + n); }
+    static bool isBacked(Place at, std::size_t n) { return at.region->allCommitted(at.granule, at.granule + n); }
     static void setSort(Region* region, Sort sort, FreeQueues* queues) {
         region->sort = sort;
         region->queues = queues + static_cast<unsigned>(sort);
@@ -351,24 +352,23 @@ private:
     FreeQueues& queuesOf(Region* region) { return os::hasPages ? *region->queues : queues_[0]; }
     void dequeue(Region* region, Hole* hole) MPR_REQUIRES(lock_);
     void dequeueFront(Region* region, unsigned queue) MPR_REQUIRES(lock_);
-    void link(Region* region, std::size_t g, std::size_t n, bool warm) MPR_REQUIRES(lock_);
+    void link(Place at, std::size_t n, bool warm) MPR_REQUIRES(lock_);
     void unlink(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
-    static Hole* holeAt(Region* region, std::size_t g);
-    bool sizeOfFront(Region* region, std::size_t g, std::size_t& size) MPR_REQUIRES(lock_);
+    static Hole* holeAt(Place at);
+    bool sizeOfFront(Place at, std::size_t& size) MPR_REQUIRES(lock_);
     void requeueWithoutUnsound(const void* hole) MPR_REQUIRES(lock_);
     bool takeOut(Region* region, Hole* hole) MPR_REQUIRES(lock_);
-    void giveBack(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
-    void giveBackIntact(Region* region, std::size_t g, std::size_t n, bool committed) MPR_REQUIRES(lock_);
-    void carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) MPR_REQUIRES(lock_);
-    bool carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged, unsigned queue)
-        MPR_REQUIRES(lock_);
+    void giveBack(Place at, std::size_t n) MPR_REQUIRES(lock_);
+    void giveBackIntact(Place at, std::size_t n, bool committed) MPR_REQUIRES(lock_);
+    void carveWarm(Place at, std::size_t size, std::size_t n, unsigned queue) MPR_REQUIRES(lock_);
+    bool carve(Place at, std::size_t size, std::size_t n, bool privileged, unsigned queue) MPR_REQUIRES(lock_);
     Region* regionOf(const Hole* hole) const;
 
     // poison.cpp
-    void fillFree(Region* region, std::size_t g, std::size_t n);
+    void fillFree(Place at, std::size_t n);
     void fillChunks(Region* region, std::uint64_t chunks) MPR_REQUIRES(lock_);
     void look(const void* memory, std::size_t n);
-    void bury(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void bury(Place at, std::size_t n) MPR_REQUIRES(lock_);
     void endQuarantine(void* block) MPR_REQUIRES(lock_);
 
     // damage.cpp
@@ -394,8 +394,8 @@ private:
 
     // holes.cpp, under the lock
     void giveBackAnyhow(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
-    std::size_t agreedSize(Region* region, std::size_t g) MPR_REQUIRES(lock_);
-    std::size_t agreedSizeBefore(Region* region, std::size_t g) MPR_REQUIRES(lock_);
+    std::size_t agreedSize(Place at) MPR_REQUIRES(lock_);
+    std::size_t agreedSizeBefore(Place at) MPR_REQUIRES(lock_);
     unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     bool findAny(std::size_t n, Sort& sort, unsigned& queue) const MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
@@ -408,24 +408,32 @@ private:
     }
 
     // allocate.cpp, under the lock
-    void* settle(Local& local, AllocationContext& c, Region* region, std::size_t g, std::size_t take, std::size_t n,
-                 Byte h, std::size_t clear) MPR_REQUIRES(lock_);
-    std::size_t share(const Region* region, std::size_t g, std::size_t size, std::size_t n, std::size_t want) const;
+    /** Memory that has been taken for a thread; of its map the first `clear` granules are zero. */
+    struct Taken {
+        Extent memory;
+        std::size_t clear;
+    };
+    /** How much a thread takes if it can, and where: a queue that is not empty, or FreeQueues::none. */
+    struct Sought {
+        std::size_t want;
+        unsigned queue;
+    };
+    void* settle(Local& local, AllocationContext& c, Taken taken, NewBlock block) MPR_REQUIRES(lock_);
+    std::size_t share(Place at, std::size_t size, std::size_t n, std::size_t want) const;
     bool steps() const { return !os::cooperative && stepping_ > 0; }
     void holdUp(const Local& local, AllocationContext& c) const;
     static void leaveContext(Local& local, AllocationContext& c);
     bool mayFillNursery(const AllocationContext& c) const MPR_REQUIRES(lock_);
     void noteScattered(const AllocationContext& c) MPR_REQUIRES(lock_);
-    static Byte* place(Region* region, std::size_t g, std::size_t n, Byte h);
+    static Byte* makeBlock(Place at, NewBlock block);
 
     // nursery.cpp
-    void* allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_REQUIRES(lock_);
-    void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h)
-        MPR_REQUIRES(lock_);
+    void* allocateInNursery(Local& local, AllocationContext& c, NewBlock block) MPR_REQUIRES(lock_);
+    void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, NewBlock block) MPR_REQUIRES(lock_);
     Region* regionOf(const Nursery* nursery) const;
     Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap) MPR_REQUIRES(lock_);
     void sample(Region* region, std::size_t i);
-    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h)
+    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, NewBlock block)
         MPR_REQUIRES(lock_);
     void putAside(Region* region, std::size_t i, std::uint64_t& set) MPR_REQUIRES(lock_);
     void leaveOver(Local& local) MPR_REQUIRES(lock_);
@@ -438,30 +446,29 @@ private:
     void retire(Region* region, std::size_t i) MPR_EXCLUDES(lock_);
     void forgetNurseries(const Region* region) MPR_REQUIRES(lock_);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_EXCLUDES(lock_);
-    void* allocateFrom(const FreeQueues& queues, unsigned queue, Local& local, AllocationContext& c, std::size_t n,
-                       std::size_t want, Byte h) MPR_REQUIRES(lock_);
-    void* allocateOtherwise(Local& local, AllocationContext& c, std::size_t n, std::size_t want, Byte h, unsigned queue,
-                            Shortage& shortage) MPR_RELEASES(lock_);
-    void* allocateTight(const FreeQueues& queues, Local& local, std::size_t n, Byte h) MPR_REQUIRES(lock_);
-    void* allocateScarce(Local& local, std::size_t n, std::size_t want, Byte h, Shortage& shortage) MPR_RELEASES(lock_);
+    void* allocateFrom(const FreeQueues& queues, Sought sought, Local& local, AllocationContext& c, NewBlock block)
+        MPR_REQUIRES(lock_);
+    void* allocateOtherwise(Local& local, AllocationContext& c, NewBlock block, Sought sought, Shortage& shortage)
+        MPR_RELEASES(lock_);
+    void* allocateTight(const FreeQueues& queues, Local& local, NewBlock block) MPR_REQUIRES(lock_);
+    void* allocateScarce(Local& local, NewBlock block, std::size_t want, Shortage& shortage) MPR_RELEASES(lock_);
     void close(const Remainder& remainder) MPR_REQUIRES(lock_);
     void closeContexts(Local& local) MPR_REQUIRES(lock_);
     void takeCounts(Local& local) MPR_REQUIRES(lock_);
     void openQuickLists(Local& local) MPR_EXCLUDES(lock_);
     void took(std::size_t granules) MPR_REQUIRES(lock_);
 
-    void freeClaimed(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
+    void freeClaimed(Place at, std::size_t n) MPR_EXCLUDES(lock_);
     int freeOrdinary(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
-    void freeBlock(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
+    void freeBlock(Place at, std::size_t n) MPR_REQUIRES(lock_);
     bool extendInContext(Local& local, const Byte* end, std::size_t n, std::size_t more) const;
-    bool extendIntoHole(const Local& local, Region* region, std::size_t g, std::size_t n, std::size_t more)
-        MPR_REQUIRES(lock_);
+    bool extendIntoHole(const Local& local, Place end, std::size_t more) MPR_REQUIRES(lock_);
     Byte changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) MPR_EXCLUDES(lock_, clearing_);
     void refreshFreeable() MPR_REQUIRES(lock_);
     void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) MPR_REQUIRES(lock_);
     void keepHeld(Region* region, std::size_t at, swar::Word held) const;
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
-    std::size_t sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept) MPR_REQUIRES(lock_);
+    std::size_t sweepRun(Place at, std::size_t sliceEnd, Swept& swept) MPR_REQUIRES(lock_);
     void purgeRegion(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     bool releaseIfEmpty(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     std::size_t freeBytesLocked() const MPR_REQUIRES(lock_);

@@ -55,13 +55,13 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
         return nullptr;
     }
     Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
-    Region* region = regionOf(hole);
-    const std::size_t g = region->granuleOf(hole);
+    const Place at = Place::of(regionOf(hole), hole);
+    const auto [region, g] = at;
     std::size_t size = 0;
-    if (!sizeOfFront(region, g, size)) [[unlikely]] {
+    if (!sizeOfFront(at, size)) [[unlikely]] {
         return carveBlock(n, h, privileged, shortage);
     }
-    if (!carve(region, g, size, n, privileged, queue)) {
+    if (!carve(at, size, n, privileged, queue)) {
         shortage = Shortage::limit;
         return nullptr;
     }
@@ -74,29 +74,33 @@ void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortag
     return hole;
 }
 
-/** Size of the hole of two granules or more that begins at g. When its two ends disagree it is named, and this is 0. */
-std::size_t Heap::agreedSize(Region* region, std::size_t g) {
+/**
+    Size of the hole of two granules or more that begins at a place. When its two ends disagree the hole is named, and
+    this is 0.
+ */
+std::size_t Heap::agreedSize(Place at) {
     if constexpr (!FreeQueues::checksLinks) {
-        return region->wideHoleSize(g);
+        return at.region->wideHoleSize(at.granule);
     }
     std::size_t n = 0;
-    if (!region->map().agreedHoleSize(g, region->endGranule, n)) {
-        nameMapDamage(region->address(g));
+    if (!at.region->map().agreedHoleSize(at.granule, at.region->endGranule, n)) {
+        nameMapDamage(at.address());
         return 0;
     }
     return n;
 }
 
 /**
-    Size of the hole of two granules or more that ends before g. When its two ends disagree it is named, and this is 0.
+    Size of the hole of two granules or more that ends before a place. When its two ends disagree the hole is named, and
+    this is 0.
  */
-std::size_t Heap::agreedSizeBefore(Region* region, std::size_t g) {
+std::size_t Heap::agreedSizeBefore(Place at) {
     if constexpr (!FreeQueues::checksLinks) {
-        return region->map().wideHoleSizeBefore(g - 1);
+        return at.region->map().wideHoleSizeBefore(at.granule - 1);
     }
     std::size_t n = 0;
-    if (!region->map().agreedHoleSizeBefore(g - 1, n)) {
-        nameMapDamage(region->address(g));
+    if (!at.region->map().agreedHoleSizeBefore(at.granule - 1, n)) {
+        nameMapDamage(at.address());
         return 0;
     }
     return n;
@@ -108,12 +112,12 @@ std::size_t Heap::agreedSizeBefore(Region* region, std::size_t g) {
  */
 void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
-    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
+    MPR_ASSERT((Place{region, g}.hasRoom(n)));
     const GranuleMap map = region->map();
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
-        const std::size_t m = b == mark::hole1 ? 1 : agreedSize(region, g + n);
+        const std::size_t m = b == mark::hole1 ? 1 : agreedSize({region, g + n});
         if (!FreeQueues::checksLinks || m > 0) {
-            dequeue(region, holeAt(region, g + n));
+            dequeue(region, holeAt({region, g + n}));
             map.set(g + n, 0);
             if (b != mark::hole1) {
                 map.clearSizeOfHole(g + n, m);
@@ -122,9 +126,9 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
         }
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
-        const std::size_t m = b == mark::hole1 ? 1 : agreedSizeBefore(region, g);
+        const std::size_t m = b == mark::hole1 ? 1 : agreedSizeBefore({region, g});
         if (!FreeQueues::checksLinks || m > 0) {
-            dequeue(region, holeAt(region, g - m));
+            dequeue(region, holeAt({region, g - m}));
             if (b != mark::hole1) {
                 map.clearWideHoleEnd(g - 1, m);
             }
@@ -132,7 +136,7 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
             n += m;
         }
     }
-    link(region, g, n, isBacked(region, g, n));
+    link({region, g}, n, isBacked({region, g}, n));
 }
 
 /**
@@ -146,15 +150,15 @@ int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     ++totals_.blocksFreed;
     gave(n);
     if (poisons()) [[unlikely]] {
-        bury(region, g, n);
+        bury({region, g}, n);
         return 0;
     }
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
     if constexpr (FreeQueues::checksLinks) {
-        giveBackIntact(region, g, n, true);
+        giveBackIntact({region, g}, n, true);
     } else {
-        giveBack(region, g, n);
+        giveBack({region, g}, n);
     }
     return 0;
 }

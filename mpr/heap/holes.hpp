@@ -30,8 +30,8 @@ struct Heap::MayLead {
     }
 };
 
-[[gnu::always_inline]] inline Hole* Heap::holeAt(Region* region, std::size_t g) {
-    return reinterpret_cast<Hole*>(region->address(g));
+[[gnu::always_inline]] inline Hole* Heap::holeAt(Place at) {
+    return reinterpret_cast<Hole*>(at.address());
 }
 
 /** Take a hole out of its queue, without filling poisoned memory. @return false: see FreeQueues::remove. */
@@ -68,16 +68,16 @@ MPR_INLINE void Heap::dequeueFront(Region* region, unsigned queue) {
     Size of the front hole of a queue. @return false when its two ends disagree: it is named, queues are rebuilt without
     it.
  */
-MPR_INLINE bool Heap::sizeOfFront(Region* region, std::size_t g, std::size_t& size) {
+MPR_INLINE bool Heap::sizeOfFront(Place at, std::size_t& size) {
     os::assertHeld(lock_);
     if constexpr (FreeQueues::checksLinks) {
-        if (!GranuleMap::beginsHole(region->map().get(g)) || !region->agreedHoleSize(g, size)) [[unlikely]] {
-            requeueWithoutUnsound(region->address(g));
+        if (!GranuleMap::beginsHole(at.head()) || !at.region->agreedHoleSize(at.granule, size)) [[unlikely]] {
+            requeueWithoutUnsound(at.address());
             return false;
         }
         return true;
     }
-    size = region->holeSize(g);
+    size = at.region->holeSize(at.granule);
     return true;
 }
 
@@ -98,48 +98,49 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
     return true;
 }
 
-/** Make [g, g + n) a hole. It is zero in the map, except for marks of a hole that begins at g or ends at g + n. */
-[[gnu::always_inline]] inline void Heap::link(Region* region, std::size_t g, std::size_t n, bool warm) {
+/** Make n granules a hole. They are zero in the map, except for marks of a hole that begins or ends with them. */
+[[gnu::always_inline]] inline void Heap::link(Place at, std::size_t n, bool warm) {
     os::assertHeld(lock_);
-    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
+    MPR_ASSERT(at.hasRoom(n));
     if (n == 1) {
-        region->map().setHole1(g);
+        at.region->map().setHole1(at.granule);
     } else {
-        region->setWideHole(g, n);
+        at.region->setWideHole(at.granule, n);
     }
-    queuesOf(region).push(holeAt(region, g), n, warm);
+    queuesOf(at.region).push(holeAt(at), n, warm);
 }
 
 /** Take a hole out of its queue and off the map. */
 MPR_INLINE void Heap::unlink(Region* region, std::size_t g, std::size_t n) {
     os::assertHeld(lock_);
-    dequeue(region, holeAt(region, g));
+    dequeue(region, holeAt({region, g}));
     region->map().clearHole(g, n);
 }
 
-/** [g, g + n) is all zero in the map: make it a hole, joined with the holes on either side. */
-MPR_INLINE void Heap::giveBack(Region* region, std::size_t g, std::size_t n) {
+/** The map of n granules is all zero: make them a hole, joined with the holes on either side. */
+MPR_INLINE void Heap::giveBack(Place at, std::size_t n) {
     os::assertHeld(lock_);
     if (!FreeQueues::checksLinks || poisons()) [[unlikely]] {
-        return giveBackAnyhow(region, g, n);
+        return giveBackAnyhow(at.region, at.granule, n);
     }
-    giveBackIntact(region, g, n, false);
+    giveBackIntact(at, n, false);
 }
 
 /**
-    Make [g, g + n) a hole, joined with its neighbours, where free memory is not filled. Once a neighbour is found
-    damaged, giveBackAnyhow does the rest. @param committed All of [g, g + n) is known to be committed, because it was a
+    Make n granules a hole, joined with its neighbours, where free memory is not filled. Once a neighbour is found
+    damaged, giveBackAnyhow does the rest. @param committed All of them are known to be committed, because they were a
     block.
  */
-MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t n, bool committed) {
+MPR_INLINE void Heap::giveBackIntact(Place at, std::size_t n, bool committed) {
     os::assertHeld(lock_);
-    MPR_ASSERT(n > 0 && g >= region->firstGranule && g + n <= region->endGranule);
+    MPR_ASSERT(at.hasRoom(n));
+    auto [region, g] = at;
     const GranuleMap map = region->map();
     // The marks at the far ends of the neighbours stay: the marks of the joined hole replace them.
     if (const Byte b = map.get(g + n); GranuleMap::beginsHole(b)) {
         std::size_t m = 1;
         if ((b != mark::hole1 && !map.agreedHoleSize(g + n, region->endGranule, m)) ||
-            !takeOut(region, holeAt(region, g + n))) [[unlikely]] {
+            !takeOut(region, holeAt({region, g + n}))) [[unlikely]] {
             return giveBackAnyhow(region, g, n);
         }
         map.set(g + n, 0);
@@ -151,7 +152,7 @@ MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t 
     }
     if (const Byte b = map.get(g - 1); GranuleMap::endsHole(b)) {
         std::size_t m = 1;
-        if ((b != mark::hole1 && !map.agreedHoleSizeBefore(g - 1, m)) || !takeOut(region, holeAt(region, g - m)))
+        if ((b != mark::hole1 && !map.agreedHoleSizeBefore(g - 1, m)) || !takeOut(region, holeAt({region, g - m})))
             [[unlikely]] {
             return giveBackAnyhow(region, g, n);
         }
@@ -162,19 +163,19 @@ MPR_INLINE void Heap::giveBackIntact(Region* region, std::size_t g, std::size_t 
         n += m;
         committed = false;
     }
-    link(region, g, n, committed || isBacked(region, g, n));
+    link({region, g}, n, committed || isBacked({region, g}, n));
 }
 
 /**
     Take n granules of a warm hole of two or more granules, the front one of its queue. The first byte is not zero yet.
  */
-MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size, std::size_t n, unsigned queue) {
+MPR_INLINE void Heap::carveWarm(Place at, std::size_t size, std::size_t n, unsigned queue) {
     os::assertHeld(lock_);
-    MPR_ASSERT(n > 0 && n <= size && g + size <= region->endGranule);
-    dequeueFront(region, queue);
-    region->map().narrowHole(g, size, n);
+    MPR_ASSERT(n > 0 && n <= size && at.hasRoom(size));
+    dequeueFront(at.region, queue);
+    at.region->map().narrowHole(at.granule, size, n);
     if (size > n) {
-        link(region, g + n, size - n, true);
+        link(at + n, size - n, true);
     }
 }
 
@@ -183,10 +184,10 @@ MPR_INLINE void Heap::carveWarm(Region* region, std::size_t g, std::size_t size,
     @param queue The queue whose front hole it is, or FreeQueues::none: it may stand anywhere. @return false: past the
     limit.
  */
-MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std::size_t n, bool privileged,
-                            unsigned queue) {
+MPR_INLINE bool Heap::carve(Place at, std::size_t size, std::size_t n, bool privileged, unsigned queue) {
     os::assertHeld(lock_);
-    MPR_ASSERT(n > 0 && n <= size && g + size <= region->endGranule);
+    MPR_ASSERT(n > 0 && n <= size && at.hasRoom(size));
+    const auto [region, g] = at;
     const std::size_t rest = size - n;
     bool warm = true;
     if (os::hasPages && (queue == FreeQueues::none || !FreeQueues::isWarm(queue))) {
@@ -201,14 +202,14 @@ MPR_INLINE bool Heap::carve(Region* region, std::size_t g, std::size_t size, std
     if (queue != FreeQueues::none) {
         dequeueFront(region, queue);
     } else {
-        dequeue(region, holeAt(region, g));
+        dequeue(region, holeAt(at));
     }
     region->map().set(g, 0);
     if (size > 1) {
         region->map().narrowHole(g, size, n);
     }
     if (rest > 0) {
-        link(region, g + n, rest, warm);
+        link(at + n, rest, warm);
     }
     return true;
 }

@@ -9,6 +9,7 @@
 
 #include "mpr/heap/lane.hpp"
 #include "mpr/heap/map.hpp"
+#include "mpr/heap/place.hpp"
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
 
@@ -54,7 +55,7 @@ struct AllocationContext {
     FreeQueues::Words worth = 0;  // the warm queues whose holes are worth a context
     std::size_t least = 0;        // granules that such a hole has
 
-    inline void open(Region* of, std::size_t g, std::size_t n, std::size_t take, std::size_t clear);
+    inline void open(Extent memory, std::size_t n, std::size_t clear);
     inline void countTaken();
     inline void leaveNursery();
     /** Its pointers are in order. An open context lies in a region. */

@@ -20,10 +20,11 @@ namespace {
 constexpr unsigned leastRoomShift = 3;
 
 /**
-    The first gap of n granules in a sparse nursery from g on. A long gap is taken in several parts, so that the walk is
-    bounded. @return An empty gap when the next few steps find none.
+    The first gap of n granules in a sparse nursery from a place on. A long gap is taken in several parts, so that the
+    walk is bounded. @return An empty gap when the next few steps find none.
  */
-Gap findGap(Region* region, std::size_t g, std::size_t end, std::size_t n) {
+Gap findGap(Place at, std::size_t end, std::size_t n) {
+    auto [region, g] = at;
     const GranuleMap map = region->map();
     for (unsigned steps = 0; g < end && steps < 64; ++steps) {
         if (map.get(g) != 0) {
@@ -45,23 +46,25 @@ Region* Heap::regionOf(const Nursery* nursery) const {
 }
 
 /** Make a block at the start of a gap, and the rest of the gap the context. */
-void* Heap::openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, std::size_t n, Byte h) {
-    c.open(region, gap.begin, n, gap.size(), gap.size());
+void* Heap::openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, NewBlock block) {
+    const Place at{region, gap.begin};
+    c.open({at, gap.size()}, block.size, gap.size());
     holdUp(local, c);
-    return place(region, gap.begin, n, h);
+    return makeBlock(at, block);
 }
 
 /** Allocate in the next gap of the nursery that the context is in, else in a stale or a sparse nursery. */
-void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n, Byte h) {
+void* Heap::allocateInNursery(Local& local, AllocationContext& c, NewBlock block) {
     os::assertHeld(lock_);
+    const std::size_t n = block.size;
     // When something was freed by hand there, a hole may have grown over the end of the gap.
     if (c.nursery && !c.region->nurseries.isPierced(c.nursery)) {
         Region* region = c.region;
         const std::size_t from = region->granuleOf(c.end);
-        const Gap gap = findGap(region, from, region->nurseries.endOf(from - 1), n);
+        const Gap gap = findGap({region, from}, region->nurseries.endOf(from - 1), n);
         if (gap.size() != 0) {
             c.countTaken();
-            return openGap(local, c, region, gap, n, h);
+            return openGap(local, c, region, gap, block);
         }
     }
     if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
@@ -71,19 +74,19 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, std::size_t n,
         const std::size_t g = region->nurseries.beginOf(nursery);
         const std::size_t clear = std::min(std::max(n + 1, Nurseries::step), contextGranules_);
         region->map().clear(g + 1, g + std::min(clear + swar::bytes, contextGranules_));
-        return settle(local, c, region, g, contextGranules_, n, h, clear);
+        return settle(local, c, {{{region, g}, contextGranules_}, clear}, block);
     }
-    if (void* block = c.sparse ? allocateInSparse(c.sparse, local, c, n, h) : nullptr) {
-        return block;
+    if (void* made = c.sparse ? allocateInSparse(c.sparse, local, c, block) : nullptr) {
+        return made;
     }
-    return allocateInSparse(roomy_[static_cast<unsigned>(c.lane)], local, c, n, h);
+    return allocateInSparse(roomy_[static_cast<unsigned>(c.lane)], local, c, block);
 }
 
 /** Allocate in the first gap of the first nursery in a list that has one. */
-void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, std::size_t n, Byte h) {
+void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, NewBlock block) {
     os::assertHeld(lock_);
     Gap gap{};
-    Nursery* nursery = takeSparse(list, n, gap);
+    Nursery* nursery = takeSparse(list, block.size, gap);
     if (!nursery) {
         return nullptr;
     }
@@ -95,7 +98,7 @@ void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c,
     leaveContext(local, c);
     c.blocksBefore = c.blocks.get();
     c.nursery = nursery;
-    return openGap(local, c, region, gap, n, h);
+    return openGap(local, c, region, gap, block);
 }
 
 /**
@@ -113,7 +116,7 @@ Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
             continue;
         }
         const std::size_t g = nurseries.beginOf(&nursery);
-        gap = findGap(region, g, g + contextGranules_, n);
+        gap = findGap({region, g}, g + contextGranules_, n);
         if (gap.size() != 0) {
             nurseries.takeSparse(nursery);
             return &nursery;
@@ -246,7 +249,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     totals_.blocksFreed += nursery.blocks;
     totals_.granulesFreed += end - begin;
     region->sweepYoung.remove(begin, end);
-    fillFree(region, begin, end - begin);
+    fillFree({region, begin}, end - begin);
     // Heads with managers must not stay, or these might be called again. A full sweep has emptied wantsFree.
     const std::uint64_t managed = region->wantsFree.get() | region->scanForFree;
     if (nursery.owner && (managed & region->chunksTouched(begin, end)) == 0) {
@@ -257,7 +260,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     }
     region->map().clear(begin, end);
     nurseries.setCleared(i);
-    giveBack(region, begin, end - begin);
+    giveBack({region, begin}, end - begin);
 }
 
 /**
@@ -281,7 +284,7 @@ std::size_t Heap::clearNursery(Region* region, std::size_t i, Swept& swept, bool
             return;
         }
         map.clearBlock(g, n);
-        fillFree(region, g, n);
+        fillFree({region, g}, n);
         freed += n;
         ++blocks;
     });
@@ -370,7 +373,7 @@ void Heap::retire(Region* region, std::size_t i) {
             const bool joins = GranuleMap::beginsHole(map.get(gapEnd));
             const std::size_t next = gapEnd + (joins ? region->holeSize(gapEnd) : 0);
             totals_.granulesFreed += gapEnd - g;
-            giveBack(region, g, gapEnd - g);
+            giveBack({region, g}, gapEnd - g);
             g = next;
         }
         done = g;
@@ -380,7 +383,7 @@ void Heap::retire(Region* region, std::size_t i) {
             nurseries.retiring &= ~(std::uint64_t{1} << i);
             map.set(fence, 0);
             ++totals_.granulesFreed;
-            giveBack(region, fence, 1);
+            giveBack({region, fence}, 1);
         }
     }
 }
@@ -404,7 +407,7 @@ bool Heap::reclaimNursery(bool any) {
     const std::size_t begin = region->nurseries.beginOf(nursery);
     region->map().clear(begin, begin + contextGranules_);
     region->nurseries.setCleared(region->nurseries.indexOf(nursery));
-    giveBack(region, begin, contextGranules_);
+    giveBack({region, begin}, contextGranules_);
     return true;
 }
 

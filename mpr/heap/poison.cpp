@@ -48,9 +48,9 @@ void allow([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 
 } // namespace poison
 
-void Heap::fillFree(Region* region, std::size_t g, std::size_t n) {
+void Heap::fillFree(Place at, std::size_t n) {
     if (poisons()) {
-        poison::fill(region->address(g), n << granuleShift);
+        poison::fill(at.address(), n << granuleShift);
     }
 }
 
@@ -58,7 +58,7 @@ void Heap::fillFree(Region* region, std::size_t g, std::size_t n) {
 void Heap::fillChunks(Region* region, std::uint64_t chunks) {
     forRuns(chunks, [&](unsigned first, unsigned count) {
         const std::size_t from = region->chunkBegin(first);
-        fillFree(region, from, region->chunkEnd(first + count - 1) - from);
+        fillFree({region, from}, region->chunkEnd(first + count - 1) - from);
     });
 }
 
@@ -84,28 +84,28 @@ void Heap::unearth(void* block, std::size_t n) {
     Put a claimed block that was freed by hand to rest. It is accounted for. One that has rested long enough becomes a
     hole.
  */
-void Heap::bury(Region* region, std::size_t g, std::size_t n) {
+void Heap::bury(Place at, std::size_t n) {
     os::assertHeld(lock_);
-    fillFree(region, g, n);
-    region->nurseries.pierce(g);
+    fillFree(at, n);
+    at.region->nurseries.pierce(at.granule);
     if (n > greatestSmall) {
-        region->map().clearBlock(g, n);
-        giveBack(region, g, n);
-    } else if (void* oldest = quarantine_.add(region->address(g))) {
+        at.region->map().clearBlock(at.granule, n);
+        giveBack(at, n);
+    } else if (void* oldest = quarantine_.add(at.address())) {
         endQuarantine(oldest);
     }
 }
 
 void Heap::endQuarantine(void* block) {
     os::assertHeld(lock_);
-    Region* region = table_.find(block);
-    const std::size_t g = region->granuleOf(block);
+    const Place at = Place::of(table_.find(block), block);
+    const auto [region, g] = at;
     const std::size_t n = region->blockSize(g);
     look(block, n);
-    fillFree(region, g, n);
+    fillFree(at, n);
     region->map().clearBlock(g, n);
     region->nurseries.pierce(g);
-    giveBack(region, g, n);
+    giveBack(at, n);
 }
 
 void Heap::endQuarantine() {

@@ -137,7 +137,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
         map.clearBlock(g, n);
         region->committed &= ~chunks;
         limits_.uncommit(bytes);
-        giveBack(region, g, n);
+        giveBack({region, g}, n);
     }
 }
 

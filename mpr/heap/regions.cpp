@@ -167,11 +167,12 @@ void Heap::divide(Region* region, std::size_t granules) {
 /** Make an empty region one hole. */
 void Heap::linkWhole(Region* region) {
     os::assertHeld(lock_);
+    const Place all{region, region->firstGranule};
     const std::size_t n = region->endGranule - region->firstGranule;
     if constexpr (!os::hasPages) {
-        return giveBack(region, region->firstGranule, n); // has no neighbours, and is compiled already
+        return giveBack(all, n); // has no neighbours, and is compiled already
     }
-    link(region, region->firstGranule, n, isBacked(region, region->firstGranule, n));
+    link(all, n, isBacked(all, n));
 }
 
 /** Change an empty region of another sort to this sort. @return false when there is none. */
@@ -324,7 +325,7 @@ void Heap::retire(Region* region) {
     os::assertHeld(lock_);
     region->map().set(region->firstGranule, 0);
     retiredBytes_ += region->span;
-    fillFree(region, region->firstGranule, (region->span >> granuleShift) - region->firstGranule);
+    fillFree({region, region->firstGranule}, (region->span >> granuleShift) - region->firstGranule);
     for (Region*& slot : retired_) {
         if (!slot) {
             slot = region;

@@ -251,11 +251,12 @@ std::size_t Heap::clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd,
 }
 
 /**
-    A dead block begins at g: make the run of dead blocks and holes from here on one hole. The run continues past
+    A dead block begins at a place: make the run of dead blocks and holes from there on one hole. The run continues past
     sliceEnd only to the end of the block or hole that lies there. @return The run's end.
  */
-std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, Swept& swept) {
+std::size_t Heap::sweepRun(Place at, std::size_t sliceEnd, Swept& swept) {
     os::assertHeld(lock_);
+    const auto [region, g] = at;
     const GranuleMap map = region->map();
     std::size_t end = g;
     std::size_t holes = 0;
@@ -270,7 +271,7 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
             lost = end - dead;
             break;
         }
-        fillFree(region, dead, end - dead);
+        fillFree({region, dead}, end - dead);
         more = false;
         std::size_t size = 0;
         if (GranuleMap::beginsHole(map.get(end)) && region->agreedHoleSize(end, size)) { // else giveBack names it
@@ -282,7 +283,7 @@ std::size_t Heap::sweepRun(Region* region, std::size_t g, std::size_t sliceEnd, 
     }
     if (const std::size_t n = end - lost - g; !FreeQueues::checksLinks || n > 0) [[likely]] {
         gave(n - holes);
-        giveBack(region, g, n);
+        giveBack(at, n);
     }
     return end;
 }
@@ -304,7 +305,7 @@ void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swe
             at = afterHoles(region, at, word);
             continue;
         }
-        at = sweepRun(region, at + swar::first(dead), to, swept) & ~std::size_t{swar::bytes - 1};
+        at = sweepRun({region, at + swar::first(dead)}, to, swept) & ~std::size_t{swar::bytes - 1};
     }
 }
 
