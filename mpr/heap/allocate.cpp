@@ -32,7 +32,7 @@ void Heap::openQuickLists(Local& local) {
 void Heap::attach(Local& local) {
     openQuickLists(local);
     os::Locked locked(lock_);
-    local.newborn = colours_.newborn();
+    local.newborn = state_.colours().newborn();
     if constexpr (!os::hasThreads) {
         return;
     }
@@ -230,7 +230,7 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, NewBlock block
  */
 void Heap::noteScattered(const AllocationContext& c) {
     os::assertHeld(lock_);
-    if (scattered_.any() || sweep_.load(std::memory_order_relaxed) != Sweep::none ||
+    if (scattered_.any() || state_.sweep() != Sweep::none ||
         (scattered_.sweptAll() && (since_ << granuleShift) < limits_.ceiling() / 64)) {
         return;
     }
@@ -249,7 +249,7 @@ void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shor
 
 void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage) {
     os::Locked locked(lock_);
-    const Byte h = static_cast<Byte>(head::inUse | flags | colours_.newborn());
+    const Byte h = static_cast<Byte>(head::inUse | flags | state_.colours().newborn());
     void* block = nullptr;
     if (n <= greatestInRegion_) {
         block = carveBlock(n, h, privileged, shortage);

@@ -43,7 +43,8 @@ bool Heap::freeTraced(Place at) {
     at.region->map().update(at.granule, [&](Byte h) {
         traced = mayBeTraced(h);
         // The colour of old blocks; unmarked, if the block was grey.
-        const int colour = (h & head::old) ? h & head::colourMask : head::old | (colours_.oldParity ^ head::parity);
+        const int colour =
+            (h & head::old) ? h & head::colourMask : head::old | (state_.colours().oldParity ^ head::parity);
         const int clear = head::kindMask | head::logged | head::colourMask;
         return traced ? static_cast<Byte>((h & ~clear) | colour) : Byte{0};
     });
@@ -178,7 +179,7 @@ MPR_APART Byte Heap::changeDeadHead(Region* region, std::size_t g, Byte set, Byt
         Byte changed = static_cast<Byte>((h & ~clear) | set);
         if (dead(h)) {
             // Whoever releases the hold may use the block until it yields, like a new block.
-            changed = static_cast<Byte>((changed & ~head::colourMask) | colours_.newborn());
+            changed = static_cast<Byte>((changed & ~head::colourMask) | state_.colours().newborn());
             region->noteYoung(g);
         }
         if (head::wantsFree(changed)) {

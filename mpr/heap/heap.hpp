@@ -28,6 +28,7 @@
 
 #include "mpr/heap/findings.hpp"
 #include "mpr/heap/gone.hpp"
+#include "mpr/heap/large.hpp"
 #include "mpr/heap/limits.hpp"
 #include "mpr/heap/local.hpp"
 #include "mpr/heap/map.hpp"
@@ -37,15 +38,13 @@
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
 #include "mpr/heap/region_table.hpp"
+#include "mpr/heap/sweep_state.hpp"
 #include "mpr/os/lock.hpp"
 
 namespace mpr::heap {
 
 /** Why an allocation failed. */
 enum class Shortage { none, limit, system, tooBig };
-
-/** What a sweep frees: nothing, what a minor collection found dead, or all that is unmarked. */
-enum class Sweep : Byte { none, young, all };
 
 /** Totals, in blocks and granules unless said otherwise. */
 struct Totals {
@@ -180,40 +179,24 @@ public:
     /** After beginSweep, threads still stopped: what has just been found dead lives on after all, untraced. */
     void retainDead();
     void endSweep();
-    Colours colours() const { return colours_; }
+    const Colours& colours() const { return state_.colours(); }
     /** A block at address a has its head at a - i + bias + i / granuleSize, where i = a & inside. */
     struct Heads {
         std::uintptr_t inside, bias;
     };
     Heads heads();
     /** Whether the sweep that runs may free a block with this head, unless it is held. */
-    bool dead(Byte h) const {
-        const Sweep sweep = sweep_.load(std::memory_order_relaxed);
-        return (sweep == Sweep::all || (isYoung(sweep) && (h & head::old) == 0)) && !colours_.marked(h);
-    }
+    bool dead(Byte h) const { return state_.dead(h); }
     /** Which heads in a word or row of a map are dead, while a sweep runs: a copy of all that decides it. */
-    class DeadHeads {
-    public:
-        explicit DeadHeads(const Heap& heap)
-            : colours_(heap.colours_), youngOnly_(isYoung(heap.sweep_.load(std::memory_order_relaxed))) {
-            assert(heap.sweep_.load(std::memory_order_relaxed) != Sweep::none);
-        }
-        auto operator()(auto words) const { return swar::unmarked(words, colours_, youngOnly_); }
-
-    private:
-        Colours colours_;
-        bool youngOnly_;
+    struct DeadHeads : SweepState::DeadHeads {
+        explicit DeadHeads(const Heap& heap) : SweepState::DeadHeads(heap.state_) {}
     };
     /**
         Set whether the collector marks old blocks while threads run. It may be about to look at any block with a
         manager that is old or grey, so such a block must then keep its memory and its size.
      */
     void setTracing(bool on);
-    bool mayBeTraced(Byte h) const {
-        // A young block that is neither marked nor dead was left grey.
-        return os::hasGenerations && ((h & head::old) != 0 || !colours_.marked(h)) &&
-               tracing_.load(std::memory_order_relaxed);
-    }
+    bool mayBeTraced(Byte h) const { return state_.mayBeTraced(h); }
     /** For a walk of all regions. New ones are put in front; only a purge removes any. */
     Region* firstRegion();
     Region* nextRegion(Region* region);
@@ -241,14 +224,8 @@ public:
     void setNurseries(bool on);
     /** Note that a block was allocated with a hold. */
     void noteHeld(void* block);
-    /** Whether a block with this head may be freed by hand as it is. */
-    enum class Freeable : Byte { no, yes, withoutManager };
-    Freeable freeable(Byte h) const {
-        if constexpr (os::cooperative) {
-            return computeFreeable(h); // no room for a table
-        }
-        return std::atomic_ref<const Freeable>(freeable_[h]).load(std::memory_order_relaxed);
-    }
+    using Freeable = heap::Freeable;
+    Freeable freeable(Byte h) const { return state_.freeable(h); }
     /** Free a large region's block if it is dead. */
     void sweepLarge(Region* region, Swept& swept);
     /** Free committed memory. */
@@ -338,7 +315,6 @@ private:
     Region* mapLarge(std::size_t n, std::size_t header, std::size_t span) MPR_REQUIRES(lock_);
     bool releaseGoneBlocks() MPR_REQUIRES(lock_);
     void forgetCommitted(Region* region) MPR_REQUIRES(lock_);
-    void forgetRetired(Region* region) MPR_REQUIRES(lock_);
     void decommitRetiredLocked() MPR_REQUIRES(lock_);
 
     // holes.hpp, under the lock
@@ -464,7 +440,6 @@ private:
     bool extendInContext(Local& local, const Byte* end, std::size_t n, std::size_t more) const;
     bool extendIntoHole(const Local& local, Place end, std::size_t more) MPR_REQUIRES(lock_);
     Byte changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) MPR_EXCLUDES(lock_, clearing_);
-    void refreshFreeable() MPR_REQUIRES(lock_);
     void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) MPR_REQUIRES(lock_);
     void keepHeld(Region* region, std::size_t at, swar::Word held) const;
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
@@ -472,7 +447,6 @@ private:
     void purgeRegion(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     bool releaseIfEmpty(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     std::size_t freeBytesLocked() const MPR_REQUIRES(lock_);
-    static bool isYoung(Sweep sweep) { return os::hasGenerations && sweep == Sweep::young; }
     bool mayUse(std::size_t granules, bool privileged) MPR_REQUIRES(lock_);
     void gave(std::size_t granules) MPR_REQUIRES(lock_);
     void noteCommitted(std::size_t bytes) MPR_REQUIRES(lock_);
@@ -498,9 +472,7 @@ private:
     bool poison_ = false; // set before there are threads
     FreeQueues queues_[sorts] MPR_GUARDED_BY(lock_);
     Region* regions_ MPR_GUARDED_BY(lock_) = nullptr; // newest first
-    /** Large regions whose block was freed: still listed, committed, ready for reuse. Null entries are free. */
-    Region* retired_[4] MPR_GUARDED_BY(lock_) = {};
-    std::size_t retiredBytes_ MPR_GUARDED_BY(lock_) = 0;
+    RetiredRegions retired_ MPR_GUARDED_BY(lock_){lock_};
     [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_; // for who is on duty
     Local* locals_ MPR_GUARDED_BY(lock_) = nullptr;
     Nursery* leftOver_ MPR_GUARDED_BY(lock_) = nullptr; // stale, and not taken again between two collections
@@ -508,14 +480,7 @@ private:
     Nursery* roomy_[lanes] MPR_GUARDED_BY(lock_) = {};
     Nursery* scanty_[lanes] MPR_GUARDED_BY(lock_) = {};
     [[no_unique_address]] std::conditional_t<(lanes > 1), Lifetimes, NoLifetimes> lifetimes_;
-    Colours colours_; // changes under the lock, while threads are stopped
-    // Both begin while threads are stopped: the rendezvous orders that. A sweep ends while threads run: whoever frees
-    // by hand may see either, since nothing is dead any more then, and claims the head by compare-and-swap.
-    os::Shared<Sweep> sweep_{Sweep::none};
-    os::Shared<bool> tracing_{false}; // ends while they are stopped, too
-    Freeable computeFreeable(Byte h) const;
-    // By head; follows from what stands above, and changes when that does. Relaxed, and ordered by the same.
-    Freeable freeable_[os::cooperative ? 1 : 256] = {};
+    SweepState state_{lock_}; // may be asked by any thread
     Limits limits_ MPR_GUARDED_BY(lock_);
     Totals totals_ MPR_GUARDED_BY(lock_);
     std::size_t since_ MPR_GUARDED_BY(lock_) = 0;                 // granules taken since the last rendezvous

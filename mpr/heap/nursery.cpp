@@ -187,8 +187,7 @@ void Heap::judgeSparse(Region* region) {
     Nurseries& nurseries = region->nurseries;
     for (std::uint64_t sparse = nurseries.sparse; sparse != 0; sparse &= sparse - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(sparse));
-        if (sweep_.load(std::memory_order_relaxed) == Sweep::all ||
-            region->sweepYoung.any(nurseries.begin(i), nurseries.begin(i + 1))) {
+        if (state_.sweep() == Sweep::all || region->sweepYoung.any(nurseries.begin(i), nurseries.begin(i + 1))) {
             putAside(region, i, nurseries.judged);
             nurseries.kept.add(i);
         }

@@ -35,7 +35,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         }
     }
     if constexpr (!os::cooperative) {
-        refreshFreeable();
+        state_.refresh();
     }
     Shortage shortage = Shortage::none;
     if (buffer) {
@@ -250,7 +250,7 @@ Region* Heap::mapLarge(std::size_t n, std::size_t header, std::size_t span) {
 }
 
 Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
-    if (retiredBytes_ > retiredGreatest) {
+    if (retired_.bytes() > retiredGreatest) {
         decommitRetiredLocked(); // this allocation asks the system for memory anyway
     }
     // The page before the block holds the header, a map of that page, and the few map bytes of the block behind it.
@@ -324,31 +324,20 @@ void Heap::fitLinkSpan() {
 void Heap::retire(Region* region) {
     os::assertHeld(lock_);
     region->map().set(region->firstGranule, 0);
-    retiredBytes_ += region->span;
     fillFree({region, region->firstGranule}, (region->span >> granuleShift) - region->firstGranule);
-    for (Region*& slot : retired_) {
-        if (!slot) {
-            slot = region;
-            return;
-        }
-    }
+    retired_.add(region);
 }
 
 Region* Heap::reuseRetired(std::size_t n) {
     const std::size_t span = roundUp(os::pageSize() + (n << granuleShift), os::pageSize());
-    for (Region*& slot : retired_) {
-        if (slot && slot->span >= span && slot->span <= span + span / 4) {
-            Region* region = slot;
-            slot = nullptr;
-            retiredBytes_ -= region->span;
-            region->largeGranules = n;
-            if (poisons()) {
-                look(region->address(region->firstGranule), n);
-            }
-            return region;
+    Region* region = retired_.take(span);
+    if (region) {
+        region->largeGranules = n;
+        if (poisons()) {
+            look(region->address(region->firstGranule), n);
         }
     }
-    return nullptr;
+    return region;
 }
 
 /**
@@ -374,18 +363,9 @@ bool Heap::releaseGoneBlocks() {
     return any;
 }
 
-void Heap::forgetRetired(Region* region) {
-    os::assertHeld(lock_);
-    for (Region*& slot : retired_) {
-        if (slot == region) {
-            slot = nullptr;
-        }
-    }
-}
-
 std::size_t Heap::retiredBytes() {
     os::Locked locked(lock_);
-    return retiredBytes_;
+    return retired_.bytes();
 }
 
 void Heap::decommitRetired() {
@@ -398,7 +378,7 @@ void Heap::decommitRetired() {
 
 void Heap::decommitRetiredLocked() {
     os::assertHeld(lock_);
-    for (Region* region = regions_; region && retiredBytes_ > 0; region = region->next) {
+    for (Region* region = regions_; region && retired_.bytes() > 0; region = region->next) {
         const bool gone = region->isLarge() && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {
             os::decommit(region->address(region->firstGranule), region->span - os::pageSize());
@@ -411,9 +391,8 @@ void Heap::decommitRetiredLocked() {
 void Heap::forgetCommitted(Region* region) {
     os::assertHeld(lock_);
     if (region->largeGranules > 0) {
-        forgetRetired(region);
         limits_.uncommit(region->span);
-        retiredBytes_ -= region->span;
+        retired_.remove(region);
         region->largeGranules = 0;
     }
 }

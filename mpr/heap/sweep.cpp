@@ -43,10 +43,10 @@ void Heap::beginMarking() {
             check();
         }
     }
-    colours_.youngParity ^= 1;
+    state_.unmarkYoung();
     for (Local* local = locals_; os::hasThreads && local; local = local->next) {
         closeContexts(*local);
-        local->newborn = colours_.newborn();
+        local->newborn = state_.colours().newborn();
         takeCounts(*local);
     }
     gone_.seal();
@@ -78,7 +78,7 @@ void Heap::beginMarking() {
 
 void Heap::unmarkOld() {
     os::Locked locked(lock_);
-    colours_.oldParity ^= 1;
+    state_.unmarkOld();
 }
 
 /** The chunks with young lines. */
@@ -97,7 +97,7 @@ static std::uint64_t youngChunks(const Region* region) {
 
 void Heap::beginSweep(Sweep sweep) {
     os::Locked locked(lock_);
-    sweep_.store(sweep, std::memory_order_relaxed);
+    state_.setSweep(sweep);
     for (Region* region = regions_; os::hasThreads && region; region = region->next) {
         if constexpr (os::hasPages) {
             judgeSparse(region);
@@ -107,7 +107,7 @@ void Heap::beginSweep(Sweep sweep) {
             region->scanForFree &= youngChunks(region);
         }
     }
-    refreshFreeable();
+    state_.refresh();
 }
 
 void Heap::retainDead() {
@@ -118,7 +118,7 @@ void Heap::retainDead() {
             region->forEach(chunk, answer, [&](std::size_t g) {
                 const Byte h = region->map().get(g);
                 if (Region::isBlock(h)) {
-                    region->map().set(g, colours_.survivor(h));
+                    region->map().set(g, state_.colours().survivor(h));
                     region->nurseries.keep(g);
                 }
             });
@@ -129,34 +129,16 @@ void Heap::retainDead() {
 void Heap::endSweep() {
     {
         os::Locked locked(lock_);
-        scattered_.setSweptAll(sweep_.load(std::memory_order_relaxed) == Sweep::all);
-        sweep_.store(Sweep::none, std::memory_order_relaxed);
-        refreshFreeable();
+        scattered_.setSweptAll(state_.sweep() == Sweep::all);
+        state_.setSweep(Sweep::none);
+        state_.refresh();
     }
     gone_.releaseSealed();
 }
 
 void Heap::setTracing(bool on) {
     os::Locked locked(lock_);
-    tracing_.store(on, std::memory_order_relaxed);
-    refreshFreeable();
-}
-
-/** Not freeable is a block that is not in use, held, found dead, or possibly about to be traced. */
-Heap::Freeable Heap::computeFreeable(Byte h) const {
-    const bool traced = !head::isLeaf(h) && mayBeTraced(h);
-    const bool manages = head::wantsFree(h);
-    return !Region::isBlock(h) || (h & (head::held | head::referenced)) || dead(h) || traced ? Freeable::no
-           : manages                                                                         ? Freeable::withoutManager
-                                                                                             : Freeable::yes;
-}
-
-void Heap::refreshFreeable() {
-    os::assertHeld(lock_);
-    for (unsigned i = head::inUse; i < sizeof(freeable_); ++i) {
-        const auto h = static_cast<Byte>(i);
-        std::atomic_ref<Freeable>(freeable_[h]).store(computeFreeable(h), std::memory_order_relaxed);
-    }
+    state_.setTracing(on);
 }
 
 Region* Heap::firstRegion() {
@@ -200,9 +182,9 @@ void Heap::keepHeld(Region* region, std::size_t at, swar::Word held) const {
         const std::size_t g = at + swar::first(held);
         const Byte h = region->map().get(g);
         if (!os::hasGenerations || head::isLeaf(h)) {
-            region->map().set(g, colours_.survivor(h));
+            region->map().set(g, state_.colours().survivor(h));
         } else {
-            region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | colours_.newborn()));
+            region->map().set(g, static_cast<Byte>((h & ~head::colourMask) | state_.colours().newborn()));
             region->noteYoung(g);
         }
     }

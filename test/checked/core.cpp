@@ -75,6 +75,13 @@ TEST_CASE("no more is given back than was committed", "[checked]") {
     }));
 }
 
+TEST_CASE("parts of the heap are not used without its lock", "[checked]") {
+    static os::Lock lock;
+    CHECK(failsWith("the lock is held by this thread", [] { heap::SweepState(lock).setTracing(true); }));
+    CHECK(failsWith("the lock is held by this thread", [] { heap::SweepState(lock).unmarkYoung(); }));
+    CHECK(failsWith("the lock is held by this thread", [] { heap::RetiredRegions(lock).take(1); }));
+}
+
 TEST_CASE("a piece of a region is in one set of nurseries at most", "[checked]") {
     const auto checks = [](std::uint64_t filling, std::uint64_t sparse) {
         static heap::Nurseries nurseries;
