@@ -119,7 +119,7 @@ MPR_INLINE std::size_t Heap::share(Place at, std::size_t size, std::size_t n, st
 MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c) const {
     os::assertHeld(lock_);
     const std::size_t bytes = contextGranules_ << granuleShift;
-    return c.stale || c.sparse || roomy_[static_cast<unsigned>(c.lane)] ||
+    return c.stale || c.sparse || spare_.hasRoomy(c.lane) ||
            (c.nursery && (reinterpret_cast<std::uintptr_t>(c.end) & (bytes - 1)) != 0);
 }
 
@@ -163,7 +163,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     }
     if (queue == FreeQueues::none) {
         if constexpr (os::hasPages) {
-            Nursery*& scanty = scanty_[static_cast<unsigned>(c.lane)];
+            SparseNurseries& scanty = spare_.scanty(c.lane);
             if (want != n && scanty) {
                 if (void* block = allocateInSparse(scanty, local, c, {n, h})) {
                     lock_.unlock();

@@ -38,6 +38,7 @@
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
 #include "mpr/heap/region_table.hpp"
+#include "mpr/heap/spare.hpp"
 #include "mpr/heap/sweep_state.hpp"
 #include "mpr/os/lock.hpp"
 
@@ -405,9 +406,10 @@ private:
 
     // nursery.cpp
     void* allocateInNursery(Local& local, AllocationContext& c, NewBlock block) MPR_REQUIRES(lock_);
-    void* allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, NewBlock block) MPR_REQUIRES(lock_);
+    void* allocateInSparse(SparseNurseries& list, Local& local, AllocationContext& c, NewBlock block)
+        MPR_REQUIRES(lock_);
     Region* regionOf(const Nursery* nursery) const;
-    Nursery* takeSparse(Nursery*& list, std::size_t n, Gap& gap) MPR_REQUIRES(lock_);
+    Nursery* takeSparse(SparseNurseries& list, std::size_t n, Gap& gap) MPR_REQUIRES(lock_);
     void sample(Region* region, std::size_t i);
     void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, NewBlock block)
         MPR_REQUIRES(lock_);
@@ -475,10 +477,7 @@ private:
     RetiredRegions retired_ MPR_GUARDED_BY(lock_){lock_};
     [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_; // for who is on duty
     Local* locals_ MPR_GUARDED_BY(lock_) = nullptr;
-    Nursery* leftOver_ MPR_GUARDED_BY(lock_) = nullptr; // stale, and not taken again between two collections
-    /** Sparse ones that any thread may take, by lane: at least half free, or lasting; and others. */
-    Nursery* roomy_[lanes] MPR_GUARDED_BY(lock_) = {};
-    Nursery* scanty_[lanes] MPR_GUARDED_BY(lock_) = {};
+    SpareNurseries spare_ MPR_GUARDED_BY(lock_){lock_};
     [[no_unique_address]] std::conditional_t<(lanes > 1), Lifetimes, NoLifetimes> lifetimes_;
     SweepState state_{lock_}; // may be asked by any thread
     Limits limits_ MPR_GUARDED_BY(lock_);

@@ -12,6 +12,7 @@
 #include "mpr/heap/place.hpp"
 #include "mpr/heap/queues.hpp"
 #include "mpr/heap/region.hpp"
+#include "mpr/heap/spare.hpp"
 
 namespace mpr::heap {
 
@@ -47,8 +48,8 @@ struct AllocationContext {
     Nursery* nursery = nullptr;   // which the context is, or in which it is a gap
     Counter blocks;               // allocated
     std::size_t blocksBefore = 0; // of those, allocated before the context was opened
-    Nursery* stale = nullptr;     // nurseries that this thread may take; under the heap's lock
-    Nursery* sparse = nullptr;
+    StaleNurseries stale;         // nurseries that this thread may take; under the heap's lock
+    SparseNurseries sparse;
     // Set when the thread is attached:
     Lane lane = Lane::passing;
     FreeQueues* queues = nullptr; // of the heap, for blocks of its sort

@@ -67,8 +67,8 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, NewBlock block
             return openGap(local, c, region, gap, block);
         }
     }
-    if (Nursery* nursery = nurseries_ ? c.stale : nullptr) {
-        c.stale = nursery->nextStale;
+    if (nurseries_ && c.stale) {
+        const Nursery* nursery = c.stale.pop();
         Region* region = regionOf(nursery);
         MPR_ASSERT(region->nurseries.isStale(region->nurseries.indexOf(nursery)));
         const std::size_t g = region->nurseries.beginOf(nursery);
@@ -79,11 +79,11 @@ void* Heap::allocateInNursery(Local& local, AllocationContext& c, NewBlock block
     if (void* made = c.sparse ? allocateInSparse(c.sparse, local, c, block) : nullptr) {
         return made;
     }
-    return allocateInSparse(roomy_[static_cast<unsigned>(c.lane)], local, c, block);
+    return allocateInSparse(spare_.roomy(c.lane), local, c, block);
 }
 
 /** Allocate in the first gap of the first nursery in a list that has one. */
-void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c, NewBlock block) {
+void* Heap::allocateInSparse(SparseNurseries& list, Local& local, AllocationContext& c, NewBlock block) {
     os::assertHeld(lock_);
     Gap gap{};
     Nursery* nursery = takeSparse(list, block.size, gap);
@@ -105,10 +105,9 @@ void* Heap::allocateInSparse(Nursery*& list, Local& local, AllocationContext& c,
     Take the first nursery of a list that is still sparse and has a gap of n granules. Others are dropped, a few at a
     time.
  */
-Nursery* Heap::takeSparse(Nursery*& list, std::size_t n, Gap& gap) {
+Nursery* Heap::takeSparse(SparseNurseries& list, std::size_t n, Gap& gap) {
     for (unsigned tries = 0; list && tries < 16; ++tries) {
-        Nursery& nursery = *list;
-        list = nursery.nextSparse;
+        Nursery& nursery = *list.pop();
         nursery.listed = false;
         Region* region = regionOf(&nursery);
         Nurseries& nurseries = region->nurseries;
@@ -144,15 +143,7 @@ void Heap::leaveOver(Local& local) {
     os::assertHeld(lock_);
     if constexpr (os::hasPages) {
         for (AllocationContext& c : local.contexts) {
-            Nursery*& roomy = roomy_[static_cast<unsigned>(c.lane)];
-            while (Nursery* nursery = c.stale) {
-                c.stale = std::exchange(nursery->nextStale, leftOver_);
-                leftOver_ = nursery;
-            }
-            while (Nursery* nursery = c.sparse) {
-                c.sparse = std::exchange(nursery->nextSparse, roomy);
-                roomy = nursery;
-            }
+            spare_.leave(c.stale, c.sparse, c.lane);
         }
     }
 }
@@ -252,8 +243,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     // Heads with managers must not stay, or these might be called again. A full sweep has emptied wantsFree.
     const std::uint64_t managed = region->wantsFree.get() | region->scanForFree;
     if (nursery.owner && (managed & region->chunksTouched(begin, end)) == 0) {
-        Nursery*& list = nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale;
-        nursery.nextStale = std::exchange(list, &nursery);
+        nursery.owner->contexts[static_cast<unsigned>(nursery.lane)].stale.push(&nursery);
         nurseries.setCleared(i, 0);
         return;
     }
@@ -336,10 +326,12 @@ bool Heap::releaseSparse(Region* region, std::size_t i) {
     totals_.granulesFreed += nursery.room;
     Nurseries::move(i, nurseries.judged, nurseries.sparse);
     if (nursery.room >= contextGranules_ >> leastRoomShift && !nursery.listed) {
-        const auto lane = static_cast<unsigned>(nursery.lane);
+        const Lane lane = nursery.lane;
         const bool roomy = nursery.lane == Lane::lasting || nursery.room >= contextGranules_ / 2;
-        Nursery*& list = !roomy ? scanty_[lane] : nursery.owner ? nursery.owner->contexts[lane].sparse : roomy_[lane];
-        nursery.nextSparse = std::exchange(list, &nursery);
+        SparseNurseries& list = !roomy          ? spare_.scanty(lane)
+                                : nursery.owner ? nursery.owner->contexts[static_cast<unsigned>(lane)].sparse
+                                                : spare_.roomy(lane);
+        list.push(&nursery);
         nursery.listed = true;
     }
     return true;
@@ -393,16 +385,15 @@ bool Heap::reclaimNursery(bool any) {
     }
     const Telling telling(*this);
     os::LockedFairly locked(lock_);
-    for (Local* local = locals_; any && !leftOver_ && local; local = local->next) {
+    for (Local* local = locals_; any && !spare_.leftOver() && local; local = local->next) {
         leaveOver(*local);
     }
-    Nursery* nursery = leftOver_;
-    if (!nursery) {
+    if (!spare_.leftOver()) {
         return false;
     }
-    MPR_ASSERT(regionOf(nursery)->nurseries.isStale(regionOf(nursery)->nurseries.indexOf(nursery)));
-    leftOver_ = nursery->nextStale;
+    const Nursery* nursery = spare_.leftOver().pop();
     Region* region = regionOf(nursery);
+    MPR_ASSERT(region->nurseries.isStale(region->nurseries.indexOf(nursery)));
     const std::size_t begin = region->nurseries.beginOf(nursery);
     region->map().clear(begin, begin + contextGranules_);
     region->nurseries.setCleared(region->nurseries.indexOf(nursery));
@@ -437,22 +428,11 @@ void Heap::retireNurseries() {
 /** The region goes back to the system: drop its nurseries from all lists. */
 void Heap::forgetNurseries(const Region* region) {
     os::assertHeld(lock_);
-    const auto filter = [&](Nursery*& list) {
-        for (Nursery** at = &list; *at;) {
-            if (regionOf(*at) == region) {
-                *at = (*at)->nextSparse;
-            } else {
-                at = &(*at)->nextSparse;
-            }
-        }
-    };
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        filter(roomy_[lane]);
-        filter(scanty_[lane]);
-    }
+    const auto isGone = [&](const Nursery* nursery) { return regionOf(nursery) == region; };
+    spare_.removeSparseIf(isGone);
     for (Local* local = locals_; local; local = local->next) {
         for (AllocationContext& c : local->contexts) {
-            filter(c.sparse);
+            c.sparse.removeIf(isGone);
         }
     }
 }
