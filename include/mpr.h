@@ -23,6 +23,7 @@
 #include "mpr/shutdown.h"
 #include "mpr/wait.h"
 #include "mpr/socket.h"
+#include "mpr/tls.h"
 #include "mpr/signal.h"
 #include "mpr/command.h"
 #include "mpr/string.h"

@@ -4,7 +4,7 @@
 #   triplet   the prefix of Debian's cross compiler
 #   emulator  the program of qemu-user that runs what is built; empty when this machine can
 #
-# libc comes with the cross compiler (/usr/<triplet>); libuv, libcrypt, expat, zlib and Catch2 come from
+# libc comes with the cross compiler (/usr/<triplet>); libuv, OpenSSL, libcrypt, expat, zlib and Catch2 come from
 # build/sysroot/<arch>, which toolchains/sysroot makes. -DMPR_SYSROOT= names another place.
 
 set(CMAKE_SYSTEM_NAME Linux)

@@ -12,6 +12,7 @@
 #define MPR_SOCKET_H
 
 #include "mpr/file.h"
+#include "mpr/format.h"
 #include "mpr/types.h"
 #include "mpr/wait.h"
 
@@ -44,8 +45,17 @@ typedef struct MprSocket {
     int acceptPort;
     MprWaitHandler *handler;      /* Made by mprAddSocketHandler, or NULL */
     struct MprSocket *listenSock; /* Of an accepted socket */
-    char *errorMsg;               /* Why the last call failed that the system refused, or NULL */
+    char *errorMsg;               /* Why the last call failed that the system or the provider refused, or NULL */
     void *data;                   /* The program's own; not marked: a block must be reachable otherwise */
+    struct MprSsl *ssl;           /* As given to mprUpgradeSocket; NULL before */
+    /* What TLS has agreed on, known after the handshake; NULL before, and what there is not. */
+    char *protocol;       /* By ALPN, "h2" say */
+    char *cipher;         /* "TLS_AES_256_GCM_SHA384", say */
+    char *session;        /* The number of the session, in hexadecimal digits; TLS 1.3 gives it later, if at all */
+    char *peerName;       /* The common name in the peer's certificate */
+    char *peerCert;       /* Whose the peer's certificate is, and */
+    char *peerCertIssuer; /* who issued it: "CN = board.local, O = Example" */
+    void *sslSocket;      /* The provider's state of the connection: a block, which is marked */
 } MprSocket;
 
 /** Called for a socket that has a descriptor, before it is bound: see mprSetSocketPrebindCallback. */
@@ -91,7 +101,7 @@ MPR_EXPORT MprSocket *mprAcceptSocket(MprSocket *listen);
     less: any number, as it is until set. @return What was set before. Any thread. */
 MPR_EXPORT int mprSetMaxSocketAccept(int max);
 /** Another socket for the same connection, with a descriptor and handlers of its own. @return NULL when the socket is not open,
-    or descriptors or memory are short. */
+    or is secure, or descriptors or memory are short. */
 MPR_EXPORT MprSocket *mprCloneSocket(MprSocket *sp);
 
 /**
@@ -119,7 +129,8 @@ MPR_EXPORT ptrdiff_t mprWriteSocketString(MprSocket *sp, const char *str);
  */
 MPR_EXPORT MprOff mprSendFileToSocket(MprSocket *sock, MprFile *file, MprOff offset, MprOff bytes, MprIOVec *beforeVec,
                                       int beforeCount, MprIOVec *afterVec, int afterCount);
-/** Nothing is held back that was written: @return 0; MPR_ERR_BAD_HANDLE when the socket is not open. */
+/** Send what a secure connection holds back. @return 0; MPR_ERR_BAD_HANDLE when the socket is not open; negative on
+    error. */
 MPR_EXPORT ptrdiff_t mprFlushSocket(MprSocket *sp);
 
 /** Close. @param graceful Send what was written before the end; false: reset the connection. NULL is fine, twice too. */
@@ -155,7 +166,7 @@ MPR_EXPORT int mprGetSocketError(MprSocket *sp);
 /** The descriptor; -1 when there is none. */
 MPR_EXPORT int mprGetSocketHandle(MprSocket *sp);
 MPR_EXPORT int mprGetSocketPort(MprSocket *sp);
-/** Take the descriptor away: the caller closes it. Ends the handler. @return -1 when there is none. */
+/** Take the descriptor away: the caller closes it. Ends the handler, and TLS. @return -1 when there is none. */
 MPR_EXPORT int mprStealSocketHandle(MprSocket *sp);
 
 /**
@@ -183,22 +194,77 @@ MPR_EXPORT int mprGetSocketInfo(const char *ip, int port, int *family, int *prot
 MPR_EXPORT bool mprHasIPv6(void);
 MPR_EXPORT bool mprHasDualNetworkStack(MPR_NOTHING);
 
-/* TLS: there is none yet. */
+/*
+    TLS. The library of mpr/tls.h makes connections secure, or another that registers itself with mprSetSslProvider.
+    Reading, writing, waiting and closing are the calls above, and their meaning stays: a handshake goes on in them.
+ */
 
-/** false. */
+/** Whether there is a provider: libmpr_tls is linked, and the program uses a function of mpr/tls.h. */
 MPR_EXPORT bool mprHasSecureSockets(MPR_NOTHING);
-/** @return MPR_ERR_BAD_STATE; the log says that there is no TLS. */
+
+/**
+    Make a connection secure, as a client or a server, whichever the ssl is for. Nothing may have been read that
+    belongs to the handshake.
+
+    In blocking mode this is the whole handshake, yielded. Else it begins, and goes on in mprReadSocket and
+    mprWriteSocket, which return 0 until it is over (mprSocketHandshaking): wait as for data, for whatever one wants to
+    do next. When it fails, they return less than 0, and errorMsg says why. Small packets are sent at once from now on:
+    mprSetSocketNoDelay.
+
+    Reading gives MPR_ERR at an end that the peer has told of, and MPR_ERR_NETWORK for a connection that was cut off:
+    what came may not be all. A client that only writes should close with what the peer has sent read: systems drop
+    what is on its way to a peer when its answers come to a socket that is closed.
+
+    @param ssl NULL: a client's with the defaults of mprCreateSsl. @param peerName Whose certificate a client expects,
+    and the name that it asks the server for. NULL: as mprSetSslHostname, else the host given to mprConnectSocket.
+    @return 0; MPR_ERR_CANT_CONNECT when the handshake failed, MPR_ERR_TIMEOUT when it took too long; MPR_ERR_CANT_LOAD
+    when a file that ssl names cannot be used; MPR_ERR_BAD_STATE without a provider, or when the socket is not
+    connected or secure already; MPR_ERR_BAD_ARGS; MPR_ERR_MEMORY. The log and errorMsg say more. Attached threads.
+ */
 MPR_EXPORT int mprUpgradeSocket(MprSocket *sp, struct MprSsl *ssl, const char *peerName);
-/** false. */
+/** Whether a handshake has begun that is not over. */
 MPR_EXPORT bool mprSocketHandshaking(MprSocket *sp);
-/** Whether something was read from the system and not by the program, or written the other way: false. */
+/** Whether something was read from the system and not by the program, or was to be written and has not all gone out:
+    the next mprWriteSocket, or mprFlushSocket, goes on with it. */
 MPR_EXPORT bool mprSocketHasBuffered(MprSocket *sp);
 MPR_EXPORT bool mprSocketHasBufferedRead(MprSocket *sp);
 MPR_EXPORT bool mprSocketHasBufferedWrite(MprSocket *sp);
-/** false. */
+/** Whether it is open and mprUpgradeSocket has made it secure, or begun to. */
 MPR_EXPORT bool mprIsSocketSecure(MprSocket *sp);
-/** What TLS has agreed on: NULL. */
+/** What TLS has agreed on, as JSON: protocol, cipher, resumed, alpn, host, peer, issuer. @return A block; NULL when
+    the socket is not secure, or memory is short. */
 MPR_EXPORT char *mprGetSocketState(MprSocket *sp);
+
+/**
+    What makes connections secure: for libraries. Each procedure is called for a socket that is open; read and write
+    wait in blocking mode, and yield meanwhile; nothing else does.
+ */
+typedef struct MprSocketProvider {
+    const char *name;
+    /** As mprUpgradeSocket. Sets sslSocket if it succeeds, or if what failed is to be told by read and write. */
+    int (*upgrade)(MprSocket *sp, struct MprSsl *ssl, const char *peerName);
+    /** As mprReadSocket and mprWriteSocket. Writing nothing sends what is held back. */
+    ptrdiff_t (*read)(MprSocket *sp, void *buf, ptrdiff_t size);
+    ptrdiff_t (*write)(MprSocket *sp, const void *buf, ptrdiff_t len);
+    /** What to wait for at the descriptor if a program wants to read or write; 0: for nothing, there is something to
+        read. */
+    int (*wants)(MprSocket *sp, int mask);
+    /** What is held back: MPR_READABLE, MPR_WRITABLE. */
+    int (*buffered)(MprSocket *sp);
+    bool (*handshaking)(MprSocket *sp);
+    char *(*state)(MprSocket *sp);
+    /** The descriptor will be closed, or be somebody else's. @param graceful Tell the peer. */
+    void (*close)(MprSocket *sp, bool graceful);
+} MprSocketProvider;
+
+/** Who makes connections secure from now on. @param provider Stays in use; NULL: nobody. Any thread. */
+MPR_EXPORT void mprSetSslProvider(MprSocketProvider *provider);
+/** For providers: what passes the descriptor, secure or not. As mprReadSocket and mprWriteSocket of a socket that does
+    not block. */
+MPR_EXPORT ptrdiff_t mprReadSocketDirect(MprSocket *sp, void *buf, ptrdiff_t size);
+MPR_EXPORT ptrdiff_t mprWriteSocketDirect(MprSocket *sp, const void *buf, ptrdiff_t len);
+/** For providers: set errorMsg. */
+MPR_EXPORT void mprSetSocketError(MprSocket *sp, const char *fmt, ...) MPR_PRINTF(2, 3);
 
 MPR_EXTERN_C_END
 /* As in mpr/event.h. */

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "mpr/barrier.h"
+#include "mpr/format.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/io/address.hpp"
 #include "mpr/io/wait.hpp"
@@ -38,9 +39,10 @@ namespace {
 
 /** What is behind a socket's members. */
 struct OwnSocket : MprSocket {
-    MprDispatcher* dispatcher; // reference: of handlers that are given none
-    int error;                 // the system's, of the last call that failed
-    bool counted;              // among those accepted
+    MprDispatcher* dispatcher;         // reference: of handlers that are given none
+    const MprSocketProvider* provider; // of a secure socket
+    int error;                         // the system's, of the last call that failed
+    bool counted;                      // among those accepted
 };
 
 OwnSocket* own(MprSocket* sp) {
@@ -51,6 +53,7 @@ OwnSocket* own(MprSocket* sp) {
 std::atomic<int> accepted{0}; // sockets that are open
 std::atomic<int> mostAccepted{INT_MAX};
 std::atomic<MprSocketPrebind> prebind{nullptr};
+std::atomic<const MprSocketProvider*> newProvider{nullptr}; // of sockets that become secure
 
 constexpr MprTicks connectTimeout = 10'000; // milliseconds: TCP tries again after 1, 3 and 7 seconds
 constexpr int settable = MPR_SOCKET_BLOCK | MPR_SOCKET_BROADCAST | MPR_SOCKET_DATAGRAM | MPR_SOCKET_NOREUSE |
@@ -72,6 +75,12 @@ void manageSocket(void* ptr, int flags) {
         mprMarkRef(&sp->handler);
         mprMarkRef(&sp->listenSock);
         mprMarkRef(&sp->errorMsg);
+        mprMarkRef(&sp->ssl);
+        for (char** field :
+             {&sp->protocol, &sp->cipher, &sp->session, &sp->peerName, &sp->peerCert, &sp->peerCertIssuer}) {
+            mprMarkRef(field);
+        }
+        mprMarkRef(&sp->sslSocket);
         mprMarkRef(&own(sp)->dispatcher);
     } else if (flags & MPR_MANAGE_FREE) {
         mpr::io::dropHandler(sp->handler);
@@ -84,6 +93,24 @@ const mpr::gc::ManagerName namedSocket(manageSocket, "MprSocket");
 
 bool isOpen(const MprSocket* sp) {
     return sp && sp->fd != INVALID_SOCKET;
+}
+
+bool isSecure(const MprSocket* sp) {
+    return isOpen(sp) && sp->sslSocket;
+}
+
+/** The descriptor's end, or another's use of it, is near. */
+void endSecure(MprSocket* sp, bool graceful) {
+    if (isSecure(sp)) {
+        own(sp)->provider->close(sp, graceful);
+        mprSetRef(sp, &sp->sslSocket, nullptr);
+    }
+}
+
+/** For wait.cpp: what a secure socket's handler waits for. */
+int wants(void* owner, int mask) {
+    auto* sp = static_cast<MprSocket*>(owner);
+    return isSecure(sp) ? own(sp)->provider->wants(sp, mask) : mask;
 }
 
 void setOption(int fd, int level, int option, int value) {
@@ -372,28 +399,67 @@ MprSocket* mprAcceptSocket(MprSocket* listen) {
 
 // ---- Reading and writing ----------------------------------------------------------------------------------------
 
-ssize mprReadSocket(MprSocket* sp, void* buf, ssize size) {
+ssize mprReadSocketDirect(MprSocket* sp, void* buf, ssize size) {
     if (!isOpen(sp)) {
         return MPR_ERR_BAD_HANDLE;
     }
     if (!buf || size <= 0) {
         return MPR_ERR_BAD_ARGS;
     }
+    ssize count = 0;
+    do {
+        count = recv(sp->fd, buf, static_cast<std::size_t>(size), 0);
+    } while (count < 0 && errno == EINTR);
+    if (count == 0 && !(sp->flags & MPR_SOCKET_DATAGRAM)) {
+        sp->flags |= MPR_SOCKET_EOF;
+        return MPR_ERR;
+    }
+    return outcome(sp, count);
+}
+
+ssize mprWriteSocketDirect(MprSocket* sp, cvoid* buf, ssize len) {
+    if (!isOpen(sp)) {
+        return MPR_ERR_BAD_HANDLE;
+    }
+    if (!buf || len <= 0) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    iovec piece{const_cast<void*>(buf), static_cast<std::size_t>(len)};
+    return send(sp, &piece, 1);
+}
+
+ssize mprReadSocket(MprSocket* sp, void* buf, ssize size) {
+    if (isSecure(sp) && buf && size > 0) {
+        return own(sp)->provider->read(sp, buf, size);
+    }
     for (;;) {
-        ssize count = 0;
-        do {
-            count = recv(sp->fd, buf, static_cast<std::size_t>(size), 0);
-        } while (count < 0 && errno == EINTR);
-        if (count == 0 && !(sp->flags & MPR_SOCKET_DATAGRAM)) {
-            sp->flags |= MPR_SOCKET_EOF;
-            return MPR_ERR;
-        }
-        count = outcome(sp, count);
+        const ssize count = mprReadSocketDirect(sp, buf, size);
         if (count != 0 || !(sp->flags & MPR_SOCKET_BLOCK) || !waitUntil(sp, MPR_READABLE)) {
             return count;
         }
     }
 }
+
+namespace {
+
+/** Write pieces one by one, as far as it goes. */
+ssize writeEach(MprSocket* sp, const MprIOVec* pieces, int count) {
+    const task::Rooted rooted(sp);
+    ssize total = 0;
+    for (int i = 0; i < count; ++i) {
+        const auto length = static_cast<ssize>(pieces[i].len);
+        const ssize written = mprWriteSocket(sp, pieces[i].start, length);
+        if (written < 0) {
+            return total > 0 ? total : written;
+        }
+        total += written;
+        if (written < length) {
+            break;
+        }
+    }
+    return total;
+}
+} // namespace
 
 ssize mprWriteSocketVector(MprSocket* sp, MprIOVec* iovec, int count) {
     static_assert(sizeof(MprIOVec) == sizeof(struct iovec) &&
@@ -403,6 +469,9 @@ ssize mprWriteSocketVector(MprSocket* sp, MprIOVec* iovec, int count) {
     }
     if (count < 0 || (count > 0 && !iovec)) {
         return MPR_ERR_BAD_ARGS;
+    }
+    if (isSecure(sp)) {
+        return writeEach(sp, iovec, count);
     }
     ssize total = 0;
     int first = 0;
@@ -438,6 +507,9 @@ ssize mprWriteSocket(MprSocket* sp, cvoid* buf, ssize len) {
     }
     if (len < 0 || (len > 0 && !buf)) {
         return MPR_ERR_BAD_ARGS;
+    }
+    if (isSecure(sp) && len > 0) {
+        return own(sp)->provider->write(sp, buf, len);
     }
     ssize total = 0;
     while (total < len) {
@@ -515,6 +587,9 @@ MprOff mprSendFileToSocket(MprSocket* sock, MprFile* file, MprOff offset, MprOff
 }
 
 ssize mprFlushSocket(MprSocket* sp) {
+    if (isSecure(sp)) {
+        return own(sp)->provider->write(sp, nullptr, 0);
+    }
     return isOpen(sp) ? 0 : MPR_ERR_BAD_HANDLE;
 }
 
@@ -525,6 +600,7 @@ void mprCloseSocket(MprSocket* sp, bool graceful) {
         return;
     }
     mprRemoveSocketHandler(sp);
+    endSecure(sp, graceful);
     if (!graceful) {
         const linger reset{1, 0};
         setsockopt(sp->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
@@ -544,6 +620,7 @@ Socket mprStealSocketHandle(MprSocket* sp) {
         return INVALID_SOCKET;
     }
     mprRemoveSocketHandler(sp);
+    endSecure(sp, false);
     const Socket fd = giveUp(sp);
     sp->flags |= MPR_SOCKET_CLOSED | MPR_SOCKET_EOF;
     return fd;
@@ -563,6 +640,9 @@ MprWaitHandler* mprAddSocketHandler(MprSocket* sp, int mask, MprDispatcher* disp
     if (handler) {
         mpr::io::setOwner(*handler, sp);
         mprSetRef(sp, &sp->handler, handler);
+        if (isSecure(sp)) {
+            mpr::io::setWants(*handler, wants);
+        }
         mprWaitOn(handler, mask);
     }
     return handler;
@@ -603,7 +683,7 @@ bool mprGetSocketBlockingMode(MprSocket* sp) {
 }
 
 MprSocket* mprCloneSocket(MprSocket* sp) {
-    const int fd = isOpen(sp) ? fcntl(sp->fd, F_DUPFD_CLOEXEC, 0) : -1;
+    const int fd = isOpen(sp) && !isSecure(sp) ? fcntl(sp->fd, F_DUPFD_CLOEXEC, 0) : -1;
     MprSocket* clone = fd >= 0 ? mprCreateSocket() : nullptr;
     if (!clone) {
         if (fd >= 0) {
@@ -717,36 +797,76 @@ bool mprHasDualNetworkStack(void) {
 
 // ---- TLS --------------------------------------------------------------------------------------------------------
 
+void mprSetSslProvider(MprSocketProvider* provider) {
+    newProvider.store(provider, std::memory_order_release);
+}
+
 bool mprHasSecureSockets(void) {
-    return false;
+    return newProvider.load(std::memory_order_relaxed) != nullptr;
 }
 
-int mprUpgradeSocket(MprSocket*, struct MprSsl*, cchar*) {
+void mprSetSocketError(MprSocket* sp, cchar* fmt, ...) {
+    if (!sp) {
+        return;
+    }
+    va_list args;
+    va_start(args, fmt);
+    mprSetRef(sp, &sp->errorMsg, sfmtv(fmt, args));
+    va_end(args);
+}
+
+int mprUpgradeSocket(MprSocket* sp, struct MprSsl* ssl, cchar* peerName) {
+    const MprSocketProvider* provider = newProvider.load(std::memory_order_acquire);
     os::Message message;
-    os::log(os::Level::error, message << "mprUpgradeSocket: this build has no TLS; the connection stays as it is");
-    return MPR_ERR_BAD_STATE;
+    if (!provider) {
+        os::log(os::Level::error,
+                message << "mprUpgradeSocket: there is no TLS in this program, and the connection stays as it is: "
+                           "link libmpr_tls and use a function of mpr/tls.h");
+        return MPR_ERR_BAD_STATE;
+    }
+    if (!sp) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    if (!isOpen(sp) || isSecure(sp) || (sp->flags & (MPR_SOCKET_LISTENER | MPR_SOCKET_DATAGRAM))) {
+        os::log(os::Level::error,
+                message << "mprUpgradeSocket: only a connection that is not secure can be made secure");
+        return MPR_ERR_BAD_STATE;
+    }
+    const task::Rooted rooted(sp);
+    own(sp)->provider = provider;
+    const int result = provider->upgrade(sp, ssl, peerName);
+    if (sp->handler) {
+        mpr::io::setWants(*sp->handler, wants);
+    }
+    return result;
 }
 
-bool mprSocketHandshaking(MprSocket*) {
-    return false;
+bool mprSocketHandshaking(MprSocket* sp) {
+    return isSecure(sp) && own(sp)->provider->handshaking(sp);
 }
 
-bool mprSocketHasBuffered(MprSocket*) {
-    return false;
+namespace {
+bool holdsBack(MprSocket* sp, int mask) {
+    return isSecure(sp) && (own(sp)->provider->buffered(sp) & mask) != 0;
+}
+} // namespace
+
+bool mprSocketHasBuffered(MprSocket* sp) {
+    return holdsBack(sp, MPR_READABLE | MPR_WRITABLE);
 }
 
-bool mprSocketHasBufferedRead(MprSocket*) {
-    return false;
+bool mprSocketHasBufferedRead(MprSocket* sp) {
+    return holdsBack(sp, MPR_READABLE);
 }
 
-bool mprSocketHasBufferedWrite(MprSocket*) {
-    return false;
+bool mprSocketHasBufferedWrite(MprSocket* sp) {
+    return holdsBack(sp, MPR_WRITABLE);
 }
 
-bool mprIsSocketSecure(MprSocket*) {
-    return false;
+bool mprIsSocketSecure(MprSocket* sp) {
+    return isSecure(sp);
 }
 
-char* mprGetSocketState(MprSocket*) {
-    return nullptr;
+char* mprGetSocketState(MprSocket* sp) {
+    return isSecure(sp) ? own(sp)->provider->state(sp) : nullptr;
 }

@@ -40,6 +40,7 @@ struct Watch {
     task::Fired fired;
     Handler* handler;
     int wanted; // mask
+    int needed; // mask: the descriptor's, which is another's for secure sockets
 };
 
 struct Handler : MprWaitHandler {
@@ -48,8 +49,9 @@ struct Handler : MprWaitHandler {
     void* owner;         // reference: the block that owns the descriptor, if the runtime knows one
     Handler* next;       // reference: in the list of those that wait
     Handler* previous;
-    Watch* watch; // null once destroyed
-    int wanted;   // what to wait for when the pause ends
+    Watch* watch;                        // null once destroyed
+    int (*wants)(void* owner, int mask); // or null: see setWants
+    int wanted;                          // what to wait for when the pause ends
     bool pauses;
     bool waits;
     bool rests; // it waits, but the system has no memory for that
@@ -94,23 +96,29 @@ void onReady(uv_poll_t* poll, int status, int events) {
     auto& watch = *reinterpret_cast<Watch*>(poll);
     Handler& handler = *watch.handler;
     const int came = ((events & UV_READABLE) ? MPR_READABLE : 0) | ((events & UV_WRITABLE) ? MPR_WRITABLE : 0);
-    watch.fired.mask = status < 0 ? watch.wanted : came;
+    watch.fired.mask = status < 0 || watch.needed != watch.wanted ? watch.wanted : came;
     watch.fired.event = handler.event;
     uv_poll_stop(poll);
     unlink(handler);
     task::events().fire(watch.fired);
 }
 
-void waitOn(Handler& handler, int mask) {
+/** @param needed What the descriptor has to be ready for before the program is told of mask. */
+void waitOn(Handler& handler, int mask, int needed) {
     if (handler.waits) {
         uv_poll_stop(&handler.watch->poll);
         unlink(handler);
     }
-    const int events = ((mask & MPR_READABLE) ? UV_READABLE : 0) | ((mask & MPR_WRITABLE) ? UV_WRITABLE : 0);
+    const int events = ((needed & MPR_READABLE) ? UV_READABLE : 0) | ((needed & MPR_WRITABLE) ? UV_WRITABLE : 0);
     if (events != 0 && uv_poll_start(&handler.watch->poll, events, onReady) == 0) {
         handler.watch->wanted = mask;
+        handler.watch->needed = needed;
         link(handler);
     }
+}
+
+void waitOn(Handler& handler, int mask) {
+    waitOn(handler, mask, mask);
 }
 
 void resume(void* data, MprEvent*) {
@@ -134,7 +142,7 @@ void tryAgain(void*, MprEvent*) {
             Handler& handler = *next;
             next = handler.next;
             if (handler.rests) {
-                waitOn(handler, handler.watch->wanted); // to the front of the list
+                waitOn(handler, handler.watch->wanted, handler.watch->needed); // to the front of the list
             }
         }
     }
@@ -321,6 +329,7 @@ int waitOn(const char* function, MprWaitHandler* ptr, int mask) {
     if (!wp || !task::events().open(function)) {
         return wp ? MPR_ERR_BAD_STATE : MPR_ERR_BAD_ARGS;
     }
+    const int needed = wp->wants && mask != 0 ? wp->wants(wp->owner, mask) : mask;
     {
         const Loop::Using loop(task::events().loop());
         if (!wp->watch) {
@@ -330,12 +339,28 @@ int waitOn(const char* function, MprWaitHandler* ptr, int mask) {
             wp->wanted = mask;
             return 0;
         }
-        waitOn(*wp, mask);
+        waitOn(*wp, mask, needed);
+    }
+    if (needed == 0 && mask != 0) {
+        task::events().queue(*wp->event, mask);
     }
     task::events().loopChanged();
     return 0;
 }
 } // namespace
+
+void mpr::io::setWants(MprWaitHandler& changed, int (*wants)(void*, int)) {
+    auto& handler = static_cast<Handler&>(changed);
+    int mask = 0;
+    {
+        const Loop::Using loop(task::events().loop());
+        handler.wants = wants;
+        mask = handler.waits ? handler.watch->wanted : 0;
+    }
+    if (mask != 0) {
+        mprWaitOn(&handler, mask);
+    }
+}
 
 void mprWaitOn(MprWaitHandler* wp, int desiredMask) {
     waitOn("mprWaitOn", wp, desiredMask);
