@@ -10,6 +10,11 @@ int main(int argc, char **argv) {
     if (!text || mprGetBlockSize(text) < 100) {
         return 2;
     }
+#ifdef WITH_TLS
+    if (!mprCreateSsl(0) || !mprHasSecureSockets()) {
+        return 4;
+    }
+#endif
     mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
     return mprDestroy() ? 0 : 3;
 }
