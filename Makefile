@@ -22,11 +22,11 @@ unexport MAKEFLAGS MFLAGS
 
 all: lib
 
-## lib        build/release/libmpr.a, libmpr_core.a, libmpr.so (also: make)
+## lib        build/release/libmpr.a, libmpr_core.a, libmpr.so, libmpr_tls.a, libmpr_tls.so (also: make)
 lib:
 	$(Q)$(DEPS) build
 	$(Q)$(call CONFIGURE,release)
-	$(Q)$(call BUILD,release,mpr mpr_core mpr_shared)
+	$(Q)$(call BUILD,release,mpr mpr_core mpr_shared mpr_tls mpr_tls_shared)
 
 ## demo       build the example service and let it show itself
 demo:
@@ -94,8 +94,9 @@ check-format:
 check-abi:
 	$(Q)$(DEPS) build check
 	$(Q)$(call CONFIGURE,debug)
-	$(Q)$(call BUILD,debug,mpr_shared)
+	$(Q)$(call BUILD,debug,mpr_shared mpr_tls_shared)
 	$(Q)toolchains/abi/check build/debug/libmpr.so $(if $(UPDATE),--update)
+	$(Q)toolchains/abi/check build/debug/libmpr_tls.so $(if $(UPDATE),--update)
 
 check-tidy:
 	$(Q)$(DEPS) build test demo check
