@@ -32,6 +32,10 @@ set(ENV{PKG_CONFIG_ALLOW_SYSTEM_LIBS} 1)
 if(NOT multiarch STREQUAL triplet)
     set(CMAKE_LIBRARY_ARCHITECTURE ${multiarch})
 endif()
+# Headers that differ by processor stand there: OpenSSL's configuration.
+foreach(lang C CXX)
+    set(CMAKE_${lang}_STANDARD_INCLUDE_DIRECTORIES ${MPR_SYSROOT}/usr/include/${multiarch})
+endforeach()
 
 if(emulator)
     set(CMAKE_CROSSCOMPILING_EMULATOR ${emulator};-L;/usr/${triplet};-E
