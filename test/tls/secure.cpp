@@ -100,7 +100,12 @@ TEST_CASE("who writes something else than what was not taken loses nothing", "[t
         return !drain(pair.server, got) || flushed < 0 || !mprSocketHasBufferedWrite(pair.client);
     }));
     CHECK(flushed == 0);
-    CHECK(mprWriteSocket(pair.client, "other", 5) == 5);
+    ssize written = 0; // the system may still be full of what was there before
+    CHECK(until([&] {
+        written = mprWriteSocket(pair.client, "other", 5);
+        return !drain(pair.server, got) || written != 0;
+    }));
+    CHECK(written == 5);
     CHECK(until([&] { return !drain(pair.server, got) || got.size() >= total + 16384 + 5; }));
     REQUIRE(got.size() == total + 16384 + 5);
     CHECK(memcmp(got.data(), data.data(), total + 16384) == 0);
