@@ -230,7 +230,7 @@ namespace {
         return true;
     }
     runtime().misuses.fetch_add(1, std::memory_order_relaxed);
-    writeMisuse(0, message);
+    writeMisuse("mprSetMemLimits", message);
     return false;
 }
 
@@ -272,7 +272,7 @@ void mprSetMemPolicy(int policy) {
         if constexpr (os::hasThreads) {
             message << "; there are MPR_ALLOC_POLICY_NOTHING, PRUNE, RESTART, EXIT and ABORT, 0 to 4";
         }
-        writeMisuse(0, message);
+        writeMisuse("mprSetMemPolicy", message);
         return;
     }
     runtime().depletion.setPolicy(policy);

@@ -13,38 +13,12 @@ namespace {
 
 /**
     A wrong call may stand in a loop. So a token bucket bounds the lines about misuse (the generic cell rate algorithm,
-    ITU-T I.371: one word holds the time when the bucket is full again), and the same line comes at most once per
-    second. For any thread, signal handlers included; a race costs a line more or less.
+    ITU-T I.371: one word holds the time when the bucket is full again). A second one is for the first line of a kind
+    within a second: however often one kind has come, another is named. For any thread, signal handlers included; a race
+    costs a line more or less.
  */
-class Lines {
+class Bucket {
 public:
-    /** @return Whether a line may be written now. */
-    bool admit(std::uintptr_t about) {
-        const std::uint64_t now = os::now();
-        if (about == 0) {
-            return take(now);
-        }
-        about = about * multiplier ^ static_cast<std::uintptr_t>(now >> secondShift);
-        auto& last = last_[about * multiplier >> (8 * sizeof(about) - placeBits)];
-        return last.exchange(about, std::memory_order_relaxed) != about && take(now);
-    }
-    void withhold() { withheld_.fetch_add(1, std::memory_order_relaxed); }
-    os::Total takeWithheld() { return withheld_.exchange(0, std::memory_order_relaxed); }
-    void reset() {
-        full_.store(0, std::memory_order_relaxed);
-        withheld_.store(0, std::memory_order_relaxed);
-        for (auto& last : last_) {
-            last.store(0, std::memory_order_relaxed);
-        }
-    }
-
-private:
-    static constexpr std::uint64_t interval = 125'000'000; // nanoseconds for a line, in the long run
-    static constexpr std::uint64_t burst = 32;             // lines at once
-    static constexpr unsigned secondShift = 30;
-    static constexpr unsigned placeBits = 4;
-    static constexpr auto multiplier = static_cast<std::uintptr_t>(0x9E37'79B9'7F4A'7C15);
-
     bool take(std::uint64_t now) {
         std::uint64_t full = full_.load(std::memory_order_relaxed);
         std::uint64_t later = 0;
@@ -56,9 +30,43 @@ private:
         } while (!full_.compare_exchange_weak(full, later, std::memory_order_relaxed));
         return true;
     }
+    void reset() { full_.store(0, std::memory_order_relaxed); }
 
-    // Numbers that decide whether a line is written. They order nothing.
+private:
+    static constexpr std::uint64_t interval = 125'000'000; // nanoseconds for a line, in the long run
+    static constexpr std::uint64_t burst = 32;             // lines at once
+
     os::TimeSum full_{0};
+};
+
+/** Its numbers decide whether a line is written. They order nothing. */
+class Lines {
+public:
+    /** @return Whether a line of a kind may be written now. @param each Also if it is not the first within a second. */
+    bool admit(std::uintptr_t kind, bool each) {
+        const std::uint64_t now = os::now();
+        kind = kind * multiplier ^ static_cast<std::uintptr_t>(now >> secondShift);
+        auto& last = last_[kind * multiplier >> (8 * sizeof(kind) - placeBits)];
+        const bool isFirst = last.exchange(kind, std::memory_order_relaxed) != kind;
+        return ((each || isFirst) && all_.take(now)) || (isFirst && kinds_.take(now));
+    }
+    void withhold() { withheld_.fetch_add(1, std::memory_order_relaxed); }
+    os::Total takeWithheld() { return withheld_.exchange(0, std::memory_order_relaxed); }
+    void reset() {
+        all_.reset();
+        kinds_.reset();
+        withheld_.store(0, std::memory_order_relaxed);
+        for (auto& last : last_) {
+            last.store(0, std::memory_order_relaxed);
+        }
+    }
+
+private:
+    static constexpr unsigned secondShift = 30;
+    static constexpr unsigned placeBits = 4;
+    static constexpr auto multiplier = static_cast<std::uintptr_t>(0x9E37'79B9'7F4A'7C15);
+
+    Bucket all_, kinds_;
     os::Counter withheld_{0};
     os::Shared<std::uintptr_t> last_[std::size_t{1} << placeBits] = {};
 };
@@ -105,8 +113,8 @@ void count() {
 }
 
 /** Asked before a line is built, so that a refusal in a loop costs little more than a look at the clock. */
-bool mayWrite(std::uintptr_t about) {
-    if (lines.admit(about != 0 ? about ^ os::currentThread() : 0)) {
+bool mayWrite(std::uintptr_t kind, bool each) {
+    if (lines.admit(kind, each)) {
         return true;
     }
     lines.withhold();
@@ -138,7 +146,7 @@ void describe(os::Message& message, const char* function, const char* state) {
 bool refuseIn(const char* state, const char* function) {
     os::Message message;
     count();
-    if (!mayWrite(asNumber(function) ^ asNumber(state))) {
+    if (!mayWrite(asNumber(function) ^ asNumber(state) ^ os::currentThread(), false)) {
         return false;
     }
     describe(message, function, state);
@@ -221,14 +229,14 @@ void misuse(const char* function, const void* pointer, const char* what) {
 void tellFailure(const char* function, const void* pointer, const char* what) {
     os::Message message;
     message << function << "(" << pointer << "): " << what;
-    writeMisuse(0, message);
+    writeMisuse(function, message);
 }
 
-void writeMisuse(std::uintptr_t about, os::Message& message) {
+void writeMisuse(const void* kind, os::Message& message, bool each) {
     if constexpr (!os::hasThreads) {
         return os::log(os::Level::error, message); // no room for more
     }
-    if (mayWrite(about)) {
+    if (mayWrite(asNumber(kind), each)) {
         write(message);
     }
 }

@@ -180,11 +180,11 @@ bool isForked();
 [[gnu::cold]] void tellFailure(const char* function, const void* pointer, const char* what);
 
 /**
-    Write a line about misuse, unless there were too many just now, or the same one within the last second. The next
-    line says how many were left out. @param about Tells this misuse from others, together with the thread; 0: it is
-    like no other.
+    Write a line about misuse, unless there were too many just now. The next line says how many were left out.
+    @param kind An address that no other kind has: the first of a kind within a second is written even so.
+    @param each Whether the others are, too, as long as there are not too many.
  */
-[[gnu::cold]] void writeMisuse(std::uintptr_t about, os::Message& message);
+[[gnu::cold]] void writeMisuse(const void* kind, os::Message& message, bool each = true);
 /** A runtime begins or has ended: forget what was said. */
 void forgetMisuses();
 

@@ -35,7 +35,7 @@ Managers::Word Managers::findPlace(MprManager manager) {
     os::Message message;
     message << "there are more than " << std::uint64_t{most - 1} << " managers: no number for "
             << reinterpret_cast<const void*>(manager) << "; a manager for many types takes one";
-    writeMisuse(0, message);
+    writeMisuse(this, message);
     return none;
 }
 

@@ -568,7 +568,7 @@ inline void Marker::say(const void* pointer, MarkEntry by) const {
     os::Message message;
     message << "mprMark(" << pointer << ") is not the start of a block; ignored";
     describe(message, by);
-    writeMisuse(reinterpret_cast<std::uintptr_t>(pointer), message);
+    writeMisuse(pointer, message, false);
 }
 
 void Marker::report(const void* pointer) {

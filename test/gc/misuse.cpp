@@ -436,6 +436,21 @@ TEST_CASE("what is misused in a loop is named now and then, and how often it was
     CHECK(Log::count("misuses not named before this") >= 1);
 }
 
+TEST_CASE("one misuse in a loop hides no other", "[gc][misuse]") {
+    Runtime runtime;
+    char wrong[16] = {};
+    for (int i = 0; i < 100; i++) {
+        mprFree(wrong);
+    }
+    CHECK(Log::count("mprFree") < 40);
+    mprSetMemLimits(8 << 20, 4 << 20, -1);
+    CHECK(Log::count("mprSetMemLimits: ") == 1);
+    mprRelease(wrong);
+    CHECK(Log::count("mprRelease") == 1);
+    std::thread([] { mprAlloc(10); }).join();
+    CHECK(Log::count("mprAlloc: ") == 1);
+}
+
 TEST_CASE("a wrong mark in every collection is named now and then", "[gc][misuse]") {
     Runtime runtime;
     static int notManaged;
