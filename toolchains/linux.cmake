@@ -37,6 +37,12 @@ foreach(lang C CXX)
     set(CMAKE_${lang}_STANDARD_INCLUDE_DIRECTORIES ${MPR_SYSROOT}/usr/include/${multiarch})
 endforeach()
 
+# Some of Debian's libraries stand in /lib: for the linker, and for programs that need no emulator.
+foreach(kind EXE SHARED)
+    set(CMAKE_${kind}_LINKER_FLAGS_INIT -Wl,-rpath-link,${MPR_SYSROOT}/lib/${multiarch})
+endforeach()
+set(CMAKE_BUILD_RPATH ${MPR_SYSROOT}/lib/${multiarch})
+
 if(emulator)
     set(CMAKE_CROSSCOMPILING_EMULATOR ${emulator};-L;/usr/${triplet};-E
         LD_LIBRARY_PATH=${MPR_SYSROOT}/usr/lib/${multiarch}:${MPR_SYSROOT}/lib/${multiarch})
