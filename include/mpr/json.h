@@ -342,8 +342,8 @@ MPR_EXTERN_C_END
 
 MPR_EXTERN_C_BEGIN
 
-/** A copy of str with each ${path} replaced by what mprGetJson gives; where that is nothing, ${path} stays. NULL gives
-    NULL. */
+/** A copy of str with each ${path} replaced by what mprGetJson gives; where that is nothing, ${path} stays. A path
+    there contains neither } nor ${. NULL gives NULL. */
 MPR_EXPORT char *stemplateJson(cchar *str, struct MprJson *tokens);
 
 MPR_EXTERN_C_END

@@ -145,7 +145,8 @@ MPR_EXPORT cchar *sjoinArgs(int argc, cchar **argv, cchar *sep);
     NULL or "" replaces nothing. NULL gives NULL. */
 MPR_EXPORT char *sreplace(cchar *str, cchar *pattern, cchar *replacement);
 
-/** A copy with each ${key} replaced by the string of that key in tokens; where there is none, ${key} stays. NULL gives NULL. */
+/** A copy with each ${key} replaced by the string of that key in tokens; where there is none, ${key} stays. A key contains
+    neither } nor ${. NULL gives NULL. */
 MPR_EXPORT char *stemplate(cchar *str, struct MprHash *tokens);
 
 /* ---- Numbers ---------------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/json.hpp"
 #include "mpr/base/part.hpp"
+#include "mpr/base/string.hpp"
 #include "mpr/log.h"
 
 using namespace mpr::base;
@@ -88,7 +89,8 @@ int compare(string_view one, string_view other) {
 
 bool holds(string_view text, string_view pattern) {
     const string_view behind = part(pattern, 1);
-    return pattern.starts_with('^') ? part(text, 0, behind.size()) == behind : text.find(pattern) != text.npos;
+    return pattern.starts_with('^') ? part(text, 0, behind.size()) == behind
+                                    : search(text.data(), text.size(), pattern, false) != nullptr;
 }
 
 // ---- Paths ------------------------------------------------------------------------------------------------------

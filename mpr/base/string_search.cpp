@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
     string_search.cpp - Finding characters, parts and ends of strings. See mpr/string.h.
+
+    Parts are found in linear time and constant space, whatever the texts: M. Crochemore, D. Perrin, Two-way
+    string-matching, 1991.
  */
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -11,6 +15,97 @@
 #include "mpr/string.h"
 
 using namespace mpr::base;
+
+namespace {
+
+/** What is searched for, cut in two where no short period of the whole repeats across the cut. */
+class Pattern {
+public:
+    Pattern(std::string_view text, bool caseless) : text_(text), caseless_(caseless) {
+        cutBehind(false);
+        cutBehind(true);
+        std::size_t same = 0;
+        while (same < cut_ && at(same) == at(same + period_)) {
+            ++same;
+        }
+        periodic_ = same == cut_;
+        period_ = periodic_ ? period_ : std::max(cut_, text_.size() - cut_) + 1;
+    }
+
+    /** The text is read no further than is needed, and not behind its zero or the limit. */
+    const char* findIn(const char* text, std::size_t limit) const;
+
+private:
+    char folded(char c) const { return caseless_ ? lower(c) : c; }
+    char at(std::size_t i) const { return folded(text_[i]); }
+    void cutBehind(bool reverse);
+
+    std::string_view text_;
+    bool caseless_, periodic_ = false;
+    std::size_t cut_ = 0;
+    std::size_t period_ = 1; // how far to go on when the part behind the cut fits and the one before it does not
+};
+
+/** Cut before the greatest suffix, by one order of bytes or its reverse, if that is further behind. */
+void Pattern::cutBehind(bool reverse) {
+    std::size_t start = 0, next = 1, same = 0, period = 1;
+    while (next + same < text_.size()) {
+        const char a = at(next + same), b = at(start + same);
+        if (a == b) {
+            if (++same == period) {
+                next += period;
+                same = 0;
+            }
+        } else if ((a < b) != reverse) {
+            next += same + 1;
+            same = 0;
+            period = next - start;
+        } else {
+            start = next++;
+            same = 0;
+            period = 1;
+        }
+    }
+    if (start >= cut_) {
+        cut_ = start;
+        period_ = period;
+    }
+}
+
+const char* Pattern::findIn(const char* text, std::size_t limit) const {
+    const std::size_t size = text_.size();
+    std::size_t known = 0;  // bytes of the text that are there
+    std::size_t fitted = 0; // bytes at the begin of the pattern that fit, known from the place before
+    for (std::size_t from = 0;;) {
+        for (; known < from + size; ++known) {
+            if (known == limit || text[known] == '\0') {
+                return nullptr;
+            }
+        }
+        std::size_t i = std::max(cut_, fitted);
+        while (i < size && at(i) == folded(text[from + i])) {
+            ++i;
+        }
+        if (i < size) {
+            from += i - cut_ + 1;
+            fitted = 0;
+            continue;
+        }
+        for (i = cut_; i > fitted && at(i - 1) == folded(text[from + i - 1]);) {
+            --i;
+        }
+        if (i <= fitted) {
+            return text + from;
+        }
+        from += period_;
+        fitted = periodic_ ? size - period_ : 0;
+    }
+}
+} // namespace
+
+const char* mpr::base::search(const char* text, std::size_t limit, std::string_view pattern, bool caseless) {
+    return pattern.empty() ? text : Pattern(pattern, caseless).findIn(text, limit);
+}
 
 char* schr(cchar* str, int c) {
     return str ? const_cast<char*>(std::strchr(str, c)) : nullptr;
@@ -28,9 +123,7 @@ char* sncontains(cchar* str, cchar* pattern, ssize limit) {
     if (limit < 0 || !str || !pattern) {
         return scontains(str, pattern);
     }
-    const std::string_view text(str, boundedLength(str, static_cast<std::size_t>(limit)));
-    const std::size_t at = text.find(pattern);
-    return at == std::string_view::npos ? nullptr : const_cast<char*>(str + at);
+    return const_cast<char*>(search(str, static_cast<std::size_t>(limit), pattern, false));
 }
 
 char* scaselesscontains(cchar* str, cchar* pattern) {
@@ -41,16 +134,8 @@ char* sncaselesscontains(cchar* str, cchar* pattern, ssize limit) {
     if (!str || !pattern) {
         return nullptr;
     }
-    const ssize length = slen(pattern);
-    for (ssize left = limit < 0 ? PTRDIFF_MAX : limit; left >= length; ++str, --left) {
-        if (sncaselesscmp(str, pattern, length) == 0) {
-            return const_cast<char*>(str);
-        }
-        if (*str == '\0') {
-            break;
-        }
-    }
-    return nullptr;
+    const std::size_t most = limit < 0 ? SIZE_MAX : static_cast<std::size_t>(limit);
+    return const_cast<char*>(search(str, most, pattern, true));
 }
 
 char* spbrk(cchar* str, cchar* set) {

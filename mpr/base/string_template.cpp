@@ -12,23 +12,33 @@
 
 using namespace mpr::base;
 
+namespace {
+/** What stands behind the last "${" of a text; nullptr: there is none. No key contains another, so each byte is met once. */
+cchar* lastKey(cchar* begin, cchar* end) {
+    for (cchar* at = end; at - begin >= 2; --at) {
+        if (at[-2] == '$' && at[-1] == '{') {
+            return at;
+        }
+    }
+    return nullptr;
+}
+} // namespace
+
 char* mpr::base::expand(cchar* str, TokenOf* tokenOf, void* tokens) {
     if (!str || !tokens) {
         return str ? sclone(str) : nullptr;
     }
     StringSink out;
-    for (cchar* start; (start = std::strstr(str, "${")) != nullptr;) {
-        cchar* key = start + 2;
-        cchar* end = std::strchr(key, '}');
-        char* copy = end ? snclone(key, end - key) : nullptr;
+    for (cchar* end; (end = std::strchr(str, '}')) != nullptr; str = end + 1) {
+        cchar* key = lastKey(str, end);
+        char* copy = key ? snclone(key, end - key) : nullptr;
         cchar* value = copy ? tokenOf(tokens, copy) : nullptr;
         mprFree(copy);
-        // What is no token stays, and another may begin inside.
-        out.put(str, static_cast<std::size_t>((value ? start : key) - str));
+        // What is no token stays.
+        out.put(str, static_cast<std::size_t>((value ? key - 2 : end + 1) - str));
         if (value) {
             out.put(value, std::strlen(value));
         }
-        str = value ? end + 1 : key;
     }
     out.put(str, std::strlen(str));
     return out.finish();

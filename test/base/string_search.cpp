@@ -101,6 +101,45 @@ TEST_CASE("a long search ends", "[base][string]") {
     CHECK(sncontains(text.c_str(), "ab", 1000000) == nullptr);
 }
 
+TEST_CASE("a search takes time that grows with its texts alone", "[base][string]") {
+    const size_t length = heavy(8000000); // 16 T comparisons, if every place were tried
+    const std::string text(length, 'a'), half(length / 2, 'A'), lower(length / 2, 'a');
+    CHECK(scaselesscontains(text.c_str(), (half + "b").c_str()) == nullptr);
+    CHECK(scaselesscontains(text.c_str(), ("b" + half).c_str()) == nullptr);
+    CHECK(sncaselesscontains(text.c_str(), (half + "b" + half).c_str(), static_cast<ssize>(length)) == nullptr);
+    CHECK(scaselesscontains((text + "b").c_str(), (half + "B").c_str()) != nullptr);
+    CHECK(sncontains(text.c_str(), (lower + "b").c_str(), static_cast<ssize>(length)) == nullptr);
+    CHECK(sncontains(text.c_str(), ("b" + lower).c_str(), static_cast<ssize>(length)) == nullptr);
+}
+
+TEST_CASE("searches for patterns with periods agree with std::string", "[base][string]") {
+    Random random(10);
+    for (size_t i = 0; i < heavy(50000); i++) {
+        std::string piece, pattern, text;
+        for (size_t k = 1 + random.below(4); k > 0; k--) {
+            piece += "ab"[random.below(2)];
+        }
+        while (pattern.size() < 12 && random.below(6) != 0) {
+            pattern += random.below(5) != 0 ? piece : std::string(1, "abc"[random.below(3)]);
+        }
+        while (text.size() < 60) {
+            text += random.below(4) != 0 ? piece : pattern.substr(0, random.below(pattern.size() + 1)) + "b";
+        }
+        std::string upper = pattern;
+        for (char &c : upper) {
+            c = static_cast<char>(c & ~0x20);
+        }
+        const size_t limit = random.below(text.size() + 2);
+        auto offset = [&](cchar *found) {
+            return found ? static_cast<size_t>(found - text.c_str()) : std::string::npos;
+        };
+        INFO(text << " " << pattern << " " << limit);
+        REQUIRE(offset(scaselesscontains(text.c_str(), upper.c_str())) == text.find(pattern));
+        REQUIRE(offset(sncontains(text.c_str(), pattern.c_str(), static_cast<ssize>(limit))) ==
+                text.substr(0, limit).find(pattern));
+    }
+}
+
 TEST_CASE("sstarts and sends", "[base][string]") {
     cchar *text = "file.txt";
     CHECK(sstarts(text, "file"));

@@ -34,6 +34,16 @@ TEST_CASE("stemplate replaces keys by their values", "[base][string]") {
     }
     CHECK(std::string(stemplate("${name}", nullptr)) == "${name}");
     CHECK(stemplate(nullptr, tokens) == nullptr);
+    mprAddKey(tokens, "a${name", sclone("never"));
+    CHECK(std::string(stemplate("${a${name}} }${name}", tokens)) == "${aAnn} }Ann");
+    std::string open;
+    for (size_t i = 0; i < heavy(5000000); i++) { // 25 T bytes, if the end of each were looked for
+        open += "${";
+    }
+    CHECK(stemplate(open.c_str(), tokens) == open);
+    CHECK(stemplate((open + "}").c_str(), tokens) == open + "}");
+    CHECK(stemplate((open + "name}").c_str(), tokens) == open.substr(2) + "Ann");
+    CHECK(stemplateJson((open + "}").c_str(), mprCreateJson(0)) == open + "}");
     std::string many, expected;
     for (size_t i = 0; i < heavy(10000); i++) {
         many += "<${name}>";
