@@ -71,6 +71,32 @@ TEST_CASE("Json: values are read with their types, exactly or not at all", "[cpp
     CHECK(object.get<bool>("server.none", true));
 }
 
+TEST_CASE("Json: the nearest number is read, 0 or less than normal, too, but none that is infinite", "[cpp][json]") {
+    Runtime runtime;
+    Json json = Json::parse(R"([1e-999, 2e-324, 3e-324, -1e-60, 1e-40, 1.5e-99999999999999999999, 1e999, -1e39])");
+    CHECK(json[0].as<double>() == 0);
+    CHECK(json[0].as<float>() == 0);
+    CHECK(json[1].as<double>() == 0);
+    CHECK(json[2].as<double>() == std::numeric_limits<double>::denorm_min());
+    CHECK(json[3].as<float>() == 0);
+    CHECK(std::signbit(json[3].as<float>().value_or(1)));
+    CHECK(json[3].as<double>() == -1e-60);
+    CHECK(json[4].as<float>() == 1e-40f);
+    CHECK(json[5].as<double>() == 0);
+    CHECK(json[5].as<long double>() == 0);
+    CHECK(!json[6].as<double>());
+    CHECK(!json[7].as<float>());
+    CHECK(json[7].as<double>() == -1e39);
+    const long double least = std::numeric_limits<long double>::denorm_min();
+    Json written = Json::array();
+    REQUIRE(written.push(least));
+    CHECK(written[0].as<long double>() == least);
+    Json zero = Json::parse("[-0]");
+    CHECK(zero[0].as<unsigned>() == 0u);
+    CHECK(zero[0].as<int>() == 0);
+    CHECK(std::signbit(zero[0].as<double>().value_or(1)));
+}
+
 TEST_CASE("Json: range-for goes over children", "[cpp][json]") {
     Runtime runtime;
     Json json = Json::parse(R"({"a":1,"b":2,"c":3})");

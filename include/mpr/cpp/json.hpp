@@ -9,9 +9,11 @@
 #include "mpr/cpp/detail/c_api.hpp"
 
 #include <charconv>
+#include <clocale>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -103,7 +105,8 @@ public:
 
     /**
         Its value as a T, if it is one: an integer that T can hold, written without point and exponent; a floating-point
-        number, the nearest that there is; a bool; a std::string_view of a string.
+        number, the nearest that there is, which is 0 for those that are too small, and none for those that are too
+        great; a bool; a std::string_view of a string.
      */
     template <class T>
     std::optional<T> as() const noexcept {
@@ -176,20 +179,47 @@ public:
 private:
     bool is(int types) const noexcept { return node_ && (node_->type & types) != 0; }
 
+    /** The nearest as the C library reads it, whose decimal point is that of the locale. */
+    static void readNearest(const char* text, float& value) noexcept { value = std::strtof(text, nullptr); }
+    static void readNearest(const char* text, double& value) noexcept { value = std::strtod(text, nullptr); }
+    static void readNearest(const char* text, long double& value) noexcept { value = std::strtold(text, nullptr); }
+
+    /** @param text A number of JSON, with a zero behind it. @return false when it is too great, or memory fails. */
+    template <class T>
+    static bool readReal(std::string_view text, T& value) noexcept {
+#ifdef __cpp_lib_to_chars
+        // It does not tell what is too small from what is too great, and may refuse numbers that are not normal.
+        if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc()) {
+            return true;
+        }
+#endif
+        const std::string_view point = std::localeconv()->decimal_point;
+        const std::size_t at = text.find('.');
+        if (at == std::string_view::npos || point == ".") {
+            readNearest(text.data(), value);
+        } else {
+            char* const local = static_cast<char*>(mprAlloc(text.size() + point.size()));
+            if (!local) {
+                return false;
+            }
+            std::memcpy(local, text.data(), at);
+            std::memcpy(local + at, point.data(), point.size());
+            std::memcpy(local + at + point.size(), text.data() + at + 1, text.size() - at); // and the zero
+            readNearest(local, value);
+            mprFree(local);
+        }
+        return value - value == 0; // finite
+    }
+
     template <class T>
     static bool read(std::string_view text, T& value) noexcept {
-#ifdef __cpp_lib_to_chars
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        return error == std::errc() && end == text.data() + text.size();
-#else
         if constexpr (std::is_floating_point_v<T>) {
-            value = static_cast<T>(std::strtod(text.data(), nullptr)); // the locale's decimal point
-            return true;
+            return readReal(text, value);
         } else {
+            text = std::is_unsigned_v<T> && text == "-0" ? "0" : text;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
             return error == std::errc() && end == text.data() + text.size();
         }
-#endif
     }
 
     template <class T>
