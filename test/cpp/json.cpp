@@ -97,6 +97,19 @@ TEST_CASE("Json: the nearest number is read, 0 or less than normal, too, but non
     CHECK(std::signbit(zero[0].as<double>().value_or(1)));
 }
 
+TEST_CASE("Json: a zero within a string stays", "[cpp][json]") {
+    Runtime runtime;
+    Json json = Json::object();
+    CHECK(json.set("s", std::string_view("a\0b", 3)));
+    CHECK(json.set("t", std::string(2, '\0')));
+    CHECK(json["s"].as<std::string_view>() == "a\xc0\x80"
+                                              "b");
+    CHECK(json["t"].text() == "\xc0\x80\xc0\x80");
+    CHECK(str(json.print()) == R"({"s":"a\u0000b","t":"\u0000\u0000"})");
+    Json again = Json::parse(json.print());
+    CHECK(again["s"].text() == json["s"].text());
+}
+
 TEST_CASE("Json: range-for goes over children", "[cpp][json]") {
     Runtime runtime;
     Json json = Json::parse(R"({"a":1,"b":2,"c":3})");

@@ -106,7 +106,7 @@ public:
     /**
         Its value as a T, if it is one: an integer that T can hold, written without point and exponent; a floating-point
         number, the nearest that there is, which is 0 for those that are too small, and none for those that are too
-        great; a bool; a std::string_view of a string.
+        great; a bool; a std::string_view of a string, in which U+0000 is the bytes C0 80, as in text().
      */
     template <class T>
     std::optional<T> as() const noexcept {
@@ -129,7 +129,8 @@ public:
     /**
         Set what a path names (mprSetJson).
         @param value A number, a bool, a string, nullptr (null), or a Json, which is handled as by mprSetJsonObj.
-        Floating-point numbers are written so that the same is read again; what is no number becomes null.
+        Floating-point numbers are written so that the same is read again; what is no number becomes null. A zero within a
+        string is U+0000.
         @return false when the path names nothing that can be set, or memory fails.
      */
     template <class T>
@@ -222,6 +223,29 @@ private:
         }
     }
 
+    /** A string with U+0000 as in a tree. @return nullptr when memory fails. */
+    static const char* cloneText(std::string_view text) noexcept {
+        std::size_t zeros = 0;
+        for (const char c : text) {
+            zeros += c == '\0';
+        }
+        if (zeros == 0) {
+            return clone(text);
+        }
+        char* const copy = static_cast<char*>(mprAlloc(text.size() + zeros + 1));
+        char* to = copy;
+        for (const char c : copy ? text : std::string_view()) {
+            if (c == '\0') {
+                *to++ = '\xc0';
+            }
+            *to++ = c == '\0' ? '\x80' : c;
+        }
+        if (copy) {
+            *to = '\0';
+        }
+        return copy;
+    }
+
     template <class T>
     static Json make(const T& value) noexcept {
         if constexpr (std::is_same_v<T, Json>) {
@@ -235,7 +259,7 @@ private:
             write(digits, value);
             return mprCreateJsonValue(digits, 0); // a number, or null
         } else {
-            const char* const copy = clone(std::string_view(value));
+            const char* const copy = cloneText(std::string_view(value));
             return copy ? mprCreateJsonValue(copy, MPR_JSON_STRING) : nullptr;
         }
     }
