@@ -5,7 +5,9 @@
     A command is for one thread at a time, and for its callback beside it. Attached threads only. Nothing of the runtime is
     inherited but what is said here. Children are waited for by number: those that the application starts by itself are not
     touched. The end of children is told by SIGCHLD, which is watched from the first start on: a program that ignores it, or
-    waits for all children itself, finds MPR_ERR as exit status. In a child no signal is blocked or ignored. Where the
+    waits for all children itself, finds MPR_ERR as exit status. Children that run when the runtime ends are killed, as by
+    mprDestroyCmd, and waited for. Who is not to be, or cannot at once, is waited for by a later runtime of the process that
+    starts children. In a child no signal is blocked or ignored. Where the
     application has closed standard input or output, its children have /dev/null there.
  */
 #ifndef MPR_COMMAND_H

@@ -5,6 +5,7 @@
     A child is made by posix_spawn, and waited for by number when SIGCHLD has come, of which libuv's loop tells. Its number
     is in permanent memory: when a command is destroyed before its child could be waited for, that memory stays in a list
     until somebody could. While a child runs, its command stands in a list that retains it; the loop guards lists and state.
+    The end of the runtime kills what runs. Whom it cannot wait for, detached ones above all, a later runtime waits for.
 
     The end of a process is an event of a dispatcher that each command has for itself, so that mprWaitForCmd can run it
     wherever it is called; the user's callback is an event of the user's dispatcher.
@@ -104,6 +105,8 @@ struct Command : MprCmd {
 constinit mpr::io::Retained<Command> running;
 /** Children that were killed, whose commands no longer want to know of their end. */
 constinit Process* forsaken = nullptr;
+/** Children of runtimes that have ended, which could not be waited for then. 0: none. */
+constinit pid_t leftOver[64] = {};
 /** libuv's watcher of SIGCHLD. Made with the first child; the loop frees it when it is closed. */
 constinit uv_signal_t* ofChildren = nullptr;
 
@@ -140,11 +143,11 @@ const mpr::gc::ManagerName namedCmd(manageCmd, "MprCmd");
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 
 /** Whether a child has ended. @param flags WNOWAIT: it is not waited for yet. */
-bool hasEnded(const Process& process, int& status, int flags) {
+bool hasEnded(pid_t pid, int& status, int flags) {
     siginfo_t how{};
     int result = 0;
     do {
-        result = waitid(P_PID, static_cast<id_t>(process.pid), &how, WEXITED | WNOHANG | flags);
+        result = waitid(P_PID, static_cast<id_t>(pid), &how, WEXITED | WNOHANG | flags);
     } while (result != 0 && errno == EINTR);
     if (result == 0 && how.si_pid == 0) {
         return false;
@@ -156,7 +159,7 @@ bool hasEnded(const Process& process, int& status, int flags) {
 
 /** Forget a child, if it has ended. @return Whether it has. */
 bool reap(Process& process, int& status) {
-    if (!hasEnded(process, status, 0)) {
+    if (!hasEnded(process.pid, status, 0)) {
         return false;
     }
     pfree(&process);
@@ -172,7 +175,7 @@ void notRunning(Command& cmd) {
 
 /** Ask whether a command that runs has ended. @return Whether it has: its event is to be queued. */
 bool findEnd(Command& cmd) {
-    if (!hasEnded(*cmd.process, cmd.status, cmd.keepsLead ? WNOWAIT : 0)) {
+    if (!hasEnded(cmd.process->pid, cmd.status, cmd.keepsLead ? WNOWAIT : 0)) {
         return false;
     }
     if (!cmd.keepsLead) {
@@ -192,6 +195,17 @@ void reapForsaken() {
             link = &(*link)->next;
         }
     }
+    for (pid_t& pid : leftOver) {
+        int status = 0;
+        if (pid != 0 && hasEnded(pid, status, 0)) {
+            pid = 0;
+        }
+    }
+}
+
+void forsake(Process& process) {
+    process.next = forsaken;
+    forsaken = &process;
 }
 
 void onChild(uv_signal_t*, int) {
@@ -238,8 +252,7 @@ void letGo(Command& cmd) {
     }
     int status = 0;
     if (process && !reap(*process, status)) {
-        process->next = forsaken;
-        forsaken = process;
+        forsake(*process);
     }
     reapForsaken();
 }
@@ -253,9 +266,42 @@ void killAll(const Command& cmd) {
     }
 }
 
+/** Kill what runs, as mprDestroyCmd does. Managers may still ask its commands what has become of it. */
+void killRunning() {
+    const auto* all = running.head();
+    for (Command* cmd = all ? all->first : nullptr; cmd; cmd = cmd->next) {
+        if (!cmd->process->detached) {
+            killAll(*cmd);
+            cmd->status = 128 + SIGKILL;
+        }
+        forsake(*std::exchange(cmd->process, nullptr));
+        cmd->runs = false;
+        cmd->pid = 0;
+    }
+}
+
+/** Keep numbers of children for a later runtime: the memory in which they are ends with this one. */
+void leaveOver() {
+    for (const Process* each = forsaken; each; each = each->next) {
+        pid_t* place = std::find(std::begin(leftOver), std::end(leftOver), 0);
+        const bool kept = place != std::end(leftOver);
+        if (kept) {
+            *place = each->pid;
+        }
+        if (!kept || !each->detached) {
+            os::Message message;
+            message << "mprDestroy: process " << each->pid << (each->detached ? " goes on" : " was killed and goes on")
+                    << (kept ? "; a later runtime waits for it" : "; nobody will wait for it");
+            os::log(os::Level::warning, message);
+        }
+    }
+    forsaken = nullptr;
+}
+
 /** For the room's end: what was killed ends at once, unless the system itself waits for something. */
 void close() {
-    constexpr int longest = 100; // milliseconds
+    constexpr int longest = 1000; // milliseconds
+    killRunning();
     const auto waits = [] {
         reapForsaken();
         const Process* each = forsaken;
@@ -267,7 +313,7 @@ void close() {
     for (int i = 0; i < longest && waits(); ++i) {
         poll(nullptr, 0, 1);
     }
-    forsaken = nullptr;
+    leaveOver();
     task::processesRunning.store(0, std::memory_order_relaxed);
     ofChildren = nullptr;
     running.close();

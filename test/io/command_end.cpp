@@ -322,6 +322,50 @@ TEST_CASE("a command that is destroyed while it runs leaves no zombie", "[io][co
     CHECK(hasNoChildren());
 }
 
+TEST_CASE("what runs when the runtime ends is killed with its group, and is no zombie", "[io][command]") {
+    awaitOldChildren();
+    Runtime runtime;
+    Folder folder;
+    const std::string place = folder / "pid",
+                      script = "sleep 1000 & echo $! >" + place + "_ && mv " + place + "_ " + place + "; wait";
+    cchar *leader[] = {"sh", "-c", script.c_str(), nullptr}, *alone[] = {"sleep", "1000", nullptr};
+    MprCmd *first = mprCreateCmd(nullptr);
+    Root firstRoot(first);
+    MprCmd *second = mprCreateCmd(nullptr);
+    Root secondRoot(second);
+    REQUIRE(mprStartCmd(first, 3, leader, nullptr, MPR_CMD_NEW_SESSION) == 0);
+    REQUIRE(mprStartCmd(second, 2, alone, nullptr, 0) == 0);
+    REQUIRE(serviceUntil([&] { return access(place.c_str(), F_OK) == 0; }));
+    const long started = std::stol(folder.read("pid"));
+    CHECK(isAlive(started));
+    runtime.end();
+    CHECK(hasNoChildren());
+    const Watchdog watchdog(60);
+    while (isAlive(started)) { // the signal is on its way
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+TEST_CASE("a detached child that outlives its runtime is waited for by a later one", "[io][command]") {
+    awaitOldChildren();
+    int pid = 0;
+    {
+        Runtime runtime;
+        MprCmd *cmd = mprCreateCmd(nullptr);
+        Root root(cmd);
+        cchar *argv[] = {"sleep", "1000", nullptr};
+        REQUIRE(mprStartCmd(cmd, 2, argv, nullptr, MPR_CMD_DETACH) == 0);
+        pid = mprGetCmdPid(cmd);
+    }
+    CHECK(isAlive(pid));
+    kill(pid, SIGKILL);
+    siginfo_t how{};
+    REQUIRE(waitid(P_PID, static_cast<id_t>(pid), &how, WEXITED | WNOWAIT) == 0);
+    Runtime runtime;
+    CHECK(mprRun(nullptr, "true", nullptr, nullptr, nullptr, 20000) == 0);
+    CHECK(waitid(P_PID, static_cast<id_t>(pid), &how, WEXITED | WNOHANG | WNOWAIT) == -1);
+}
+
 TEST_CASE("a script without a first line that says of what is the shell's", "[io][command]") {
     if (emulator()) { // under one, posix_spawn does not say why a program could not be executed
         return;
