@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -272,7 +273,13 @@ private:
 #ifdef __cpp_lib_to_chars
             *std::to_chars(digits, digits + N - 1, value).ptr = '\0';
 #else
-            std::snprintf(digits, N, "%.17g", static_cast<double>(value));
+            const int exact = std::numeric_limits<T>::max_digits10;
+            std::snprintf(digits, N, "%.*Lg", exact, static_cast<long double>(value));
+            const char* const point = std::localeconv()->decimal_point;
+            if (char* const at = std::strstr(digits, point)) {
+                *at = '.';
+                std::memmove(at + 1, at + std::strlen(point), std::strlen(at + std::strlen(point)) + 1);
+            }
 #endif
         }
     }
