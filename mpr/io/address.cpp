@@ -91,6 +91,18 @@ bool parsePort(string_view text, int& port) {
     return !text.empty();
 }
 
+/** An address of a link may name the interface behind a %. */
+bool isIPv6(string_view text) {
+    text = part(text, 0, text.find('%'));
+    char address[INET6_ADDRSTRLEN] = "";
+    in6_addr parsed;
+    if (text.size() >= sizeof(address)) {
+        return false;
+    }
+    std::memcpy(address, text.data(), text.size());
+    return inet_pton(AF_INET6, address, &parsed) == 1;
+}
+
 bool isNumber(string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == string_view::npos;
 }
@@ -104,7 +116,7 @@ bool split(string_view text, string_view& host, string_view& port) {
         }
         host = part(text, 1, end - 1);
         port = end + 1 < text.size() ? part(text, end + 2) : string_view();
-        return !host.empty() && (end + 1 == text.size() || !port.empty());
+        return isIPv6(host) && (end + 1 == text.size() || !port.empty());
     }
     const std::size_t colon = text.find(':');
     if (colon == string_view::npos) {
@@ -113,7 +125,7 @@ bool split(string_view text, string_view& host, string_view& port) {
     }
     if (text.find(':', colon + 1) != string_view::npos) {
         host = text; // an IPv6 address without brackets has no port
-        return true;
+        return isIPv6(host);
     }
     host = part(text, 0, colon);
     port = part(text, colon + 1);
@@ -130,15 +142,17 @@ int mprParseSocketAddress(cchar* address, cchar** ip, int* port, int* secure, in
     }
     string_view text(address);
     string_view scheme;
-    if (const std::size_t end = text.find("://"); end != string_view::npos) {
+    // A path may contain an address of its own.
+    if (const std::size_t end = text.find("://"); end != string_view::npos && text.find_first_of("/?#") == end + 1) {
         scheme = part(text, 0, end);
         text.remove_prefix(end + 3);
     }
-    text = part(text, 0, text.find_first_of("/?# "));
+    text = part(text, 0, text.find_first_of("/?#"));
     string_view host;
     string_view service;
     int number = defaultPort;
-    if (!split(text, host, service) || (!service.empty() && !parsePort(service, number))) {
+    if (!split(text, host, service) || host.find_first_of(" \t\r\n[]") != string_view::npos ||
+        (!service.empty() && !parsePort(service, number))) {
         mpr::os::Message message;
         mpr::os::log(mpr::os::Level::error,
                      message << "mprParseSocketAddress: \"" << string_view(address) << "\" is malformed");
@@ -167,12 +181,5 @@ bool mprIsIPv6(cchar* ip) {
     if (text.size() > 2 && text.front() == '[' && text.back() == ']') {
         text = part(text, 1, text.size() - 2);
     }
-    text = part(text, 0, text.find('%')); // an address of a link names the interface
-    char address[INET6_ADDRSTRLEN] = "";
-    in6_addr parsed;
-    if (text.size() >= sizeof(address)) {
-        return false;
-    }
-    std::memcpy(address, text.data(), text.size());
-    return inet_pton(AF_INET6, address, &parsed) == 1;
+    return isIPv6(text);
 }

@@ -459,6 +459,8 @@ TEST_CASE("addresses are taken apart", "[io][socket]") {
         {"wss://[::1]:7", "::1", 7, 1},
         {"0", nullptr, 0, 0},
         {"host:65535", "host", 65535, 0},
+        {"host:8/x?to=https://else:9", "host", 8, 0},
+        {"fe80::1%eth0", "fe80::1%eth0", 99, 0},
     };
     for (auto &each : cases) {
         INFO(each.address);
@@ -469,8 +471,8 @@ TEST_CASE("addresses are taken apart", "[io][socket]") {
         CHECK(port == each.port);
         CHECK(secure == each.secure);
     }
-    for (cchar *bad :
-         {"host:", "host:port", "host:65536", "host:99999999999", "[::1", "[::1]80", "[]:80", "[::1]:", "1:-1"}) {
+    for (cchar *bad : {"host:", "host:port", "host:65536", "host:99999999999", "[::1", "[::1]80", "[]:80",
+                       "[::1]:", "1:-1", "::1]:5", "a b:5", "h:80:90", "a]:5", "[h]:80", "1:2:3", "h\n"}) {
         INFO(bad);
         CHECK(mprParseSocketAddress(bad, nullptr, nullptr, nullptr, 0) == MPR_ERR_BAD_ARGS);
         CHECK(Log::has("malformed"));
