@@ -91,7 +91,8 @@ MPR_EXPORT MprDispatcher *mprCreateDispatcher(const char *name, int flags);
 /** The main dispatcher, made with the runtime. @return NULL without a runtime or memory. */
 MPR_EXPORT MprDispatcher *mprGetDispatcher(MPR_NOTHING);
 
-/** Drop all its events; those made for it later are refused. An event that runs goes on. NULL is fine. */
+/** Drop all its events; those made for it later are refused. An event that runs goes on. NULL is fine. The main
+    dispatcher ends with the runtime: the call is refused and named in the log. */
 MPR_EXPORT void mprDestroyDispatcher(MprDispatcher *dispatcher);
 
 /**
@@ -150,8 +151,9 @@ MPR_EXPORT void mprRescheduleEvent(MprEvent *event, MprTicks period);
     Queue an event from any thread: foreign ones, too, during a collection, and while the runtime ends.
     @param dispatcher It must be retained by others; NULL: the main dispatcher.
     @param proc An MprEventProc. @param data Unmanaged memory, or a block that is held until proc is called.
-    @return 0; MPR_ERR_BAD_STATE when there is no runtime, it has stopped, or nothing in it has used events yet;
-    MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS. Only after 0 will proc be called, and only if the runtime does not end before.
+    @return 0; MPR_ERR_BAD_STATE when there is no runtime, it has stopped, nothing in it has used events yet, or the
+    dispatcher was destroyed; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS. Only after 0 will proc be called, and only if neither the
+    runtime nor the dispatcher ends before.
  */
 MPR_EXPORT int mprCreateEventOutside(MprDispatcher *dispatcher, void *proc, void *data);
 

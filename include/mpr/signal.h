@@ -32,7 +32,7 @@ typedef struct MprSignal {
     Call a procedure for a signal. Signals that come before it has run count once.
     @param signo As SIGINT. @param handler An MprSignalProc. @param arg Marked if it is a block.
     @param dispatcher NULL: the main one. @param flags MPR_SIGNAL_*.
-    @return NULL when memory is short, or the signal cannot be caught (named in the log).
+    @return NULL when memory is short, or the signal cannot be caught, or the dispatcher was destroyed (named in the log).
     Attached threads. Does not yield. Somebody must service events.
  */
 MPR_EXPORT MprSignal *mprAddSignalHandler(int signo, void *handler, void *arg, MprDispatcher *dispatcher, int flags);

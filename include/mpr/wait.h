@@ -32,7 +32,7 @@ typedef struct MprWaitHandler {
     @param mask MPR_READABLE, MPR_WRITABLE, both; 0: wait for nothing yet.
     @param dispatcher NULL: the main one. @param proc An MprEventProc; its event has `mask` and `handler`.
     @param data Marked while the handler exists if it is a block; unmanaged memory is fine. @param flags MPR_WAIT_*.
-    @return NULL when memory is short, or the descriptor cannot be waited for (the log says why).
+    @return NULL when memory is short, the dispatcher was destroyed, or the descriptor cannot be waited for (the log says why).
     Attached threads. Does not yield. Somebody must service events.
  */
 MPR_EXPORT MprWaitHandler *mprCreateWaitHandler(int fd, int mask, MprDispatcher *dispatcher, void *proc, void *data,

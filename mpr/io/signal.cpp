@@ -142,7 +142,8 @@ MprSignal* mprAddSignalHandler(int signo, void* handler, void* arg, MprDispatche
     if (!handler || !events.open("mprAddSignalHandler")) {
         return nullptr;
     }
-    int result = signo > 0 && signo < NSIG ? UV_ENOMEM : UV_EINVAL;
+    const bool refused = dispatcher && task::Events::isDestroyed(*dispatcher);
+    int result = signo > 0 && signo < NSIG && !refused ? UV_ENOMEM : UV_EINVAL;
     if (result == UV_ENOMEM) {
         Handlers::Head* all = handlers.open(room);
         auto* made = mpr::base::makeReferring<Handler>(manageHandler);
@@ -163,7 +164,8 @@ MprSignal* mprAddSignalHandler(int signo, void* handler, void* arg, MprDispatche
         }
     }
     os::Message message;
-    os::log(os::Level::error, message << "mprAddSignalHandler: signal " << signo << ": " << uv_strerror(result));
+    os::log(os::Level::error, message << "mprAddSignalHandler: signal " << signo << ": "
+                                      << (refused ? "its dispatcher was destroyed" : uv_strerror(result)));
     return nullptr;
 }
 

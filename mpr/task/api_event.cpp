@@ -48,9 +48,14 @@ MprDispatcher* mprGetDispatcher(void) {
 }
 
 void mprDestroyDispatcher(MprDispatcher* dispatcher) {
-    if (dispatcher && events().open("mprDestroyDispatcher")) {
-        events().destroy(*dispatcher);
+    if (!dispatcher || !events().open("mprDestroyDispatcher")) {
+        return;
     }
+    if (dispatcher == events().mainDispatcher()) {
+        mpr::gc::misuse("mprDestroyDispatcher", dispatcher, "the main dispatcher ends with the runtime");
+        return;
+    }
+    events().destroy(*dispatcher);
 }
 
 int mprStartDispatcher(MprDispatcher* dispatcher) {

@@ -215,7 +215,7 @@ void Events::settle(Dispatcher& d) {
 void Events::destroy(MprDispatcher& dispatcher) {
     Dispatcher& d = own(dispatcher);
     os::Locked locked(lock_);
-    d.destroyed = true;
+    __atomic_store_n(&d.destroyed, true, __ATOMIC_RELAXED); // isDestroyed reads it without the lock
     while (d.head) {
         takeOut(*d.head);
     }
@@ -468,6 +468,9 @@ Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, Mp
                          int flags) {
     if (period <= 0 && flags == 0) {
         return makeDue(&d, name, proc, data);
+    }
+    if (isDestroyed(d)) {
+        return nullptr;
     }
     const bool isTimer = period > 0 || (flags & (MPR_EVENT_CONTINUOUS | MPR_EVENT_DONT_QUEUE));
     const MprTicks time = os::lastTick();

@@ -46,6 +46,10 @@ public:
     // ---- Dispatchers ----
     Dispatcher* makeDispatcher(const char* name, int flags);
     void destroy(MprDispatcher& dispatcher);
+    /** Any thread. The next moment it may be, if another destroys it. */
+    static bool isDestroyed(const MprDispatcher& dispatcher) {
+        return __atomic_load_n(&static_cast<const Dispatcher&>(dispatcher).destroyed, __ATOMIC_RELAXED);
+    }
     int claim(MprDispatcher& dispatcher);
     int unclaim(MprDispatcher& dispatcher);
     void disable(MprDispatcher& dispatcher, bool on);

@@ -94,7 +94,7 @@ void Events::stop() {
 
 int Events::post(MprDispatcher* dispatcher, MprEventProc proc, void* data) {
     const Mailbox::Visit visit(mailbox_);
-    if (!visit) {
+    if (!visit || (dispatcher && isDestroyed(*dispatcher))) {
         return MPR_ERR_BAD_STATE;
     }
     if (!mailbox_.post({dispatcher, proc, data})) {

@@ -79,6 +79,10 @@ TEST_CASE("signals that cannot be caught are refused and named", "[io][signal]")
     }
     CHECK(runtime.log.has("signal 10000"));
     CHECK(runtime.log.has("signal 9:"));
+    MprDispatcher *doomed = mprCreateDispatcher("doomed", 0);
+    mprDestroyDispatcher(doomed);
+    CHECK(mprAddSignalHandler(SIGUSR1, noteProc, nullptr, doomed, 0) == nullptr);
+    CHECK(runtime.log.has("its dispatcher was destroyed"));
     CHECK(mprAddSignalHandler(SIGUSR1, nullptr, nullptr, nullptr, 0) == nullptr);
     mprServiceEvents(1, 0);
 }

@@ -199,6 +199,9 @@ TEST_CASE("what cannot be waited for is refused and named", "[io][wait]") {
     mprWaitOn(nullptr, MPR_READABLE);
     mprDestroyWaitHandler(nullptr);
     mprRemoveWaitHandler(first);
+    MprDispatcher *doomed = mprCreateDispatcher("doomed", 0);
+    mprDestroyDispatcher(doomed);
+    CHECK(mprCreateWaitHandler(pair.fd[1], MPR_READABLE, doomed, noteProc, nullptr, 0) == nullptr);
 }
 
 TEST_CASE("a descriptor closed before its handler ends nothing", "[io][wait]") {

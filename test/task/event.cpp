@@ -345,6 +345,10 @@ TEST_CASE("a destroyed dispatcher drops its events and takes no more", "[task][e
     reset();
     MprDispatcher *dispatcher = mprCreateDispatcher("doomed", MPR_DISPATCHER_IMMEDIATE);
     mprAddRoot(dispatcher);
+    MprDispatcher *late = mprCreateDispatcher("late", 0);
+    mprAddRoot(late);
+    CHECK(mprCreateEventOutside(late, proc(count), nullptr) == 0); // accepted before it is destroyed, and dropped
+    mprDestroyDispatcher(late);
     for (int i = 0; i < 100; i++) {
         mprCreateEvent(dispatcher, "queued", 0, proc(count), makeNode(), 0);
         mprCreateEvent(dispatcher, "timed", 1 + i, proc(count), makeNode(), 0);
@@ -353,12 +357,18 @@ TEST_CASE("a destroyed dispatcher drops its events and takes no more", "[task][e
     mprDestroyDispatcher(dispatcher);
     CHECK_FALSE(mprDispatcherHasEvents(dispatcher));
     CHECK(mprCreateEvent(dispatcher, "late", 0, proc(count), nullptr, 0) == nullptr);
-    CHECK(mprCreateEventOutside(dispatcher, proc(count), nullptr) == 0);
+    CHECK(mprCreateEvent(dispatcher, "kept", 0, proc(count), nullptr, MPR_EVENT_DONT_QUEUE) == nullptr);
+    CHECK(mprCreateEventOutside(dispatcher, proc(count), nullptr) == MPR_ERR_BAD_STATE);
     CHECK(mprStartDispatcher(dispatcher) == MPR_ERR_BAD_STATE);
     CHECK(mprWaitForEvent(dispatcher, 10, -1) == MPR_ERR_BAD_STATE);
     mprServiceEvents(10, 0);
-    CHECK(runtime.log.has("\"doomed\" was destroyed"));
+    CHECK(runtime.log.has("\"late\" was destroyed"));
     CHECK(runs == 0);
+    mprDestroyDispatcher(mprGetDispatcher());
+    CHECK(runtime.log.has("the main dispatcher ends with the runtime"));
+    CHECK(mprCreateEvent(nullptr, "main", 0, proc(count), nullptr, 0));
+    mprRemoveRoot(late);
+    CHECK(serviceUntil([] { return runs == 1; }));
     collect();
     CHECK(calls.frees == 200);
     mprRemoveRoot(dispatcher);
