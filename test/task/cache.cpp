@@ -491,7 +491,7 @@ TEST_CASE("of many items the redline prunes some at once, the timer and writes t
         set(cache, "8999", "x");
     }
     CHECK(lengthOf(cache) == left);
-    CHECK(left > items * 2 / 3 - 10);
+    CHECK(left > items * 2 / 3 - 100); // a third of the memory: the oldest items have shorter keys, which may take less
 }
 
 TEST_CASE("a cache that nobody references is not pruned but collected", "[task][cache]") {
