@@ -350,13 +350,13 @@ int mprEnableFileBuffering(MprFile* ptr, ssize size, ssize maxSize) {
     if (file->buffer) {
         return 0;
     }
-    const std::size_t room = size > 0 ? static_cast<std::size_t>(size) : usualBuffer;
-    void* buffer = mprAlloc(room);
+    const std::size_t capacity = size > 0 ? static_cast<std::size_t>(size) : usualBuffer;
+    void* buffer = mprAlloc(capacity);
     if (!buffer) {
         return MPR_ERR_MEMORY;
     }
     mprSetRef(file, &file->buffer, buffer);
-    file->size = room;
+    file->size = capacity;
     file->next = file->end = 0;
     return 0;
 }
@@ -460,10 +460,10 @@ char* mprReadLine(MprFile* ptr, ssize size, ssize* len) {
         const auto* newline = static_cast<const char*>(std::memchr(from, '\n', ahead));
         const std::size_t part = newline ? static_cast<std::size_t>(newline - from) : ahead;
         // The usual line is one part: it gets what it needs. A longer one doubles.
-        const std::size_t room = length + part + 1;
-        if (!line || mprGetBlockSize(line) < room) {
-            char* larger = static_cast<char*>(line ? mprRealloc(line, std::max(room, 2 * length))
-                                                   : mprAllocMem(room, MPR_ALLOC_HOLD));
+        const std::size_t needed = length + part + 1;
+        if (!line || mprGetBlockSize(line) < needed) {
+            char* larger = static_cast<char*>(line ? mprRealloc(line, std::max(needed, 2 * length))
+                                                   : mprAllocMem(needed, MPR_ALLOC_HOLD));
             if (!larger) {
                 mprRelease(line);
                 return nullptr;
