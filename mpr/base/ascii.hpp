@@ -4,6 +4,9 @@
  */
 #pragma once
 
+#include <algorithm>
+#include <string_view>
+
 namespace mpr::base {
 
 constexpr bool isDigit(char c) {
@@ -22,9 +25,19 @@ constexpr char upper(char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - ('a' - 'A')) : c;
 }
 
+constexpr bool isLetter(char c) {
+    return lower(c) >= 'a' && lower(c) <= 'z';
+}
+
 /** The value of a digit in any radix, 36 when it is none. */
 constexpr int digitValue(char c) {
-    return isDigit(c) ? c - '0' : lower(c) >= 'a' && lower(c) <= 'z' ? lower(c) - 'a' + 10 : 36;
+    return isDigit(c) ? c - '0' : isLetter(c) ? lower(c) - 'a' + 10 : 36;
+}
+
+/** Whether texts are the same but for the case of their letters. */
+inline bool same(std::string_view one, std::string_view other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [](char a, char b) { return lower(a) == lower(b); });
 }
 
 } // namespace mpr::base

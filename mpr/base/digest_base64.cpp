@@ -24,7 +24,7 @@ unsigned valueOf(char c) {
     if (isDigit(c)) {
         return static_cast<unsigned>(c - '0' + 52);
     }
-    if (lower(c) >= 'a' && lower(c) <= 'z') {
+    if (isLetter(c)) {
         return static_cast<unsigned>(c == lower(c) ? c - 'a' + 26 : c - 'A');
     }
     return c == '+' ? 62 : 63;

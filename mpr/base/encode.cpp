@@ -43,7 +43,7 @@ bool within(cchar* set, char c) {
 }
 
 bool unreserved(char c) {
-    return isDigit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || within("-._~", c);
+    return isDigit(c) || isLetter(c) || within("-._~", c);
 }
 
 /** The byte that %XX stands for; 0 when these are no such three characters. */

@@ -383,7 +383,7 @@ bool Parser::scan(Quoted& quoted) {
 }
 
 constexpr bool isOfBareName(char c) {
-    return isDigit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '$' || c == '-' || c == '.';
+    return isDigit(c) || isLetter(c) || c == '_' || c == '$' || c == '-' || c == '.';
 }
 
 /** Read a name without quotes. */
@@ -469,7 +469,7 @@ MprJson* Parser::number() {
 /** true, false, null; relaxed, also undefined. */
 MprJson* Parser::word() {
     const char* behind = at_;
-    while (behind != end_ && lower(*behind) >= 'a' && lower(*behind) <= 'z') {
+    while (behind != end_ && isLetter(*behind)) {
         ++behind;
     }
     const std::string_view text(at_, static_cast<std::size_t>(behind - at_));

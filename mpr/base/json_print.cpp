@@ -55,7 +55,7 @@ bool isBare(std::string_view name) {
         return false;
     }
     for (char c : name) {
-        if (!isDigit(c) && !(lower(c) >= 'a' && lower(c) <= 'z') && c != '_' && c != '$') {
+        if (!isDigit(c) && !isLetter(c) && c != '_' && c != '$') {
             return false;
         }
     }

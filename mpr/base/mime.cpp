@@ -121,14 +121,6 @@ void manageMime(void* ptr, int flags) {
 }
 const mpr::gc::ManagerName namedMime(manageMime, "MprMime");
 
-bool sameInEitherCase(string_view a, string_view b) {
-    bool same = a.size() == b.size();
-    for (std::size_t i = 0; same && i < a.size(); ++i) {
-        same = lower(a[i]) == lower(b[i]);
-    }
-    return same;
-}
-
 /** The word that begins behind blanks; the text behind it. Empty at the end of the line. */
 string_view takeWord(cchar*& at, cchar* end) {
     while (at != end && isBlank(*at)) {
@@ -183,7 +175,7 @@ cchar* lookUpKnown(cchar* extension) {
         cchar* at = type + std::strlen(type) + 1;
         cchar* const end = std::strchr(at, '\n');
         for (string_view word; !(word = takeWord(at, end)).empty();) {
-            if (sameInEitherCase(word, extension)) {
+            if (same(word, extension)) {
                 return type;
             }
         }
@@ -193,7 +185,7 @@ cchar* lookUpKnown(cchar* extension) {
 }
 
 bool hasType(const MprKey* entry, cchar* type) {
-    return sameInEitherCase(static_cast<const MprMime*>(entry->data)->type, type);
+    return same(static_cast<const MprMime*>(entry->data)->type, type);
 }
 } // namespace
 

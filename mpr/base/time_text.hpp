@@ -18,15 +18,6 @@
 
 namespace mpr::base {
 
-constexpr bool isLetter(char c) {
-    return lower(c) >= 'a' && lower(c) <= 'z';
-}
-
-inline bool same(std::string_view one, std::string_view other) {
-    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                      [](char a, char b) { return lower(a) == lower(b); });
-}
-
 inline constexpr std::int64_t greatestYear = 200'000'000; // that MprTime can say, and then some
 
 struct TimeText {
