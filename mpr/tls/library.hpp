@@ -11,11 +11,25 @@
  */
 #pragma once
 
+#include <pthread.h>
+
 #include <cstddef>
 
 #include "mpr/socket.h"
 
 namespace mpr::tls {
+
+/** Has a lock while it exists. Nobody yields meanwhile. */
+class Locked {
+public:
+    explicit Locked(pthread_mutex_t& lock) : lock_(lock) { pthread_mutex_lock(&lock_); }
+    ~Locked() { pthread_mutex_unlock(&lock_); }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+private:
+    pthread_mutex_t& lock_;
+};
 
 /** Why something failed, for people: one line, cut when it is too long. */
 struct Reason {
@@ -35,13 +49,13 @@ struct Settings {
     Peer peer;
     int depth;
     int protocols;
-    const char* certFile; // texts: nullptr where nothing is set
-    const char* keyFile;
-    const char* caFile;
-    const char* caPath;
-    const char* revoke;
-    const char* ciphers;
-    const char* alpn;
+    char* certFile; // texts: nullptr where nothing is set
+    char* keyFile;
+    char* caFile;
+    char* caPath;
+    char* revoke;
+    char* ciphers;
+    char* alpn;
 };
 
 class Context;

@@ -75,17 +75,6 @@ struct Kept {
     char peer[300]; // "" for none
     SSL_SESSION* session;
 };
-
-class Locked {
-public:
-    explicit Locked(pthread_mutex_t& lock) : lock_(lock) { pthread_mutex_lock(&lock_); }
-    ~Locked() { pthread_mutex_unlock(&lock_); }
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-
-private:
-    pthread_mutex_t& lock_;
-};
 } // namespace
 
 class Context {

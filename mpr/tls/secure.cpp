@@ -218,7 +218,6 @@ int prepare(MprSocket* sp, MprSsl& ssl, const char* peerName, Reason& reason) {
 }
 
 int upgrade(MprSocket* sp, MprSsl* ssl, const char* peerName) {
-    mprSetManagerName(manageSecure, "MprSocket's TLS");
     Reason reason;
     if (!ssl && !(ssl = commonClient())) {
         return MPR_ERR_MEMORY;
@@ -439,6 +438,10 @@ void close(MprSocket* sp, bool graceful) {
     secure.stream = nullptr;
 }
 } // namespace
+
+void nameSecure() {
+    mprSetManagerName(manageSecure, "MprSocket's TLS");
+}
 
 MprSocketProvider provider = {"openssl", upgrade, readSecure, writeSecure, wants, buffered, handshaking, state, close};
 

@@ -27,17 +27,6 @@ namespace {
 /** Of clients that bring none: a root while the runtime is. */
 std::atomic<MprSsl*> common{nullptr};
 
-class Locked {
-public:
-    explicit Locked(MprSsl& ssl) : ssl_(ssl) { pthread_mutex_lock(&ssl_.lock); }
-    ~Locked() { pthread_mutex_unlock(&ssl_.lock); }
-    Locked(const Locked&) = delete;
-    Locked& operator=(const Locked&) = delete;
-
-private:
-    MprSsl& ssl_;
-};
-
 using Text = char* MprSsl::*;
 constexpr Text texts[] = {&MprSsl::certFile, &MprSsl::keyFile, &MprSsl::caFile, &MprSsl::caPath,
                           &MprSsl::revoke,   &MprSsl::ciphers, &MprSsl::alpn,   &MprSsl::hostname};
@@ -75,7 +64,7 @@ MprSsl* allocate() {
 template <typename Change>
 void set(MprSsl* ssl, Change change) {
     if (ssl) {
-        const Locked locked(*ssl);
+        const Locked locked(ssl->lock);
         change(*ssl);
         ssl->changes += 1;
     }
@@ -103,25 +92,6 @@ Stamp stampOf(const char* path) {
             static_cast<long long>(info.st_size), static_cast<long long>(info.st_mtim.tv_sec),
             static_cast<long long>(info.st_mtim.tv_nsec)};
 }
-
-Settings settingsOf(const MprSsl& ssl) {
-    Settings settings{};
-    settings.server = ssl.server;
-    settings.issuer = ssl.issuer;
-    settings.tickets = ssl.tickets;
-    settings.renegotiate = ssl.renegotiate;
-    settings.peer = ssl.peer;
-    settings.depth = ssl.depth;
-    settings.protocols = ssl.protocols;
-    settings.certFile = ssl.certFile;
-    settings.keyFile = ssl.keyFile;
-    settings.caFile = ssl.caFile;
-    settings.caPath = ssl.caPath;
-    settings.revoke = ssl.revoke;
-    settings.ciphers = ssl.ciphers;
-    settings.alpn = ssl.alpn;
-    return settings;
-}
 } // namespace
 
 // ---- Contexts ---------------------------------------------------------------------------------------------------
@@ -144,12 +114,12 @@ Context* mpr::tls::use(MprSsl& ssl, bool look, Reason& reason) {
         stamp();
     }
     {
-        const Locked locked(ssl);
+        const Locked locked(ssl.lock);
         if (ssl.context && ssl.made == ssl.changes && (!look || std::memcmp(stamps, ssl.stamps, sizeof(stamps)) == 0)) {
             retain(*ssl.context);
             return ssl.context;
         }
-        settings = settingsOf(ssl);
+        settings = ssl;
         changes = ssl.changes;
     }
     stamp(); // before the files are read: what changes meanwhile is seen the next time
@@ -157,7 +127,7 @@ Context* mpr::tls::use(MprSsl& ssl, bool look, Reason& reason) {
     if (!made) {
         return nullptr;
     }
-    const Locked locked(ssl);
+    const Locked locked(ssl.lock);
     Context* before = ssl.context;
     ssl.context = made;
     ssl.made = changes;
@@ -188,6 +158,7 @@ int mprLoadSsl(void) {
         return MPR_ERR_CANT_INITIALIZE;
     }
     mprSetManagerName(manageSsl, "MprSsl");
+    nameSecure();
     mprSetSslProvider(&provider);
     return 0;
 }
@@ -236,21 +207,8 @@ struct MprSsl* mprCloneSsl(MprSsl* src) {
         return nullptr;
     }
     // New: plain stores.
-    const Locked locked(*src);
-    for (const Text text : texts) {
-        clone->*text = src->*text;
-    }
-    clone->match = src->match;
-    clone->timeout = src->timeout;
-    clone->depth = src->depth;
-    clone->protocols = src->protocols;
-    clone->logLevel = src->logLevel;
-    clone->peer = src->peer;
-    clone->server = src->server;
-    clone->issuer = src->issuer;
-    clone->tickets = src->tickets;
-    clone->renegotiate = src->renegotiate;
-    clone->incomplete = src->incomplete;
+    const Locked locked(src->lock);
+    static_cast<Wishes&>(*clone) = *src;
     return clone;
 }
 

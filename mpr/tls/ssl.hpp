@@ -17,31 +17,18 @@ struct Stamp {
     bool operator==(const Stamp&) const = default;
 };
 
-} // namespace mpr::tls
-
-struct MprSsl {
-    // References. Texts:
-    char* certFile;
-    char* keyFile;
-    char* caFile;
-    char* caPath;
-    char* revoke;
-    char* ciphers;
-    char* alpn;
+/** What a connection needs besides a context's settings. Texts, there and here, are references. */
+struct Wishes : Settings {
     char* hostname;
-
     MprMatchSsl match;
     MprTicks timeout;
-    int depth;
-    int protocols;
     int logLevel;
-    mpr::tls::Peer peer;
-    bool server;
-    bool issuer;
-    bool tickets;
-    bool renegotiate;
     bool incomplete; // there was no memory for a setting: nothing is made of it
+};
 
+} // namespace mpr::tls
+
+struct MprSsl : mpr::tls::Wishes {
     pthread_mutex_t lock; // guards the rest
     unsigned changes;     // of settings
     unsigned made;        // with how many of them the context was made
@@ -62,5 +49,7 @@ MprSsl* commonClient();
 
 /** secure.cpp's. */
 extern MprSocketProvider provider;
+/** Name what stands behind secure sockets, for mprPrintMem. */
+void nameSecure();
 
 } // namespace mpr::tls
