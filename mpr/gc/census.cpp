@@ -72,9 +72,8 @@ Census::Tally& Census::tallyOf(heap::Byte* block, std::size_t n, heap::Byte h) {
         return h & head::held ? rest_[permanent]
                               : leaves_[std::clamp(order, leastOrder, leastOrder + orders - 1) - leastOrder];
     }
-    // Not managerOf: who finds a word overwritten there says so, and a lock is held here.
     MprManager manager = nullptr;
-    if (!managers.unseal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED), manager)) {
+    if (!peekManager(block, n, manager)) {
         return rest_[overwritten];
     }
     if (!manager) {

@@ -18,9 +18,7 @@ struct Count {
 void countBlock(void* data, heap::Byte* block, std::size_t n, heap::Byte h) {
     auto* count = static_cast<Count*>(data);
     MprManager manager = nullptr;
-    // Not managerOf: who finds a word overwritten there says so, and a lock is held here.
-    if (!heap::head::isLeaf(h) &&
-        managers.unseal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED), manager)) {
+    if (!heap::head::isLeaf(h) && peekManager(block, n, manager)) {
         const auto address = reinterpret_cast<std::uintptr_t>(manager);
         count->blocks += address >= count->begin && address < count->end;
     }

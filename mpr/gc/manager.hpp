@@ -85,14 +85,21 @@ inline std::uintptr_t* managerWord(void* block, std::size_t n) {
 /** Name the block, and give it the manager manageOverwritten. @return that manager */
 MprManager replaceOverwritten(void* block, std::size_t n);
 
+/**
+    Look at a block's manager without a word, for who holds a lock; there are threads. @param manager Set to it, or nullptr.
+    @return false when its word was overwritten.
+ */
+inline bool peekManager(void* block, std::size_t n, MprManager& manager) {
+    return managers.unseal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED), manager);
+}
+
 /** The manager of a block, or nullptr. While threads run, others may be setting it. */
 inline MprManager managerOf(void* block, std::size_t n) {
-    const std::uintptr_t word = __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED);
     if constexpr (!os::hasThreads) {
-        return reinterpret_cast<MprManager>(word);
+        return reinterpret_cast<MprManager>(__atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED));
     }
     MprManager manager = nullptr;
-    if (!managers.unseal(block, word, manager)) [[unlikely]] {
+    if (!peekManager(block, n, manager)) [[unlikely]] {
         manager = replaceOverwritten(block, n);
     }
     return manager;

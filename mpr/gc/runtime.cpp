@@ -375,8 +375,6 @@ bool mprDestroy(void) {
     rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
     if constexpr (os::hasThreads) {
         rt.collector.resume(self); // which a terminator may have left yielded
-    }
-    if constexpr (os::hasThreads) {
         ending.store(true);
     }
     rt.life.state.store(MPR_STOPPING);

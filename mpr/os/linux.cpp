@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <link.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>

@@ -75,6 +75,12 @@ Result refuse(int error) {
     return static_cast<Result>(failed);
 }
 
+/** Fail with an error; 0: do what the C library does. */
+template <class Result, class... Arguments>
+Result tried(int error, void*& known, const char* name, Arguments... arguments) {
+    return error ? refuse<Result>(error) : next<Result>(known, name, arguments...);
+}
+
 /** Whether a descriptor can have errors of a disk. Those of pipes, events and sockets are others. */
 bool isFile(int fd) {
     const int before = errno;
@@ -131,8 +137,7 @@ int open(const char* path, int flags, ...) {
     va_start(list, flags);
     const unsigned mode = modeOf(flags, list);
     va_end(list);
-    const int error = due(callOpen);
-    return error ? refuse(error) : next<int>(real, "open", path, flags, mode);
+    return tried<int>(due(callOpen), real, "open", path, flags, mode);
 }
 
 int open64(const char* path, int flags, ...) {
@@ -141,14 +146,12 @@ int open64(const char* path, int flags, ...) {
     va_start(list, flags);
     const unsigned mode = modeOf(flags, list);
     va_end(list);
-    const int error = due(callOpen);
-    return error ? refuse(error) : next<int>(real, "open64", path, flags, mode);
+    return tried<int>(due(callOpen), real, "open64", path, flags, mode);
 }
 
 int __open64_2(const char* path, int flags) {
     static void* real;
-    const int error = due(callOpen);
-    return error ? refuse(error) : next<int>(real, "__open64_2", path, flags);
+    return tried<int>(due(callOpen), real, "__open64_2", path, flags);
 }
 
 int openat(int folder, const char* path, int flags, ...) {
@@ -157,14 +160,12 @@ int openat(int folder, const char* path, int flags, ...) {
     va_start(list, flags);
     const unsigned mode = modeOf(flags, list);
     va_end(list);
-    const int error = due(callOpen);
-    return error ? refuse(error) : next<int>(real, "openat", folder, path, flags, mode);
+    return tried<int>(due(callOpen), real, "openat", folder, path, flags, mode);
 }
 
 int mkstemp64(char* path) {
     static void* real;
-    const int error = due(callOpen);
-    return error ? refuse(error) : next<int>(real, "mkstemp64", path);
+    return tried<int>(due(callOpen), real, "mkstemp64", path);
 }
 
 void* opendir(const char* path) {
@@ -178,32 +179,27 @@ void* opendir(const char* path) {
 
 int socket(int family, int type, int protocol) {
     static void* real;
-    const int error = due(callSocket);
-    return error ? refuse(error) : next<int>(real, "socket", family, type, protocol);
+    return tried<int>(due(callSocket), real, "socket", family, type, protocol);
 }
 
 int accept4(int fd, void* address, unsigned* length, int flags) {
     static void* real;
-    const int error = due(callAccept);
-    return error ? refuse(error) : next<int>(real, "accept4", fd, address, length, flags);
+    return tried<int>(due(callAccept), real, "accept4", fd, address, length, flags);
 }
 
 int pipe(int* ends) {
     static void* real;
-    const int error = due(callPipe);
-    return error ? refuse(error) : next<int>(real, "pipe", ends);
+    return tried<int>(due(callPipe), real, "pipe", ends);
 }
 
 int pipe2(int* ends, int flags) {
     static void* real;
-    const int error = due(callPipe);
-    return error ? refuse(error) : next<int>(real, "pipe2", ends, flags);
+    return tried<int>(due(callPipe), real, "pipe2", ends, flags);
 }
 
 int epoll_create1(int flags) {
     static void* real;
-    const int error = due(callEpollCreate);
-    return error ? refuse(error) : next<int>(real, "epoll_create1", flags);
+    return tried<int>(due(callEpollCreate), real, "epoll_create1", flags);
 }
 
 /** Only what is not registered yet needs memory. */
@@ -219,13 +215,12 @@ int epoll_ctl(int set, int operation, int fd, epoll_event* event) {
 
 int eventfd(unsigned value, int flags) {
     static void* real;
-    const int error = due(callEventfd);
-    return error ? refuse(error) : next<int>(real, "eventfd", value, flags);
+    return tried<int>(due(callEventfd), real, "eventfd", value, flags);
 }
 
 static int control(void*& real, const char* name, int fd, int command, long argument) {
-    const int error = command == duplicate || command == duplicateClosed ? due(callDup) : 0;
-    return error ? refuse(error) : next<int>(real, name, fd, command, argument);
+    return tried<int>(command == duplicate || command == duplicateClosed ? due(callDup) : 0, real, name, fd, command,
+                      argument);
 }
 
 int fcntl(int fd, int command, ...) {
@@ -248,14 +243,12 @@ int fcntl64(int fd, int command, ...) {
 
 int dup2(int fd, int other) {
     static void* real;
-    const int error = due(callDup);
-    return error ? refuse(error) : next<int>(real, "dup2", fd, other);
+    return tried<int>(due(callDup), real, "dup2", fd, other);
 }
 
 int dup3(int fd, int other, int flags) {
     static void* real;
-    const int error = due(callDup);
-    return error ? refuse(error) : next<int>(real, "dup3", fd, other, flags);
+    return tried<int>(due(callDup), real, "dup3", fd, other, flags);
 }
 
 int close(int fd) {
@@ -269,88 +262,75 @@ int close(int fd) {
 
 long read(int fd, void* to, unsigned long size) {
     static void* real;
-    const int error = dueFor(callRead, fd);
-    return error ? refuse<long>(error) : next<long>(real, "read", fd, to, size);
+    return tried<long>(dueFor(callRead, fd), real, "read", fd, to, size);
 }
 
 long pread64(int fd, void* to, unsigned long size, long long at) {
     static void* real;
-    const int error = dueFor(callRead, fd);
-    return error ? refuse<long>(error) : next<long>(real, "pread64", fd, to, size, at);
+    return tried<long>(dueFor(callRead, fd), real, "pread64", fd, to, size, at);
 }
 
 long readv(int fd, const void* pieces, int count) {
     static void* real;
-    const int error = dueFor(callRead, fd);
-    return error ? refuse<long>(error) : next<long>(real, "readv", fd, pieces, count);
+    return tried<long>(dueFor(callRead, fd), real, "readv", fd, pieces, count);
 }
 
 long recv(int fd, void* to, unsigned long size, int flags) {
     static void* real;
-    const int error = due(callRecv);
-    return error ? refuse<long>(error) : next<long>(real, "recv", fd, to, size, flags);
+    return tried<long>(due(callRecv), real, "recv", fd, to, size, flags);
 }
 
 long recvmsg(int fd, void* message, int flags) {
     static void* real;
-    const int error = due(callRecv);
-    return error ? refuse<long>(error) : next<long>(real, "recvmsg", fd, message, flags);
+    return tried<long>(due(callRecv), real, "recvmsg", fd, message, flags);
 }
 
 long write(int fd, const void* from, unsigned long size) {
     static void* real;
-    const int error = fd == 2 ? 0 : dueFor(callWrite, fd); // where messages go, that are what is looked for
-    return error ? refuse<long>(error) : next<long>(real, "write", fd, from, size);
+    return tried<long>(fd == 2 ? 0 : dueFor(callWrite, fd), real, "write", fd, from,
+                       size); // where messages go, that are what is looked for
 }
 
 long pwrite64(int fd, const void* from, unsigned long size, long long at) {
     static void* real;
-    const int error = dueFor(callWrite, fd);
-    return error ? refuse<long>(error) : next<long>(real, "pwrite64", fd, from, size, at);
+    return tried<long>(dueFor(callWrite, fd), real, "pwrite64", fd, from, size, at);
 }
 
 long writev(int fd, const void* pieces, int count) {
     static void* real;
-    const int error = fd == 2 ? 0 : dueFor(callWrite, fd);
-    return error ? refuse<long>(error) : next<long>(real, "writev", fd, pieces, count);
+    return tried<long>(fd == 2 ? 0 : dueFor(callWrite, fd), real, "writev", fd, pieces, count);
 }
 
 long send(int fd, const void* from, unsigned long size, int flags) {
     static void* real;
-    const int error = due(callSend);
-    return error ? refuse<long>(error) : next<long>(real, "send", fd, from, size, flags);
+    return tried<long>(due(callSend), real, "send", fd, from, size, flags);
 }
 
 long sendmsg(int fd, const void* message, int flags) {
     static void* real;
-    const int error = due(callSend);
-    return error ? refuse<long>(error) : next<long>(real, "sendmsg", fd, message, flags);
+    return tried<long>(due(callSend), real, "sendmsg", fd, message, flags);
 }
 
 // ---- Files ------------------------------------------------------------------------------------------------------
 
 int fsync(int fd) {
     static void* real;
-    const int error = due(callFsync);
-    return error ? refuse(error) : next<int>(real, "fsync", fd);
+    return tried<int>(due(callFsync), real, "fsync", fd);
 }
 
 int rename(const char* from, const char* to) {
     static void* real;
-    const int error = due(callRename);
-    return error ? refuse(error) : next<int>(real, "rename", from, to);
+    return tried<int>(due(callRename), real, "rename", from, to);
 }
 
 int unlink(const char* path) {
     static void* real;
-    const int error = due(callUnlink);
-    return error ? refuse(error) : next<int>(real, "unlink", path);
+    return tried<int>(due(callUnlink), real, "unlink", path);
 }
 
 int mkdir(const char* path, unsigned mode) {
     static void* real;
-    const int error = due(callMkdir);
-    return error ? refuse(error) : next<int>(real, "mkdir", path, mode);
+    return tried<int>(due(callMkdir), real, "mkdir", path, mode);
 }
 
 // ---- Processes and threads --------------------------------------------------------------------------------------
@@ -374,8 +354,7 @@ int posix_spawn(int* pid, const char* path, const void* actions, const void* tra
 
 int waitid(int which, unsigned id, void* how, int options) {
     static void* real;
-    const int error = due(callWaitid);
-    return error ? refuse(error) : next<int>(real, "waitid", which, id, how, options);
+    return tried<int>(due(callWaitid), real, "waitid", which, id, how, options);
 }
 
 int pthread_create(unsigned long* thread, const void* traits, void* (*entry)(void*), void* argument) {
@@ -420,40 +399,34 @@ void* mmap64(void* at, unsigned long size, int protection, int flags, int fd, lo
 
 int munmap(void* at, unsigned long size) {
     static void* real;
-    const int error = due(callMunmap);
-    return error ? refuse(error) : next<int>(real, "munmap", at, size);
+    return tried<int>(due(callMunmap), real, "munmap", at, size);
 }
 
 int madvise(void* at, unsigned long size, int advice) {
     static void* real;
-    const int error = due(callMadvise);
-    return error ? refuse(error) : next<int>(real, "madvise", at, size, advice);
+    return tried<int>(due(callMadvise), real, "madvise", at, size, advice);
 }
 
 int mprotect(void* at, unsigned long size, int protection) {
     static void* real;
-    const int error = due(callMprotect);
-    return error ? refuse(error) : next<int>(real, "mprotect", at, size, protection);
+    return tried<int>(due(callMprotect), real, "mprotect", at, size, protection);
 }
 
 // ---- Waiting ----------------------------------------------------------------------------------------------------
 
 int poll(pollfd* descriptors, unsigned long count, int time) {
     static void* real;
-    const int error = due(callPoll);
-    return error ? refuse(error) : next<int>(real, "poll", descriptors, count, time);
+    return tried<int>(due(callPoll), real, "poll", descriptors, count, time);
 }
 
 int epoll_pwait(int set, epoll_event* events, int most, int time, const void* mask) {
     static void* real;
-    const int error = due(callEpollWait);
-    return error ? refuse(error) : next<int>(real, "epoll_pwait", set, events, most, time, mask);
+    return tried<int>(due(callEpollWait), real, "epoll_pwait", set, events, most, time, mask);
 }
 
 int epoll_wait(int set, epoll_event* events, int most, int time) {
     static void* real;
-    const int error = due(callEpollWait);
-    return error ? refuse(error) : next<int>(real, "epoll_wait", set, events, most, time);
+    return tried<int>(due(callEpollWait), real, "epoll_wait", set, events, most, time);
 }
 
 long syscall(long number, ...) {
@@ -465,8 +438,8 @@ long syscall(long number, ...) {
         each = va_arg(list, long);
     }
     va_end(list);
-    const int error = number == futexNumber && (a[1] & futexOperation) == futexWait ? due(callFutex) : 0;
-    return error ? refuse<long>(error) : next<long>(real, "syscall", number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    return tried<long>(number == futexNumber && (a[1] & futexOperation) == futexWait ? due(callFutex) : 0, real,
+                       "syscall", number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 // ---- The network, and the rest ----------------------------------------------------------------------------------
@@ -479,38 +452,32 @@ int getaddrinfo(const char* host, const char* service, const void* hints, void**
 
 int bind(int fd, const void* address, unsigned length) {
     static void* real;
-    const int error = due(callBind);
-    return error ? refuse(error) : next<int>(real, "bind", fd, address, length);
+    return tried<int>(due(callBind), real, "bind", fd, address, length);
 }
 
 int listen(int fd, int backlog) {
     static void* real;
-    const int error = due(callListen);
-    return error ? refuse(error) : next<int>(real, "listen", fd, backlog);
+    return tried<int>(due(callListen), real, "listen", fd, backlog);
 }
 
 int connect(int fd, const void* address, unsigned length) {
     static void* real;
-    const int error = due(callConnect);
-    return error ? refuse(error) : next<int>(real, "connect", fd, address, length);
+    return tried<int>(due(callConnect), real, "connect", fd, address, length);
 }
 
 int getsockname(int fd, void* address, unsigned* length) {
     static void* real;
-    const int error = due(callGetsockname);
-    return error ? refuse(error) : next<int>(real, "getsockname", fd, address, length);
+    return tried<int>(due(callGetsockname), real, "getsockname", fd, address, length);
 }
 
 int setsockopt(int fd, int level, int option, const void* value, unsigned length) {
     static void* real;
-    const int error = due(callSetsockopt);
-    return error ? refuse(error) : next<int>(real, "setsockopt", fd, level, option, value, length);
+    return tried<int>(due(callSetsockopt), real, "setsockopt", fd, level, option, value, length);
 }
 
 long getrandom(void* to, unsigned long size, unsigned flags) {
     static void* real;
-    const int error = due(callGetrandom);
-    return error ? refuse<long>(error) : next<long>(real, "getrandom", to, size, flags);
+    return tried<long>(due(callGetrandom), real, "getrandom", to, size, flags);
 }
 
 } // extern "C"
