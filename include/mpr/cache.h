@@ -15,8 +15,7 @@
     timer on the main dispatcher (mpr/event.h) for as long as there are items that expire; the timer keeps its cache
     alive.
 
-    A cache is a managed block: it lives while something references it, but for the shared one, which is the
-    runtime's.
+    A cache is a managed block: it lives while something references it, except the shared one, which the runtime keeps.
 
     Threads: attached threads that run; others are refused and named (mpr/runtime.h). Any number may use a cache at
     the same time: a lock inside serialises them, held for the time that one item takes, never over an allocation or a

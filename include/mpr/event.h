@@ -113,7 +113,10 @@ MPR_EXPORT bool mprDispatcherHasEvents(MprDispatcher *dispatcher);
 
 /** How many events are queued or timed; takes time by those that are timed. @param dispatcher NULL: the main dispatcher. */
 MPR_EXPORT int mprGetEventCount(MprDispatcher *dispatcher);
-/** @return 1 when no dispatcher has an event that is due and not disabled, and none runs but for the caller's; else 0. */
+/**
+    Whether dispatchers rest: no event is due, except for those of disabled dispatchers, and none runs, except the caller's.
+    @return 1 or 0.
+ */
 MPR_EXPORT int mprDispatchersAreIdle(MPR_NOTHING);
 
 /* ---- Events ---- */

@@ -14,6 +14,7 @@
 
 #include "mpr/app.h"
 #include "mpr/base/digest.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/base/string.hpp"
 #include "mpr/collect.h"
 #include "mpr/digest.h"
@@ -51,18 +52,6 @@ bool copied(cchar* text, char (&to)[longestText]) {
     std::memcpy(to, text, std::min(length, longestText - 1));
     return length < longestText;
 }
-
-/** Keeps a managed argument over a yield. */
-class Kept {
-public:
-    explicit Kept(cchar* text) : block_(mprIsValid(text) ? text : nullptr) { mprHold(block_); }
-    ~Kept() { mprRelease(block_); }
-    Kept(const Kept&) = delete;
-    Kept& operator=(const Kept&) = delete;
-
-private:
-    cchar* block_;
-};
 
 bool mayHash(cchar* function) {
     return mpr::gc::admitYielding(function) && mpr::gc::admitRunning(function);
@@ -125,7 +114,7 @@ char* hashed(cchar* function, cchar* password, cchar* salt, int rounds) {
         mprError("%s: %s", function, !password ? "no password" : !salt ? "no salt" : "a password longer than 72 bytes");
         return nullptr;
     }
-    const Kept keptPassword(password), keptSalt(salt);
+    const Hold keptPassword(password), keptSalt(salt);
     Secret secret;
     copied(password, secret.password);
     writeSetting(salt, rounds, secret.setting);
@@ -169,7 +158,7 @@ bool mprCheckPassword(cchar* plainTextPassword, cchar* passwordHash) {
     if (!mayHash("mprCheckPassword") || !plainTextPassword || !passwordHash) {
         return false;
     }
-    const Kept keptPassword(plainTextPassword), keptHash(passwordHash);
+    const Hold keptPassword(plainTextPassword), keptHash(passwordHash);
     cchar* why = differs(plainTextPassword, passwordHash);
     if (why && *why) {
         mprLog("digest", 2, "mprCheckPassword: %s", why);

@@ -6,6 +6,7 @@
 #include <climits>
 
 #include "mpr/app.h"
+#include "mpr/base/retain.hpp"
 #include "mpr/base/string.hpp"
 #include "mpr/collect.h"
 #include "mpr/memory.h"
@@ -23,12 +24,10 @@ int mprGetRandomBytes(char* buf, ssize size, bool block) {
     }
     bool filled = false;
     if (block) {
-        const bool managed = mprIsValid(buf);
-        mprHold(managed ? buf : nullptr);
+        const mpr::base::Hold held(buf);
         mprYield(MPR_YIELD_STICKY);
         filled = os::random(buf, count, os::Entropy::wait);
         mprResetYield();
-        mprRelease(managed ? buf : nullptr);
     }
     return filled ? 0 : MPR_ERR_CANT_READ;
 }

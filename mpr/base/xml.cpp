@@ -15,7 +15,7 @@
 
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/guard.hpp"
-#include "mpr/collect.h"
+#include "mpr/base/retain.hpp"
 #include "mpr/format.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/memory.h"
@@ -341,16 +341,14 @@ int mprXmlParse(MprXml* xp) {
     if (xp->parsing) {
         return MPR_ERR_BUSY;
     }
-    mprHold(xp);
+    const mpr::base::Hold held(xp);
     begin(*xp);
     xp->parsing = true;
     while (step(*xp) > 0 && !xp->error) {}
     xp->parsing = false;
-    const int error = xp->error;
     xp->text.release();
     xp->names.release();
-    mprRelease(xp);
-    return error;
+    return xp->error;
 }
 
 cchar* mprXmlGetErrorMsg(MprXml* xp) {

@@ -15,7 +15,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/socket.h"
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/task/waiting.hpp"
 
 namespace mpr::io {
@@ -59,7 +59,7 @@ int resolve(const char* host, int port, bool datagram, bool passive, addrinfo*& 
     if (result == EAI_NONAME && !passive) {
         hints.ai_flags &= ~AI_NUMERICHOST;
         // The caller's text may be a block.
-        const task::Hold held(host);
+        const mpr::base::Hold held(host);
         const task::Waiting waiting(site);
         result = getaddrinfo(host, service + at, &hints, &found);
     }

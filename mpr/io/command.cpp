@@ -44,7 +44,7 @@
 #include "mpr/shutdown.h"
 #include "mpr/string.h"
 #include "mpr/task/events.hpp"
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/task/waiting.hpp"
 #include "mpr/task/workers.hpp"
 #include "mpr/thread.h"
@@ -52,9 +52,10 @@
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 namespace task = mpr::task;
+using mpr::base::Hold;
 using mpr::base::part;
+using mpr::base::Rooted;
 using std::string_view;
-using task::Hold;
 using task::Loop;
 
 namespace {
@@ -913,7 +914,7 @@ ssize mprWriteCmd(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
 
 ssize mprWriteCmdBlock(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
     auto* cmd = static_cast<Command*>(ptr);
-    const task::Rooted rooted(cmd);
+    const Rooted rooted(cmd);
     const Hold hold(buf);
     ssize written = 0;
     for (;;) {
@@ -1056,7 +1057,7 @@ int mprWaitForCmd(MprCmd* ptr, MprTicks timeout) {
     }
     const std::uint64_t deadline = task::deadlineIn(timeout);
     const void* site = __builtin_return_address(0);
-    const task::Rooted rooted(cmd);
+    const Rooted rooted(cmd);
     const Awaiting awaiting(*cmd);
     for (int result = 0;;) {
         // Taken before it looks: then no event is missed.
@@ -1197,7 +1198,7 @@ namespace {
 int runCmd(Command& cmd, int argc, cchar** argv, cchar** envp, cchar* in, char** out, char** err, MprTicks timeout,
            int flags, const void* site) {
     const std::uint64_t deadline = task::deadlineIn(timeout);
-    const task::Rooted rooted(&cmd);
+    const Rooted rooted(&cmd);
     const Awaiting awaiting(cmd);
     flags |= (in ? MPR_CMD_IN : 0) | (out ? MPR_CMD_OUT : 0) | (err ? MPR_CMD_ERR : 0);
     int result = argc > 0 && *argv[0] ? startCmd(cmd, argc, argv, envp, flags, true) : MPR_ERR_BAD_ARGS;

@@ -20,17 +20,17 @@
 #include "mpr/barrier.h"
 #include "mpr/base/log_file.hpp"
 #include "mpr/format.h"
-#include "mpr/gc/runtime.hpp"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/runtime.hpp"
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/log.h"
 #include "mpr/os/log.hpp"
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 
+using mpr::base::Hold;
 using mpr::io::PathCopy;
 using mpr::io::Request;
-using mpr::task::Hold;
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "mpr/app.h"
-#include "mpr/collect.h"
+#include "mpr/base/retain.hpp"
 #include "mpr/format.h"
 #include "mpr/json.h"
 #include "mpr/log.h"
@@ -95,14 +95,13 @@ int writeText(const char* path, const char* text) {
 MprJson* mprLoadJson(cchar* path) {
     ssize length = 0;
     char* const name = sclone(path); // reading may yield, which ends an unrooted path
-    mprHold(name);
+    const mpr::base::Hold held(name);
     const char* text = mprReadPathContents(path, &length);
     const char* message = nullptr;
     MprJson* tree = text ? mprParseJsonText(text, length, nullptr, &message) : nullptr;
     if (!tree) {
         mprError("mprLoadJson: \"%s\": %s", name, message ? message : text ? "memory is short" : "cannot be read");
     }
-    mprRelease(name);
     return tree;
 }
 

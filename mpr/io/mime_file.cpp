@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "mpr/base/mime.hpp"
-#include "mpr/collect.h"
+#include "mpr/base/retain.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/log.h"
 #include "mpr/memory.h"
@@ -22,7 +22,7 @@ MprHash* mprCreateMimeTypes(cchar* path) {
         return mpr::base::makeMimeTypes();
     }
     char* const name = sclone(path); // reading may yield, which ends an unrooted path
-    mprHold(name);
+    const mpr::base::Hold held(name);
     errno = 0;
     const char* text = mprReadPathContents(path, nullptr);
     MprHash* table = nullptr;
@@ -31,6 +31,5 @@ MprHash* mprCreateMimeTypes(cchar* path) {
     } else if ((table = mpr::base::makeMimeTypes()) != nullptr && !mpr::base::addMimeTypes(table, text, name)) {
         table = nullptr;
     }
-    mprRelease(name);
     return table;
 }

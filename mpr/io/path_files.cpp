@@ -17,13 +17,13 @@
 #include "mpr/io/glob.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/path.h"
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 
+using mpr::base::Hold;
 using mpr::base::part;
 using mpr::io::PathCopy;
 using mpr::io::Request;
 using mpr::io::secondsOf;
-using mpr::task::Hold;
 
 namespace {
 

@@ -28,12 +28,13 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/string.h"
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/thread.h"
 
 using mpr::io::Address;
 namespace os = mpr::os;
-namespace task = mpr::task;
+using mpr::base::Hold;
+using mpr::base::Rooted;
 
 namespace {
 
@@ -157,7 +158,7 @@ bool setAddress(MprSocket* sp, const char* ip, int port) {
 
 /** Wait in blocking mode. @return false when waiting makes no sense. */
 bool waitUntil(MprSocket* sp, int mask) {
-    const task::Rooted rooted(sp);
+    const Rooted rooted(sp);
     return mprWaitForSingleIO(sp->fd, mask, -1) >= 0;
 }
 
@@ -233,7 +234,7 @@ void pauseAccepting(MprSocket* listen, int error, const char* why) {
         os::log(os::Level::error, message << "; connections wait until that is over");
     }
     if (listen->flags & MPR_SOCKET_BLOCK) {
-        const task::Rooted rooted(listen);
+        const Rooted rooted(listen);
         mprSleep(rest);
     } else if (listen->handler) {
         mpr::io::pauseHandler(*listen->handler, rest);
@@ -316,7 +317,7 @@ int mprConnectSocket(MprSocket* sp, cchar* ip, int port, int flags) {
     if (isOpen(sp)) {
         return MPR_ERR_BAD_STATE;
     }
-    const task::Rooted rooted(sp);
+    const Rooted rooted(sp);
     if (!setAddress(sp, ip, port)) {
         return MPR_ERR_MEMORY;
     }
@@ -444,7 +445,7 @@ namespace {
 
 /** Write pieces one by one, as far as it goes. */
 ssize writeEach(MprSocket* sp, const MprIOVec* pieces, int count) {
-    const task::Rooted rooted(sp);
+    const Rooted rooted(sp);
     ssize total = 0;
     for (int i = 0; i < count; ++i) {
         const auto length = static_cast<ssize>(pieces[i].len);
@@ -566,8 +567,8 @@ MprOff mprSendFileToSocket(MprSocket* sock, MprFile* file, MprOff offset, MprOff
         (afterCount > 0 && !afterVec)) {
         return MPR_ERR_BAD_ARGS;
     }
-    const task::Rooted rooted(sock);
-    const task::Hold held(file);
+    const Rooted rooted(sock);
+    const Hold held(file);
     MprOff total = 0;
     bool whole = true;
     const auto add = [&](ssize sent, MprOff wanted) {
@@ -832,7 +833,7 @@ int mprUpgradeSocket(MprSocket* sp, struct MprSsl* ssl, cchar* peerName) {
                 message << "mprUpgradeSocket: only a connection that is not secure can be made secure");
         return MPR_ERR_BAD_STATE;
     }
-    const task::Rooted rooted(sp);
+    const Rooted rooted(sp);
     own(sp)->provider = provider;
     const int result = provider->upgrade(sp, ssl, peerName);
     if (sp->handler) {

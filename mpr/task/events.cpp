@@ -14,7 +14,7 @@
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -629,7 +629,7 @@ int Events::run(Dispatcher& d, int most) {
     }
     // The outer one, whose procedure waits: no yield since it has been `running` of the dispatcher. No reference on the stack
     // is linked, for a procedure may end its thread.
-    const Rooted rooted(running.outer ? running.outer->event : nullptr);
+    const base::Rooted rooted(running.outer ? running.outer->event : nullptr);
     const bool services = servicer_.load(std::memory_order_relaxed) == self;
     int count = 0;
     Hand whom = Hand::nobody;
@@ -675,59 +675,48 @@ Events::Hand Events::leave(Dispatcher& d, const Running& running) {
     return whom;
 }
 
-/** Under the lock: a thread goes that may have claimed it. Somebody else runs its events. */
-void Events::release(Dispatcher& d, os::ThreadId self, Hands& hands) {
-    os::assertHeld(lock_);
-    if (d.owner == self) {
-        d.owner = 0;
+/**
+    The calling thread goes: others run the events of dispatchers that it has claimed, or runs itself.
+    @return The name of an event inside of whose procedure it ends, or nullptr.
+ */
+const char* Events::giveUpDispatchers(Hands& hands) {
+    const os::ThreadId self = os::currentThread();
+    const char* inside = nullptr;
+    os::Locked locked(lock_);
+    for (Dispatcher* d = hub_->active; d;) {
+        Dispatcher* next = d->nextActive;
+        const bool runs = d->runner == self;
+        if (runs) {
+            inside = d->running ? d->running->name : "";
+            d->runner = 0;
+            d->procedures = nullptr; // they stood on the stack
+        }
+        if (runs || d->owner == self) {
+            d->owner = d->owner == self ? 0 : d->owner;
+            hands.add(*d, hand(*d));
+            settle(*d);
+        }
+        d = next;
     }
-    hands.add(d, hand(d));
-    settle(d);
+    return inside;
 }
 
 void Events::detachThread() {
-    const os::ThreadId self = os::currentThread();
     Hands hands;
     if (!gc::current) {
         mprResetYield();
     }
-    {
-        os::Locked locked(lock_);
-        for (Dispatcher* d = hub_->active; d;) {
-            Dispatcher* next = d->nextActive;
-            if (d->owner == self) {
-                release(*d, self, hands);
-            }
-            d = next;
-        }
-    }
+    giveUpDispatchers(hands); // it runs no event: inside one it may not be detached
     tell(hands);
 }
 
 void Events::leaveThread() {
-    const os::ThreadId self = os::currentThread();
     Hands hands;
-    const char* inside = nullptr;
     if (!gc::current) {
         mprResetYield();
     }
     workers().leaveThread();
-    {
-        os::Locked locked(lock_);
-        for (Dispatcher* d = hub_->active; d;) {
-            Dispatcher* next = d->nextActive;
-            const bool runs = d->runner == self;
-            if (runs) {
-                inside = d->running ? d->running->name : "";
-                d->runner = 0;
-                d->procedures = nullptr; // they stood on the stack
-            }
-            if (runs || d->owner == self) {
-                release(*d, self, hands);
-            }
-            d = next;
-        }
-    }
+    const char* inside = giveUpDispatchers(hands);
     const bool serviced = abandonService();
     if (inside) {
         os::Message message;

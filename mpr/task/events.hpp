@@ -136,7 +136,7 @@ private:
     bool isMine(const Dispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
     bool mustStayAwake(const Awaited* awaited, bool runsReady) MPR_REQUIRES(lock_);
     Hand hand(Dispatcher& dispatcher) MPR_REQUIRES(lock_);
-    void release(Dispatcher& dispatcher, os::ThreadId self, Hands& hands) MPR_REQUIRES(lock_);
+    const char* giveUpDispatchers(Hands& hands);
     Event* begin(Dispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
     bool repeat(Dispatcher& dispatcher, Event& event, const Running* outer) MPR_REQUIRES(lock_);
     Hand leave(Dispatcher& dispatcher, const Running& running) MPR_REQUIRES(lock_);

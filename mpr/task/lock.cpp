@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "mpr/memory.h"
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/task/waiting.hpp"
 
 using namespace mpr;
@@ -100,7 +100,7 @@ void lockFrom(MprMutex& lock, const void* site, const char* function) {
     }
     os::Word& word = wordOf(lock.word);
     if (!take(word) && !takeSpinning(word)) {
-        task::Hold held(&lock);
+        base::Hold held(&lock);
         task::Waiting waiting(site);
         takeWaiting(word);
     }
@@ -256,7 +256,7 @@ int waitForCond(MprCond* cond, MprTicks timeout, bool takes, const char* functio
         return MPR_ERR_TIMEOUT;
     }
     const std::uint64_t deadline = task::deadlineIn(timeout);
-    task::Hold held(cond);
+    base::Hold held(cond);
     task::Waiting waiting(site);
     while (!isSignalled(word, takes)) {
         const std::uint64_t left = task::leftUntil(deadline);

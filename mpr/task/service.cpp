@@ -17,7 +17,7 @@
 #include "mpr/os/log.hpp"
 #include "mpr/shutdown.h"
 #include "mpr/task/events.hpp"
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/task/waiting.hpp"
 
 namespace mpr::task {
@@ -455,8 +455,8 @@ Events::Found Events::lookFor(const Awaited& awaited, os::ThreadId self) {
 int Events::waitFor(const Awaited& awaited, MprTicks timeout, const void* site) {
     const os::ThreadId self = os::currentThread();
     const std::uint64_t deadline = deadlineIn(timeout);
-    const Hold first(awaited.dispatchers[0]);
-    const Hold second(awaited.dispatchers[1]);
+    const base::Hold first(awaited.dispatchers[0]);
+    const base::Hold second(awaited.dispatchers[1]);
     const std::size_t posted = mailbox_.posted(); // these become events, however short the time
     waiters_.fetch_add(1, std::memory_order_seq_cst);
     ++waits;

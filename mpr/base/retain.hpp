@@ -9,7 +9,7 @@
 #include "mpr/gc/runtime.hpp"
 #include "mpr/memory.h"
 
-namespace mpr::task {
+namespace mpr::base {
 
 /**
     Holds a block while it exists, and only that block. What is not the start of a block the caller has to retain:
@@ -49,4 +49,4 @@ private:
     const void* block_;
 };
 
-} // namespace mpr::task
+} // namespace mpr::base

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/task/retain.cpp - Blocks kept through a wait, and no longer.
+    test/base/retain.cpp - Blocks kept through a wait, and no longer.
  */
-#include "mpr/task/retain.hpp"
+#include "mpr/base/retain.hpp"
 
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
@@ -10,11 +10,11 @@
 #include <memory>
 #include <thread>
 
-using mpr::task::Hold;
-using mpr::task::Rooted;
+using mpr::base::Hold;
+using mpr::base::Rooted;
 using namespace test;
 
-TEST_CASE("a hold keeps a block, but not what that references", "[task][retain]") {
+TEST_CASE("a hold keeps a block, but not what that references", "[base][retain]") {
     Runtime runtime;
     Node *const child = makeNode(), *const block = makeNode(child);
     {
@@ -28,7 +28,7 @@ TEST_CASE("a hold keeps a block, but not what that references", "[task][retain]"
     CHECK_FALSE(mprIsValid(block));
 }
 
-TEST_CASE("a hold leaves what is no block to its owner", "[task][retain]") {
+TEST_CASE("a hold leaves what is no block to its owner", "[base][retain]") {
     Runtime runtime;
     int local = 0;
     const auto block = static_cast<char *>(mprAlloc(64));
@@ -40,7 +40,7 @@ TEST_CASE("a hold leaves what is no block to its owner", "[task][retain]") {
     CHECK(Log::size() == 0);
 }
 
-TEST_CASE("holds of one block nest", "[task][retain]") {
+TEST_CASE("holds of one block nest", "[base][retain]") {
     Runtime runtime;
     void *const block = mprAlloc(64);
     auto outer = std::make_unique<Hold>(block);
@@ -52,7 +52,7 @@ TEST_CASE("holds of one block nest", "[task][retain]") {
     CHECK_FALSE(mprIsValid(block));
 }
 
-TEST_CASE("a thread that is not attached holds nothing", "[task][retain]") {
+TEST_CASE("a thread that is not attached holds nothing", "[base][retain]") {
     Runtime runtime;
     void *const block = mprAlloc(64);
     mprHold(block);
@@ -63,7 +63,7 @@ TEST_CASE("a thread that is not attached holds nothing", "[task][retain]") {
     CHECK_FALSE(mprIsValid(block));
 }
 
-TEST_CASE("what is rooted lives with all that it references", "[task][retain]") {
+TEST_CASE("what is rooted lives with all that it references", "[base][retain]") {
     Runtime runtime;
     Node *const child = makeNode(), *const block = makeNode(child);
     {
