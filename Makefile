@@ -18,15 +18,15 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo test soak cross metal boards bench bench-gc doc check check-turn check-format check-abi check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo test soak cross metal boards bench bench-gc bench-http doc check check-turn check-format check-abi check-tidy fmt clean install uninstall deps help
 
 all: lib
 
-## lib        build/release/libmpr.a, libmpr_core.a, libmpr.so, libmpr_tls.a, libmpr_tls.so (also: make)
+## lib        build/release/libmpr.a, libmpr_core.a, libmpr.so, libmpr_http.a, libmpr_tls.a, libmpr_tls.so (also: make)
 lib:
 	$(Q)$(DEPS) build
 	$(Q)$(call CONFIGURE,release)
-	$(Q)$(call BUILD,release,mpr mpr_core mpr_shared mpr_tls mpr_tls_shared)
+	$(Q)$(call BUILD,release,mpr mpr_core mpr_shared mpr_http mpr_tls mpr_tls_shared)
 
 ## demo       build the example service and let it show itself
 demo:
@@ -66,8 +66,8 @@ check: check-format doc check-abi check-clang check-asan check-ubsan check-tsan 
 
 ## check-turn  what of it every commit has time for: one room by clang and under one sanitizer; TURN=N says which
 TURN ?= $(shell printf %d "0x$$(git rev-parse HEAD 2>/dev/null | cut -c 1-6 | grep . || date +%j)")
-TURN_ROOM = $(word $(shell expr $(TURN) % 7 + 1),os heap gc base task io cpp)
-TURN_SANITIZER = $(word $(shell expr $(TURN) / 7 % 3 + 1),asan ubsan tsan)
+TURN_ROOM = $(word $(shell expr $(TURN) % 9 + 1),os heap gc base task io tls http cpp)
+TURN_SANITIZER = $(word $(shell expr $(TURN) / 9 % 3 + 1),asan ubsan tsan)
 check-turn: check-format doc check-abi
 	$(Q)$(DEPS) build test demo check
 	@echo "turn $(TURN): test_$(TURN_ROOM) by clang and under $(TURN_SANITIZER)"
@@ -133,6 +133,13 @@ bench-gc:
 	$(Q)$(call CONFIGURE,bench)
 	$(Q)$(call BUILD,bench)
 	$(Q)test/bench/run-gc build/bench
+
+## bench-http  what a request, a connection, a slow reader costs mpr::http, beside other servers; QUICK=1: in three minutes
+bench-http:
+	$(Q)$(DEPS) build bench bench-http
+	$(Q)$(call CONFIGURE,bench)
+	$(Q)$(call BUILD,bench)
+	$(Q)test/bench/run-http $(if $(QUICK),--quick) build/bench
 
 ## doc        build/doc/index.html: the API reference, from the headers
 doc:

@@ -5,17 +5,23 @@
     mpr is a runtime for embedded services: constant-time allocation, a cooperative garbage collector that never moves
     a block, and a redline that speaks up before memory runs out. Include this header, or one of mpr/ by subject.
 
-    Every header is valid C11 and C++20. What short names there are, and how to do without: mpr/types.h. (No guard here: what
-    mpr.hpp has left out is declared when this header follows.)
+    Every header is valid C11 and C++20. What short names there are, and how to do without: mpr/types.h. (No guard here:
+    what mpr.hpp has left out is declared when this header follows.)
  */
 #include "mpr/types.h"
 #include "mpr/version.h"
 #include "mpr/runtime.h"
 #include "mpr/memory.h"
 #include "mpr/barrier.h"
+#include "mpr/context.h"
 #include "mpr/limits.h"
+#include "mpr/host.h"
 #include "mpr/collect.h"
+#include "mpr/handle.h"
+#include "mpr/embed.h"
+#include "mpr/pinned.h"
 #include "mpr/stats.h"
+#include "mpr/suspend.h"
 #include "mpr/thread.h"
 #include "mpr/lock.h"
 #include "mpr/worker.h"

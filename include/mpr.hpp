@@ -29,6 +29,7 @@
 #include "mpr/cpp/detail/c_api.hpp"
 
 #include "mpr/cpp/array.hpp"
+#include "mpr/cpp/batch.hpp"
 #include "mpr/cpp/collect.hpp"
 #include "mpr/cpp/copy.hpp"
 #include "mpr/cpp/hash_map.hpp"
@@ -38,10 +39,14 @@
 #include "mpr/cpp/make.hpp"
 #include "mpr/cpp/marker.hpp"
 #include "mpr/cpp/member.hpp"
+#include "mpr/cpp/pinned.hpp"
+#include "mpr/cpp/memory_pressure.hpp"
+#include "mpr/cpp/private_heap.hpp"
 #include "mpr/cpp/reference_array.hpp"
 #include "mpr/cpp/root.hpp"
 #include "mpr/cpp/runtime.hpp"
 #include "mpr/cpp/thread.hpp"
+#include "mpr/cpp/weak.hpp"
 
 #endif
 #endif /* MPR_HPP */

@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
     page(cache, "/news");
     page(cache, "/help"); /* The fifth item: the one used least recently goes */
 
-    /* Compare and set: who has read an older version is refused. */
+    /* Compare and set: a writer that has read an older version is refused. */
     mprReadCache(cache, "/index", NULL, &version);
     if (mprWriteCache(cache, "/index", "<h1>New</h1>", 0, 0, version, MPR_CACHE_SET) < 0 ||
         mprWriteCache(cache, "/index", "<h1>Late</h1>", 0, 0, version, MPR_CACHE_SET) != MPR_ERR_BAD_STATE) {

@@ -17,7 +17,7 @@ static bool encode(void) {
         return false;
     }
     printf("%s stands for %d bytes\n", code, (int) length);
-    /* What is no code is refused; the log says why, at level 2. */
+    /* Invalid codes are refused; the log says why, at level 2. */
     return mprDecode64("AGtleQ=") == 0;
 }
 

@@ -8,6 +8,7 @@
  */
 #include <mpr.h>
 #include <stdio.h>
+#include <string.h>
 
 static cchar defaults[] = "{\n"
                           "    \"server\": { \"port\": 80, \"hosts\": [ \"localhost\" ] },\n"
@@ -48,6 +49,11 @@ static void show(MprJson *config) {
     printf("cached: %s\n", mprGetJson(config, "routes[cache == true].pattern"));
 }
 
+static bool failed(cchar *path) {
+    fprintf(stderr, "json: %s: %s\n", path, strerror(mprGetOsError()));
+    return false;
+}
+
 static bool saveAndLoad(MprJson *config) {
     char *path;
     MprJson *again;
@@ -58,12 +64,15 @@ static bool saveAndLoad(MprJson *config) {
     }
     mprSetJson(config, "server.hosts[$]", "192.168.0.7", 0);
     mprSetJson(config, "log.path", "/var/log/board", 0);
-    if (mprSaveJson(config, path, MPR_JSON_PRETTY) < 0 || (again = mprLoadJson(path)) == 0) {
-        return false;
+    if (mprSaveJson(config, path, MPR_JSON_PRETTY) < 0) {
+        return failed(path);
+    }
+    if ((again = mprLoadJson(path)) == 0) {
+        return false; /* The log says why */
     }
     same = smatch(mprJsonToString(again, 0), mprJsonToString(config, 0));
     printf("%s\n", mprJsonToString(again, 0));
-    return mprDeletePath(path) == 0 && same;
+    return (mprDeletePath(path) == 0 || failed(path)) && same;
 }
 
 int main(int argc, char **argv) {

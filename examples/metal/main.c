@@ -38,7 +38,7 @@ static int readSensor(int second) {
     return second * 7 % 100;
 }
 
-/* Keep the newest 60. What is cut off is garbage; nobody has to walk and free it. */
+/* Keep the newest 60. The rest is garbage; nobody has to walk and free it. */
 static void forgetOld(Device *device) {
     Sample *last = device->newest;
     for (int i = 1; last && i < 60; i++) {

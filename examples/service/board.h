@@ -2,12 +2,11 @@
 /*
     board.h - What other threads may see of the service, and ask of it.
 
-    The service's state is managed memory and belongs to the loop thread alone. Threads that are not attached, or that
-    have yielded for long, must not look at it: they read these counters instead. Plain static memory, atomics only.
+    The service's state is managed memory and belongs to the thread that serves. Threads that are not attached must not
+    look at it: they read these counters instead. Plain static memory, atomics only.
  */
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -17,30 +16,24 @@ namespace service {
 struct Board {
     using Count = std::atomic<std::uint64_t>;
 
-    // Asked of the service; the loop looks at them at each tick of its clock.
+    // Asked of the service, which looks at each tick of its clock.
     std::atomic<bool> stopWanted{false};
     std::atomic<std::size_t> cacheLimit{0}; // Bytes that the content cache may hold
 
-    // Told by the service.
+    std::atomic<bool> ended{false}; // The service serves no more
     std::atomic<int> port{0};
-    std::atomic<bool> listening{false};
-    std::atomic<bool> ended{false}; // The loop is over
-    Count requests{0};
-    std::array<Count, 6> answers{}; // By hundreds of the status
-    Count hits{0}, misses{0};       // Of the content cache
-    Count evicted{0};               // Pages dropped because the cache was full
-    Count pages{0}, pageBytes{0};   // In the cache now
-    Count sessions{0};              // Alive now
-    Count sessionsMade{0}, sessionsExpired{0};
-    Count connections{0}; // Open now
-    Count accepted{0}, refused{0}, timeouts{0};
-    Count outOfMemory{0}; // Answers 503 because an allocation returned NULL
 
-    // Memory trouble: see redline.h.
-    Count crossings{0}; // Of the redline
-    Count crossedAt{0}; // Bytes committed at the first one
-    Count limitHits{0}; // Allocations that met the hard limit
-    Count shedPages{0}, shedBytes{0};
+    Count hits{0}, misses{0};    // Of the content cache
+    Count evicted{0};            // Pages dropped because the cache was full
+    Count pages{0}, bytes{0};    // In the cache now
+    Count sessions{0};           // Alive now
+    Count sessionsExpired{0};    // Dropped because of their age or number
+    Count refused{0};            // Answers 503
+    Count timeouts{0};           // Requests that took too long
+    Count crossings{0};          // Of the redline
+    Count crossedAt{0};          // Bytes committed at the first one
+    Count limitHits{0};          // Allocations that met the hard limit
+    Count shedPages{0}, shed{0}; // Pages, and their bytes, given up because of the redline
 };
 
 inline void bump(Board::Count& count, std::uint64_t by = 1) {

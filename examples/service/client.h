@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,7 +12,8 @@ namespace service {
 struct Reply {
     int status = 0;
     std::string body;
-    std::string session; // Of Set-Cookie: sid=
+    std::string session;   // Of Set-Cookie: sid=
+    bool tryAgain = false; // It has Retry-After
 };
 
 class Client {
@@ -23,8 +23,12 @@ public:
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    /** Send bytes of one or more requests; connects when it is not connected. @return false: see problem(). */
-    bool send(std::string_view bytes);
+    /**
+        Send bytes of one or more requests, and receive the first reply. Connects when it is not connected, and once more
+        when the service has closed a connection at rest, which it may: then it has not read what was sent.
+        @return As receive.
+     */
+    bool ask(std::string_view bytes, Reply& reply);
     /**
         Receive the next reply, then leave the connection if it says so. Waits ten seconds at most.
         @return false when there came no complete reply: see problem(). The connection is gone then.
@@ -37,12 +41,15 @@ public:
 
 private:
     bool connect();
+    bool send(std::string_view bytes);
     bool more();
     bool fail(const char* what);
+    bool refused(const char* what);
 
     int port_;
     int socket_ = -1;
-    std::string input_; // Received and not yet handed out
+    bool begun_ = false; // Some of a reply had come when it failed
+    std::string input_;  // Received and not yet handed out
     std::string problem_;
 };
 

@@ -9,6 +9,7 @@
 namespace service {
 
 bool Content::validName(std::string_view name) {
+    constexpr std::size_t longestName = 100;
     return !name.empty() && name.size() <= longestName && std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
                c == '_';
@@ -38,37 +39,44 @@ Content::Stored Content::store(std::string_view name, char* body, std::size_t si
         table_.touch(page);
         bytes_ -= page->cost();
     }
-    page->setBody(body, size, stored);
+    page->body = body;
+    page->size = size;
+    page->stored = stored;
     bytes_ += page->cost();
-    std::size_t limit = std::min(board_.cacheLimit.load(std::memory_order_relaxed), most_);
-    while (bytes_ > limit && table_.oldest() != page) {
-        drop(table_.oldest());
-        bump(board_.evicted);
-    }
-    board_.pages = table_.count();
-    board_.pageBytes = bytes_;
+    trim(page);
     return created ? Stored::created : Stored::replaced;
 }
 
 bool Content::remove(std::string_view name) {
     Page* page = table_.find(name);
-    if (!page) {
-        return false;
+    if (page) {
+        drop(page);
+        trim();
     }
-    drop(page);
-    board_.pages = table_.count();
-    board_.pageBytes = bytes_;
-    return true;
+    return page;
 }
 
-void Content::shed(std::size_t keep) {
-    while (bytes_ > keep && table_.oldest()) {
+void Content::trim(const Page* kept) {
+    const std::size_t limit = std::min(board_.cacheLimit.load(std::memory_order_relaxed), most_);
+    while (bytes_ > limit && table_.oldest() != kept) {
+        drop(table_.oldest());
+        bump(board_.evicted);
+    }
+    board_.pages = table_.count();
+    board_.bytes = bytes_;
+}
+
+void Content::shed(bool all) {
+    constexpr std::size_t leastCache = 1024 * 1024;
+    const std::size_t keep = all ? 0 : bytes_ / 2;
+    most_ = std::max(bytes_ / 2, leastCache);
+    while (bytes_ > keep) {
         bump(board_.shedPages);
-        bump(board_.shedBytes, table_.oldest()->cost());
+        bump(board_.shed, table_.oldest()->cost());
         drop(table_.oldest());
     }
     board_.pages = table_.count();
-    board_.pageBytes = bytes_;
+    board_.bytes = bytes_;
 }
 
 void Content::drop(Page* page) {

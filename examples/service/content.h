@@ -2,8 +2,8 @@
 /*
     content.h - The content cache: pages by name, the least recently used ones dropped when they exceed a limit.
 
-    A response that is being written refers to the body itself, not to a copy. Dropping or replacing a page is therefore
-    one store: whoever still writes the old body keeps it alive, and the collector frees it after the last one.
+    A response that is being sent refers to the body itself, not to a copy. Dropping or replacing a page is therefore
+    one store: whoever still sends the old body keeps it alive, and the collector frees it after the last one.
  */
 #pragma once
 
@@ -12,36 +12,24 @@
 
 namespace service {
 
-class Page : public LruLink<Page> {
-public:
-    Page(char* name, std::size_t nameLength) : nameLength_(nameLength) { name_ = name; }
+struct Page : LruLink<Page> {
+    Page(char* itsName, std::size_t length) : nameLength(length) { name = itsName; }
     void trace(mpr::Marker& m) {
         traceLink(m);
-        m(name_, body_);
+        m(name, body);
     }
 
-    std::string_view key() const { return {name_.get(), nameLength_}; }
-    char* body() const { return body_.get(); } // NULL when size is 0
-    std::size_t size() const { return size_; }
-    std::size_t cost() const { return size_ + 256; } // About what page, name and links take is counted too
-    bool stored() const { return stored_; }          // By a client; otherwise made by generatePage
+    std::string_view key() const { return {name.get(), nameLength}; }
+    std::size_t cost() const { return size + 256; } // About what page, name and links take is counted too
 
-    void setBody(char* body, std::size_t size, bool stored) {
-        body_ = body;
-        size_ = size;
-        stored_ = stored;
-    }
-
-private:
-    mpr::Member<char> name_, body_;
-    std::size_t nameLength_;
-    std::size_t size_ = 0;
-    bool stored_ = false;
+    mpr::Member<char> name, body;
+    std::size_t nameLength;
+    std::size_t size = 0;
+    bool stored = false; // By a client; otherwise made by generatePage
 };
 
 class Content {
 public:
-    static constexpr std::size_t longestName = 100;
     static constexpr std::size_t largestPage = 1024 * 1024;
 
     enum class Stored { created, replaced, noMemory };
@@ -57,11 +45,14 @@ public:
     /** Put a body under a name; drops old pages while the cache is over its limit. */
     Stored store(std::string_view name, char* body, std::size_t size, bool stored);
     bool remove(std::string_view name);
-    /** Memory is short: drop the pages least recently used until at most `keep` bytes are left. */
-    void shed(std::size_t keep);
-    /** Until further notice hold no more than that, whatever the board says. SIZE_MAX: no limit. */
-    void limitTo(std::size_t most) { most_ = most; }
-    bool limited() const { return most_ != SIZE_MAX; }
+    /**
+        Memory is short: drop the pages least recently used, half of the cache or all of it, and hold no more than half
+        as much until relax(). Allocates nothing.
+     */
+    void shed(bool all);
+    void relax() { most_ = SIZE_MAX; }
+    /** Drop old pages while the cache is over its limit. @param kept None of them, or NULL. */
+    void trim(const Page* kept = nullptr);
 
 private:
     void drop(Page* page);

@@ -2,14 +2,13 @@
 /*
     demo.cpp - See demo.h.
 
-    Three kinds of threads. The service's own is attached: it serves. The clients' are not: they know sockets and plain
-    memory only. The main thread is attached, since it made the runtime, so it is in a BlockingRegion whenever it waits;
-    it touches no managed memory at all, only the board and the runtime's statistics.
+    The main thread serves: everything managed happens there. The clients' threads, and the one that shows what happens,
+    are not attached: they know sockets, plain memory, the board and the runtime's statistics.
  */
 #include "demo.h"
 
 #include "load.h"
-#include "server.h"
+#include "service.h"
 
 #include <chrono>
 #include <cstdio>
@@ -47,52 +46,43 @@ MprMemStats memory() {
 }
 
 void sleepFor(int time) {
-    mpr::BlockingRegion blocking;
     std::this_thread::sleep_for(std::chrono::milliseconds(time));
 }
 
-void join(std::thread& thread) {
-    mpr::BlockingRegion blocking;
-    thread.join();
-}
-
 /** The words of the tables that not everybody uses, a line each. */
-constexpr char words[] = "  heap         memory that the runtime has taken from the system for its blocks\n"
+constexpr char words[] = "  page         what the service answers with; the content cache keeps pages\n"
+                         "  session      what the service remembers of a client from one request to the next\n"
+                         "  cache hits   requests whose page was in the content cache\n"
+                         "  heap         memory that the runtime has taken from the system for its blocks\n"
                          "  resident     memory of the whole process, as the system counts it\n"
                          "  collection   the collector finds and frees the blocks that nothing references\n"
                          "  young        made since the last collection; most of it dies before the next\n"
-                         "  pause        what a thread lost when it stopped for the collector\n"
-                         "  rendezvous   the moment at which every thread has stopped for a collection\n"
+                         "  pause        time that one thread lost by stopping for the collector: none when it\n"
+                         "               waits anyway, for requests say, so there may be fewer than collections\n"
+                         "  rendezvous   the moment at which every thread has stopped; a collection that marks\n"
+                         "               everything has several\n"
                          "  stall        what a thread lost because freeing (the sweep) was behind\n"
                          "  redline      memory at which the service is told, and gives something up\n"
                          "  hard limit   memory that is never exceeded; who needs more then is answered 503\n"
                          "  shed         given up at the redline: cached pages, here\n"
-                         "  p50, p99     50, 99 of 100 times were not longer than this\n";
+                         "  p50, p99     50, 99 of 100 times were not longer than this; p99.9: 999 of 1,000\n"
+                         "  503          the answer of HTTP for \"not now, try again\"\n";
 
 /** 1234567 as 1,234,567. */
-FixedText<32> grouped(std::uint64_t number) {
-    std::string digits = std::to_string(number);
-    FixedText<32> text;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-        text.add(i != 0 && (digits.size() - i) % 3 == 0 ? "," : "").add({&digits[i], 1});
+std::string grouped(std::uint64_t number) {
+    std::string text = std::to_string(number);
+    for (std::size_t at = text.size(); at > 3; at -= 3) {
+        text.insert(at - 3, 1, ',');
     }
-    text.add({"", 1}); // For printf
     return text;
 }
 
-/** The service's thread: everything managed happens here. */
-void serve(Board& board) {
-    mpr::AttachedThread attached("service");
-    if (attached) {
-        mpr::Root<Server> server = mpr::make<Server>(board);
-        int error = server ? server->listen(board.port) : UV_ENOMEM;
-        if (error == 0) {
-            server->run();
-        } else {
-            std::fprintf(stderr, "service: cannot listen: %s\n", uv_strerror(error));
-        }
-    }
-    board.ended = true;
+void printCount(const char* name, std::uint64_t value) {
+    std::printf("  %-24s %13s\n", name, grouped(value).c_str());
+}
+
+void printSize(const char* name, std::uint64_t value) {
+    std::printf("  %-24s %13.1f MiB\n", name, mebibytes(value));
 }
 
 /** @return false when the system has none, which is said. */
@@ -131,7 +121,7 @@ public:
     void wait() {
         for (std::thread& thread : threads_) {
             if (thread.joinable()) {
-                join(thread);
+                thread.join();
             }
         }
     }
@@ -148,13 +138,13 @@ public:
         return all;
     }
 
-    std::string firstError() const {
+    void printErrors() const {
         for (const Tally& tally : tallies_) {
             if (!tally.firstError.empty()) {
-                return tally.firstError;
+                std::printf("  first wrong answer  %s\n", tally.firstError.c_str());
+                return;
             }
         }
-        return {};
     }
 
 private:
@@ -171,6 +161,11 @@ private:
     std::deque<std::thread> threads_;
 };
 
+void printServed(const char* when, const Crowd& crowd) {
+    std::printf("  %-24s %13s requests: %s orderly 503, %s wrong answers\n", when, grouped(crowd.requests()).c_str(),
+                grouped(crowd.refused()).c_str(), grouped(crowd.errors()).c_str());
+}
+
 class Demo {
 public:
     Demo(const Options& options, Board& board) : options_(options), board_(board), zipf_(keyCount) {
@@ -181,13 +176,14 @@ public:
 
     int run() {
         std::printf("This is an HTTP service on 127.0.0.1:%d whose sessions and pages are garbage\n"
-                    "collected. Two clients ask it for pages for %d s, then store more and more of them\n"
-                    "until memory is short, and it has to go on all the same.\n\n%s\n"
+                    "collected. Two clients ask it for pages for %zu s, then store more and more of them\n"
+                    "until memory is short, and it must keep serving.\n\n"
+                    "Words in the tables below:\n%s\n"
                     "Redline %.1f MiB, hard limit %.1f MiB, content cache %.1f MiB.\n\n",
                     board_.port.load(), options_.seconds, words, mebibytes(options_.redline), mebibytes(options_.max),
                     mebibytes(options_.cache));
         traffic();
-        if (!board_.ended) {
+        if (!board_.ended && failures_ == 0) {
             redline();
         }
         if (board_.ended) {
@@ -202,7 +198,6 @@ private:
     void redline();
     int verdict();
     void printTraffic(const Crowd& crowd, double time);
-    void printErrors(const Crowd& crowd);
     void check(bool good, const char* what) {
         if (!good) {
             std::printf("FAILED: %s\n", what);
@@ -226,7 +221,7 @@ void Demo::traffic() {
     });
     std::uint64_t before = 0;
     auto since = begin;
-    for (int second = 1; second <= options_.seconds && !board_.ended; ++second) {
+    for (std::size_t second = 1; second <= options_.seconds && !board_.ended; ++second) {
         auto until = begin + std::chrono::seconds(second);
         while (Clock::now() < until && !board_.ended) {
             sleepFor(20);
@@ -236,12 +231,11 @@ void Demo::traffic() {
         double hits = static_cast<double>(board_.hits);
         double asked = hits + static_cast<double>(board_.misses);
         MprMemStats stats = memory();
-        std::printf("%4d s %12s %10.1f %14.1f %13s %10.1f %% %10s\n", second,
-                    grouped(static_cast<std::uint64_t>(static_cast<double>(requests - before) / seconds(now - since)))
-                        .view()
-                        .data(),
-                    mebibytes(stats.heap), mebibytes(mprGetMem()), grouped(stats.collections).view().data(),
-                    asked > 0 ? 100 * hits / asked : 0, grouped(board_.sessions).view().data());
+        std::printf(
+            "%4zu s %12s %10.1f %14.1f %13s %10.1f %% %10s\n", second,
+            grouped(static_cast<std::uint64_t>(static_cast<double>(requests - before) / seconds(now - since))).c_str(),
+            mebibytes(stats.heap), mebibytes(mprGetMem()), grouped(stats.collections).c_str(),
+            asked > 0 ? 100 * hits / asked : 0, grouped(board_.sessions).c_str());
         std::fflush(stdout);
         before = requests;
         since = now;
@@ -254,43 +248,31 @@ void Demo::traffic() {
     }
 }
 
-void Demo::printErrors(const Crowd& crowd) {
-    std::string first = crowd.firstError();
-    if (!first.empty()) {
-        std::printf("  first wrong answer  %s\n", first.c_str());
-    }
-}
-
 void Demo::printTraffic(const Crowd& crowd, double time) {
     MprMemStats stats = memory();
     Latency latency = crowd.latency();
-    auto count = [](const char* name, std::uint64_t value) {
-        std::printf("  %-24s %13s\n", name, grouped(value).view().data());
-    };
-    auto size = [](const char* name, std::uint64_t value) {
-        std::printf("  %-24s %13.1f MiB\n", name, mebibytes(value));
-    };
     auto row = [](const char* name, std::uint64_t times, std::uint64_t p50, std::uint64_t p99, std::uint64_t p999,
                   std::uint64_t max) {
-        std::printf("  %-24s %13s %9.3f %9.3f %9.3f %9.3f\n", name, grouped(times).view().data(), milliseconds(p50),
+        std::printf("  %-24s %13s %9.3f %9.3f %9.3f %9.3f\n", name, grouped(times).c_str(), milliseconds(p50),
                     milliseconds(p99), milliseconds(p999), milliseconds(max));
     };
     auto times = [&row](const char* name, const MprTimes& t) { row(name, t.count, t.p50, t.p99, t.p999, t.max); };
     std::printf("\n");
-    count("requests", crowd.requests());
-    count("  each second", static_cast<std::uint64_t>(static_cast<double>(crowd.requests()) / time));
-    count("  wrong answers", crowd.errors());
-    count("  503 for want of memory", crowd.refused());
-    count("blocks allocated", stats.blocksAllocated);
-    size("bytes allocated", stats.bytesAllocated);
-    count("blocks freed", stats.blocksFreed);
-    count("collections", stats.collections);
-    count("  of the young only", stats.collectionsMinor);
-    size("heap", stats.heap);
-    size("  at most", stats.heapPeak);
-    size("  redline", stats.warnHeap);
-    size("  hard limit", stats.maxHeap);
-    size("resident memory", mprGetMem());
+    printCount("requests", crowd.requests());
+    printCount("  each second", static_cast<std::uint64_t>(static_cast<double>(crowd.requests()) / time));
+    printCount("  wrong answers", crowd.errors());
+    printCount("  503 for want of memory", crowd.refused());
+    printCount("blocks allocated", stats.blocksAllocated);
+    printSize("bytes allocated", stats.bytesAllocated);
+    printCount("blocks freed", stats.blocksFreed);
+    printCount("collections", stats.collections);
+    printCount("  each second", static_cast<std::uint64_t>(static_cast<double>(stats.collections) / time));
+    printCount("  of the young only", stats.collectionsMinor);
+    printSize("heap", stats.heap);
+    printSize("  at most", stats.heapPeak);
+    printSize("  redline", stats.warnHeap);
+    printSize("  hard limit", stats.maxHeap);
+    printSize("resident memory", mprGetMem());
     std::printf("\n  %-24s %13s %9s %9s %9s %9s\n", "milliseconds", "times", "p50", "p99", "p99.9", "max");
     row("latency at the client", latency.count(), latency.quantile(0.5), latency.quantile(0.99),
         latency.quantile(0.999), latency.max());
@@ -298,15 +280,15 @@ void Demo::printTraffic(const Crowd& crowd, double time) {
     times("time to rendezvous", stats.rendezvous);
     times("stall, sweep behind", stats.stall);
     std::printf("\n");
-    printErrors(crowd);
+    crowd.printErrors();
     std::fflush(stdout);
 }
 
 void Demo::redline() {
-    std::printf("Across the redline: clients store pages of %zu KiB, the cache has no limit now.\n\n",
+    std::printf("Across the redline: clients store pages of %zu KiB each, and the content cache has no limit now.\n\n",
                 floodSize / 1024);
     std::uint64_t shedPagesBefore = board_.shedPages;
-    std::uint64_t shedBytesBefore = board_.shedBytes;
+    std::uint64_t shedBytesBefore = board_.shed;
     std::uint64_t crossingsBefore = board_.crossings;
     board_.crossings = 0; // So that crossedAt tells of this time
     std::uint64_t heapBefore = memory().heap;
@@ -315,72 +297,70 @@ void Demo::redline() {
     auto begin = Clock::now();
     Crowd crowd(loads_, [](Load& load, Tally& tally) {
         load.flood(tally, floodSize);
-        return true;
+        return tally.errors == 0; // A request without an answer takes seconds: many would take minutes
     });
-    std::uint64_t lowest = UINT64_MAX; // Committed, after the first crossing
+    std::uint64_t lowest = UINT64_MAX; // Committed, after pages were shed
+    std::uint64_t leastUsed = UINT64_MAX;
     std::uint64_t highest = 0;
     auto end = begin + std::chrono::seconds(floodAtMost);
     bool crossed = false;
     while (Clock::now() < end && !board_.ended) {
         sleepFor(1);
-        std::uint64_t heap = memory().heap;
-        highest = std::max(highest, heap);
-        if (!crossed && board_.crossings != 0) {
+        const MprMemStats now = memory();
+        highest = std::max<std::uint64_t>(highest, now.heap);
+        // A heap that is past the redline already does not cross it: pages are shed at the hard limit then
+        if (!crossed && (board_.crossings != 0 || board_.shedPages != shedPagesBefore)) {
             crossed = true;
             end = Clock::now() + std::chrono::seconds(floodLasts);
         }
         if (crossed && board_.shedPages != shedPagesBefore) {
-            lowest = std::min(lowest, heap);
+            lowest = std::min<std::uint64_t>(lowest, now.heap);
+            leastUsed = std::min<std::uint64_t>(leastUsed, now.bytesLive);
         }
     }
     crowd.finish();
     std::uint64_t shedPages = board_.shedPages - shedPagesBefore;
-    std::uint64_t shedBytes = board_.shedBytes - shedBytesBefore;
+    std::uint64_t shedBytes = board_.shed - shedBytesBefore;
     std::uint64_t crossings = board_.crossings;
 
     // Back to normal: the old limit of the cache, ordinary requests. Every one has to be answered as expected.
     board_.cacheLimit = options_.cache;
+    sleepFor(1000); // As Retry-After has asked for
     std::atomic<unsigned> left{afterwards * clientCount};
     Crowd after(loads_, [&left](Load& load, Tally& tally) {
         load.step(tally);
-        return left.fetch_sub(1) > clientCount;
+        return tally.errors == 0 && left.fetch_sub(1) > clientCount;
     });
     after.wait();
-    std::uint64_t heapAfter = 0;
+    MprMemStats last{};
     for (int i = 0; i < settleAtMost * 100; ++i) {
-        heapAfter = memory().heap;
-        if (heapAfter < options_.redline) {
+        last = memory();
+        if (last.heap < options_.redline) {
             break;
         }
         sleepFor(10);
     }
 
-    auto size = [](const char* name, std::uint64_t value) {
-        std::printf("  %-24s %13.1f MiB\n", name, mebibytes(value));
-    };
-    size("heap before", heapBefore);
-    size("  at the crossing", crossed ? board_.crossedAt.load() : 0);
-    size("  after shedding", lowest == UINT64_MAX ? 0 : lowest);
-    size("  at most", highest);
-    size("  in the end", heapAfter);
+    printSize("heap before", heapBefore);
+    printSize("  at the crossing", crossed ? board_.crossedAt.load() : 0);
+    printSize("  after shedding", lowest == UINT64_MAX ? 0 : lowest);
+    printSize("  at most", highest);
+    printSize("  in the end", last.heap);
+    printSize("    in blocks", last.bytesLive);
     std::printf("  %-24s %13s pages, %.1f MiB, at %s crossings and %s times at the hard limit\n", "shed",
-                grouped(shedPages).view().data(), mebibytes(shedBytes), grouped(crossings).view().data(),
-                grouped(board_.limitHits).view().data());
-    std::printf("  %-24s %13s requests: %s orderly 503, %s wrong answers\n", "served meanwhile",
-                grouped(crowd.requests()).view().data(), grouped(crowd.refused()).view().data(),
-                grouped(crowd.errors()).view().data());
-    std::printf("  %-24s %13s requests: %s orderly 503, %s wrong answers\n", "served afterwards",
-                grouped(after.requests()).view().data(), grouped(after.refused()).view().data(),
-                grouped(after.errors()).view().data());
-    printErrors(crowd);
-    printErrors(after);
+                grouped(shedPages).c_str(), mebibytes(shedBytes), grouped(crossings).c_str(),
+                grouped(board_.limitHits).c_str());
+    printServed("served meanwhile", crowd);
+    printServed("served afterwards", after);
+    crowd.printErrors();
+    after.printErrors();
     std::printf("\n");
     board_.crossings = crossings + crossingsBefore;
 
     check(crossed, "the redline was not crossed");
     check(shedPages > 0, "no page was shed");
-    check(lowest < options_.redline, "memory did not fall under the redline while the clients went on");
-    check(heapAfter < options_.redline, "memory did not fall under the redline in the end");
+    check(leastUsed < options_.redline, "memory in use did not fall under the redline while the clients went on");
+    check(last.bytesLive < options_.redline, "memory in use did not fall under the redline in the end");
     check(highest <= options_.max, "the hard limit was exceeded");
     check(crowd.requests() > crowd.refused() + crowd.errors(), "nothing was served meanwhile");
     check(crowd.errors() == 0, "a request failed with something else than an orderly 503");
@@ -402,24 +382,19 @@ int Demo::verdict() {
 
 } // namespace
 
-int demonstrate(const Options& options) {
-    static Board board; // Static: the runtime may tell it things to its own end
-    board.cacheLimit = options.cache;
-    board.port = options.port;
+int demonstrate(const Options& options, Board& board) {
+    int status = 1;
     std::thread thread;
-    if (!startThread(
-            thread, [] { serve(board); }, "the service")) {
+    const auto show = [&] {
+        status = Demo(options, board).run();
+        board.stopWanted = true;
+    };
+    if (!startThread(thread, show, "the demo")) {
         return 1;
     }
-    while (!board.listening && !board.ended) {
-        sleepFor(1);
-    }
-    int status = 1;
-    if (board.listening) {
-        status = Demo(options, board).run();
-    }
-    board.stopWanted = true;
-    join(thread);
+    serve();
+    mpr::BlockingRegion blocking;
+    thread.join();
     return status;
 }
 

@@ -4,11 +4,12 @@
  */
 #pragma once
 
+#include "board.h"
 #include "options.h"
 
 namespace service {
 
-/** @return The process's exit code: 0 only if everything that the demo shows did happen. */
-int demonstrate(const Options& options);
+/** Serve on this thread while another shows it. @return The process's exit code: 0 only if all that it shows did happen. */
+int demonstrate(const Options& options, Board& board);
 
 } // namespace service

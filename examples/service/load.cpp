@@ -67,7 +67,7 @@ bool Load::judge(Tally& tally, const Reply& reply, bool good, std::string_view r
     if (good) {
         return true;
     }
-    if (reply.status == 503 && reply.body.substr(0, 4) == "503 ") {
+    if (reply.status == 503 && reply.tryAgain) {
         ++tally.refused;
         return false;
     }
@@ -80,20 +80,14 @@ bool Load::judge(Tally& tally, const Reply& reply, bool good, std::string_view r
     return false;
 }
 
-bool Load::await(Tally& tally, std::uint64_t since, Reply& reply) {
-    reply = Reply();
-    bool received = client_.receive(reply);
+bool Load::exchange(Tally& tally, std::string_view request, Reply& reply) {
+    std::uint64_t since = nanoseconds();
+    bool received = client_.ask(request, reply);
     tally.latency.add(nanoseconds() - since);
     if (!received) {
-        reply.status = 0;
+        reply = Reply();
     }
     return received;
-}
-
-bool Load::exchange(Tally& tally, std::string_view request, Reply& reply) {
-    reply = Reply();
-    std::uint64_t since = nanoseconds();
-    return client_.send(request) && await(tally, since, reply);
 }
 
 bool Load::getPage(Tally& tally) {
@@ -114,15 +108,18 @@ bool Load::getPages(Tally& tally) {
         requests += get("/content/" + name);
     }
     std::uint64_t since = nanoseconds();
-    client_.send(requests);
-    bool all = true;
+    Reply reply;
+    bool all = client_.ask(requests, reply);
     for (const std::string& name : names) {
-        Reply reply;
-        await(tally, since, reply);
+        tally.latency.add(nanoseconds() - since);
         bool good = reply.status == 200 && looksLikePage(name, reply.body);
         all = judge(tally, reply, good, "a pipelined GET of a page") && all;
+        reply = Reply();
         if (!client_.connected()) {
-            break; // An orderly 503 ends the connection: the requests behind it have no answer, and may be sent again
+            break; // The reply has ended the connection: the requests behind it have no answer, and may be sent again
+        }
+        if (&name != &names.back()) {
+            all = client_.receive(reply) && all;
         }
     }
     return all;

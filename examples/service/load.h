@@ -51,12 +51,10 @@ private:
     };
 
     std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
-    std::string pageName();
     std::string get(std::string_view path, std::string_view fields = {}) const;
     std::string put(std::string_view name, std::size_t size);
 
     bool exchange(Tally& tally, std::string_view request, Reply& reply);
-    bool await(Tally& tally, std::uint64_t since, Reply& reply);
     bool judge(Tally& tally, const Reply& reply, bool good, std::string_view request);
 
     bool getPage(Tally& tally);

@@ -3,45 +3,44 @@
     main.cpp - An HTTP service for sessions and content whose whole state is managed memory.
 
     What to read, in this order:
-      server     the event loop and how it gets along with the collector
-      connection one client: parse, answer, write, wait, close     refusal: one for whom there is no memory
-      routes     which request gets which answer                    message: request and response
+      service    what the service knows, how it begins and ends, and what happens when memory runs short
+      routes     which request gets which answer
       sessions, content   what the service remembers                lru: the table that both stand in
-      redline    what happens when memory runs short
       board      what other threads may see
-      demo, load, client, latency   clients that drive it and watch it    options, text: helpers
+      demo, load, client, latency   clients that drive it and watch it    options: the command line
 
         service --listen 8080                 and then: curl -i http://127.0.0.1:8080/
         service --demo                        shows itself under load, and what happens at the redline
-
-    Every function that allocates copes with NULL: the request is answered 503 from static memory.
  */
 #include "demo.h"
 #include "options.h"
-#include "server.h"
+#include "service.h"
 
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 
 namespace {
 
 using namespace service;
 
-/** Serve on this thread until a signal comes. @return The process's exit code. */
-int serve(const Options& options) {
+/** Serve on this thread. @return The process's exit code. */
+int run(const Options& options) {
     static Board board; // Static: the runtime may tell it things to its own end
     board.cacheLimit = options.cache;
-    mpr::Root<Server> server = mpr::make<Server>(board);
-    int error = server ? server->listen(options.port) : UV_ENOMEM;
-    if (error != 0) {
-        std::fprintf(stderr, "service: cannot listen on 127.0.0.1:%d: %s\n", options.port, uv_strerror(error));
+    mpr::Root<Store> store = mpr::make<Store>(board);
+    if (!store || !listen(*store, static_cast<int>(options.port))) {
+        std::fprintf(stderr, "service: cannot listen on 127.0.0.1:%zu\n", options.port);
         return 1;
+    }
+    if (options.demo) {
+        return demonstrate(options, board);
     }
     std::printf("listening on http://127.0.0.1:%d/\n", board.port.load());
     std::fflush(stdout);
-    server->run();
-    std::printf("stopped after %llu requests\n", static_cast<unsigned long long>(board.requests));
+    serve();
+    HttpStats stats;
+    httpGetStats(&stats);
+    std::printf("stopped after %llu requests\n", stats.totalRequests);
     return 0;
 }
 
@@ -49,9 +48,9 @@ int serve(const Options& options) {
 
 int main(int argc, char** argv) {
     Options options;
-    FixedText<512> error;
-    if (!parseOptions(argc, argv, options, error)) {
-        std::fprintf(stderr, "service: %.*s\n\n%s", static_cast<int>(error.view().size()), error.view().data(), usage);
+    const std::string error = parseOptions(argc, argv, options);
+    if (!error.empty()) {
+        std::fprintf(stderr, "service: %s\n\n%s", error.c_str(), usage);
         return 2;
     }
     if (options.help) {
@@ -59,14 +58,13 @@ int main(int argc, char** argv) {
         return 0;
     }
     std::signal(SIGPIPE, SIG_IGN); // A client that went away is an error of one write, no more
-
-    mpr::Runtime runtime(argc, argv);
+    mpr::Runtime runtime(argc, argv, MPR_USER_EVENTS_THREAD);
     if (!runtime) {
         std::fputs("service: the runtime could not be made\n", stderr);
         return 1;
     }
     mprSetMemLimits(static_cast<std::ptrdiff_t>(options.redline), static_cast<std::ptrdiff_t>(options.max), -1);
-    int status = options.demo ? demonstrate(options) : serve(options);
+    const int status = run(options);
     if (!runtime.destroy()) {
         std::fputs("service: the runtime could not be ended\n", stderr);
         return 1;

@@ -4,6 +4,11 @@
  */
 #include "options.h"
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
 namespace service {
 
 const char usage[] = "usage: service --demo [--seconds N] [--port PORT]      show itself under load, then end\n"
@@ -19,112 +24,78 @@ const char usage[] = "usage: service --demo [--seconds N] [--port PORT]      sho
 
 namespace {
 
-bool parseSize(std::string_view text, std::size_t& size) {
-    unsigned shift = 0;
-    if (!text.empty()) {
-        switch (text.back()) {
-        case 'k': shift = 10; break;
-        case 'm': shift = 20; break;
-        case 'g': shift = 30; break;
-        default: break;
-        }
-    }
-    if (shift != 0) {
-        text.remove_suffix(1);
-    }
-    std::uint64_t value = 0;
-    if (!parseNumber(text, (PTRDIFF_MAX >> shift), value)) {
+/** An option that takes a number. */
+struct Number {
+    std::string_view name;
+    std::size_t Options::*value;
+    std::size_t least, most;
+    const char* wanted;
+};
+
+constexpr std::size_t mostBytes = PTRDIFF_MAX;
+constexpr Number numbers[] = {
+    {"--listen", &Options::port, 0, 65535, "a port, 0 to 65535"},
+    {"--port", &Options::port, 0, 65535, "a port, 0 to 65535"},
+    {"--seconds", &Options::seconds, 1, 3600, "a number, 1 to 3600"},
+    {"--redline", &Options::redline, 0, mostBytes, "a size such as 48m"},
+    {"--max", &Options::max, 0, mostBytes, "a size such as 48m"},
+    {"--cache", &Options::cache, 0, mostBytes, "a size such as 48m"},
+};
+
+/** Digits, and where the number is one of bytes k, m or g. */
+bool parse(std::string_view text, const Number& number, std::size_t& value) {
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+    const std::size_t power = std::string_view("kmg").find(unit);
+    const bool sized = unit.size() == 1 && number.most == mostBytes && power != std::string_view::npos;
+    const unsigned shift = sized ? 10 * (static_cast<unsigned>(power) + 1) : 0;
+    if (error != std::errc() || (!sized && !unit.empty()) || value > number.most >> shift || value < number.least) {
         return false;
     }
-    size = static_cast<std::size_t>(value) << shift;
+    value <<= shift;
     return true;
 }
 
-bool parseInt(std::string_view text, int least, int most, int& value) {
-    std::uint64_t number = 0;
-    if (!parseNumber(text, static_cast<std::uint64_t>(most), number) || number < static_cast<std::uint64_t>(least)) {
-        return false;
-    }
-    value = static_cast<int>(number);
-    return true;
-}
-
-bool wrong(FixedText<512>& error, std::string_view option, std::string_view value, std::string_view wanted) {
-    error.add(option).add(": '").add(value).add("' is not ").add(wanted);
-    return false;
-}
-
-/** One option that takes a value. */
-bool parseValue(std::string_view option, std::string_view value, Options& options, FixedText<512>& error) {
-    constexpr std::string_view port = "a port, 0 to 65535";
-    constexpr std::string_view size = "a size such as 48m";
-    if (option == "--listen" || option == "--port") {
-        options.listen = true;
-        return parseInt(value, 0, 65535, options.port) || wrong(error, option, value, port);
-    }
-    if (option == "--seconds") {
-        return parseInt(value, 1, 3600, options.seconds) || wrong(error, option, value, "a number, 1 to 3600");
-    }
-    std::size_t& which = option == "--redline" ? options.redline : option == "--max" ? options.max : options.cache;
-    return parseSize(value, which) || wrong(error, option, value, size);
-}
-
-bool takesValue(std::string_view option) {
-    for (std::string_view known : {"--listen", "--port", "--seconds", "--redline", "--max", "--cache"}) {
-        if (option == known) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool checkTogether(const Options& options, FixedText<512>& error) {
+std::string checkTogether(const Options& options) {
     constexpr std::size_t leastMax = std::size_t{8} << 20;
-    if (!options.demo && !options.listen && !options.help) {
-        error.add("one of --demo, --listen, --port is needed");
-    } else if (options.max < leastMax) {
-        error.add("--max: less than 8m is too little for this service");
-    } else if (options.redline >= options.max) {
-        error.add("--redline: must be below --max");
-    } else if (options.cache >= options.redline) {
-        error.add("--cache: must be below --redline");
-    }
-    return error.empty();
+    return !options.demo && !options.listen && !options.help ? "one of --demo, --listen, --port is needed"
+           : options.max < leastMax                          ? "--max: less than 8m is too little for this service"
+           : options.redline >= options.max                  ? "--redline: must be below --max"
+           : options.cache >= options.redline                ? "--cache: must be below --redline"
+                                                             : "";
 }
 
 } // namespace
 
-bool parseOptions(int argc, char** argv, Options& options, FixedText<512>& error) {
+std::string parseOptions(int argc, char** argv, Options& options) {
     if (argc > 0) {
         options.program = argv[0];
     }
     for (int i = 1; i < argc; ++i) {
-        std::string_view argument = argv[i];
-        std::size_t equals = argument.find('=');
-        std::string_view option = argument.substr(0, equals);
-        if (takesValue(option)) {
-            std::string_view value;
-            if (equals != std::string_view::npos) {
-                value = argument.substr(equals + 1);
-            } else if (++i < argc) {
-                value = argv[i];
-            } else {
-                error.add(option).add(": a value is missing");
-                return false;
+        const std::string argument = argv[i];
+        const std::size_t equals = argument.find('=');
+        const std::string name = argument.substr(0, equals);
+        const auto* number = std::find_if(std::begin(numbers), std::end(numbers),
+                                          [&name](const Number& each) { return each.name == name; });
+        if (number == std::end(numbers)) {
+            options.demo = options.demo || argument == "--demo";
+            options.help = options.help || argument == "--help" || argument == "-h";
+            if (argument != "--demo" && argument != "--help" && argument != "-h") {
+                return argument + ": no such option";
             }
-            if (!parseValue(option, value, options, error)) {
-                return false;
-            }
-        } else if (argument == "--demo") {
-            options.demo = true;
-        } else if (argument == "--help" || argument == "-h") {
-            options.help = true;
-        } else {
-            error.add(argument).add(": no such option");
-            return false;
+            continue;
         }
+        if (equals == std::string::npos && ++i == argc) {
+            return name + ": a value is missing";
+        }
+        const std::string value = equals == std::string::npos ? argv[i] : argument.substr(equals + 1);
+        if (!parse(value, *number, options.*number->value)) {
+            return name + ": '" + value + "' is not " + number->wanted;
+        }
+        options.listen = options.listen || number->value == &Options::port;
     }
-    return checkTogether(options, error);
+    return checkTogether(options);
 }
 
 } // namespace service

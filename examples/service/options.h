@@ -4,7 +4,8 @@
  */
 #pragma once
 
-#include "text.h"
+#include <cstddef>
+#include <string>
 
 namespace service {
 
@@ -13,8 +14,8 @@ struct Options {
     bool demo = false;
     bool listen = false;
     bool help = false;
-    int port = 0; // 0: a free one
-    int seconds = 10;
+    std::size_t port = 0; // 0: a free one
+    std::size_t seconds = 10;
     std::size_t redline = std::size_t{48} << 20;
     std::size_t max = std::size_t{64} << 20;
     std::size_t cache = std::size_t{12} << 20;
@@ -22,7 +23,7 @@ struct Options {
 
 extern const char usage[];
 
-/** @return false when something is wrong; error names the option then. */
-bool parseOptions(int argc, char** argv, Options& options, FixedText<512>& error);
+/** @return "", or what is wrong: it names the option. */
+std::string parseOptions(int argc, char** argv, Options& options);
 
 } // namespace service

@@ -1,319 +1,278 @@
 // SPDX-License-Identifier: MIT
 /*
-    routes.cpp - The endpoints: help, session, content, statistics.
+    routes.cpp - The actions: help, session, content, statistics. Each answers one request.
 
-    Each returns an answer whose body may lie in a block that only the answer names. That is safe: this thread yields
-    between requests, never in here.
+    A session or page that an action has found is safe without a root: this thread yields between requests, never in
+    here. What a request refers to beyond that, its session and the body that is being sent, is a field of the HTTP
+    room's that is marked: stream->data, packet->data.
+
+    An allocation that returns NULL is answered 503: httpMemoryError.
  */
-#include "routes.h"
+#include "service.h"
 
-#include <array>
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <initializer_list>
 
 namespace service {
 namespace {
 
-constexpr std::string_view help = "An HTTP service in managed memory.\n"
-                                  "\n"
-                                  "GET    /                     this text\n"
-                                  "POST   /session              a new session; its cookie is sid\n"
-                                  "GET    /session              what is known of it: visits, recent paths\n"
-                                  "DELETE /session              end it\n"
-                                  "GET    /content/NAME?size=N  a page of N bytes, made when not in the cache\n"
-                                  "PUT    /content/NAME         store a page; POST does the same\n"
-                                  "DELETE /content/NAME         drop a page\n"
-                                  "GET    /stats                counters and memory, JSON\n";
+constexpr char help[] = "An HTTP service in managed memory.\n"
+                        "\n"
+                        "GET    /                     this text\n"
+                        "POST   /session              a new session; its cookie is sid\n"
+                        "GET    /session              what is known of it: visits, recent paths\n"
+                        "DELETE /session              end it\n"
+                        "GET    /content/NAME?size=N  a page of N bytes, made when not in the cache\n"
+                        "PUT    /content/NAME         store a page; POST does the same\n"
+                        "DELETE /content/NAME         drop a page\n"
+                        "GET    /stats                counters and memory, JSON\n";
 
-constexpr std::uint64_t ordinarySize = 4096; // Of a generated page
 constexpr std::string_view contentPrefix = "/content/";
+constexpr std::size_t ordinarySize = 4096; // Of a generated page
 
-struct Target {
-    std::string_view path, query;
-};
+Store* store; // Rooted by the caller that serves
 
-struct Context {
-    Store& store;
-    Request& request;
-    std::uint64_t now;
-    Target target;
-    Session* session; // Named by the cookie, or NULL
-};
+bool is(HttpStream* stream, std::string_view method) {
+    return stream->rx->method == method;
+}
 
-bool parseTarget(std::string_view text, Target& target) {
-    http_parser_url url;
-    http_parser_url_init(&url);
-    if (text == "*" || http_parser_parse_url(text.data(), text.size(), 0, &url) != 0) {
-        return false;
+void answer(HttpStream* stream, int status, const char* text) {
+    httpSetStatus(stream, status);
+    httpWriteString(stream->writeq, text);
+    httpFinalize(stream);
+}
+
+void showHelp(HttpStream* stream) {
+    answer(stream, HTTP_CODE_OK, help);
+}
+
+/** Called when the headers of a request have come. */
+void beginRequest(HttpStream* stream) {
+    stream->tx->mimeType = "text/plain; charset=utf-8"; // Unless its action says otherwise
+    const char* id = httpGetCookie(stream, "sid");
+    Session* session = id ? store->sessions.use(id, mprGetTicks()) : nullptr;
+    if (session && !session->remember(stream->rx->pathInfo)) {
+        httpMemoryError(stream);
     }
-    auto part = [&](http_parser_url_fields which) {
-        return (url.field_set & (1u << which)) != 0 ? text.substr(url.field_data[which].off, url.field_data[which].len)
-                                                    : std::string_view();
-    };
-    target = {part(UF_PATH), part(UF_QUERY)};
-    if (target.path.empty()) {
-        target.path = "/"; // http://host without anything
-    }
-    return true;
+    stream->data = session;
 }
 
-/** The value of one name in a list such as `a=1; b=2` (a cookie) or `a=1&b=2` (a query). */
-std::string_view valueOf(std::string_view list, std::string_view name, char separator) {
-    while (!list.empty()) {
-        std::size_t end = list.find(separator);
-        std::string_view item = list.substr(0, end);
-        list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
-        while (!item.empty() && item.front() == ' ') {
-            item.remove_prefix(1);
-        }
-        if (item.size() > name.size() && item.substr(0, name.size()) == name && item[name.size()] == '=') {
-            return item.substr(name.size() + 1);
-        }
-    }
-    return {};
-}
+// ---- Sessions ----
 
-Answer notAllowed(std::string_view allowed) {
-    Answer answer = Answer::of(405, "405 This resource does not know that method; see Allow\n");
-    answer.fields.add("Allow: ").add(allowed).add("\r\n");
-    return answer;
-}
-
-/** An answer whose body is a managed copy of text put together on the stack. */
-Answer copied(std::string_view text, const char* type) {
-    Answer answer;
-    answer.type = type;
-    answer.owner = mpr::clone(text);
-    if (!answer.owner) {
-        return Answer::noMemory();
-    }
-    answer.body = {answer.owner, text.size()};
-    return answer;
-}
-
-bool reads(http_method method) {
-    return method == HTTP_GET || method == HTTP_HEAD;
-}
-
-Answer describeSession(const Context& context) {
-    Session& session = *context.session;
-    ++session.visits;
-    FixedText<8192> text;
-    text.add("{\"id\":").json(session.key());
-    text.format(",\"visits\":%llu,\"age\":%.3f,\"recent\":[", static_cast<unsigned long long>(session.visits),
-                static_cast<double>(context.now - session.born) / 1000);
-    for (std::size_t ago = 0; const char* path = session.recent(ago); ++ago) {
-        text.add(ago ? "," : "").json(path);
-    }
-    text.add("]}\n");
-    return copied(text.view(), "application/json");
-}
-
-Answer newSession(const Context& context) {
-    Session* session = context.store.sessions.add(context.now);
+void addSession(HttpStream* stream) {
+    Session* session = store->sessions.add(mprGetTicks());
     if (!session) {
-        return Answer::noMemory();
+        httpMemoryError(stream);
+        return;
     }
-    FixedText<128> text;
-    text.add("{\"id\":").json(session->key()).add("}\n");
-    Answer answer = copied(text.view(), "application/json");
-    answer.status = answer.owner ? 201 : 503;
-    answer.fields.add("Set-Cookie: sid=").add(session->key()).add("; Path=/; HttpOnly; SameSite=Strict\r\n");
-    return answer;
+    httpSetStatus(stream, HTTP_CODE_CREATED);
+    stream->tx->mimeType = "application/json";
+    httpSetCookie(stream, "sid", session->id(), "/", nullptr, 0, HTTP_COOKIE_HTTP | HTTP_COOKIE_SAME_STRICT);
+    httpWrite(stream->writeq, "{\"id\":\"%s\"}\n", session->id());
+    httpFinalize(stream);
 }
 
-Answer routeSession(const Context& context) {
-    http_method method = context.request.method;
-    if (method == HTTP_POST) {
-        return newSession(context);
+void describeSession(HttpStream* stream, Session& session) {
+    MprBuf* text = mprCreateBuf(0, 0);
+    if (!text) {
+        httpMemoryError(stream);
+        return;
     }
-    if (!reads(method) && method != HTTP_DELETE) {
-        return notAllowed("GET, HEAD, POST, DELETE");
+    mprPutToBuf(text, "{\"id\":\"%s\",\"visits\":%d,\"age\":%.3f,\"recent\":[", session.id(), ++session.visits,
+                static_cast<double>(mprGetTicks() - session.born) / 1000);
+    for (std::size_t ago = 0; const char* path = session.recent(ago); ++ago) {
+        mprPutStringToBuf(text, ago ? "," : "");
+        mprFormatJsonString(text, path);
     }
-    if (!context.session) {
-        return Answer::of(401, "401 No session: POST /session gives one, the cookie sid shows it\n");
-    }
-    if (method == HTTP_DELETE) {
-        context.store.sessions.remove(context.session);
-        return Answer::of(204, {});
-    }
-    return describeSession(context);
+    mprPutStringToBuf(text, "]}\n");
+    stream->tx->mimeType = "application/json";
+    httpWriteBlock(stream->writeq, mprGetBufStart(text), mprGetBufLength(text), 0);
+    httpFinalize(stream);
 }
 
-Answer readContent(const Context& context, std::string_view name) {
-    std::string_view sizeText = valueOf(context.target.query, "size", '&');
-    std::uint64_t size = ordinarySize;
-    bool sized = context.target.query.find("size=") != std::string_view::npos;
-    if (sized && (!parseNumber(sizeText, Content::largestPage, size) || size == 0)) {
-        return Answer::of(400, "400 size is a number of bytes, 1 to 1048576\n");
+void onSession(HttpStream* stream) {
+    auto* session = static_cast<Session*>(stream->data);
+    if (is(stream, "POST")) {
+        addSession(stream);
+    } else if (!session) {
+        answer(stream, HTTP_CODE_UNAUTHORIZED, "401 No session: POST /session gives one, the cookie sid shows it\n");
+    } else if (is(stream, "DELETE")) {
+        store->sessions.remove(session);
+        answer(stream, HTTP_CODE_NO_CONTENT, "");
+    } else {
+        describeSession(stream, *session);
     }
-
-    Board& board = context.store.board;
-    Answer answer;
-    Page* page = context.store.content.use(name);
-    if (page && (page->stored() || !sized || page->size() == size)) {
-        bump(board.hits);
-        answer.owner = page->body();
-        answer.body = {page->body(), page->size()};
-        answer.fields.add("X-Cache: hit\r\n");
-        return answer;
-    }
-    bump(board.misses);
-    answer.owner = generatePage(name, static_cast<std::size_t>(size));
-    if (!answer.owner || context.store.content.store(name, answer.owner, static_cast<std::size_t>(size), false) ==
-                             Content::Stored::noMemory) {
-        return Answer::noMemory();
-    }
-    answer.body = {answer.owner, static_cast<std::size_t>(size)};
-    answer.fields.add("X-Cache: miss\r\n");
-    return answer;
 }
 
-Answer writeContent(const Context& context, std::string_view name) {
-    std::size_t size = context.request.body().size();
-    switch (context.store.content.store(name, size ? context.request.takeBody() : nullptr, size, true)) {
-    case Content::Stored::created: {
-        Answer answer = Answer::of(201, "stored\n");
-        answer.fields.add("Location: ").add(contentPrefix).add(name).add("\r\n");
-        return answer;
-    }
-    case Content::Stored::replaced: return Answer::of(204, {});
-    case Content::Stored::noMemory: break;
-    }
-    return Answer::noMemory();
+// ---- Content ----
+
+/** Put some bytes of a page into a packet, when the connection has room for them. */
+std::ptrdiff_t copyPage(HttpQueue*, HttpPacket* packet, MprOff at, std::ptrdiff_t size) {
+    return mprPutBlockToBuf(packet->content, static_cast<char*>(packet->data) + at, size);
 }
 
-Answer routeContent(const Context& context, std::string_view name) {
+/** Answer with a body that the packet keeps until it has been sent. */
+void sendPage(HttpStream* stream, char* body, std::size_t size, const char* cache) {
+    HttpPacket* packet = size > 0 ? httpCreateDataPacket(0) : nullptr;
+    if (packet) {
+        packet->data = body;
+        packet->esize = static_cast<MprOff>(size);
+        packet->fill = copyPage;
+        httpPutForService(stream->writeq, packet, false);
+    } else if (size > 0) {
+        httpMemoryError(stream);
+        return;
+    }
+    httpSetHeaderString(stream, "X-Cache", cache);
+    httpFinalize(stream);
+}
+
+void readContent(HttpStream* stream, std::string_view name) {
+    const std::string_view query = httpGetQueryString(stream);
+    const bool sized = query.substr(0, 5) == "size=";
+    std::size_t size = ordinarySize;
+    if (sized) {
+        const char* end = query.data() + query.size();
+        const auto [rest, error] = std::from_chars(query.data() + 5, end, size);
+        if (error != std::errc() || (rest != end && *rest != '&') || size == 0 || size > Content::largestPage) {
+            answer(stream, HTTP_CODE_BAD_REQUEST, "400 size is a number of bytes, 1 to 1048576\n");
+            return;
+        }
+    }
+    Page* page = store->content.use(name);
+    if (page && (page->stored || !sized || page->size == size)) {
+        bump(store->board.hits);
+        sendPage(stream, page->body.get(), page->size, "hit");
+        return;
+    }
+    bump(store->board.misses);
+    char* body = generatePage(name, size);
+    if (!body || store->content.store(name, body, size, false) == Content::Stored::noMemory) {
+        httpMemoryError(stream);
+        return;
+    }
+    sendPage(stream, body, size, "miss");
+}
+
+void writeContent(HttpStream* stream, std::string_view name) {
+    const auto size = static_cast<std::size_t>(httpGetReadCount(stream));
+    char* body = httpReadString(stream);
+    switch (body ? store->content.store(name, body, size, true) : Content::Stored::noMemory) {
+    case Content::Stored::created:
+        httpSetHeaderString(stream, "Location", stream->rx->pathInfo);
+        answer(stream, HTTP_CODE_CREATED, "stored\n");
+        break;
+    case Content::Stored::replaced: answer(stream, HTTP_CODE_NO_CONTENT, ""); break;
+    case Content::Stored::noMemory: httpMemoryError(stream); break;
+    }
+}
+
+void onContent(HttpStream* stream) {
+    std::string_view name = stream->rx->pathInfo;
+    name.remove_prefix(std::min(contentPrefix.size(), name.size()));
     if (!Content::validName(name)) {
-        return Answer::of(400, "400 A name has 1 to 100 letters, digits, dots, minus signs, underscores\n");
-    }
-    switch (context.request.method) {
-    case HTTP_GET:
-    case HTTP_HEAD: return readContent(context, name);
-    case HTTP_PUT:
-    case HTTP_POST: return writeContent(context, name);
-    case HTTP_DELETE:
-        return context.store.content.remove(name) ? Answer::of(204, {}) : Answer::of(404, "404 Not in the cache\n");
-    default: return notAllowed("GET, HEAD, PUT, POST, DELETE");
+        answer(stream, HTTP_CODE_BAD_REQUEST,
+               "400 A name has 1 to 100 letters, digits, dots, minus signs, underscores\n");
+    } else if (is(stream, "PUT") || is(stream, "POST")) {
+        writeContent(stream, name);
+    } else if (!is(stream, "DELETE")) {
+        readContent(stream, name);
+    } else if (store->content.remove(name)) {
+        answer(stream, HTTP_CODE_NO_CONTENT, "");
+    } else {
+        answer(stream, HTTP_CODE_NOT_FOUND, "404 Not in the cache\n");
     }
 }
 
-/** The JSON of /stats, a member at a time. */
-class Figures {
-public:
-    void begin(const char* group) { open(group); }
-    void end() {
-        text_.add("}");
-        first_ = false;
-    }
-    void add(const char* name, std::uint64_t value) {
-        comma();
-        text_.format("\"%s\":%llu", name, static_cast<unsigned long long>(value));
-    }
-    void add(const char* name, const MprTimes& times) {
-        open(name);
-        add("count", times.count);
-        add("p50", times.p50);
-        add("p99", times.p99);
-        add("p999", times.p999);
-        add("max", times.max);
-        end();
-    }
-    std::string_view finish() { return text_.add("}\n").view(); }
+// ---- Statistics ----
 
-private:
-    void open(const char* name) {
-        comma();
-        text_.format("\"%s\":{", name);
-        first_ = true;
+/** Write an object: numbers, and their names in one text, behind a blank each. */
+void writeFigures(HttpStream* stream, const char* group, const char* names,
+                  std::initializer_list<unsigned long long> numbers) {
+    httpWrite(stream->writeq, "\"%s\":{", group);
+    const char* before = "";
+    for (const unsigned long long number : numbers) {
+        const char* name = names + 1;
+        names = name + std::strcspn(name, " ");
+        httpWrite(stream->writeq, "%s\"%.*s\":%llu", before, static_cast<int>(names - name), name, number);
+        before = ",";
     }
-    void comma() {
-        text_.add(first_ ? "" : ",");
-        first_ = false;
-    }
+    httpWriteString(stream->writeq, "}");
+}
 
-    FixedText<4096> text_ = FixedText<4096>().add("{");
-    bool first_ = true;
-};
-
-Answer describeMemory(const Context& context) {
-    const Board& board = context.store.board;
+void showStats(HttpStream* stream) {
+    const Board& board = store->board;
+    HttpQueue* q = stream->writeq;
+    HttpStats http;
     MprMemStats memory;
+    httpGetStats(&http);
     mprReadMemStats(&memory);
-    Figures figures;
-    figures.begin("service");
-    figures.add("requests", board.requests);
-    figures.add("connections", board.connections);
-    figures.add("accepted", board.accepted);
-    figures.add("refused", board.refused);
-    figures.add("timeouts", board.timeouts);
-    figures.add("outOfMemory", board.outOfMemory);
-    figures.add("sessions", board.sessions);
-    figures.add("sessionsExpired", board.sessionsExpired);
-    figures.end();
-    figures.begin("content");
-    figures.add("pages", board.pages);
-    figures.add("bytes", board.pageBytes);
-    figures.add("limit", board.cacheLimit);
-    figures.add("hits", board.hits);
-    figures.add("misses", board.misses);
-    figures.add("evicted", board.evicted);
-    figures.add("shed", board.shedPages);
-    figures.end();
-    figures.begin("memory");
-    figures.add("heap", memory.heap);
-    figures.add("heapPeak", memory.heapPeak);
-    figures.add("redline", memory.warnHeap);
-    figures.add("max", memory.maxHeap);
-    figures.add("live", memory.bytesLive);
-    figures.add("free", memory.bytesFree);
-    figures.add("largestFree", memory.largestFree);
-    figures.add("resident", mprGetMem());
-    figures.add("blocksAllocated", memory.blocksAllocated);
-    figures.add("blocksFreed", memory.blocksFreed);
-    figures.add("bytesAllocated", memory.bytesAllocated);
-    figures.add("redlines", memory.redlines);
-    figures.add("errors", memory.errors);
-    figures.add("misuses", memory.misuses);
-    figures.end();
-    figures.begin("collector"); // Times in nanoseconds
-    figures.add("collections", memory.collections);
-    figures.add("minor", memory.collectionsMinor);
-    figures.add("major", memory.collectionsMajor);
-    figures.add("pause", memory.pause);
-    figures.add("stall", memory.stall);
-    figures.add("rendezvous", memory.rendezvous);
-    figures.add("mark", memory.mark);
-    figures.add("sweep", memory.sweep);
-    figures.end();
-    return copied(figures.finish(), "application/json");
+    stream->tx->mimeType = "application/json";
+    httpWriteString(q, "{");
+    writeFigures(stream, "service", " requests connections accepted refused timeouts sessions sessionsExpired",
+                 {http.totalRequests, static_cast<unsigned>(http.activeConnections), http.totalConnections,
+                  board.refused, board.timeouts, board.sessions, board.sessionsExpired});
+    httpWriteString(q, ",");
+    writeFigures(
+        stream, "content", " pages bytes limit hits misses evicted shed",
+        {board.pages, board.bytes, board.cacheLimit, board.hits, board.misses, board.evicted, board.shedPages});
+    httpWriteString(q, ",");
+    writeFigures(stream, "memory",
+                 " heap heapPeak redline max live free largestFree resident blocksAllocated blocksFreed bytesAllocated"
+                 " redlines errors misuses",
+                 {memory.heap, memory.heapPeak, memory.warnHeap, memory.maxHeap, memory.bytesLive, memory.bytesFree,
+                  memory.largestFree, memory.rss, memory.blocksAllocated, memory.blocksFreed, memory.bytesAllocated,
+                  memory.redlines, memory.errors, memory.misuses});
+    httpWrite(q, ",\"collector\":{\"collections\":%llu,\"minor\":%llu,\"major\":%llu", memory.collections,
+              memory.collectionsMinor, memory.collectionsMajor);
+    const auto times = [stream, q](const char* name, const MprTimes& t) { // Nanoseconds
+        httpWriteString(q, ",");
+        writeFigures(stream, name, " count p50 p99 p999 max", {t.count, t.p50, t.p99, t.p999, t.max});
+    };
+    times("pause", memory.pause);
+    times("stall", memory.stall);
+    times("rendezvous", memory.rendezvous);
+    times("mark", memory.mark);
+    times("sweep", memory.sweep);
+    httpWriteString(q, "}}\n");
+    httpFinalize(stream);
+}
+
+// ---- All together ----
+
+/** Called with all that happens to requests. */
+void count(HttpStream* stream, int event, int) {
+    if (event == HTTP_EVENT_TIMEOUT) {
+        bump(store->board.timeouts);
+    } else if (event == HTTP_EVENT_DONE && stream->tx->status == HTTP_CODE_SERVICE_UNAVAILABLE) {
+        bump(store->board.refused);
+    }
+}
+
+bool addRoute(const char* methods, const char* pattern, HttpAction action) {
+    HttpRoute* route = httpCreateActionRoute(nullptr, pattern, action);
+    httpSetRouteMethods(route, methods);
+    return route;
 }
 
 } // namespace
 
-Answer route(Store& store, Request& request, std::uint64_t now) {
-    Context context{store, request, now, {}, nullptr};
-    if (!parseTarget(request.target(), context.target)) {
-        return Answer::of(400, "400 The target of the request is not a path\n");
-    }
-    std::string_view path = context.target.path;
-    if (request.hasField("cookie")) {
-        context.session = store.sessions.use(valueOf(request.field("cookie"), "sid", ';'), now);
-        if (context.session && !context.session->remember(path)) {
-            return Answer::noMemory();
-        }
-    }
-    if (path == "/") {
-        return reads(request.method) ? Answer::of(200, help) : notAllowed("GET, HEAD");
-    }
-    if (path == "/stats") {
-        return reads(request.method) ? describeMemory(context) : notAllowed("GET, HEAD");
-    }
-    if (path == "/session") {
-        return routeSession(context);
-    }
-    if (path.substr(0, contentPrefix.size()) == contentPrefix) {
-        return routeContent(context, path.substr(contentPrefix.size()));
-    }
-    return Answer::of(404, "404 Nothing here: GET / tells what there is\n");
+bool addRoutes(Store& theStore, HttpEndpoint* endpoint) {
+    store = &theStore;
+    HttpLimits* limits = httpGetLimits();
+    limits->headerSize = 8192;
+    limits->connectionsPerClientMax = limits->connectionsMax; // All clients of a demo have one address
+    limits->requestsPerClientMax = limits->requestMax;
+    limits->rxBodySize = limits->rxFormSize = Content::largestPage;
+    httpSetRequestCallback(beginRequest);
+    httpSetEndpointNotifier(endpoint, count);
+    HttpRoute* other = httpGetDefaultRoute(nullptr); // Those below inherit from it: no files, no ranges of them
+    httpClearRouteStages(other, HTTP_STAGE_RX | HTTP_STAGE_TX);
+    httpSetRouteTarget(other, "write", "404 Nothing here: GET / tells what there is\n");
+    return addRoute("GET", "^/$", showHelp) && addRoute("GET,POST,DELETE", "^/session$", onSession) &&
+           addRoute("GET,PUT,POST,DELETE", "^/content/*", onContent) && addRoute("GET", "^/stats$", showStats);
 }
 
 } // namespace service

@@ -5,11 +5,10 @@
 #include "sessions.h"
 
 #include <algorithm>
-#include <sys/random.h>
 
 namespace service {
 
-Session::Session(std::string_view id, std::uint64_t now) : born(now), lastUsed(now) {
+Session::Session(std::string_view id, MprTicks now) : born(now), lastUsed(now) {
     std::copy_n(id.begin(), idLength, id_.begin());
 }
 
@@ -34,14 +33,14 @@ const char* Session::recent(std::size_t ago) const {
     return ago < recentCount ? recent_[(recentNext_ + recentCount - 1 - ago) % recentCount].get() : nullptr;
 }
 
-Session* Sessions::add(std::uint64_t now) {
-    std::array<unsigned char, Session::idLength / 2> random;
-    if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+Session* Sessions::add(MprTicks now) {
+    std::array<char, Session::idLength / 2> random;
+    if (mprGetRandomBytes(random.data(), random.size(), false) != 0) {
         return nullptr;
     }
     std::array<char, Session::idLength> id;
     for (std::size_t i = 0; i < random.size(); ++i) {
-        id[2 * i] = "0123456789abcdef"[random[i] >> 4];
+        id[2 * i] = "0123456789abcdef"[(random[i] >> 4) & 15];
         id[2 * i + 1] = "0123456789abcdef"[random[i] & 15];
     }
     auto* session = mpr::make<Session>(std::string_view(id.data(), id.size()), now);
@@ -53,12 +52,11 @@ Session* Sessions::add(std::uint64_t now) {
         bump(board_.sessionsExpired);
     }
     table_.insert(session);
-    bump(board_.sessionsMade);
     board_.sessions = table_.count();
     return session;
 }
 
-Session* Sessions::use(std::string_view id, std::uint64_t now) {
+Session* Sessions::use(std::string_view id, MprTicks now) {
     Session* session = table_.find(id);
     if (!session || now - session->lastUsed > maxAge) {
         return nullptr; // expire() will fetch it if it is too old
@@ -73,7 +71,7 @@ void Sessions::remove(Session* session) {
     board_.sessions = table_.count();
 }
 
-void Sessions::expire(std::uint64_t now) {
+void Sessions::expire(MprTicks now) {
     while (Session* session = table_.oldest()) {
         if (now - session->lastUsed <= maxAge) {
             break;

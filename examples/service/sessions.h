@@ -17,21 +17,22 @@ public:
     static constexpr std::size_t recentCount = 8;
     static constexpr std::size_t longestPath = 128; // Longer ones are remembered cut off
 
-    Session(std::string_view id, std::uint64_t now);
+    Session(std::string_view id, MprTicks now);
     void trace(mpr::Marker& m);
 
-    std::string_view key() const { return {id_.data(), id_.size()}; }
+    const char* id() const { return id_.data(); }
+    std::string_view key() const { return {id_.data(), idLength}; }
     /** Remember a path. @return false when there is no memory for it; nothing is changed then. */
     bool remember(std::string_view path);
     /** The path remembered so long ago: 0 is the last. NULL when there are not so many. */
     const char* recent(std::size_t ago) const;
 
-    std::uint64_t visits = 0;
-    std::uint64_t born;
-    std::uint64_t lastUsed;
+    int visits = 0;
+    MprTicks born;
+    MprTicks lastUsed;
 
 private:
-    std::array<char, idLength> id_;
+    std::array<char, idLength + 1> id_{};
     std::array<mpr::Member<char>, recentCount> recent_; // A ring
     std::size_t recentNext_ = 0;
 };
@@ -39,18 +40,18 @@ private:
 class Sessions {
 public:
     static constexpr std::size_t maxCount = 10000;
-    static constexpr std::uint64_t maxAge = 30 * 60 * 1000; // Milliseconds since the last use
+    static constexpr MprTicks maxAge = 30 * 60 * 1000; // Milliseconds since the last use
 
     explicit Sessions(Board& board) : board_(board) {}
     void trace(mpr::Marker& m) { table_.trace(m); }
 
     /** @return A new session; NULL when there is no memory or the system has no random numbers. */
-    Session* add(std::uint64_t now);
+    Session* add(MprTicks now);
     /** @return The session, which counts as used now; NULL when there is none, or it is too old. */
-    Session* use(std::string_view id, std::uint64_t now);
+    Session* use(std::string_view id, MprTicks now);
     void remove(Session* session);
     /** Drop those that are too old. */
-    void expire(std::uint64_t now);
+    void expire(MprTicks now);
 
 private:
     LruTable<Session> table_;

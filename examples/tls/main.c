@@ -13,12 +13,12 @@
 #include <mpr.h>
 
 #include <stdio.h>
-#include <string.h>
 
 static MprSsl *server;
 
 static void echo(void *data, MprEvent *event) {
     MprSocket *sp = (MprSocket *) data;
+    const char *end = "the client has gone";
     char buf[256];
     ssize count;
 
@@ -26,12 +26,13 @@ static void echo(void *data, MprEvent *event) {
     /* The handshake goes on in here, too: until it is over there is nothing to read. */
     while ((count = mprReadSocket(sp, buf, sizeof(buf))) > 0) {
         if (mprWriteSocket(sp, buf, count) != count) {
-            count = -1; /* No room: a server would keep the rest, and wait for MPR_WRITABLE */
+            end = "no room, and a reply is lost"; /* Another server would keep the rest, and wait for MPR_WRITABLE */
+            count = -1;
             break;
         }
     }
     if (count < 0) {
-        printf("server: %s\n", sp->errorMsg ? sp->errorMsg : "the client has gone");
+        printf("server: %s\n", sp->errorMsg ? sp->errorMsg : end);
         mprCloseSocket(sp, true);
     } else {
         mprEnableSocketEvents(sp, MPR_READABLE);
@@ -43,9 +44,7 @@ static void acceptClient(void *data, MprEvent *event) {
 
     (void) event;
     while ((sp = mprAcceptSocket(listener)) != 0) {
-        if (mprUpgradeSocket(sp, server, 0) == 0) {
-            mprAddSocketHandler(sp, MPR_READABLE, 0, echo, sp, 0);
-        } else {
+        if (mprUpgradeSocket(sp, server, 0) < 0 || !mprAddSocketHandler(sp, MPR_READABLE, 0, echo, sp, 0)) {
             mprCloseSocket(sp, true);
         }
     }
@@ -65,11 +64,16 @@ static int talk(MprSsl *client, int port) {
     } else {
         printf("client: %s has %s\n", sp->peerCert, sp->cipher);
         mprWriteSocketString(sp, "between you and me");
-        while (got < 18 && (count = mprReadSocket(sp, buf + got, (ssize) sizeof(buf) - got)) > 0) {
+        mprSetSocketBlockingMode(sp, false); /* So that the wait has a limit */
+        while (got < 18 && (count = mprReadSocket(sp, buf + got, (ssize) sizeof(buf) - got)) >= 0 &&
+               (count > 0 || mprWaitForSingleIO(sp->fd, MPR_READABLE, 5000) > 0)) {
             got += count;
         }
-        printf("client: \"%.*s\" came back\n", (int) got, buf);
-        ok = got == 18;
+        if ((ok = got == 18)) {
+            printf("client: \"%.*s\" came back\n", (int) got, buf);
+        } else {
+            fprintf(stderr, "client: no reply: %s\n", sp->errorMsg ? sp->errorMsg : "the connection was lost");
+        }
         mprCloseSocket(sp, true);
     }
     mprRemoveRoot(sp);
@@ -119,6 +123,8 @@ int main(int argc, char **argv) {
     mprAddRoot(listener);
     mprSetSslCertFile(server, mprJoinPath(folder, "cert.pem"));
     mprSetSslKeyFile(server, mprJoinPath(folder, "key.pem"));
+    mprSetSslHandshakeTimeout(client, 5000); /* Else 30 s */
+    mprSetSslLogLevel(server, 0);            /* Say, too, why a client was turned away */
     mprSetSslCaFile(client, mprJoinPath(folder, "ca.pem"));
 
     /* Mistakes in files are found now, and not when the first client comes. */

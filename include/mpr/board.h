@@ -14,18 +14,19 @@
 MPR_EXTERN_C_BEGIN
 
 /**
-    Nanoseconds since any fixed moment; never goes back. Called a few times a collection, never by an allocation.
-    A coarse clock will do, 0 for ever, too: then times in statistics are 0 and free memory is accounted late.
+    Nanoseconds since any fixed moment; never goes back. Called a few times per collection, never by an allocation. A
+    coarse clock will do. So will one that always returns 0: then times in statistics are 0, and free memory is
+    accounted late.
  */
 unsigned long long mprBoardTime(void);
 
 /** Write a message to the console, a UART for example. May drop it, may wait. @param text Not terminated. */
 void mprBoardWrite(const char *text, size_t length);
 
-/** Start the firmware anew (MPR_ALLOC_POLICY_RESTART). Returns only when it cannot. */
+/** Restart the firmware (MPR_ALLOC_POLICY_RESTART). Returns only if that is not possible. */
 void mprBoardRestart(void);
 
-/** End with a status, 0 for success (MPR_ALLOC_POLICY_EXIT). Does not return: halts, or starts anew. */
+/** End with a status, 0 for success (MPR_ALLOC_POLICY_EXIT). Does not return: halts or restarts. */
 void mprBoardExit(int status);
 
 /** End after a fatal error (MPR_ALLOC_POLICY_ABORT). Does not return: a breakpoint, a watchdog reset. */

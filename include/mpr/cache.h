@@ -48,9 +48,9 @@ typedef struct MprCache MprCache;
 #define MPR_CACHE_NOTIFY_REMOVE 0x1 /* The item is in the cache no longer: removed, expired or pruned */
 
 /**
-    Told of events. Runs inside the call that causes the event, on its thread, or in the timer's event; while memory
-    is short it runs under the rules of mpr/limits.h for pruners. It may use the cache. It must not yield, for what
-    the caller of that call uses may not be rooted.
+    Called for an event. Runs inside the call that causes the event, on its thread, or in the timer's event; while
+    memory is short it runs under the rules of mpr/limits.h for pruners. It may use the cache. It must not yield, for
+    what the caller of that call uses may not be rooted.
     @param key Valid until the procedure returns; no block: sclone it to keep it. @param data The value, a block.
     @param event MPR_CACHE_NOTIFY_*.
  */
@@ -58,7 +58,8 @@ typedef void (*MprCacheProc)(MprCache *cache, const char *key, const char *data,
 
 /**
     Make a cache, without limits.
-    @param options MPR_CACHE_SHARED: make the shared cache, or return the one there is; else 0, for one of its own.
+    @param options MPR_CACHE_SHARED: make the shared cache, or return it if it exists. 0: make a cache of the caller's
+    own.
     @return NULL when memory is short.
  */
 MPR_EXPORT MprCache *mprCreateCache(int options);
@@ -76,7 +77,7 @@ MPR_EXPORT void *mprDestroyCache(MprCache *cache);
  */
 MPR_EXPORT char *mprReadCache(MprCache *cache, const char *key, MprTime *modified, long long *version);
 
-/** mprReadCache without the use: the item stays as near to being pruned as it was. */
+/** Read as mprReadCache does, but do not count it as a use: the item stays as near to being pruned as it was. */
 MPR_EXPORT char *mprLookupCache(MprCache *cache, const char *key, MprTime *modified, long long *version);
 
 /**
@@ -85,7 +86,8 @@ MPR_EXPORT char *mprLookupCache(MprCache *cache, const char *key, MprTime *modif
     @param lifespan Milliseconds from now until the item expires, which replaces what was set before; 0 or less: the
     cache's (mprSetCacheLimits), or never if it has none.
     @param version Write only if this is the item's version now, as mprReadCache said; 0: whatever it is. The first
-    version of an item is 1 or more; those of an item that was removed and written anew do not come again.
+    version of an item is 1 or more; those of an item that was removed do not come again when
+    it is written later.
     @param options MPR_CACHE_ADD or one of the others.
     @return The length of the value given; MPR_ERR_BAD_STATE when the version is another, or there is no item;
     MPR_ERR_ALREADY_EXISTS for MPR_CACHE_ADD; MPR_ERR_WONT_FIT when the item alone is more than the cache may have;

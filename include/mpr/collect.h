@@ -30,6 +30,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_YIELD_DEFAULT 0x0  /* Wait while a collection marks */
 #define MPR_YIELD_COMPLETE 0x1 /* Wait until a collection has marked and swept */
 #define MPR_YIELD_STICKY 0x2   /* Return at once and stay yielded until mprResetYield */
+#define MPR_YIELD_DISCARD 0x4  /* Take back what was not published since the last yield; see mprSetBatches */
 
 /* Flags of mprGC. */
 #define MPR_GC_FORCE 0x1    /* Collect even if little was allocated since the last collection */
@@ -49,14 +50,16 @@ MPR_EXPORT void mprMark(const void *ptr);
     Make a block a root: it and everything that its manager marks are retained. Roots nest: a block that was added
     twice must be removed twice. If there is no memory to record a root, even after the notifier and the policy, the
     log says so and no collection frees anything from then on, so that no block is lost. mprFree refuses roots and
-    the Mpr object. If mprRealloc moves a root, the new block is the root. Attached threads that run. Does not
-    yield.
+    the Mpr object. If mprRealloc moves a root, the new block is the root. A block that a collection has found dead is
+    refused and named. Attached threads that run. Does not yield.
  */
 MPR_EXPORT void mprAddRoot(const void *ptr);
 MPR_EXPORT void mprRemoveRoot(const void *ptr);
 
 /**
-    Retain this block alone: what it references is not marked on its behalf. Holds nest. NULL is fine. Attached
+    Retain this block alone: what it references is not marked on its behalf. Holds nest. NULL is fine. If there is no
+    memory to count a further hold of a block, the log says so, and no collection frees anything from then on. A block
+    that a collection has found dead, which only managers see (MPR_MANAGE_FREE), is refused and named. Attached
     threads; a thread that has yielded or is exempt waits for the end of a pause first. Does not yield.
  */
 MPR_EXPORT void mprHold(const void *ptr);
@@ -88,10 +91,40 @@ MPR_EXPORT void mprUnlinkRootRef(MprRootRef *ref);
  */
 MPR_EXPORT void mprYield(int flags);
 
+/**
+    Whether the calling thread takes back its own garbage when it yields. It promises in return that every block which it
+    has made since its last yield, and has not published, is dead when it yields. These publish a block, and with it
+    everything that the block references by its manager:
+      - a store by the barrier (mpr/barrier.h) into a block that this thread has not made since its last yield, or that is
+        published already; a Member in C++, lists, hashes and everything else of the runtime store so;
+      - mprAddRoot, mprHold, mprLinkRootRef, MPR_ALLOC_HOLD for a leaf, and Root in C++;
+      - mprPublish, for what the runtime cannot see: pointers given to another thread through unmanaged memory, and
+        stores to the ptr of an MprRootRef that is linked already.
+    From then on references are stored into the block by the barrier; before that plain stores are fine. A plain store
+    publishes nothing, whether into a plain block or into a field that otherwise allows plain stores, such as
+    HttpStream.data. Use mprSetRef there, or mprPublish before the store.
+
+    Managers also run at other times. The manager of a barrier block is called with MPR_MANAGE_MARK when the block is
+    published, so by then its fields must be valid or zero. The manager of a plain block is called with MPR_MANAGE_MARK
+    when the thread that made it yields, while other threads run: it must not read anything that those may change.
+
+    A yield then costs some nanoseconds per published block and stops nobody. The memory, which is still in the
+    processor's cache, is used again at once. Blocks whose managers want MPR_MANAGE_FREE live until the collector finds
+    them dead. A yield keeps everything for the collector if a plain block (one without MPR_ALLOC_BARRIER) was
+    published, if a block with references was born held or is too large for the thread's own memory, if it waits, and
+    if it is sticky. With option check=1 nothing is used again: see mpr/runtime.h.
+
+    Every mprYield(0) of the thread takes back, until it is called with false; mprYield(MPR_YIELD_DISCARD) takes back
+    whatever this says. The first of those takes back nothing, because earlier allocations were not tracked.
+    @return The previous setting. Attached threads that run. Does not yield. Costs 40 KiB for the thread.
+ */
+MPR_EXPORT bool mprSetBatches(bool on);
+
 /** The runtime's: see mprNeedYield. */
 extern MPR_EXPORT bool mprYieldWanted;
 
-/** Whether mprYield(0) would wait. One load, inline (a call would cost more than the answer): for inner loops. Any thread. */
+/** Whether mprYield(0) would wait. One load, inline (a call would cost more than the answer): for inner loops. Any
+    thread. */
 static inline bool mprNeedYield(MPR_NOTHING) {
     return __atomic_load_n(&mprYieldWanted, __ATOMIC_RELAXED);
 }
@@ -111,7 +144,11 @@ MPR_EXPORT void mprResetYield(MPR_NOTHING);
 MPR_EXPORT int mprGC(int flags);
 #define mprRequestGC(flags) mprGC(flags)
 
-/** Whether allocation starts collections. @return The previous setting. */
+/**
+    Whether allocation starts collections. While it does not, only the program's own requests collect
+    (mprGC), near a limit too: an allocation for which there is no memory fails, and the log names that as the reason.
+    @return The previous setting. Any thread. Does not yield.
+ */
 MPR_EXPORT bool mprEnableGC(bool on);
 
 MPR_EXTERN_C_END

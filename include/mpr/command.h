@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
-    mpr/command.h - Other programs as child processes: run and waited for, or running beside and read as events tell.
+    mpr/command.h - Other programs as child processes: run and waited for, or run concurrently and read when events say
+    so.
 
-    A command is for one thread at a time, and for its callback beside it. Attached threads only. Nothing of the runtime is
-    inherited but what is said here. Children are waited for by number: those that the application starts by itself are not
-    touched. The end of children is told by SIGCHLD, which is watched from the first start on: a program that ignores it, or
-    waits for all children itself, finds MPR_ERR as exit status. Children that run when the runtime ends are killed, as by
-    mprDestroyCmd, and waited for. Who is not to be, or cannot at once, is waited for by a later runtime of the process that
-    starts children. In a child no signal is blocked or ignored. Where the
-    application has closed standard input or output, its children have /dev/null there.
+    One thread at a time uses a command; its callback may run at the same time. Attached threads only. A child inherits
+    nothing of the runtime except what is said here. No signal is blocked or ignored in a child. If the application has
+    closed standard input or output, its children have /dev/null there.
+
+    The runtime waits for its children by number, so it does not touch those that the application starts by itself. It
+    learns of their end by SIGCHLD, which it watches from the first start on. In a program that ignores SIGCHLD, or
+    waits for all children itself, the exit status is MPR_ERR.
+
+    When the runtime ends, children that still run are killed, as by mprDestroyCmd, and waited for. Detached children
+    are not killed. They, and those that do not end at once, are waited for by the next runtime of the process that
+    starts a child.
  */
 #ifndef MPR_COMMAND_H
 #define MPR_COMMAND_H
@@ -20,7 +25,8 @@ MPR_EXTERN_C_BEGIN
 
 struct MprBuf;
 
-/** A child process, or one to come. A managed block, retained while the process runs. Fields are for reading, but userFlags. */
+/** A child process, or one to come. A managed block, retained while the process runs. Fields are for reading, except
+    userFlags. */
 typedef struct MprCmd {
     int pid;                  /* As mprGetCmdPid */
     int status;               /* When it has ended: as mprGetCmdExitStatus */
@@ -36,37 +42,38 @@ typedef struct MprCmd {
 #define MPR_CMD_STDERR 2
 
 /**
-    Called on the command's dispatcher, as an event, when a channel has something to read (or has ended, or can be written to), and
-    when the process has ended (channel -1): see mprSetCmdCallback.
+    Called on the command's dispatcher, as an event, when a channel has something to read (or has ended, or can be
+    written to), and when the process has ended (channel -1): see mprSetCmdCallback.
  */
 typedef ptrdiff_t (*MprCmdProc)(MprCmd *cmd, int channel, void *data);
 
 /* Flags of mprStartCmd and mprRunCmd. */
 #define MPR_CMD_NEW_SESSION 0x1 /* In a session of its own: signals of the terminal do not reach it */
-#define MPR_CMD_DETACH 0x20     /* A new session, too; it goes on when the command is destroyed or the runtime ends */
+#define MPR_CMD_DETACH 0x20     /* A new session, too; it survives the command and the runtime */
 #define MPR_CMD_IN 0x1000       /* Give it a pipe as standard input; else it has none */
 #define MPR_CMD_OUT 0x2000      /* Connect its standard output; else it goes where ours goes */
-#define MPR_CMD_ERR 0x4000      /* The same for standard error */
+#define MPR_CMD_ERR 0x4000      /* Connect its standard error; else it goes where ours goes */
 #define MPR_CMD_EXACT_ENV 0x10  /* envp is the whole environment; else it is added to ours */
 
 /** Make a command. @param dispatcher Of its callbacks; NULL: the main one. @return NULL when memory is short. */
 MPR_EXPORT MprCmd *mprCreateCmd(MprDispatcher *dispatcher);
 
 /**
-    End it: kill the process if it runs (with MPR_CMD_NEW_SESSION all of its process group, with MPR_CMD_DETACH none), close
-    the channels. The command may be started anew. NULL is fine. While another thread is in mprWaitForCmd or mprRunCmd with
-    it, the call is refused and named in the log.
+    End it: kill the process if it runs (with MPR_CMD_NEW_SESSION all of its process group, with MPR_CMD_DETACH none),
+    close the channels. The command may be started again. NULL is fine. While another thread is in mprWaitForCmd or
+    mprRunCmd with it, the call is refused and named in the log.
  */
 MPR_EXPORT void mprDestroyCmd(MprCmd *cmd);
 
-/** Folders in which programs are looked for, separated by colons; NULL: the variable PATH. Copied. */
+/** Set the folders in which programs are looked for, separated by colons. NULL: the variable PATH. Copied. */
 MPR_EXPORT void mprSetCmdSearchPath(MprCmd *cmd, const char *search);
 
-/** The current directory of the child; NULL: ours. Copied. A relative path of a program is relative to ours all the same. */
+/** Set the current directory of the child. NULL: ours. Copied. A relative path of a program is still relative to
+    ours. */
 MPR_EXPORT void mprSetCmdDir(MprCmd *cmd, const char *dir);
 /**
-    The environment where mprStartCmd is given none: that of mprSetCmdEnv; else that of mprSetCmdDefaultEnv; else ours. Copied.
-    NULL: none.
+    Set the environment for calls of mprStartCmd that are given none: that of mprSetCmdEnv; else that of
+    mprSetCmdDefaultEnv; else ours. Copied. NULL: unset.
  */
 MPR_EXPORT void mprSetCmdEnv(MprCmd *cmd, const char **env);
 MPR_EXPORT void mprSetCmdDefaultEnv(MprCmd *cmd, const char **env);
@@ -81,49 +88,54 @@ MPR_EXPORT void mprSetCmdCallback(MprCmd *cmd, MprCmdProc callback, void *data);
     Start a program.
     @param argc,argv Its arguments; argv[0] is the program: a path, or a name that is looked for.
     @param envp "NAME=value" strings with a NULL behind them; NULL: our environment. @param flags MPR_CMD_*.
-    @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_BAD_STATE when it runs already; MPR_ERR_CANT_ACCESS and MPR_ERR_CANT_FIND for
+    @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_BAD_STATE when it runs already, or has a callback and its dispatcher was
+    destroyed; MPR_ERR_CANT_ACCESS and MPR_ERR_CANT_FIND for
     the program (named in the log); MPR_ERR_CANT_CREATE; MPR_ERR_MEMORY. Does not yield.
  */
 MPR_EXPORT int mprStartCmd(MprCmd *cmd, int argc, const char **argv, const char **envp, int flags);
 
-/** Write to the child's standard input what it takes now. @return Bytes, 0 when it takes none now, negative when it has ended. */
+/** Write to the child's standard input what it takes now. @return Bytes, 0 when it takes none now, negative when it has
+    ended. */
 MPR_EXPORT ptrdiff_t mprWriteCmd(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
 /**
     Write all of a text to the child's standard input. Waits, yielded, until the child has taken it. The text is held
     meanwhile if it is a block. @return bufsize; fewer, or negative, when the child has ended.
  */
 MPR_EXPORT ptrdiff_t mprWriteCmdBlock(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
-/** Read from a channel what there is. @return Bytes; 0 at the end; MPR_ERR_WOULD_BLOCK when there is nothing yet; MPR_ERR_BAD_HANDLE. */
+/** Read what a channel has. @return Bytes; 0 at the end; MPR_ERR_WOULD_BLOCK when there is nothing yet;
+    MPR_ERR_BAD_HANDLE. */
 MPR_EXPORT ptrdiff_t mprReadCmd(MprCmd *cmd, int channel, char *buf, ptrdiff_t bufsize);
-/** No more input: close the child's standard input. */
+/** Close the child's standard input: there is no more input. */
 MPR_EXPORT void mprFinalizeCmd(MprCmd *cmd);
-/** Close a channel: what the child writes there afterwards fails. Threads as mprDestroyCmd. */
+/** Close a channel: what the child writes there afterwards fails. Threads: as mprDestroyCmd. */
 MPR_EXPORT void mprCloseCmdFd(MprCmd *cmd, int channel);
-/** Close all channels; the process goes on. */
+/** Close all channels. The process continues. */
 MPR_EXPORT void mprDisconnectCmd(MprCmd *cmd);
-/** A buffer for an output that was connected: empty after the start, for the program's callback to fill. mprRunCmd fills it
-    itself. @return NULL for other channels. */
+/** A buffer for an output that was connected: empty after the start, for the program's callback to fill. mprRunCmd
+    fills it itself. @return NULL for other channels. */
 MPR_EXPORT struct MprBuf *mprGetCmdBuf(MprCmd *cmd, int channel);
 /** Our end of a channel, or -1. */
 MPR_EXPORT int mprGetCmdFd(MprCmd *cmd, int channel);
 
-/** Call the callback once when the channel is ready (again). An output that mprReadCmd has read to its end is no more. */
+/** Call the callback once, the next time that the channel is ready. Output that mprReadCmd has read to its end is not
+    ready any more. */
 MPR_EXPORT void mprEnableCmdEvents(MprCmd *cmd, int channel);
 MPR_EXPORT void mprDisableCmdEvents(MprCmd *cmd, int channel);
-/** Whether a call of the callback is to come. */
+/** Whether events of a channel are enabled, so that the callback will be called. */
 MPR_EXPORT bool mprAreCmdEventsEnabled(MprCmd *cmd, int channel);
 /** Enable, or disable, the events of both outputs. */
 MPR_EXPORT void mprEnableCmdOutputEvents(MprCmd *cmd, bool on);
 
 /**
-    Wait, yielded, until the command is complete: its process has ended, and the callback, if there is one, has returned from
-    the end of all output for which it still enables events. Meanwhile events of the command's dispatcher run here when they
-    are the calling thread's to run, and others when nobody services: see mprWaitForEvent. The command is a root meanwhile.
-    It may return before the callback has been called with channel -1, the end of the process: that is an event of the command's
-    dispatcher behind those of its output, and comes when that dispatcher runs next. mprGetCmdExitStatus is known by then.
+    Wait, yielded, until the command is complete: its process has ended, and the callback, if there is one, has returned
+    from the end of all output for which it still enables events. Meanwhile events of the command's dispatcher run here
+    when they are the calling thread's to run, and others when nobody services: see mprWaitForEvent. The command is a
+    root meanwhile. It may return before the callback has been called with channel -1, the end of the process: that is
+    an event of the command's dispatcher behind those of its output, and comes when that dispatcher runs next.
+    mprGetCmdExitStatus is known by then.
     @param timeout Milliseconds; negative: for ever.
-    @return 0; MPR_ERR_TIMEOUT, also when the process has ended and others hold its output open; MPR_ERR_ABORTED when the
-    runtime is stopping; MPR_ERR_BAD_STATE when none was started.
+    @return 0; MPR_ERR_TIMEOUT, also when the process has ended and others hold its output open; MPR_ERR_ABORTED when
+    the runtime is stopping; MPR_ERR_BAD_STATE when none was started.
  */
 MPR_EXPORT int mprWaitForCmd(MprCmd *cmd, MprTicks timeout);
 /** Send the process a signal. @param signal 0: SIGTERM. @return 0; MPR_ERR_BAD_STATE when it does not run. */
@@ -137,12 +149,12 @@ MPR_EXPORT int mprGetCmdPid(MprCmd *cmd);
 MPR_EXPORT int mprGetCmdExitStatus(MprCmd *cmd);
 
 /**
-    Run a command, yielded, until it has ended and closed its outputs. It has a process group of its own, which a terminal
-    takes for one in the background.
+    Run a command, yielded, until it has ended and closed its outputs. It has a process group of its own, which a
+    terminal takes for one in the background.
     @param command Program and arguments in one text: see mprMakeArgv.
     @param in Text for its standard input, or NULL for none. Must be unmanaged, held, or rooted, as the others.
     @param out,err Receive what it writes, each a block that ends with a NUL; NULL: its output goes where ours goes.
-    They are safe until the calling thread yields, and as long as the command is not started anew.
+    They are safe until the calling thread yields, and as long as the command is not started again.
     @param timeout Milliseconds; negative: for ever. When it is over, the process is killed with all that it has started
     (its process group), and waited for.
     @return Its exit status, 0 or more; MPR_ERR_TIMEOUT; others as mprStartCmd.
@@ -152,7 +164,7 @@ MPR_EXPORT int mprRunCmd(MprCmd *cmd, const char *command, const char **envp, co
 /** Run a command, as mprRunCmd does, from words in an array: argv[0] is the program. */
 MPR_EXPORT int mprRunCmdV(MprCmd *cmd, int argc, const char **argv, const char **envp, const char *in, char **out,
                           char **err, MprTicks timeout, int flags);
-/** mprRunCmd without a command to make first. */
+/** Run a command as mprRunCmd does, without making an MprCmd first. */
 MPR_EXPORT int mprRun(MprDispatcher *dispatcher, const char *command, const char *input, char **output, char **error,
                       MprTicks timeout);
 

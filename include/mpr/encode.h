@@ -2,8 +2,8 @@
 /*
     mpr/encode.h - Encoding: text made safe for HTML, shells, SQL and URIs.
 
-    Each call but mprUriDecodeInSitu returns a new managed string; NULL gives an empty one. NULL is returned when there is
-    no memory. Attached threads. Nothing here yields.
+    Each call except mprUriDecodeInSitu returns a new managed string; NULL gives an empty one. NULL is returned when
+    there is no memory. Attached threads. Nothing here yields.
  */
 #ifndef MPR_ENCODE_H
 #define MPR_ENCODE_H
@@ -13,8 +13,8 @@
 MPR_EXTERN_C_BEGIN
 
 /**
-    Put escChar before every character that means something to a shell, blanks and tabs aside: & ; | < > ( ) [ ] { } $ ` ' " \ * ? ~ ^ #
-    ! and newline.
+    Put escChar before every character that means something to a shell, blanks and tabs aside: & ; | < > ( ) [ ] { } $ `
+    ' " \ * ? ~ ^ # ! and newline.
     @param escChar 0: a backslash.
     @remarks A POSIX shell drops a newline with a backslash before it: two lines become one, never a second command.
  */
@@ -30,14 +30,14 @@ MPR_EXPORT char *mprEscapeHtml(const char *html);
 MPR_EXPORT char *mprEscapeSQL(const char *cmd);
 
 /**
-    Decode %XX, and + as a blank. Text after a % that is not two hexadecimal digits stays as it is, and so does %00, which would
+    Decode %XX, and + as a blank. A % without two hexadecimal digits behind it stays as it is. So does %00, which would
     end the string early.
  */
 MPR_EXPORT char *mprUriDecode(const char *uri);
 /** Decode as mprUriDecode, in place. @return uri. NULL for NULL. Any thread. */
 MPR_EXPORT char *mprUriDecodeInSitu(char *uri);
 
-/* What mprUriEncode leaves as it is, letters, digits and - . _ ~ aside. */
+/* What mprUriEncode leaves as it is, besides letters, digits and - . _ ~ */
 #define MPR_ENCODE_URI 0x4           /* The reserved characters of RFC 3986 and %: for a whole URI */
 #define MPR_ENCODE_URI_COMPONENT 0x8 /* Nothing: for a part that may contain any character */
 

@@ -10,30 +10,32 @@
     Events of different dispatchers run at the same time.
 
     One thread at a time services events: it calls mprServiceEvents, or mprStart made one that does. It waits for
-    timers, I/O, and what foreign threads post. While there is none, a thread in mprWaitForEvent or mprWaitForCmd services,
-    and runs the events of those dispatchers, too, so that none waits for the end of another's wait. It gives way to a
-    thread that calls mprServiceEvents. But a program that gives mprCreate the flag MPR_USER_EVENTS_THREAD has a thread for
-    these events: once a thread has called mprServiceEvents, they run in that thread alone, until another calls it or that
-    thread ends.
+    timers, I/O, and what foreign threads post. While there is none, a thread in mprWaitForEvent or mprWaitForCmd
+    services, and runs the events of those dispatchers, too, so that none waits for the end of another's wait. It gives
+    way to a thread that calls mprServiceEvents. But a program that gives mprCreate the flag MPR_USER_EVENTS_THREAD has
+    a thread for these events: once a thread has called mprServiceEvents, they run in that thread alone, until another
+    calls it or that thread ends.
 
     Time is counted in milliseconds of a monotonic clock. An event runs no earlier than asked for. Events of one
     dispatcher that are due in the same millisecond run in no particular order, unless they had the same period: then as
     created. Making, changing and removing an event costs constant time, timers included (a hierarchical timing wheel:
     G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987).
 
-    Without descriptors or memory for libuv's loop the calls that need it fail, and the log says so: they look first whether
-    there are enough. Where libuv 1.44 itself ends the process:
-      - when it makes the first loop of a process, and others take the last descriptors, or the last memory for pthread_atfork,
-        at that very moment: a program short of them makes its first dispatcher, event or handler before its threads;
+    Calls that need libuv's loop fail if there are no descriptors or no memory for it, and the log says so: they check
+    first. In two cases libuv 1.44 itself ends the process:
+      - when it makes the first loop of a process, and others take the last descriptors, or the last memory for
+        pthread_atfork, at that very moment: a program short of them makes its first dispatcher, event or handler
+        before its threads;
       - when its table of descriptors has to grow and there is neither memory of the heap nor of malloc.
 
-    A procedure returns. Where one ends its thread (pthread_exit) the log names it, the event's dispatcher goes on without it, on
-    another thread, and is no longer claimed; another thread services, and mprStart's is replaced. What the procedure's callers
-    held or rooted stays so for good.
+    A procedure must return. If one ends its thread (pthread_exit), the log names it. The event's dispatcher continues
+    on another thread and is no longer claimed. Another thread services events, and that of mprStart is replaced. What
+    the procedure's callers held or rooted stays held or rooted for good.
 
     Unless said otherwise these calls are for attached threads and do not yield. The thread that services events yields
-    between events and while it waits: an event procedure roots what it wants to find again. It runs what is queued before a
-    collection that only a spent budget asks for, for up to 50 ms, while all other threads wait in calls of the runtime.
+    between events and while it waits: an event procedure roots what it wants to find again. It runs what is queued
+    before a collection that only a spent budget asks for, for up to 50 ms, while all other threads wait in calls of the
+    runtime.
  */
 #ifndef MPR_EVENT_H
 #define MPR_EVENT_H
@@ -42,7 +44,8 @@
 
 MPR_EXTERN_C_BEGIN
 
-/** Runs events in order. A managed block. Retained while it has events; else its users retain it. Fields are for reading. */
+/** Runs events in order. A managed block. Retained while it has events; otherwise its users retain it. Fields are for
+    reading. */
 typedef struct MprDispatcher {
     char name[24];
     int flags; /* MPR_DISPATCHER_* */
@@ -91,8 +94,8 @@ MPR_EXPORT MprDispatcher *mprCreateDispatcher(const char *name, int flags);
 /** The main dispatcher, made with the runtime. @return NULL without a runtime or memory. */
 MPR_EXPORT MprDispatcher *mprGetDispatcher(MPR_NOTHING);
 
-/** Drop all its events; those made for it later are refused. An event that runs goes on. NULL is fine. The main
-    dispatcher ends with the runtime: the call is refused and named in the log. */
+/** End a dispatcher: drop all its events, and refuse those made for it later. An event that is running finishes. NULL
+    is fine. The main dispatcher ends with the runtime: for it the call is refused and named in the log. */
 MPR_EXPORT void mprDestroyDispatcher(MprDispatcher *dispatcher);
 
 /**
@@ -103,18 +106,20 @@ MPR_EXPORT int mprStartDispatcher(MprDispatcher *dispatcher);
 /** Give a claimed dispatcher back. @return 0; MPR_ERR_BAD_STATE when the calling thread has not claimed it. */
 MPR_EXPORT int mprStopDispatcher(MprDispatcher *dispatcher);
 
-/** Stop running a dispatcher's events, after the one that runs; they queue. */
+/** Stop running a dispatcher's events. One that is running finishes; the others queue. */
 MPR_EXPORT void mprDisableDispatcher(MprDispatcher *dispatcher);
-/** Go on running them. */
+/** Run the events of a disabled dispatcher again. */
 MPR_EXPORT void mprEnableDispatcher(MprDispatcher *dispatcher);
 
-/** Whether events are queued or timed. */
+/** Whether a dispatcher has events that are queued or timed. */
 MPR_EXPORT bool mprDispatcherHasEvents(MprDispatcher *dispatcher);
 
-/** How many events are queued or timed; takes time by those that are timed. @param dispatcher NULL: the main dispatcher. */
+/** How many events are queued or timed. It takes time in proportion to those that are timed. @param dispatcher NULL:
+    the main dispatcher. */
 MPR_EXPORT int mprGetEventCount(MprDispatcher *dispatcher);
 /**
-    Whether dispatchers rest: no event is due, except for those of disabled dispatchers, and none runs, except the caller's.
+    Whether all dispatchers rest: no event is due, except those of disabled dispatchers, and none runs, except the
+    caller's.
     @return 1 or 0.
  */
 MPR_EXPORT int mprDispatchersAreIdle(MPR_NOTHING);
@@ -132,31 +137,32 @@ MPR_EXPORT int mprDispatchersAreIdle(MPR_NOTHING);
  */
 MPR_EXPORT MprEvent *mprCreateEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void *proc,
                                     void *data, int flags);
-/** Same as mprCreateEvent. */
+/** Another name for mprCreateEvent. */
 MPR_EXPORT MprEvent *mprCreateLocalEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void *proc,
                                          void *data, int flags);
-/** The same with MPR_EVENT_CONTINUOUS. */
+/** Make an event as mprCreateEvent does, with MPR_EVENT_CONTINUOUS added to the flags. */
 MPR_EXPORT MprEvent *mprCreateTimerEvent(MprDispatcher *dispatcher, const char *name, MprTicks period, void *proc,
                                          void *data, int flags);
 
-/** Take an event out of its queue, and do not repeat it. One that runs goes on. NULL is fine. */
+/** Take an event out of its queue, and do not repeat it. If it is running, it finishes. NULL is fine. */
 MPR_EXPORT void mprRemoveEvent(MprEvent *event);
-/** Same as mprRemoveEvent. mprRestartContinuousEvent undoes it. */
+/** Another name for mprRemoveEvent. mprRestartContinuousEvent undoes it. */
 MPR_EXPORT void mprStopContinuousEvent(MprEvent *event);
 /** Repeat an event from now on, every period. */
 MPR_EXPORT void mprRestartContinuousEvent(MprEvent *event);
-/** Say whether an event is repeated when it has run. It is not queued now. NULL is fine. */
+/** Say whether an event is repeated after it has run. This does not queue it. NULL is fine. */
 MPR_EXPORT void mprEnableContinuousEvent(MprEvent *event, int enable);
-/** Queue an event anew, whatever it does now: due a period from now. From its own procedure, too. NULL is fine. */
+/** Queue an event, or move it in its queue: it is due a period from now. Its own procedure may call this. NULL is
+    fine. */
 MPR_EXPORT void mprRescheduleEvent(MprEvent *event, MprTicks period);
 
 /**
-    Queue an event from any thread: foreign ones, too, during a collection, and while the runtime ends.
+    Queue an event from any thread, foreign ones included, even during a collection and while the runtime ends.
     @param dispatcher It must be retained by others; NULL: the main dispatcher.
     @param proc An MprEventProc. @param data Unmanaged memory, or a block that is held until proc is called.
     @return 0; MPR_ERR_BAD_STATE when there is no runtime, it has stopped, nothing in it has used events yet, or the
-    dispatcher was destroyed; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS. Only after 0 will proc be called, and only if neither the
-    runtime nor the dispatcher ends before.
+    dispatcher was destroyed; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS. After an error proc is not called. After 0 it
+    is called, unless the runtime or the dispatcher ends before.
  */
 MPR_EXPORT int mprCreateEventOutside(MprDispatcher *dispatcher, void *proc, void *data);
 
@@ -165,15 +171,15 @@ MPR_EXPORT int mprCreateEventOutside(MprDispatcher *dispatcher, void *proc, void
 /**
     Run events and wait for more. Yields.
     @param delay Milliseconds; negative: until mprShutdown. @param flags MPR_SERVICE_*.
-    @return How many events this thread has run. When another thread services events already, waits as long and
-    returns 0.
+    @return How many events this thread has run. When another thread already services events, it only waits as long,
+    and returns 0.
  */
 MPR_EXPORT int mprServiceEvents(MprTicks delay, int flags);
 
 /**
     Wait until an event of a dispatcher has run. Yields. Runs the dispatcher's events when it is the calling thread's to
-    run: claimed by mprStartDispatcher, or from within one of its events (which then nest). When nobody services events it
-    does so until then: see above.
+    run: claimed by mprStartDispatcher, or from within one of its events (which then nest). When nobody services events,
+    the calling thread does so meanwhile: see the top of this file.
     @param dispatcher NULL: the main dispatcher. @param timeout Milliseconds; negative: for ever.
     @param mark From mprGetEventMark: an event that ran since then counts, too. -1: from now on.
     @return 0; MPR_ERR_TIMEOUT; MPR_ERR_ABORTED when the runtime is stopping; MPR_ERR_BAD_STATE.
@@ -185,7 +191,8 @@ MPR_EXPORT long long mprGetEventMark(MprDispatcher *dispatcher);
 
 /** Wake the thread that services events. Any thread. */
 MPR_EXPORT void mprWakeEventService(void);
-/** The same, and let threads in mprWaitForEvent look again. @param dispatcher Ignored: there is one queue of all that is due. */
+/** Wake the thread that services events, and have threads in mprWaitForEvent look again. @param dispatcher Ignored: all
+    dispatchers share one queue of what is due. */
 MPR_EXPORT void mprSignalDispatcher(MprDispatcher *dispatcher);
 
 MPR_EXTERN_C_END

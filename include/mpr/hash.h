@@ -2,21 +2,22 @@
 /*
     mpr/hash.h - Hash tables: from strings to pointers.
 
-    A table copies each key and retains each value, unless it was made with MPR_HASH_STATIC_KEYS or MPR_HASH_STATIC_VALUES.
-    A table is a managed block: it lives while something references it. Keys are iterated in the order in which they were
-    added.
+    A table copies each key and retains each value, unless it was made with MPR_HASH_STATIC_KEYS or
+    MPR_HASH_STATIC_VALUES. A table is a managed block: it lives while something references it. Keys are iterated in the
+    order in which they were added.
 
-    Threads: attached threads that run only; others are refused and named (mpr/runtime.h). Calls that change a table, and iteration, are serialised by a lock inside; lookups take
-    no lock. A table made with MPR_HASH_STABLE has no lock: one thread uses it at a time. None of these calls yields or
-    waits for a thread that may; an entry or value found is safe until its thread yields, removed or not.
+    Threads: only attached threads that run; others are refused and named (mpr/runtime.h). Calls that change a table,
+    and iteration, are serialised by a lock inside; lookups take no lock. A table made with MPR_HASH_STABLE has no lock:
+    one thread uses it at a time. None of these calls yields or waits for a thread that may. An entry or value that a
+    thread has found is safe until that thread yields, even if it is removed meanwhile.
 
-    lock(table) and unlock(table) (mpr/lock.h) make one step of several calls, among the threads that use them: the calls
-    themselves do not wait for this lock, so that they need not yield. Waiting for it, as mprLock does, needs the table
-    reachable.
+    lock(table) and unlock(table) (mpr/lock.h) make several calls one step, for threads that use them. The calls here do
+    not take that lock, so they need not yield. A thread that may have to wait for it keeps the table reachable, as for
+    mprLock.
 
-    Cost: constant on average, whatever the keys: they are hashed with a key of their own that the process draws at random
-    (SipHash-1-3: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), so nobody outside can choose
-    keys that collide. A table that is full is copied into one twice as large, one that is nearly empty into a smaller.
+    Cost: constant on average, whatever the keys: they are hashed with a key of their own that the process draws at
+    random (SipHash-1-3: J.-P. Aumasson, D. J. Bernstein, "SipHash: a fast short-input PRF", 2012), so nobody outside
+    can choose keys that collide. A full table is copied into one twice as large, a nearly empty one into a smaller one.
  */
 #ifndef MPR_HASH_H
 #define MPR_HASH_H
@@ -59,24 +60,26 @@ typedef struct MprHash {
 MPR_EXPORT MprHash *mprCreateHash(int hashSize, int flags);
 /** A new table with the same entries and flags. @return NULL when table is NULL or memory is short. */
 MPR_EXPORT MprHash *mprCloneHash(MprHash *table);
-/** Add the entries of another table, which replace those of the same key. @return target, or NULL when memory is short. */
+/** Add the entries of another table, which replace those of the same key. @return target, or NULL when memory is
+    short. */
 MPR_EXPORT MprHash *mprBlendHash(MprHash *target, MprHash *other);
 
 /**
     Add a key, or give it another value.
     @param key A string, copied unless MPR_HASH_STATIC_KEYS (then the entry refers to this one from now on).
     @param ptr The value. NULL is fine.
-    @return The entry; NULL when memory is short, and then the table is as it was; NULL when table or key is NULL, or when
-    the key exists and the table has MPR_HASH_UNIQUE.
+    @return The entry; NULL when memory is short, and then the table is as it was; NULL when table or key is NULL, or
+    when the key exists and the table has MPR_HASH_UNIQUE.
  */
 MPR_EXPORT MprKey *mprAddKey(MprHash *table, const void *key, const void *ptr);
-/** The same, and set the entry's type. */
+/** Add a key as mprAddKey does, and set the entry's type. */
 MPR_EXPORT MprKey *mprAddKeyWithType(MprHash *table, const void *key, const void *ptr, int type);
-/** The same with a value that is a new string, formatted. */
+/** Add a key as mprAddKey does, with a new formatted string as its value. */
 MPR_EXPORT MprKey *mprAddKeyFmt(MprHash *table, const void *key, const char *fmt, ...) MPR_PRINTF(3, 4);
 /** Add an entry even if its key exists. Lookups find the oldest; iteration finds all. */
 MPR_EXPORT MprKey *mprAddDuplicateKey(MprHash *table, const void *key, const void *ptr);
-/** Remove a key, of several entries the oldest. @return 0; MPR_ERR_CANT_FIND when there is none (or no table or key). */
+/** Remove a key; if it has several entries, the oldest. @return 0; MPR_ERR_CANT_FIND when there is none (or no table or
+    key). */
 MPR_EXPORT int mprRemoveKey(MprHash *table, const void *key);
 
 /** @return The value, or NULL when there is none (or no table or key). */
@@ -87,16 +90,17 @@ MPR_EXPORT int mprGetHashLength(MprHash *table);
 
 /** @return The oldest entry, or NULL when there is none (or no table). */
 MPR_EXPORT MprKey *mprGetFirstKey(MprHash *table);
-/** @param last The entry before, or NULL: start. It may have been removed just now. @return NULL at the end. */
+/** @param last The previous entry, which may have been removed meanwhile; NULL: start. @return NULL at the end. */
 MPR_EXPORT MprKey *mprGetNextKey(MprHash *table, MprKey *last);
 
 /** Join all keys. @param join Between two; NULL: ",". @return A new string, or NULL. */
 MPR_EXPORT char *mprHashKeysToString(MprHash *hash, const char *join);
-/** Join all values, which are strings; NULL counts as "". @param join Between two; NULL: ",". @return A new string, or NULL. */
+/** Join all values, which are strings; NULL counts as "". @param join Between two; NULL: ",". @return A new string, or
+    NULL. */
 MPR_EXPORT char *mprHashToString(MprHash *hash, const char *join);
 
-/** A table with each word of a text as a key and its own value. Words are separated by white space or commas. NULL makes an
-    empty table. @return NULL when memory is short. */
+/** A table with each word of a text as a key and its own value. Words are separated by white space or commas. NULL
+    makes an empty table. @return NULL when memory is short. */
 MPR_EXPORT MprHash *mprCreateHashFromWords(const char *str);
 
 /** Keep a value in a table of the runtime for the program's own use, until it is replaced or the runtime ends.
@@ -109,14 +113,15 @@ MPR_EXTERN_C_END
 
 /**
     The head of a loop over all entries: for (MPR_ITERATE_KEYS(table, kp)) { ... }
-    @param item An MprKey pointer. The current entry may be removed inside; after other changes the loop may miss or repeat
-    entries.
+    @param item An MprKey pointer. The current entry may be removed inside; after other changes the loop may miss or
+    repeat entries.
  */
 #define MPR_ITERATE_KEYS(table, item) \
     item = 0; \
     (item = mprGetNextKey(table, item)) != 0;
 
-/** The same with each value in a variable of any pointer type. */
+/** The head of a loop over all entries, as MPR_ITERATE_KEYS, that also puts each value into a variable of any pointer
+    type. */
 #if defined(__cplusplus)
 #define MPR_ITERATE_KEY_DATA(table, item, value) \
     item = 0; \

@@ -12,10 +12,10 @@
     Threads: attached threads that run only; others are refused and named (mpr/runtime.h). One thread uses a tree at a
     time, or several read it. Calls here yield only where their description says so.
 
-    Cost: a name is looked for from the first child on, an index, too. Whatever is done to the end of an object or array
-    takes constant time; parsing and merging take time that grows with the sizes alone, whatever the names and values
-    are. No call recurses, so that no text and no tree, however deep, overflows a stack; texts have a limit of depth
-    besides (MprJsonRules).
+    Cost: names and indices are looked for from the first child on. Operations at the end of an object or array take
+    constant time. Parsing and merging take time in proportion to the sizes, whatever the names and values are. No call
+    recurses, so no text and no tree, however deep, overflows a stack. The depth of texts is limited as well
+    (MprJsonRules).
 
     A library that was built with MPR_JSON=OFF, for a small board, has none of this.
 
@@ -34,11 +34,11 @@ struct MprBuf;
 struct MprHash;
 struct MprList;
 
-/* What a node is: one of these ... */
+/* Types of nodes: one of these, */
 #define MPR_JSON_OBJ 0x1
 #define MPR_JSON_ARRAY 0x2
 #define MPR_JSON_VALUE 0x4
-/* ... and, with MPR_JSON_VALUE, one of these. Numbers are those of other MPRs. */
+/* and with MPR_JSON_VALUE one of these. The numbers are those of other MPRs. */
 #define MPR_JSON_FALSE 0x8
 #define MPR_JSON_NULL 0x10
 #define MPR_JSON_NUMBER 0x20
@@ -71,7 +71,7 @@ struct MprList;
 
 /** A node. Fields are for reading; the calls below write them, and tell the collector. */
 typedef struct MprJson {
-    const char *name;         /* Of a property; NULL for elements of arrays and for what stands alone */
+    const char *name;         /* Of a property, kept in the arrays that queries return; else NULL */
     const char *value;        /* Of a simple value: its text, without quotes and escapes. NULL for objects and arrays */
     struct MprJson *children; /* The first; NULL: none */
     struct MprJson *next;     /* Sibling; NULL for the last */
@@ -98,15 +98,15 @@ typedef struct MprJsonRules {
     alone. */
 MPR_EXPORT MprJson *mprCreateJson(int type);
 /**
-    A simple value.
-    @param value Its text, copied. NULL: that of the type, and without one null.
+    Make a simple value.
+    @param value Its text, copied. NULL: the text of the type, or null if type is 0.
     @param type A kind, MPR_JSON_STRING for instance, with or without MPR_JSON_VALUE. 0: decided by the text, which is a
     number, true, false, null, undefined, or else a string. A text that is no number of JSON is a string even if a
     number is asked for.
  */
 MPR_EXPORT MprJson *mprCreateJsonValue(const char *value, int type);
-/** A copy of a node and all below it; it has the name, and stands alone. @return NULL for NULL, or when memory is
-    short. */
+/** Copy a node and everything below it. The copy has the same name, and stands alone. @return NULL for NULL, or when
+    memory is short. */
 MPR_EXPORT MprJson *mprCloneJson(MprJson *obj);
 
 /* ---- Parse ------------------------------------------------------------------------------------------------------ */
@@ -143,7 +143,7 @@ MPR_EXPORT MprJson *mprParseJsonInto(const char *str, MprJson *obj);
 
 struct MprJsonCallback;
 
-/** A parser at work, for callbacks. */
+/** The state of a parser, for callbacks. */
 typedef struct MprJsonParser {
     void *data; /* As given to mprParseJsonEx */
     const struct MprJsonCallback *callback;
@@ -151,9 +151,10 @@ typedef struct MprJsonParser {
     int column; /* Characters, from 1 */
 } MprJsonParser;
 
-/** How a tree is built. A member that is NULL does what is done without it. None may yield. */
+/** How a tree is built. Without a member the parser does its default. None may yield. */
 typedef struct MprJsonCallback {
-    /** At begin and end of an object or array. @param name Its name; NULL in arrays. @return Below 0: give up. */
+    /** Called at the start and end of an object or array. @param name Its name; NULL in arrays. @return Below 0: give
+        up. */
     int (*checkBlock)(struct MprJsonParser *parser, const char *name, bool leave);
     /** Make an object or array. @param type MPR_JSON_OBJ or MPR_JSON_ARRAY. @return NULL: give up. */
     MprJson *(*createObj)(struct MprJsonParser *parser, int type);
@@ -168,7 +169,8 @@ typedef struct MprJsonCallback {
 /**
     Parse a text with callbacks.
     @param callback NULL: none. @param data For callbacks; not marked. @param obj NULL, or what the text's own object or
-    array is put into; with setValue as it goes, so that after a mistake some is there. @param errorMsg As above.
+    array is put into. With setValue this happens during parsing, so that part of it is there after a mistake.
+    @param errorMsg As mprParseJsonText.
  */
 MPR_EXPORT MprJson *mprParseJsonEx(const char *str, MprJsonCallback *callback, void *data, MprJson *obj,
                                    const char **errorMsg);
@@ -185,11 +187,11 @@ MPR_EXPORT void mprSetJsonError(MprJsonParser *jp, const char *fmt, ...) MPR_PRI
     @remarks Bytes of names and values that are not UTF-8 are printed as U+FFFD.
  */
 MPR_EXPORT char *mprJsonToString(MprJson *obj, int flags);
-/** Put a name, without a colon, as mprJsonToString does. */
+/** Put a name into a buffer, without a colon, as mprJsonToString does. */
 MPR_EXPORT void mprFormatJsonName(struct MprBuf *buf, const char *name, int flags);
-/** Put a string in quotes. NULL is null. */
+/** Put a string into a buffer, in quotes. NULL gives null. */
 MPR_EXPORT void mprFormatJsonString(struct MprBuf *buf, const char *value);
-/** Put a simple value. @param type Its kind. @param flags MPR_JSON_STRINGS. */
+/** Put a simple value into a buffer. @param type Its kind. @param flags MPR_JSON_STRINGS. */
 MPR_EXPORT void mprFormatJsonValue(struct MprBuf *buf, int type, const char *value, int flags);
 /** Log a line, formatted, and then the tree, pretty, line by line, with the tag "json". @param fmt NULL: no first
     line. */
@@ -203,10 +205,10 @@ MPR_EXPORT void mprLogJson(int level, MprJson *obj, const char *fmt, ...) MPR_PR
  */
 MPR_EXPORT MprJson *mprLoadJson(const char *path);
 /**
-    Write a file anew, whole or not at all: the text goes to a file beside it, to the disk, and then takes its place.
-    So a file that exists has the old text or the new one, also when the system goes down. It keeps its permissions;
-    one that is made has 0644 less the umask. A symbolic link stays, and the file that it names is replaced. What is no
-    file of the disk, a pipe say, is written directly; that yields.
+    Replace a file, whole or not at all: the text is written to another file in the same folder, flushed to the disk,
+    and renamed. So the file has either the old text or the new one, even after a crash of the system. It keeps its
+    permissions; a new file gets 0644 less the umask. A symbolic link stays, and the file that it names is replaced.
+    Anything but a file on disk, such as a pipe, is written directly; that yields.
     @param flags As for mprJsonToString. A pretty text ends with a newline.
     @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE, MPR_ERR_CANT_WRITE: the old file is there.
  */
@@ -235,11 +237,12 @@ MPR_EXPORT MprJson *mprReadJsonValue(MprJson *obj, const char *value);
 MPR_EXPORT int mprWriteJson(MprJson *obj, const char *key, const char *value, int type);
 /**
     Set a property, or an element, to a node.
-    @param value The node itself if it stands alone, and a copy if it is a child already, or obj is below it.
+    @param value A node. It is used itself if it stands alone. A node that is a child already, or contains obj, is
+    copied.
  */
 MPR_EXPORT int mprWriteJsonObj(MprJson *obj, const char *key, MprJson *value);
-/** Take out a child. @return child, which stands alone now; NULL when it is none of obj. Not in a loop of
-    ITERATE_JSON. */
+/** Take out a child. Not in a loop of ITERATE_JSON. @return child, which stands alone now; NULL when it is not a child
+    of obj. */
 MPR_EXPORT MprJson *mprRemoveJsonChild(MprJson *obj, MprJson *child);
 
 /* ---- Paths ------------------------------------------------------------------------------------------------------ */
@@ -287,8 +290,8 @@ MPR_EXPORT MprJson *mprRemoveJson(MprJson *obj, const char *key);
 /* ---- Merge and convert ------------------------------------------------------------------------------------------ */
 
 /**
-    Merge src into dest, by copies. Properties that dest has not are added. Of those that it has, objects are merged and
-    all else is replaced, unless flags or, with MPR_JSON_COMBINE, a prefix of the name in src say otherwise:
+    Merge src into dest, by copies. Properties missing in dest are added. Of those that it has, objects are merged and
+    everything else is replaced, unless flags or, with MPR_JSON_COMBINE, a prefix of the name in src say otherwise:
 
         + append       to strings, after a blank, and to arrays; objects are merged so
         = overwrite    as a whole
@@ -314,11 +317,11 @@ MPR_EXPORT MprJson *mprHashToJson(struct MprHash *hash);
     @remarks Letters are made capital, and what is no letter or digit becomes _.
  */
 MPR_EXPORT struct MprList *mprJsonToEnv(MprJson *json, const char *prefix, struct MprList *list);
-/** mprJsonToHash of a text that is an object. @return NULL for any other. */
+/** Parse a text that is an object, and convert it as mprJsonToHash does. @return NULL for any other text. */
 MPR_EXPORT struct MprHash *mprDeserialize(const char *str);
-/** Add what a text that is an object says to a table, as mprJsonToHash. @return hash, or NULL. */
+/** Parse a text that is an object, and add its entries to a table as mprJsonToHash does. @return hash, or NULL. */
 MPR_EXPORT struct MprHash *mprDeserializeInto(const char *str, struct MprHash *hash);
-/** mprHashToJson as a text. @param flags As for mprJsonToString. */
+/** Convert a table as mprHashToJson does, and print it. @param flags As for mprJsonToString. */
 MPR_EXPORT char *mprSerialize(struct MprHash *hash, int flags);
 
 MPR_EXTERN_C_END

@@ -27,6 +27,8 @@ MPR_EXTERN_C_BEGIN
 #define MPR_MEM_LIMIT 0x2   /* An allocation would exceed the hard limit */
 #define MPR_MEM_FAIL 0x4    /* The system has no memory */
 #define MPR_MEM_TOO_BIG 0x8 /* The request alone is more than the heap can ever have */
+#define MPR_MEM_HOST 0x10   /* The host refuses pages: mprSetHost */
+#define MPR_MEM_LOAD 0x20 /* For pruners only: the machine, the container or the host is short of memory: mpr/host.h */
 
 /**
     Called when memory runs short, on the thread that allocates, inside its call.
@@ -58,7 +60,8 @@ MPR_EXPORT void mprSetMemPolicy(int policy);
 /** Gives back what can be rebuilt: caches. Runs under the rules of the notifier. */
 typedef void (*MprPruner)(void *data, int cause);
 
-/** Add a pruner for MPR_ALLOC_POLICY_PRUNE. @return 0, or MPR_ERR_MEMORY when 16 exist (without an operating system: 4). */
+/** Add a pruner for MPR_ALLOC_POLICY_PRUNE. @return 0, or MPR_ERR_MEMORY when 16 exist (without an operating system:
+    4). */
 MPR_EXPORT int mprAddPruner(MprPruner pruner, void *data);
 MPR_EXPORT void mprRemovePruner(MprPruner pruner, void *data);
 

@@ -5,14 +5,15 @@
     A list keeps items in order and grows as needed. Its items are managed blocks, which the list retains, unless it was
     made with MPR_LIST_STATIC_VALUES. A list is a managed block itself: it lives while something references it.
 
-    Threads: attached threads that run only; others are refused and named (mpr/runtime.h). Calls that change a list are serialised by a lock inside; calls that read take no lock
-    and see the list before or after a change, or, while items move up or down, an item twice or not at all. A list made
-    with MPR_LIST_STABLE has no lock: one thread uses it at a time. None of these calls yields or waits for a thread that
-    may; an item fetched is safe until its thread yields, removed or not.
+    Threads: only attached threads that run; others are refused and named (mpr/runtime.h). Calls that change a list are
+    serialised by a lock inside. Calls that read take no lock: they see the list before or after a change, or, while
+    items move up or down, an item twice or not at all. A list made with MPR_LIST_STABLE has no lock: one thread uses it
+    at a time. None of these calls yields or waits for a thread that may. An item that a thread has fetched is safe
+    until that thread yields, even if it is removed meanwhile.
 
-    lock(list) and unlock(list) (mpr/lock.h) make one step of several calls, among the threads that use them: the calls
-    themselves do not wait for this lock, so that they need not yield. Waiting for it, as mprLock does, needs the list
-    reachable.
+    lock(list) and unlock(list) (mpr/lock.h) make several calls one step, for threads that use them. The calls here do
+    not take that lock, so they need not yield. A thread that may have to wait for it keeps the list reachable, as for
+    mprLock.
 
     Cost: adding and removing at the end is constant (the array doubles when full); elsewhere it is linear.
  */
@@ -63,7 +64,8 @@ MPR_EXPORT MprList *mprCreateList(int size, int flags);
 MPR_EXPORT MprList *mprCreateListFromWords(const char *str);
 /** A new list with the same items and flags. @return NULL when src is NULL or memory is short. */
 MPR_EXPORT MprList *mprCloneList(MprList *src);
-/** Replace the items of a list by those of another. @return 0; MPR_ERR_BAD_ARGS without lists; MPR_ERR_MEMORY: dest is empty then. */
+/** Replace the items of a list by those of another. @return 0; MPR_ERR_BAD_ARGS without lists; MPR_ERR_MEMORY: dest is
+    empty then. */
 MPR_EXPORT int mprCopyListContents(MprList *dest, MprList *src);
 /** Append the items of another list. @return list, or NULL when memory is short: then it is unchanged. */
 MPR_EXPORT MprList *mprAppendList(MprList *list, MprList *add);
@@ -79,44 +81,49 @@ MPR_EXPORT int mprSetListLimits(MprList *list, int initialSize, int maxSize);
  */
 MPR_EXPORT int mprAddItem(MprList *list, const void *item);
 MPR_EXPORT int mprPushItem(MprList *list, const void *item);
-/** End items, the array, with a NULL that is not counted: for functions that take such arrays. @return length or error. */
+/** End items, the array, with a NULL that is not counted: for functions that take such arrays. @return length or
+    error. */
 MPR_EXPORT int mprAddNullItem(MprList *list);
 /**
     Insert before the item at index. A negative index is 0; past the end, what lies between becomes NULL.
     @return The index, or an error as mprAddItem.
  */
 MPR_EXPORT int mprInsertItemAtPos(MprList *list, int index, const void *item);
-/** Replace the item at index; past the end the list grows as above. @return The item before; NULL also for errors. */
+/** Replace the item at index. Past the end the list grows, as by mprInsertItemAtPos. @return The item replaced; NULL
+    also for errors. */
 MPR_EXPORT void *mprSetItem(MprList *list, int index, const void *item);
 
-/** @return The index that the first such item had, or MPR_ERR_CANT_FIND. */
+/** Remove the first item that is item, or whose text is str. @return The index that it had, or MPR_ERR_CANT_FIND. */
 MPR_EXPORT int mprRemoveItem(MprList *list, const void *item);
 MPR_EXPORT int mprRemoveStringItem(MprList *list, const char *str);
-/** @return index, or MPR_ERR_CANT_FIND when there is no such item. */
+/** Remove the item at index. @return index, or MPR_ERR_CANT_FIND when there is none. */
 MPR_EXPORT int mprRemoveItemAtPos(MprList *list, int index);
 /** Remove items start to end - 1; an end of -1 is the length. @return 0, or MPR_ERR_BAD_ARGS: no such range. */
 MPR_EXPORT int mprRemoveRangeOfItems(MprList *list, int start, int end);
-/** @return The index of the item removed, or MPR_ERR_CANT_FIND. */
+/** Remove the last item. @return The index that it had, or MPR_ERR_CANT_FIND. */
 MPR_EXPORT int mprRemoveLastItem(MprList *list);
 /** Remove the last item. @return The item, or NULL when the list is empty. */
 MPR_EXPORT void *mprPopItem(MprList *list);
 MPR_EXPORT void mprClearList(MprList *list);
 
-/** @return The item, or NULL when there is none at index (or no list; so for all that follow). */
+/** @return The item, or NULL when there is none at index. This call and those down to mprLookupStringItem take NULL for
+    an empty list. */
 MPR_EXPORT void *mprGetItem(MprList *list, int index);
 MPR_EXPORT void *mprGetFirstItem(MprList *list);
 MPR_EXPORT void *mprGetLastItem(MprList *list);
 MPR_EXPORT int mprGetListLength(MprList *list);
 MPR_EXPORT int mprGetListCapacity(MprList *list);
-/** @param lastIndex 0 before the first call; the index after the item returned. @return NULL at the end. */
+/** Iterate from the start. @param lastIndex 0 before the first call; the index after the item returned. @return NULL at
+    the end. */
 MPR_EXPORT void *mprGetNextItem(MprList *list, int *lastIndex);
-/** Another name of mprGetNextItem, which programs use for lists of MPR_LIST_STABLE. */
+/** Another name for mprGetNextItem, which programs use for lists of MPR_LIST_STABLE. */
 MPR_EXPORT void *mprGetNextStableItem(MprList *list, int *lastIndex);
-/** From the end: @param lastIndex -1 before the first call; the index of the item returned. @return NULL at the begin. */
+/** Iterate from the end. @param lastIndex -1 before the first call; the index of the item returned. @return NULL after
+    the first item. */
 MPR_EXPORT void *mprGetPrevItem(MprList *list, int *lastIndex);
 /** @return The index of the first such item, or MPR_ERR_CANT_FIND. */
 MPR_EXPORT int mprLookupItem(MprList *list, const void *item);
-/** The same for items that are strings, compared by their text. */
+/** Find an item among strings, compared by their text. @return The index of the first, or MPR_ERR_CANT_FIND. */
 MPR_EXPORT int mprLookupStringItem(MprList *list, const char *str);
 
 /** Join items that are strings. @param join Between two; NULL: ",". @return A new string, or NULL. */
@@ -135,8 +142,8 @@ MPR_EXPORT MprKeyValue *mprCreateKeyPair(const char *key, const char *value, int
 MPR_EXPORT void *mprSort(void *base, ptrdiff_t num, ptrdiff_t width, MprSortProc compare, void *ctx);
 
 /**
-    Sort a list as mprSort does. The list is not locked while compare runs; if another thread changes it meanwhile, its
-    new items are sorted, again. @return list, or NULL when memory is short: then it is unchanged.
+    Sort a list as mprSort does. The list is not locked while compare runs; if another thread changes it meanwhile, it
+    is sorted again with its new items. @return list, or NULL when memory is short: then it is unchanged.
  */
 MPR_EXPORT MprList *mprSortList(MprList *list, MprSortProc compare, void *ctx);
 

@@ -4,8 +4,8 @@
 
     Locks take no resource of the system: a lock that is no longer referenced is collected like any block.
 
-    Four functions yield, if they have to wait: mprLock, mprGlobalLock, mprWaitForCond and mprWaitForMultiCond. If a thread yields while
-    it holds a lock, the threads that want the lock wait for the collection, no longer.
+    Four functions yield, if they have to wait: mprLock, mprGlobalLock, mprWaitForCond and mprWaitForMultiCond. If a
+    thread yields while it holds a lock, the threads that want the lock wait for the collection, no longer.
 
     In an MPR_MANAGE_MARK call and in a child of fork these functions neither lock nor wait, and are named in the
     log: the holder of the lock might be waiting for the caller, or not exist.
@@ -82,8 +82,8 @@ typedef struct MprCond {
 MPR_EXPORT MprCond *mprCreateCond(MPR_NOTHING);
 
 /**
-    Wait until the condition is signalled, and clear a signal of mprSignalCond. Returns at once, without a yield, if it is signalled
-    already; else waits, yielded, with the condition itself held.
+    Wait until the condition is signalled, and clear a signal of mprSignalCond. Returns at once, without a yield, if it
+    is signalled already; else waits, yielded, with the condition itself held.
     @param timeout Milliseconds; negative: for ever. 0 only looks.
     @return 0; MPR_ERR_TIMEOUT; MPR_ERR_BAD_ARGS when cond is NULL.
  */
@@ -123,7 +123,8 @@ MPR_EXTERN_C_END
 #if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_LOCK_SHORT_NAMES)
 #define MPR_LOCK_SHORT_NAMES
 
-/* lock(ptr), unlock(ptr): lock an object by its member `mutex`. In C++ no macro: std::mutex and others have methods of the name. */
+/* lock(ptr), unlock(ptr): lock an object by its member `mutex`. In C++ no macro: std::mutex and others have methods of
+    the name. */
 #ifdef __cplusplus
 template <typename Object>
 inline void lock(Object *object) {

@@ -5,8 +5,8 @@
     A message has tags (words that say what it is about, such as "http error"), a level from 0 (error) up, and a
     text. It goes to the handler of mprSetLogHandler (mpr/runtime.h) if there is one; else to the log that
     mprStartLogging opened; else to standard error. A line is "tags: text", written at once. Messages of the runtime
-    itself go the same way, whatever the level. A handler is never called for what it logs itself: such messages go
-    to standard error.
+    itself go the same way, whatever the level. Messages that a handler logs itself go to standard error, so it is never
+    called for them.
 
     A message is one line of the log, whatever is in it. Control characters except tabs, and bytes that are not
     UTF-8, are escaped as in C strings (in JSON as in JSON); a newline at the end is dropped. So nobody who chooses
@@ -40,9 +40,9 @@ struct MprFile;
 
 /** Log a message, if its level is at most that of mprSetLogLevel. @param tags NULL: none. */
 MPR_EXPORT void mprLog(const char *tags, int level, const char *fmt, ...) MPR_PRINTF(3, 4);
-/** The same with the tag "error" and level 0. */
+/** Log a message with the tag "error" and level 0. */
 MPR_EXPORT void mprError(const char *fmt, ...) MPR_PRINTF(1, 2);
-/** The same as mprLog, for messages that only the program's developers want. */
+/** Log a message as mprLog does: for messages that only the program's developers want. */
 MPR_EXPORT void mprDebug(const char *tags, int level, const char *fmt, ...) MPR_PRINTF(3, 4);
 
 /** Log a message without tags, if its level is at most that of mprSetLogLevel. */
@@ -53,7 +53,7 @@ MPR_EXPORT int mprGetLogLevel(MPR_NOTHING);
 MPR_EXPORT void mprSetLogLevel(int level);
 
 /**
-    Open the log; one that is open is closed.
+    Open the log, and close the one that was open.
     @param logSpec `place`, `place:level`, `place:json` or `place:level:json`. The place is a file, which is
     appended to, or stdout, stderr, or none. The level, if given, is set as by mprSetLogLevel; json is MPR_LOG_JSON.
     NULL: stderr.
@@ -68,9 +68,9 @@ MPR_EXPORT void mprSetLogLevel(int level);
 MPR_EXPORT int mprStartLogging(const char *logSpec, int flags);
 
 /**
-    Write the log to an open file of the program's from now on, in the common form, at its end, and never rename it. The log has a
-    descriptor of its own: the file may be closed. NULL: standard error. Attached threads. May yield if the file's buffer is to be
-    written to a pipe.
+    Append the log to an open file of the program's from now on, in the common form, and never rename that file. The log
+    has a descriptor of its own, so the program may close its file. NULL: standard error. Attached threads. May yield if
+    the file's buffer is to be written to a pipe.
  */
 MPR_EXPORT void mprSetLogFile(struct MprFile *file);
 /** The file that was set last, which the runtime retains, or NULL. Any thread. */
@@ -82,8 +82,8 @@ MPR_EXPORT struct MprFile *mprGetLogFile(MPR_NOTHING);
     @param logSize Bytes; 0 or less: no limit. @param backupCount How many backups are kept, at most 1000; 0: the
     old file is dropped.
     @param flags MPR_LOG_ANEW: at the next mprStartLogging, too.
-    @remarks If the file cannot become a backup it is written on, and not emptied: standard error says so once, and
-    it is tried again whenever another logSize bytes are written.
+    @remarks If the file cannot become a backup, the log continues in it, and nothing is lost. Standard error says so
+    once. The next attempt comes when another logSize bytes have been written.
  */
 MPR_EXPORT void mprSetLogBackup(ptrdiff_t logSize, int backupCount, int flags);
 
@@ -99,16 +99,16 @@ MPR_EXPORT int mprBackupLog(const char *path, int count);
 MPR_EXPORT MprLogHandler mprGetLogHandler(void);
 /** @return 1 when no handler is set, else 0. */
 MPR_EXPORT int mprUsingDefaultLogHandler(void);
-/** Write a message where it goes without a handler: to the log that was opened, else to standard error. For handlers that do
-    something besides. */
+/** Write a message where it goes without a handler: to the log that was opened, else to standard error. For handlers
+    that only add to what is done without them. */
 MPR_EXPORT void mprDefaultLogHandler(const char *tags, int level, const char *msg);
-/** Send a message to the system's log (syslog), whatever the level in force. @param level 0: an error; 1: a warning; else
-    information. */
+/** Send a message to the system's log (syslog), whatever the level in force. @param level 0: an error; 1: a warning;
+    else information. */
 MPR_EXPORT void mprWriteToOsLog(const char *msg, int level);
-/** Say that an assertion failed: to the log, and, in debug mode (mprSetDebugMode), end the process by abort. @param loc Where:
-    "file:line". @param msg What was expected. */
+/** Say that an assertion failed: to the log, and, in debug mode (mprSetDebugMode), end the process by abort. @param loc
+    Where: "file:line". @param msg What was expected. */
 MPR_EXPORT void mprAssert(const char *loc, const char *msg);
-/** Older names of mprLog with the tag "error" and level 0: messages for users. */
+/** An older name for mprError: messages for users. */
 #define mprUserError mprError
 
 /** Log who the program is and what it runs on, with the tags "mpr config". */

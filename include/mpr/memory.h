@@ -45,7 +45,8 @@ MPR_EXTERN_C_BEGIN
 #define MPR_ALLOC_HOLD 0x4    /* Born with one hold; see mprHold */
 #define MPR_ALLOC_NO_FREE \
     0x10                       /* Never call the manager with MPR_MANAGE_FREE: the sweep is cheaper.
-                                  The manager must only mark fields inside the block. */
+                                  The manager must only mark fields inside the block. With
+                                  MPR_ALLOC_BARRIER only: a plain block's manager is called all the same. */
 #define MPR_ALLOC_BARRIER 0x20 /* References are written by mprSetRef only; see mpr/barrier.h */
 
 /* What a manager is called for. */
@@ -81,7 +82,7 @@ MPR_EXPORT void *mprAlloc(size_t size);
 /** Allocate a leaf block of zeros. */
 MPR_EXPORT void *mprAllocZeroed(size_t size);
 
-/** Same as mprAlloc. */
+/** Another name for mprAlloc. */
 MPR_EXPORT void *mprAllocFast(size_t usize);
 
 /** Allocate a block with a manager. @param flags as mprAllocMem; MPR_ALLOC_MANAGER is implied when manager is set. */
@@ -102,8 +103,10 @@ MPR_EXPORT void *mprMemdup(const void *ptr, size_t size);
 MPR_EXPORT void *mprMemdupMem(const void *ptr, size_t size);
 
 /**
-    Free a block now. Its manager runs first, with MPR_MANAGE_FREE, on this thread; the manager of a barrier block
-    may be marking on the collector's thread at the same time. NULL is fine. A double free, a held block, a root, an
+    Free a block now. Its manager runs first, with MPR_MANAGE_FREE (unless the block was made with MPR_ALLOC_BARRIER and
+    MPR_ALLOC_NO_FREE), on this thread; the manager of a barrier block
+    may be marking on the collector's thread at the same time. Meanwhile the manager's mprRealloc and mprRelease of the
+    block are refused and named. NULL is fine. A double free, a held block, a root, an
     interior pointer and a foreign pointer are refused: the log names the pointer and nothing changes.
     @return 0, or MPR_ERR_BAD_ARGS.
  */
@@ -168,7 +171,7 @@ MPR_EXTERN_C_END
 
 MPR_EXTERN_C_BEGIN
 
-/* Permanent memory: never collected, freed by hand. Any thread, attached or not, yielded or not. */
+/* Permanent memory: never collected, freed by hand unless it is held besides (named). Any thread in any state. */
 MPR_EXPORT void *palloc(size_t size);
 MPR_EXPORT void pfree(void *ptr);
 MPR_EXPORT void *prealloc(void *ptr, size_t size);

@@ -3,7 +3,7 @@
     mpr/mime.h - MIME types: what a file's extension says of its contents, and the program that handles a type.
 
     A table is a hash of extensions in either case (mpr/hash.h), each with an MprMime. Threads use it like any hash.
-    Attached threads that run; nothing here yields, but for reading a file that is a pipe or a device.
+    Attached threads that run. Nothing here yields, except when the file to read is a pipe or a device.
 
     A library that was built with MPR_MIME=OFF, for a small board, has none of this.
  */
@@ -16,24 +16,23 @@ MPR_EXTERN_C_BEGIN
 
 struct MprHash;
 
-/** What stands for an extension. A managed block; members are for reading. */
+/** What the table has for an extension. A managed block; members are for reading. */
 typedef struct MprMime {
     char *type;    /* "text/html" */
     char *program; /* As mprSetMimeProgram has it, or NULL */
 } MprMime;
 
 /**
-    Make a table: some hundred extensions that the library knows, and over them those of a file.
+    Make a table of some hundred extensions that the library knows, and those of a file, which replace them.
     @param path A file of lines with a type and its extensions, "text/html html htm", as servers and /etc/mime.types
-    have it. Of a # and what follows it nothing is taken. NULL: no file. A program that wants the table to be the one of
-    all sets MPR->mimeTypes to it.
+    have it. A # begins a comment. NULL: no file. To make the table the program's, set MPR->mimeTypes to it.
     @return NULL when the file cannot be read, which the log says, or when memory is short. A line whose first word is
-    no type is named in the log, and left out.
+    not a type is named in the log and ignored.
  */
 MPR_EXPORT struct MprHash *mprCreateMimeTypes(const char *path);
 
 /**
-    Add an extension, or give it another type. The program that it had goes.
+    Add an extension, or give it another type. It then has no program.
     @param ext With or without a point before it. @param mimeType Copied.
     @return The entry. NULL when memory is short, or an argument is NULL or empty.
  */
@@ -41,7 +40,7 @@ MPR_EXPORT MprMime *mprAddMime(struct MprHash *table, const char *ext, const cha
 
 /**
     Look a type up.
-    @param table NULL: MPR->mimeTypes, and if the program has not set that, what the library knows, which takes no
+    @param table NULL: MPR->mimeTypes or, if the program has not set that, what the library knows, which takes no
     memory.
     @param ext An extension, with or without a point before it; or a path or file name with one, which is what follows
     its last point.

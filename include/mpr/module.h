@@ -17,8 +17,7 @@
     Errors are named in the log, with the file, the symbol and the system's reason.
 
     Threads: attached threads that run; others are refused and named (mpr/runtime.h). A module that is being loaded or
-    unloaded by another thread is MPR_ERR_BUSY. None of these calls yields, except for what a module's own procedures
-    do.
+    unloaded by another thread is MPR_ERR_BUSY. None of these calls yields, unless a module's own procedures do.
  */
 #ifndef MPR_MODULE_H
 #define MPR_MODULE_H
@@ -49,15 +48,15 @@ typedef struct MprModule {
     char *entry;           /* The name of the entry point */
     void *moduleData;      /* As given; the module may write it. Marked if it is a block */
     void *handle;          /* The system's */
-    MprTicks lastActivity; /* When it was used last. Who uses it for long may write it */
+    MprTicks lastActivity; /* When it was used last. The program may write it during long use */
     MprTicks timeout;
     int flags; /* MPR_MODULE_* */
 } MprModule;
 
 /**
     Make a module. It is not loaded.
-    @param name Copied. If there is a loaded module of this name, that is returned; one that is not loaded is
-    replaced.
+    @param name Copied. If there is a module of this name that is loaded, or is being loaded, that is returned; another
+    is replaced.
     @param path File of the shared object, looked for as mprSearchForModule does; NULL: the module is part of the
     program.
     @param entry Name of its entry point. For a part of the program it is not needed if mprSetModuleEntry is called,
@@ -67,12 +66,12 @@ typedef struct MprModule {
  */
 MPR_EXPORT MprModule *mprCreateModule(const char *name, const char *path, const char *entry, void *data);
 
-/** Say what the entry point of a module is that is part of the program. */
+/** Set the entry point of a module that is part of the program. */
 MPR_EXPORT void mprSetModuleEntry(MprModule *module, MprModuleEntry entry);
 
 /**
-    Load a module and call its entry point. Does nothing for one that is loaded and started; one that was to be
-    unloaded stays.
+    Load a module and call its entry point. Does nothing for a module that is loaded and started. A module that was to
+    be unloaded stays loaded.
     @return 0; MPR_ERR_CANT_FIND: there is no such file; MPR_ERR_CANT_LOAD: the system cannot load it;
     MPR_ERR_CANT_ACCESS: it has no such entry point; MPR_ERR_CANT_INITIALIZE: the entry point returned an error;
     MPR_ERR_BUSY; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS.
@@ -92,22 +91,23 @@ MPR_EXPORT int mprStartModule(MprModule *module);
 /** Call the finalizer of a module that is started. Its code stays. @return 0, or what the finalizer returned. */
 MPR_EXPORT int mprStopModule(MprModule *module);
 
-/** A module by its name, which is a use of it. @return NULL when there is none. */
+/** Find a module by its name. This counts as a use of it. @return NULL when there is none. */
 MPR_EXPORT MprModule *mprLookupModule(const char *name);
 /** The data of a module. @return NULL when there is no such module, or it has none. */
 MPR_EXPORT void *mprLookupModuleData(const char *name);
 
 /**
     Look for the file of a module in the folders of the search path: as named, and with ".so" behind.
-    @return Its path; NULL when there is none. An absolute path is not looked for elsewhere.
+    @return Its absolute path; NULL when there is none. An absolute path is not looked for elsewhere.
  */
 MPR_EXPORT char *mprSearchForModule(const char *module);
-/** Set the folders to look in. @param searchPath Copied. Separated by MPR_SEARCH_SEP; NULL: the program's folder. */
+/** Set the folders in which modules are looked for. @param searchPath Copied. Separated by MPR_SEARCH_SEP; NULL: the
+    program's folder. */
 MPR_EXPORT void mprSetModuleSearchPath(char *searchPath);
-/** The folders to look in. */
+/** The folders in which modules are looked for. */
 MPR_EXPORT const char *mprGetModuleSearchPath(MPR_NOTHING);
 
-/** Set what is called before a module stops. Its entry point may do so. */
+/** Set what is called before a module stops. The module's entry point may call this. */
 MPR_EXPORT void mprSetModuleFinalizer(MprModule *module, MprModuleProc stop);
 
 /**

@@ -8,16 +8,16 @@
     failure, and is named in the log with the function, the thread and its state; statistics count all (misuses),
     the log names at most 32 at once and 8 a second, and says how many it left out. The states:
       not attached          see mprAttachThread
-      yielded, exempt       by mprYield(MPR_YIELD_STICKY), mprSetThreadYield. What such a thread may call all the same is
-                            said with the function: yields, locks, waits, holds, root references, permanent memory
+      yielded, exempt       by mprYield(MPR_YIELD_STICKY), mprSetThreadYield. Functions that such a thread may call say
+                            so: yields, locks, waits, holds, root references, permanent memory
       MPR_MANAGE_MARK       a manager called so may call mprMark and the like, and ask mprIsValid and mprGetBlockSize
       notifier, pruner      neither may yield nor wait for the collector
       no runtime            before mprCreate, after mprDestroy
       a child of fork       may call exec and _exit. It has one thread, no collector, and locks that nobody gives back.
                             (A program that becomes a daemon by fork does so before mprCreate.)
-    A plain store cannot be refused: mprSetRef names a thread only when it comes to log the store. Without an operating
-    system, where there is one thread, only calls before mprCreate and from MPR_MANAGE_MARK are named, as far as they
-    allocate, free, or make roots.
+    A plain store cannot be refused: mprSetRef names a thread only if the store has to be remembered. Without an
+    operating system, where there is one thread, only calls before mprCreate and from MPR_MANAGE_MARK are named, as far
+    as they allocate, free, or make roots.
  */
 #ifndef MPR_RUNTIME_H
 #define MPR_RUNTIME_H
@@ -31,9 +31,9 @@ struct MprHash;
 struct MprHeap;
 
 /**
-    The runtime: a managed block, the first root, see also MPR in mpr/app.h. Fields are for reading, but for those of services, which
-    programs and libraries set plainly. What they refer to is marked. Without an operating system only argc and argv are set, and
-    nothing is marked.
+    The runtime: a managed block, the first root, see also MPR in mpr/app.h. Fields are for reading, except those of
+    services, which programs and libraries set by plain stores. What they refer to is marked. Without an operating
+    system only argc and argv are set, and nothing is marked.
  */
 typedef struct Mpr {
     int argc; /* As given to mprCreate */
@@ -79,10 +79,11 @@ MPR_EXPORT Mpr *mprCreateInBuffer(void *buffer, size_t size, int flags);
     all memory back. Threads see by mprIsStopping that they are waited for.
     @return false when other threads are still attached (they are named in the log and nothing is done), when work in
     progress does not end in time (the same, but the services have stopped), or there is no runtime.
-    @remarks Call from the thread that created the runtime, not in an event, a terminator or a manager, where this
-    and mprDetachThread are refused and named. A thread that attaches meanwhile is waited for, or is refused. So
-    are, by a thread that is not attached, calls of palloc, pfree, prealloc, mprSetMemLimits, mprEnableGC and
-    mprCreateEventOutside; no other call of such a thread may be under way. Every pointer to managed memory is dead afterwards.
+    @remarks Call from the thread that created the runtime, not in an event, a terminator or a manager, where this and
+    mprDetachThread are refused and named. A thread that attaches meanwhile is waited for, or is refused. So are, by a
+    thread that is not attached, calls of palloc, pfree, prealloc, mprSetMemLimits, mprEnableGC and
+    mprCreateEventOutside; no other call of such a thread may be under way. Every pointer to managed memory is dead
+    afterwards.
  */
 MPR_EXPORT bool mprDestroy(MPR_NOTHING);
 
@@ -93,30 +94,37 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
       reserve=SIZE    heap kept committed from the start and never given back (0)
       young=SIZE      least allocation between two collections (from the cache size)
       growth=PERCENT  allocation between two collections, as a share of the live size (100)
+      extra=PERCENT   what garbage of all ages may take beside what lives, as a share of the live size, but a little more
+                      than the young budget at least: how large budgets may become for option cpu, and how early old
+                      garbage is looked for (50)
       stack=SIZE      stack of the collector's thread (256k), besides the program's thread-local data
-      marks=SIZE      mark stacks; overflow costs time, never correctness (64k; 32m on
-                      64-bit as long as there is no hard limit: what was used of it is given back)
-      markers=N       threads that mark, 1 to 4 (as many as processors); beside others only where processors are free
+      marks=SIZE      mark stacks; overflow costs time, never correctness (64k, and more as the heap grows: up to 32m on
+                      64 bit, 2m on 32, a 64th of the hard limit if there is one; what was used of it is given back)
+      markers=N       threads that mark, 1 to 4 (as many as processors); while the program runs they use only
+                      processors that are free
       pausebudget=US  microseconds that a pause should last at most: major collections mark blocks without a barrier in
                       slices of three quarters of it, and the young budget shrinks when survivors take too long (400);
                       it cannot bound what one pause must do, see the guide, "Speed"
-      cpu=PERCENT     of the time that tracing old blocks without a barrier again may take in minor collections, 1 to
-                      90; the young budget grows for it (10, or MPR_GC_CPU_PERCENT in the environment)
-      check=0|1       trace everything again after each marking and name what was missed, such as a store into a block of
-                      MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
-      check=fields    the same, and name fields of living blocks that hold the address of a block about to be freed: a
+      cpu=PERCENT     of the processor's time that tracing old blocks without a barrier again may take in minor
+                      collections, 1 to 90; the young budget grows for it, as far as `extra` and limits allow (10, or MPR_GC_CPU_PERCENT in the environment)
+      check=0|1       trace everything again after each marking and name what was missed, such as a store into a block
+                      of MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
+      check=fields    as check=1, and name fields of living blocks that hold the address of a block about to be freed: a
                       manager forgets them, a trace function is missing or misspelt, or one is a plain T*. A suspicion:
-                      memory never written may hold old addresses. Blocks without a manager (objects of make without
-                      trace and destructor among them) and memory outside the heap, a vector's, are not read
-      poison=0|1      fill what is freed or found dead with 0xDB, let small freed blocks rest, and name writes to free memory
-                      when it is used again; a build with the address sanitizer reports every use at once; slow (0, or 1
-                      in builds with MPR_CHECKED)
+                      the unused part of a union may hold an old address. Free memory is filled as by poison=1, so memory
+                      never written holds none. Blocks without a manager (objects of make without trace and destructor
+                      among them) and memory outside the heap, a vector's, are not read
+      poison=0|1      fill what is freed or found dead with 0xDB, let small freed blocks rest, and name writes to free
+                      memory when it is used again; a build with the address sanitizer reports every use at once; slow
+                      (0, or 1 in builds with MPR_CHECKED)
+      batches=0|1     every thread has batches from the start, as if it had called mprSetBatches(true), for programs all
+                      of whose threads keep that promise; a thread for which there is no memory goes without (0)
       everyyield=0|1  collect at each yield point, before a sticky one, too; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in
                       the environment)
       everyalloc=N    ask for a collection at every Nth allocation, so that each thread collects at its next yield; slow
                       (0, or MPR_GC_EVERY_ALLOC in the environment, unless everyyield is said)
-      deadline=MS     a thread that keeps a collection waiting so long is named in the log, and so is a manager that does
-                      not return from MPR_MANAGE_MARK (500)
+      deadline=MS     a thread that keeps a collection waiting so long is named in the log, and so is a manager that
+                      does not return from MPR_MANAGE_MARK (500)
     @return 0, or MPR_ERR_BAD_ARGS: the log names the item, and nothing is changed.
  */
 MPR_EXPORT int mprConfigure(const char *spec);
@@ -139,7 +147,8 @@ MPR_EXPORT MprLogHandler mprSetLogHandler(MprLogHandler handler);
 /** Runs when the process ends by memory policy EXIT and in mprDestroy. Parameters: state (1), strategy (0), status. */
 typedef void (*MprTerminator)(int state, int how, int status);
 
-/** Add a terminator. They run in the order added. At most 16 (without an operating system: 4); more are refused with a message. */
+/** Add a terminator. They run in the order added. At most 16 (without an operating system: 4); more are refused with a
+    message. */
 MPR_EXPORT void mprAddTerminator(MprTerminator terminator);
 
 /** Does nothing with ptr; hides it from the optimiser. */

@@ -16,8 +16,8 @@ MPR_EXTERN_C_BEGIN
 /* How the runtime ends: exit strategies. */
 #define MPR_EXIT_NORMAL 0x0  /* New work is refused, work in progress is finished */
 #define MPR_EXIT_ABORT 0x1   /* At once: the terminators run, then the process exits with the status */
-#define MPR_EXIT_SAFE 0x2    /* Only if the workers come to rest within the timeout; else go on as if nothing were */
-#define MPR_EXIT_RESTART 0x4 /* As MPR_EXIT_NORMAL; at the end of mprDestroy the program is executed anew */
+#define MPR_EXIT_SAFE 0x2    /* Only if the workers come to rest within the timeout; else nothing changes */
+#define MPR_EXIT_RESTART 0x4 /* As MPR_EXIT_NORMAL; at the end of mprDestroy the program is executed again */
 #define MPR_EXIT_DEFAULT MPR_EXIT_NORMAL
 #define MPR_EXIT_GRACEFUL MPR_EXIT_NORMAL
 #define MPR_EXIT_IMMEDIATE MPR_EXIT_ABORT
@@ -40,8 +40,8 @@ MPR_EXPORT int mprStart(MPR_NOTHING);
 MPR_EXPORT int mprStartEventsThread(void);
 
 /**
-    Bring the runtime to its end. Returns at once, but with MPR_EXIT_ABORT never, and with MPR_EXIT_SAFE after a wait
-    for the workers, yielded. Only the first call counts.
+    Bring the runtime to its end. Returns at once, except that MPR_EXIT_ABORT never returns, and MPR_EXIT_SAFE waits for
+    the workers, yielded. Only the first call counts.
     @param exitStrategy MPR_EXIT_*. @param status The process's exit status; negative: keep what mprSetExitStatus said.
     @param timeout Milliseconds that work in progress is given; negative: see mprSetExitTimeout. Attached threads.
  */
@@ -54,7 +54,7 @@ MPR_EXPORT void mprSetExitTimeout(MprTicks timeout);
 MPR_EXPORT int mprGetExitStatus(MPR_NOTHING);
 MPR_EXPORT void mprSetExitStatus(int status);
 
-/** Whether mprShutdown has been called, or the runtime is further on its way, or there is none. Any thread. */
+/** Whether mprShutdown has been called, the runtime is ending, or there is none. Any thread. */
 MPR_EXPORT bool mprIsStopping(MPR_NOTHING);
 /** Whether the services have stopped, or there is no runtime. Any thread. */
 MPR_EXPORT bool mprIsStopped(void);
@@ -65,40 +65,43 @@ MPR_EXPORT bool mprIsDestroying(MPR_NOTHING);
 MPR_EXPORT bool mprIsDestroyed(MPR_NOTHING);
 
 /**
-    Go on as before mprShutdown. Loops that have ended because the runtime stopped are the program's to begin anew; threads of
-    mprStart and mprStartEventsThread go on. @return false when the runtime does not stop, or mprDestroy has begun. Attached
-    threads. Does not yield.
+    Undo mprShutdown. The program restarts those of its loops that have ended because the runtime was stopping; threads
+    of mprStart and mprStartEventsThread continue. @return false when the runtime is not stopping, or mprDestroy has
+    begun. Attached threads. Does not yield.
  */
 MPR_EXPORT bool mprCancelShutdown(MPR_NOTHING);
 
-/** Execute the program anew, at once, with the arguments of mprCreate. Nothing is finished, no terminator or manager runs; for an
-    end in order see MPR_EXIT_RESTART. Returns only when the system refuses, which the log says. Any thread. */
+/** Execute the program again, at once, with the arguments of mprCreate. Nothing is finished, and no terminator or
+    manager runs; for an orderly end see MPR_EXIT_RESTART. Returns only when the system refuses, which the log says. Any
+    thread. */
 MPR_EXPORT void mprRestart(MPR_NOTHING);
 /**
-    Go on in the background: in a child of fork that has a session of its own, the same current directory, and /dev/null as standard
-    input and output; the calling process exits. Call it before mprCreate.
+    Continue in the background: in a child of fork that has a session of its own, the same current directory, and
+    /dev/null as standard input and output. The calling process exits. Call it before mprCreate.
     @return 0; MPR_ERR_BAD_STATE when there is a runtime, whose threads the child would not have; MPR_ERR_CANT_CREATE.
  */
 MPR_EXPORT int mprDaemon(MPR_NOTHING);
 
-/** Whether a service should refuse to begin anything: same as mprIsStopping. */
+/** Whether a service should refuse to begin anything. Another name for mprIsStopping. */
 MPR_EXPORT bool mprShouldDenyNewRequests(MPR_NOTHING);
-/** Whether a service should give up what is in progress: the runtime stops, and the time that mprShutdown granted is over. */
+/** Whether a service should give up what is in progress: the runtime stops, and the time that mprShutdown granted is
+    over. */
 MPR_EXPORT bool mprShouldAbortRequests(MPR_NOTHING);
 
-/** Says whether the program is at rest. @param traceRequests Whether the log shall say what is not. */
+/** Says whether the program is at rest. @param traceRequests Whether the log is to say what is busy. */
 typedef bool (*MprIdleCallback)(bool traceRequests);
-/** Whether no worker but the calling thread is busy, no command runs, and no event is due (mprDispatchersAreIdle). Attached
-    threads. */
+/** Whether no worker but the calling thread is busy, no command runs, and no event is due (mprDispatchersAreIdle).
+    Attached threads. */
 MPR_EXPORT bool mprServicesAreIdle(bool traceRequests);
-/** What the idle callback says: mprServicesAreIdle, or the program's own. Attached threads. */
+/** Call the idle callback: mprServicesAreIdle, or the program's own. Attached threads. */
 MPR_EXPORT bool mprIsIdle(bool traceRequests);
-/** Set the idle callback, which may call mprServicesAreIdle. NULL: that alone. Of the process. @return The one before. Any thread. */
+/** Set the idle callback, which may call mprServicesAreIdle. NULL: use that alone. For the whole process. @return The
+    previous one. Any thread. */
 MPR_EXPORT MprIdleCallback mprSetIdleCallback(MprIdleCallback idleCallback);
 
 /** The system's error number of the last call of the calling thread that failed (errno). Any thread. */
 MPR_EXPORT int mprGetOsError(MPR_NOTHING);
-/** The same as an MPR_ERR_* where one fits, else MPR_ERR. 0 when there was none. Any thread. */
+/** What mprGetOsError returns, as an MPR_ERR_*: MPR_ERR where none fits, 0 when there was no error. Any thread. */
 MPR_EXPORT int mprGetError(MPR_NOTHING);
 
 MPR_EXTERN_C_END

@@ -29,22 +29,23 @@ typedef struct MprSignal {
 } MprSignal;
 
 /**
-    Call a procedure for a signal. Signals that come before it has run count once.
+    Call a procedure for a signal. Several signals that arrive before it has run count as one.
     @param signo As SIGINT. @param handler An MprSignalProc. @param arg Marked if it is a block.
     @param dispatcher NULL: the main one. @param flags MPR_SIGNAL_*.
-    @return NULL when memory is short, or the signal cannot be caught, or the dispatcher was destroyed (named in the log).
-    Attached threads. Does not yield. Somebody must service events.
+    @return NULL when memory is short, or the signal cannot be caught, or the dispatcher was destroyed (named in the
+    log). Attached threads. Does not yield. Somebody must service events.
  */
 MPR_EXPORT MprSignal *mprAddSignalHandler(int signo, void *handler, void *arg, MprDispatcher *dispatcher, int flags);
 
-/** Remove it. After the last of a signal the system's default is back. NULL is fine, twice too. Attached threads. */
+/** Remove a handler. When a signal has none left, the system's default is restored. NULL is fine, and so is a second
+    call. Attached threads. */
 MPR_EXPORT void mprRemoveSignalHandler(MprSignal *sp);
 
 /** SIGINT, SIGTERM and SIGQUIT call mprShutdown(MPR_EXIT_NORMAL, -1, -1); SIGPIPE and SIGXFSZ are ignored. */
 MPR_EXPORT void mprAddStandardSignals(MPR_NOTHING);
 
 MPR_EXTERN_C_END
-/* As in mpr/event.h. */
+/* Procedures of any parameters may be given without a cast: see mpr/event.h. */
 #ifdef __cplusplus
 template <typename... A>
 inline MprSignal *mprAddSignalHandler(int signo, void (*handler)(A...), void *arg, MprDispatcher *dispatcher,

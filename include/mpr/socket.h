@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-    mpr/socket.h - Sockets: TCP and UDP over IPv4 and IPv6, read and written as events tell, or blocking.
+    mpr/socket.h - Sockets: TCP and UDP over IPv4 and IPv6, read and written when events say so, or blocking.
 
     A socket does not block unless MPR_SOCKET_BLOCK or mprSetSocketBlockingMode says so: then reading and writing wait,
     yielded, and what they are given must be rooted or unmanaged. The socket itself is a root meanwhile.
 
-    A socket is for one thread at a time; mprDisconnectSocket may be called by another. Attached threads only. A socket
-    that nobody references is closed and collected; while its handler waits it is retained.
+    One thread at a time uses a socket; another may call mprDisconnectSocket. Attached threads only. A socket that
+    nobody references is closed and collected; while its handler waits it is retained.
  */
 #ifndef MPR_SOCKET_H
 #define MPR_SOCKET_H
@@ -35,7 +35,7 @@ MPR_EXTERN_C_BEGIN
 struct MprSsl;
 struct sockaddr;
 
-/** A socket: a managed block. Programs read these members and change none but data. */
+/** A socket: a managed block. Programs read these members and change only data. */
 typedef struct MprSocket {
     int fd;    /* -1 when there is none */
     int flags; /* MPR_SOCKET_* */
@@ -72,40 +72,44 @@ MPR_EXPORT MprSocket *mprCreateSocket(MPR_NOTHING);
 
 /**
     Listen. With MPR_SOCKET_DATAGRAM: bind, to receive.
-    @param ip A numeric address; NULL, "" or "*": all, of both families where the system can.
-    @param port 0: the system chooses; the member port says which. @param flags MPR_SOCKET_*.
+    @param ip A numeric address; NULL, "" or "*": all, of both families where the system can; "unix:/run/a.sock": a file
+    that is a socket, for processes of this machine. Only the same user may connect until the program changes the file's
+    mode. A socket at which nobody listens any more is replaced. The file is removed when the socket is closed.
+    @param port 0: the system chooses; the member port says which. Of no meaning with a file. @param flags MPR_SOCKET_*.
     @return The descriptor, or -1; the log says why, and mprGetOsError.
  */
 MPR_EXPORT int mprListenOnSocket(MprSocket *sp, const char *ip, int port, int flags);
 
-/** Call a procedure before a socket is bound to listen, so that it may set options of the descriptor; if it returns less than 0
-    the socket is not bound. NULL: none. Of the process. Any thread. */
+/** Set a procedure that is called before a socket is bound to listen. It may set options of the descriptor. If it
+    returns less than 0, the socket is not bound. NULL: none. For the whole process. Any thread. */
 MPR_EXPORT void mprSetSocketPrebindCallback(MprSocketPrebind callback);
 
 /**
     Connect, and wait for it at most ten seconds, yielded. With MPR_SOCKET_DATAGRAM: set the peer.
-    @param ip An address or a name, which is looked up, yielded. @param flags MPR_SOCKET_*.
+    @param ip An address or a name, which is looked up, yielded; or "unix:" and the path of a socket. @param flags MPR_SOCKET_*.
     @return 0; MPR_ERR_CANT_CONNECT; MPR_ERR_CANT_FIND when the name is unknown; MPR_ERR_TIMEOUT; MPR_ERR_BAD_STATE when
     the socket is open already; MPR_ERR_BAD_ARGS; MPR_ERR_CANT_OPEN when there are no descriptors left.
  */
 MPR_EXPORT int mprConnectSocket(MprSocket *sp, const char *ip, int port, int flags);
 
 /**
-    Accept a connection. With MPR_SOCKET_BLOCK waits, yielded. When there are no descriptors left, or no memory of the system,
-    the log says so once, and connections wait; so that nobody tries all the time, the listener's handler tells of them only
-    some 50 ms later, and in blocking mode the call takes as long. @return NULL when none waits, or on error.
+    Accept a connection. With MPR_SOCKET_BLOCK it waits, yielded. When the system has no descriptors or no memory left,
+    the log says so once, and connections wait. So that no loop spins meanwhile, the handler of mprAddSocketHandler is
+    called again only some 50 ms later; in blocking mode the call itself takes that long. @return NULL when no
+    connection waits, or on error.
  */
 MPR_EXPORT MprSocket *mprAcceptSocket(MprSocket *listen);
 
-/** How many accepted sockets may be open at once; with more, listeners have a rest as above. Of the process. @param max 0 or
-    less: any number, as it is until set. @return What was set before. Any thread. */
+/** Set how many accepted sockets may be open at once. Further connections wait, as when descriptors are short: see
+    mprAcceptSocket. For the whole process. @param max 0 or less: any number, the default. @return The previous setting.
+    Any thread. */
 MPR_EXPORT int mprSetMaxSocketAccept(int max);
-/** Another socket for the same connection, with a descriptor and handlers of its own. @return NULL when the socket is not open,
-    or is secure, or descriptors or memory are short. */
+/** Make another socket for the same connection, with a descriptor and handlers of its own. @return NULL when the socket
+    is not open, or is secure, or descriptors or memory are short. */
 MPR_EXPORT MprSocket *mprCloneSocket(MprSocket *sp);
 
 /**
-    Read what there is.
+    Read what has arrived.
     @return Bytes, at least 1; 0 when there is nothing yet (never in blocking mode); negative at the end or on error:
     see mprIsSocketEof, mprGetOsError. MPR_ERR_BAD_HANDLE when it is not open.
  */
@@ -116,16 +120,17 @@ MPR_EXPORT ptrdiff_t mprReadSocket(MprSocket *sp, void *buf, ptrdiff_t size);
     @return Bytes written, perhaps 0; negative on error, of which the peer's end is one.
  */
 MPR_EXPORT ptrdiff_t mprWriteSocket(MprSocket *sp, const void *buf, ptrdiff_t len);
-/** The same for several pieces in one call of the system. */
+/** Write several pieces, as mprWriteSocket does, in one system call. */
 MPR_EXPORT ptrdiff_t mprWriteSocketVector(MprSocket *sp, MprIOVec *iovec, int count);
-/** The same for a string. */
+/** Write a string, as mprWriteSocket does. */
 MPR_EXPORT ptrdiff_t mprWriteSocketString(MprSocket *sp, const char *str);
 
 /**
-    Write some pieces, a stretch of a file, and some more. In blocking mode all of it.
-    @param file A file with positions; its own moves. NULL is fine if bytes is 0. @param offset,bytes Where the stretch begins, and
-    its length; what is not in the file is not written, nor what follows.
-    @return Bytes written of all that, perhaps 0; negative when nothing was: as mprWriteSocket, mprSeekFile and mprReadFile.
+    Write some pieces, part of a file, and some more pieces. In blocking mode it writes all of it.
+    @param file A file with positions; its own moves. NULL is fine if bytes is 0. @param offset,bytes Where the part
+    begins, and its length. If the file ends before, what is missing is not written, nor are the pieces that follow.
+    @return Bytes written altogether, perhaps 0; negative when nothing was: as mprWriteSocket, mprSeekFile and
+    mprReadFile.
  */
 MPR_EXPORT MprOff mprSendFileToSocket(MprSocket *sock, MprFile *file, MprOff offset, MprOff bytes, MprIOVec *beforeVec,
                                       int beforeCount, MprIOVec *afterVec, int afterCount);
@@ -133,25 +138,28 @@ MPR_EXPORT MprOff mprSendFileToSocket(MprSocket *sock, MprFile *file, MprOff off
     error. */
 MPR_EXPORT ptrdiff_t mprFlushSocket(MprSocket *sp);
 
-/** Close. @param graceful Send what was written before the end; false: reset the connection. NULL is fine, twice too. */
+/** Close. @param graceful Send what was written before the end; false: reset the connection. NULL is fine, and so is
+    a second call. */
 MPR_EXPORT void mprCloseSocket(MprSocket *sp, bool graceful);
-/** End both directions without closing: whoever waits or reads finds the end. */
+/** End both directions without closing: a thread that waits or reads finds the end. */
 MPR_EXPORT void mprDisconnectSocket(MprSocket *sp);
 
 /**
-    Call a procedure when the socket is ready; as mprCreateWaitHandler. A socket has one handler: an earlier one ends.
+    Call a procedure when the socket is ready, as mprCreateWaitHandler does. A socket has one handler: a new one ends
+    the previous one.
     @return NULL when memory is short or the socket is not open.
  */
 MPR_EXPORT MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispatcher *dispatcher, void *proc,
                                                void *data, int flags);
-/** Wait for this from now on: mprWaitOn. */
+/** Set what the socket's handler waits for from now on, as mprWaitOn does. */
 MPR_EXPORT void mprEnableSocketEvents(MprSocket *sp, int mask);
 MPR_EXPORT void mprRemoveSocketHandler(MprSocket *sp);
 
-/** Whose events later handlers of this socket are if mprAddSocketHandler is given no dispatcher. NULL: the main one. */
+/** Set the dispatcher for later handlers of this socket for which mprAddSocketHandler is given none. NULL: the main
+    one. */
 MPR_EXPORT void mprSetSocketDispatcher(MprSocket *sp, MprDispatcher *dispatcher);
 
-/** @return Whether it was blocking. */
+/** Set whether reading and writing wait. @return Whether they did before. */
 MPR_EXPORT int mprSetSocketBlockingMode(MprSocket *sp, bool on);
 MPR_EXPORT bool mprGetSocketBlockingMode(MprSocket *sp);
 /** Send small packets at once, or collect them (Nagle's algorithm). @return The previous setting. */
@@ -159,20 +167,23 @@ MPR_EXPORT bool mprSetSocketNoDelay(MprSocket *sp, bool on);
 
 /** Whether the peer has ended, an error has, or the socket is not open. */
 MPR_EXPORT bool mprIsSocketEof(MprSocket *sp);
-/** Say that nothing more will come, or that it may. */
+/** Set whether the socket counts as ended, so that nothing more will come. */
 MPR_EXPORT void mprSetSocketEof(MprSocket *sp, bool eof);
-/** The system's error number that waits at the socket, or else of its last call that failed; 0 when there is none. */
+/** The system's error number that is pending at the socket or, without one, that of its last failed call; 0 for
+    none. */
 MPR_EXPORT int mprGetSocketError(MprSocket *sp);
 /** The descriptor; -1 when there is none. */
 MPR_EXPORT int mprGetSocketHandle(MprSocket *sp);
 MPR_EXPORT int mprGetSocketPort(MprSocket *sp);
-/** Take the descriptor away: the caller closes it. Ends the handler, and TLS. @return -1 when there is none. */
+/** Take the descriptor out of the socket: the caller closes it. This ends the handler, and TLS. @return -1 when there
+    is none. */
 MPR_EXPORT int mprStealSocketHandle(MprSocket *sp);
 
 /**
     Take an address apart: "host", "host:port", ":port", "port", "[v6]:port", "v6", each with a scheme before it and a
     path behind if you like.
-    @param ip Receives a block, or NULL when there is no host or it is "*". @param port Receives the port, or defaultPort.
+    @param ip Receives a block, or NULL when there is no host or it is "*". @param port Receives the port, or
+    defaultPort.
     @param secure Receives whether the scheme is https or wss; may be NULL, as the others.
     @return 0; MPR_ERR_BAD_ARGS when address is NULL or malformed; MPR_ERR_MEMORY.
  */
@@ -180,7 +191,7 @@ MPR_EXPORT int mprParseSocketAddress(const char *address, const char **ip, int *
 
 /** Whether a text is a numeric address of IPv6, in brackets or not. */
 MPR_EXPORT bool mprIsIPv6(const char *ip);
-/** Whether a socket is open and has an address of IPv6 that is none of IPv4 in its form. */
+/** Whether a socket is open and has an address of IPv6 that is not merely one of IPv4 in IPv6 form. */
 MPR_EXPORT bool mprIsSocketV6(MprSocket *sp);
 /**
     The system's form of an address. @param ip As mprConnectSocket; NULL or "": all. @param family,protocol May be NULL.
@@ -196,7 +207,8 @@ MPR_EXPORT bool mprHasDualNetworkStack(MPR_NOTHING);
 
 /*
     TLS. The library of mpr/tls.h makes connections secure, or another that registers itself with mprSetSslProvider.
-    Reading, writing, waiting and closing are the calls above, and their meaning stays: a handshake goes on in them.
+    Secure sockets are read, written, waited for and closed by the calls above, with the same meaning. A handshake
+    continues in them.
  */
 
 /** Whether there is a provider: libmpr_tls is linked, and the program uses a function of mpr/tls.h. */
@@ -206,14 +218,14 @@ MPR_EXPORT bool mprHasSecureSockets(MPR_NOTHING);
     Make a connection secure, as a client or a server, whichever the ssl is for. Nothing may have been read that
     belongs to the handshake.
 
-    In blocking mode this is the whole handshake, yielded. Else it begins, and goes on in mprReadSocket and
-    mprWriteSocket, which return 0 until it is over (mprSocketHandshaking): wait as for data, for whatever one wants to
-    do next. When it fails, they return less than 0, and errorMsg says why. Small packets are sent at once from now on:
-    mprSetSocketNoDelay.
+    In blocking mode this is the whole handshake, yielded. Otherwise the call only begins it. It continues in
+    mprReadSocket and mprWriteSocket, which return 0 until it is over (mprSocketHandshaking); wait as for data, for
+    whatever is to be done next. If the handshake fails, they return less than 0, and errorMsg says why. Small packets
+    are sent at once from now on: mprSetSocketNoDelay.
 
-    Reading gives MPR_ERR at an end that the peer has told of, and MPR_ERR_NETWORK for a connection that was cut off:
-    what came may not be all. A client that only writes should close with what the peer has sent read: systems drop
-    what is on its way to a peer when its answers come to a socket that is closed.
+    Reading returns MPR_ERR at an end that the peer has announced, and MPR_ERR_NETWORK when the connection was cut off:
+    data may be missing then. A client that only writes should read what the peer has sent before it closes: systems
+    drop data on its way to a peer if the peer's answers arrive at a closed socket.
 
     @param ssl NULL: a client's with the defaults of mprCreateSsl. @param peerName Whose certificate a client expects,
     and the name that it asks the server for. NULL: as mprSetSslHostname, else the host given to mprConnectSocket.
@@ -224,20 +236,20 @@ MPR_EXPORT bool mprHasSecureSockets(MPR_NOTHING);
 MPR_EXPORT int mprUpgradeSocket(MprSocket *sp, struct MprSsl *ssl, const char *peerName);
 /** Whether a handshake has begun that is not over. */
 MPR_EXPORT bool mprSocketHandshaking(MprSocket *sp);
-/** Whether something was read from the system and not by the program, or was to be written and has not all gone out:
-    the next mprWriteSocket, or mprFlushSocket, goes on with it. */
+/** Whether a secure connection holds data back: data that arrived and the program has not read, or data to be written
+    that has not all been sent. The next mprWriteSocket or mprFlushSocket sends the latter. */
 MPR_EXPORT bool mprSocketHasBuffered(MprSocket *sp);
 MPR_EXPORT bool mprSocketHasBufferedRead(MprSocket *sp);
 MPR_EXPORT bool mprSocketHasBufferedWrite(MprSocket *sp);
-/** Whether it is open and mprUpgradeSocket has made it secure, or begun to. */
+/** Whether a socket is open and mprUpgradeSocket has made it secure, or has begun to. */
 MPR_EXPORT bool mprIsSocketSecure(MprSocket *sp);
 /** What TLS has agreed on, as JSON: protocol, cipher, resumed, alpn, host, peer, issuer. @return A block; NULL when
     the socket is not secure, or memory is short. */
 MPR_EXPORT char *mprGetSocketState(MprSocket *sp);
 
 /**
-    What makes connections secure: for libraries. Each procedure is called for a socket that is open; read and write
-    wait in blocking mode, and yield meanwhile; nothing else does.
+    What makes connections secure: for libraries. Each procedure is called for a socket that is open; read, write and
+    upgrade wait in blocking mode, and yield meanwhile; nothing else does. The socket is retained meanwhile.
  */
 typedef struct MprSocketProvider {
     const char *name;
@@ -253,21 +265,21 @@ typedef struct MprSocketProvider {
     int (*buffered)(MprSocket *sp);
     bool (*handshaking)(MprSocket *sp);
     char *(*state)(MprSocket *sp);
-    /** The descriptor will be closed, or be somebody else's. @param graceful Tell the peer. */
+    /** Called before the descriptor is closed or given away. @param graceful Tell the peer. */
     void (*close)(MprSocket *sp, bool graceful);
 } MprSocketProvider;
 
-/** Who makes connections secure from now on. @param provider Stays in use; NULL: nobody. Any thread. */
+/** Set what makes connections secure from now on. @param provider Stays in use; NULL: nothing. Any thread. */
 MPR_EXPORT void mprSetSslProvider(MprSocketProvider *provider);
-/** For providers: what passes the descriptor, secure or not. As mprReadSocket and mprWriteSocket of a socket that does
-    not block. */
+/** For providers: read and write the descriptor directly, as mprReadSocket and mprWriteSocket do for a socket that is
+    not secure and does not block. */
 MPR_EXPORT ptrdiff_t mprReadSocketDirect(MprSocket *sp, void *buf, ptrdiff_t size);
 MPR_EXPORT ptrdiff_t mprWriteSocketDirect(MprSocket *sp, const void *buf, ptrdiff_t len);
 /** For providers: set errorMsg. */
 MPR_EXPORT void mprSetSocketError(MprSocket *sp, const char *fmt, ...) MPR_PRINTF(2, 3);
 
 MPR_EXTERN_C_END
-/* As in mpr/event.h. */
+/* Procedures of any parameters may be given without a cast: see mpr/event.h. */
 #ifdef __cplusplus
 template <typename... A>
 inline MprWaitHandler *mprAddSocketHandler(MprSocket *sp, int mask, MprDispatcher *dispatcher, void (*proc)(A...),

@@ -63,6 +63,23 @@ typedef struct MprMemStats {
     unsigned long long cpuUsage; /* As mprGetCPU */
 } MprMemStats;
 
+/** What batches (mprSetBatches) have come to, of all threads, since the process began. Yields, unless said otherwise. */
+typedef struct MprBatchStats {
+    unsigned long long takenBack; /* Yields that took back what was not published */
+    unsigned long long blocks;    /* Blocks taken back; blocksFreed has them, too */
+    unsigned long long bytes;     /* Bytes taken back */
+    unsigned long long published; /* Blocks that those yields left for the collector */
+    /* What kept everything that was made since the yield before: */
+    unsigned long long keptYield;   /* The thread stopped, or did not ask */
+    unsigned long long keptPlain;   /* A plain block was published */
+    unsigned long long keptOutside; /* A block with references had no room in the thread's own memory */
+    unsigned long long keptFull;    /* Too much was published, or in too many places */
+    unsigned long long keptHole;    /* The thread's memory was too short to be its own */
+} MprBatchStats;
+
+/** Read what batches have come to. Does not yield. Any thread. */
+MPR_EXPORT void mprReadBatchStats(MprBatchStats *stats);
+
 /** @return A snapshot, overwritten by the next call from any thread. Does not yield. Any thread. */
 MPR_EXPORT MprMemStats *mprGetMemStats(MPR_NOTHING);
 /** Write a snapshot into the caller's own structure. Does not yield. Any thread. */
@@ -76,16 +93,16 @@ MPR_EXPORT unsigned long long mprGetCPU(MPR_NOTHING);
 /**
     Print a summary to standard error: limits, times, and for leaks which kinds of blocks have the most bytes and which
     have grown since the last call. A kind is a manager (mprSetManagerName) or C++ type; blocks without a manager, C++
-    types that are neither traced nor destroyed among them, are told apart by size. What is garbage and was not collected
-    yet counts: call mprGC with MPR_GC_FORCE | MPR_GC_COMPLETE first to see what lives.
+    types that are neither traced nor destroyed among them, are told apart by size. What is garbage and was not
+    collected yet counts: call mprGC with MPR_GC_FORCE | MPR_GC_COMPLETE first to see what lives.
 
         mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
         mprPrintMem("after an hour", 0);
 
     Any thread, any state, the notifier included, and without a runtime. It does not yield, allocate or lock. To count
-    blocks it stops all other attached threads at their next yield, for some nanoseconds per block. If one does not yield
-    within eight deadlines, or the caller does not run (it is not attached, has yielded, is a manager or the log's
-    handler), the summary comes without kinds and says why.
+    blocks it stops all other attached threads at their next yield, for some nanoseconds per block. If one does not
+    yield within eight deadlines, or the caller does not run (it is not attached, has yielded, is a manager or the log's
+    handler), the summary has no kinds and says why.
     @param msg Headline. @param flags 0.
  */
 MPR_EXPORT void mprPrintMem(const char *msg, int flags);

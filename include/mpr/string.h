@@ -2,9 +2,9 @@
 /*
     mpr/string.h - Strings: copy, compare, search, split, join, convert.
 
-    A string is a `char *` that ends in a zero byte. Calls that make one return a managed leaf block of exact size: retain
-    it as any block. NULL is a fine argument everywhere; what it means stands with each call. Comparison and length treat it
-    as a string that is shorter than every other.
+    A string is a `char *` that ends in a zero byte. Calls that make one return a managed leaf block of exact size:
+    retain it as any block. NULL is a fine argument everywhere; what it means stands with each call. Comparison and
+    length treat it as a string that is shorter than every other.
 
     Bytes above 127 (UTF-8 among them) are copied and compared as they are; case is that of ASCII, whatever the locale.
     Lengths count bytes. A call that makes a string returns NULL when there is no memory.
@@ -39,19 +39,20 @@ MPR_EXPORT char *snclone(cchar *str, ssize len);
  */
 MPR_EXPORT ssize scopy(char *dest, ssize destMax, cchar *src);
 
-/** The same for the first len bytes of src. */
+/** Copy the first len bytes of src into a buffer, as scopy does. */
 MPR_EXPORT ssize sncopy(char *dest, ssize destMax, cchar *src, ssize len);
 
 /* ---- Compare ---------------------------------------------------------------------------------------------------- */
 
-/** Order as unsigned bytes. @return Below, equal to or above 0. NULL comes before "", and equals NULL. */
+/** Compare two strings by their unsigned bytes. @return Below, equal to or above 0. NULL comes before "", and equals
+    NULL. */
 MPR_EXPORT int scmp(cchar *s1, cchar *s2);
-/** The same for at most len bytes. */
+/** Compare at most len bytes, as scmp does. */
 MPR_EXPORT int sncmp(cchar *s1, cchar *s2, ssize len);
-/** The same with A-Z taken for a-z. */
+/** Compare as scmp and sncmp do, with A-Z taken for a-z. */
 MPR_EXPORT int scaselesscmp(cchar *s1, cchar *s2);
 MPR_EXPORT int sncaselesscmp(cchar *s1, cchar *s2, ssize len);
-/** Whether scmp, or scaselesscmp, gives 0. */
+/** Whether two strings are equal: scmp, or scaselesscmp, returns 0. */
 MPR_EXPORT bool smatch(cchar *s1, cchar *s2);
 MPR_EXPORT bool scaselessmatch(cchar *s1, cchar *s2);
 /** Compare secrets as smatch does, in a time that does not depend on where strings of the same length differ. */
@@ -65,9 +66,10 @@ MPR_EXPORT char *srchr(cchar *str, int c);
 
 /** The first place of pattern in str; "" is found at the start. @return NULL when not there or when either is NULL. */
 MPR_EXPORT char *scontains(cchar *str, cchar *pattern);
-/** The same with A-Z taken for a-z. */
+/** The first place of pattern in str, as scontains, with A-Z taken for a-z. */
 MPR_EXPORT char *scaselesscontains(cchar *str, cchar *pattern);
-/** The same within the first limit bytes of str; a negative limit is none. */
+/** The first place of pattern within the first limit bytes of str; a negative limit is none. sncaselesscontains takes
+    A-Z for a-z. */
 MPR_EXPORT char *sncontains(cchar *str, cchar *pattern, ssize limit);
 MPR_EXPORT char *sncaselesscontains(cchar *str, cchar *pattern, ssize limit);
 
@@ -85,7 +87,8 @@ MPR_EXPORT cchar *sends(cchar *str, cchar *suffix);
 
 /**
     The next token: a run of bytes that are not in delim.
-    @param str The string, or NULL to go on from *last. @param delim Bytes that separate; several in a row count as one.
+    @param str The string, or NULL to continue from *last. @param delim Bytes that separate; several in a row count as
+    one.
     @param last Set to what follows the token and its delimiters, and to NULL when no delimiter followed: with
     `key = stok(text, "=", &value)` value is NULL when there is no '='. Must not be NULL unless one token is all.
     @return NULL when there is none left.
@@ -94,14 +97,15 @@ MPR_EXPORT char *stok(char *str, cchar *delim, char **last);
 
 /**
     The part up to the first occurrence of a whole pattern, perhaps empty.
-    @param str The string, or NULL to go on from *last. @param last Set to what follows the pattern, NULL when there was
-    none. @return NULL when nothing is left, or when pattern is NULL or "".
+    @param str The string, or NULL to continue from *last. @param last Set to what follows the pattern, NULL when there
+    was none. @return NULL when nothing is left, or when pattern is NULL or "".
  */
 MPR_EXPORT char *sptok(char *str, cchar *pattern, char **last);
 
 /**
     Split once: the part before the first byte that is in delim, and in *last the rest after it and its followers.
-    @return Never NULL, nor is *last: "" stands for what is not there. Unlike stok, a delimiter at the start gives an empty part.
+    @return Never NULL, nor is *last: "" stands for what is not there. Unlike stok, a delimiter at the start gives an
+    empty part.
     @remarks A run of delimiters between two parts counts as one.
  */
 MPR_EXPORT char *ssplit(char *str, cchar *delim, char **last);
@@ -125,8 +129,8 @@ MPR_EXPORT char *supper(cchar *str);
 MPR_EXPORT char *stitle(cchar *str);
 MPR_EXPORT char *scamel(cchar *str);
 
-/** A copy of length bytes from an offset on, fewer when str ends before. @return NULL when str is NULL, either is negative, or
-    str ends before the offset. */
+/** A copy of length bytes from an offset on, fewer when str ends before. @return NULL when str is NULL, either is
+    negative, or str ends before the offset. */
 MPR_EXPORT char *ssub(cchar *str, ssize offset, ssize length);
 
 /** Write zeros over a string, a secret say, that is not needed any more. NULL is fine. */
@@ -141,25 +145,26 @@ MPR_EXPORT char *srejoinv(char *buf, va_list args);
 /** argc strings with sep between them. NULLs among them count as "". @param sep NULL: a blank. */
 MPR_EXPORT cchar *sjoinArgs(int argc, cchar **argv, cchar *sep);
 
-/** A copy with every occurrence of pattern replaced, found from left to right. A replacement of NULL is "". A pattern of
-    NULL or "" replaces nothing. NULL gives NULL. */
+/** A copy with every occurrence of pattern replaced, found from left to right. A replacement of NULL is "". A pattern
+    of NULL or "" replaces nothing. NULL gives NULL. */
 MPR_EXPORT char *sreplace(cchar *str, cchar *pattern, cchar *replacement);
 
-/** A copy with each ${key} replaced by the string of that key in tokens; where there is none, ${key} stays. A key contains
-    neither } nor ${. NULL gives NULL. */
+/** A copy with each ${key} replaced by the string of that key in tokens; where there is none, ${key} stays. A key
+    contains neither } nor ${. NULL gives NULL. */
 MPR_EXPORT char *stemplate(cchar *str, struct MprHash *tokens);
 
 /* ---- Numbers ---------------------------------------------------------------------------------------------------- */
 
 /** A number in decimal. */
 MPR_EXPORT char *itos(int64 value);
-/** The same to a radix from 2 to 36, digits above 9 in lower case, a minus sign for any negative value. @return NULL for another
-    radix. */
+/** A number to a radix from 2 to 36: digits above 9 in lower case, and a minus sign for any negative value. @return
+    NULL for another radix. */
 MPR_EXPORT char *itosradix(int64 value, int radix);
-/** The same into a buffer of size bytes. @return buf; NULL when it does not fit or an argument is bad. */
+/** Write a number, as itosradix does, into a buffer of size bytes. @return buf; NULL when it does not fit or an
+    argument is bad. */
 MPR_EXPORT char *itosbuf(char *buf, ssize size, int64 value, int radix);
 
-/** stoiradix(str, 10, NULL). */
+/** The decimal number at the start of str: stoiradix(str, 10, NULL). */
 MPR_EXPORT int64 stoi(cchar *str);
 
 /**
@@ -175,17 +180,19 @@ MPR_EXPORT int64 stoiradix(cchar *str, int radix, int *err);
 /** Whether str is a decimal integer and nothing else: digits, perhaps after a sign. */
 MPR_EXPORT bool snumber(cchar *s);
 
-/** The number at the start of str as the C library's strtod reads it, whose decimal point is that of the locale. 0 for NULL. */
+/** The number at the start of str as the C library's strtod reads it, whose decimal point is that of the locale. 0 for
+    NULL. */
 MPR_EXPORT double stof(cchar *str);
-/** Whether str is a decimal number and nothing else: a sign, digits with a point among or beside them, an exponent. */
+/** Whether str is a decimal number and nothing else: a sign, digits with a point before, among or after them,
+    an exponent. */
 MPR_EXPORT bool sfnumber(cchar *s);
 
-/** What kind of number it is. @return 1 or 0. */
+/** Whether value is not a number, infinite, or zero. @return 1 or 0. */
 MPR_EXPORT int mprIsNan(double value);
 MPR_EXPORT int mprIsInfinite(double value);
 MPR_EXPORT int mprIsZero(double value);
 
-/** Another name of mprCreateListFromWords (mpr/list.h). */
+/** Another name for mprCreateListFromWords (mpr/list.h). */
 MPR_EXPORT struct MprList *stolist(cchar *src);
 
 MPR_EXTERN_C_END

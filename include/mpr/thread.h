@@ -45,7 +45,7 @@ typedef void (*MprThreadProc)(void *data, MprThread *tp);
  */
 MPR_EXPORT MprThread *mprCreateThread(const char *name, void *proc, void *data, ptrdiff_t stackSize);
 /**
-    Start it, with the signal mask of the calling thread. The runtime's own threads (the collector's, markers,
+    Start a thread, with the signal mask of the calling thread. The runtime's own threads (the collector's, markers,
     workers, the thread of mprStartEventsThread) block all signals, so that the program's threads receive them. A
     thread that one of these starts gets the mask that the runtime's thread itself was started under. A process that
     a worker starts other than by mpr/command.h has to unblock the signals it wants.
@@ -53,11 +53,12 @@ MPR_EXPORT MprThread *mprCreateThread(const char *name, void *proc, void *data, 
  */
 MPR_EXPORT int mprStartThread(MprThread *thread);
 
-/** Set the stack of threads that are created without a size from now on. @param size Bytes; 0 or less: the system's default, as it is
-    until set. Of the process. Any thread. */
+/** Set the stack size of threads that are created without one from now on. @param size Bytes; 0 or less: the system's
+    default, which holds until set. For the whole process. Any thread. */
 MPR_EXPORT void mprSetThreadStackSize(ptrdiff_t size);
 /**
-    Start a thread that the runtime does not know: it is not attached, nobody waits for it, and its signal mask is the caller's.
+    Start a thread that the runtime does not know: it is not attached, nobody waits for it, and its signal mask is the
+    caller's.
     @param name For the system's tools. @param proc A void *(*)(void *). @param data What it is called with; not marked.
     @param tp NULL, or what mprCreateThread made, whose stack size it gets.
     @return 0; MPR_ERR_BAD_ARGS when proc is NULL; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE. Any thread.
@@ -93,7 +94,8 @@ MPR_EXPORT void mprSleep(MprTicks msec);
 /** Sleep without a yield: what the caller has allocated stays, and collections wait as long. Any thread. */
 MPR_EXPORT void mprNap(MprTicks msec);
 /**
-    Wait until all other attached threads have come to a yield, or wait in a call that yields. The caller does not yield.
+    Wait until every other attached thread has reached a yield, or waits in a call that yields. The caller does not
+    yield.
     @param timeout Milliseconds; negative: for ever. Threads that do not come in time are named in the log.
     @return 1; 0 when the time is up, or the calling thread may not wait (see mprVerifyHeap).
  */
@@ -107,7 +109,7 @@ MPR_EXPORT int mprSetThreadData(MprThreadLocal *tls, void *value);
 MPR_EXPORT void *mprGetThreadData(MprThreadLocal *tls);
 
 MPR_EXTERN_C_END
-/* As in mpr/event.h. */
+/* Procedures of any parameters may be given without a cast: see mpr/event.h. */
 #ifdef __cplusplus
 template <typename R, typename... A>
 inline int mprStartOsThread(const char *name, R (*proc)(A...), void *data, MprThread *tp) {

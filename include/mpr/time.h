@@ -3,8 +3,8 @@
     mpr/time.h - Clocks, dates, and dates as text.
 
     MprTicks count milliseconds of a clock that never goes back: for timeouts and durations. MprTime counts milliseconds
-    since 1970-01-01 00:00 UTC, negative before, by the system's clock, which may be set: for dates. Dates are those of the
-    Gregorian calendar, extended to all years.
+    since 1970-01-01 00:00 UTC, negative before, by the system's clock, which may be set: for dates. Dates are those of
+    the Gregorian calendar, extended to all years.
 
     Local time is that of the system, or of the environment variable TZ as it was when first asked.
 
@@ -37,7 +37,7 @@ MPR_EXTERN_C_BEGIN
 
 /** The monotonic clock, milliseconds. */
 MPR_EXPORT MprTicks mprGetTicks(MPR_NOTHING);
-/** The same clock, nanoseconds: the finest that the system has. */
+/** The monotonic clock, nanoseconds: as fine as the system has it. */
 MPR_EXPORT unsigned long long mprGetHiResTicks(MPR_NOTHING);
 /** Milliseconds since mark, an earlier mprGetTicks(). */
 MPR_EXPORT MprTicks mprGetElapsedTicks(MprTicks mark);
@@ -72,11 +72,12 @@ MPR_EXPORT void mprDecodeUniversalTime(struct tm *timep, MprTime time);
 MPR_EXPORT char *mprFormatTm(const char *fmt, struct tm *timep);
 MPR_EXPORT char *mprFormatLocalTime(const char *fmt, MprTime time);
 MPR_EXPORT char *mprFormatUniversalTime(const char *fmt, MprTime time);
-/** The present, in local time. */
+/** Format the present, in local time. @param fmt As mprFormatTm. */
 MPR_EXPORT char *mprGetDate(char *fmt);
 
-/** The other way: a struct tm as local time, or as UTC, whatever its zone says. Fields may be out of range: the 32nd of a month
-    is in the next. Weekday and day of the year are not looked at. @return 0 for NULL; the nearest time that there is. Any thread. */
+/** Compose a time from a struct tm, taken as local time or as UTC, whatever its zone says. Fields may be out of range:
+    the 32nd of a month is in the next. Weekday and day of the year are not looked at. @return 0 for NULL; the nearest
+    time that there is. Any thread. */
 MPR_EXPORT MprTime mprMakeTime(struct tm *timep);
 MPR_EXPORT MprTime mprMakeUniversalTime(struct tm *timep);
 /** Milliseconds that local time is ahead of UTC at a moment. Any thread. */
@@ -92,11 +93,12 @@ MPR_EXPORT int mprGetTimeZoneOffset(MprTime when);
       - 11/21/2026 (month first, unless it cannot be), 2026/11/21, 21.11.2026, 21-11-2026, 21 Nov 2026, Nov 21, 2026;
       - a time of day: 6:15, 06:15:37.5, 6:15 pm, 6pm; before or after a date, or alone;
       - now, today, yesterday, tomorrow (the last three at 00:00, or with a time of day);
-      - an amount and its unit: 2 days ago, +1h, -30 min, in 3 weeks; units: ms s sec second m min minute h hr hour d day w
-        week month y yr year, and their plurals. Days and longer follow the calendar; a day that a month has not becomes its last;
+      - an amount and its unit: 2 days ago, +1h, -30 min, in 3 weeks; units: ms s sec second m min minute h hr hour d day
+        w week month y yr year, and their plurals. Days and longer follow the calendar; a day that a month does not have
+        becomes its last;
       - @ and seconds since 1970.
-    A library that was built with MPR_PEOPLE_TIMES=OFF, for a small board, reads the forms of protocols alone: no dates with
-    slashes or points or with the day first in digits, no am and pm, no near days, no amounts.
+    A library that was built with MPR_PEOPLE_TIMES=OFF, for a small board, reads the forms of protocols alone: no dates
+    with slashes or points or with the day first in digits, no am and pm, no near days, no amounts.
     Case does not matter; a weekday and text in parentheses are ignored. Years of two digits lie from 1969 to 2068.
     Zones: Z, UT, UTC, GMT, those of North America (EST, PDT ...), CET, CEST, +hh, +hhmm, +hh:mm.
     @param zone The zone when the text has none: MPR_LOCAL_TIMEZONE, MPR_UTC_TIMEZONE or minutes east.

@@ -13,7 +13,7 @@
     Defaults are strict. TLS 1.2 and 1.3. A client wants a certificate that is valid now, of the host it asked for, and
     issued, directly or not, by somebody whom the system trusts. A server wants none of its clients until told to.
 
-    Attached threads only, if nothing else is said; nothing here yields. Reading files is not counted as a wait.
+    Attached threads only, unless said otherwise. Nothing here yields: reading files does not count as a wait.
 
     OpenSSL's own memory comes from malloc, not from the managed heap: it keeps some of it until the process ends, after
     mprDestroy and on threads that no runtime knows. It is counted, if mprLoadSsl is called before anything else uses
@@ -38,7 +38,7 @@ typedef struct MprSsl MprSsl;
 /** Make one. @param server 1: for connections that were accepted; 0: for a client's. @return NULL when memory is
     short. */
 MPR_EXPORT struct MprSsl *mprCreateSsl(int server);
-/** Another with the same settings, to be changed. @param src NULL: as mprCreateSsl(0). @return NULL when memory is
+/** Make another with the same settings, to be changed. @param src NULL: as mprCreateSsl(0). @return NULL when memory is
     short. */
 MPR_EXPORT struct MprSsl *mprCloneSsl(MprSsl *src);
 
@@ -58,18 +58,18 @@ MPR_EXPORT int mprPreloadSsl(struct MprSsl *ssl, int flags);
 /* Who one is. A server has to say; a client may, for servers that ask. In all setters: ssl NULL does nothing; NULL for
    a text takes the setting back. */
 
-/** The certificate, and after it those of who issued it, but for the last. */
+/** Set the file of the certificate, followed by the certificates of its issuers, except the last. */
 MPR_EXPORT void mprSetSslCertFile(struct MprSsl *ssl, const char *certFile);
-/** Its private key, without a password. Not set: it is in the file of the certificate. */
+/** Set the file of the private key, without a password. Until set, the key is in the file of the certificate. */
 MPR_EXPORT void mprSetSslKeyFile(struct MprSsl *ssl, const char *keyFile);
 
-/* Whom one trusts. A client that says neither trusts whom the system does. */
+/* Trusted issuers. A client that sets neither file nor folder trusts those of the system. */
 
-/** Certificates of who is trusted to issue others. A server names them to its clients. */
+/** Certificates of the issuers that are trusted. A server names them to its clients. */
 MPR_EXPORT void mprSetSslCaFile(struct MprSsl *ssl, const char *caFile);
-/** A folder of such, with the names that `openssl rehash` makes. */
+/** A folder of certificates of trusted issuers, with the names that `openssl rehash` makes. */
 MPR_EXPORT void mprSetSslCaPath(struct MprSsl *ssl, const char *caPath);
-/** Certificates taken back: a file of lists, one by each issuer between the peer and whom one trusts, that one
+/** Revoked certificates: a file of lists, one from each issuer between the peer and a trusted one, the trusted one
     included. */
 MPR_EXPORT void mprSetSslRevoke(struct MprSsl *ssl, const char *revoke);
 
@@ -87,23 +87,24 @@ MPR_EXPORT void mprVerifySslDepth(struct MprSsl *ssl, int depth);
 /** The host that a client expects, and asks for, if mprUpgradeSocket is given none: a name or a numeric address. */
 MPR_EXPORT void mprSetSslHostname(MprSsl *ssl, const char *hostname);
 
-/** Choose by the host that a client asks for. @param host As the client wrote it. It must not yield. @return The
-    MprSsl of that host, a server's; NULL: the one that is set up so. */
+/** Chooses by the host that a client asks for. It must not yield. @param host As the client wrote it. @return The
+    MprSsl, a server's, of that host; NULL: the one for which this was set. */
 typedef struct MprSsl *(*MprMatchSsl)(struct MprSocket *sp, const char *host);
-/** A server has several names. @param match NULL: one. */
+/** Set how a server that has several names chooses. @param match NULL: it has one. */
 MPR_EXPORT void mprSetSslMatch(struct MprSsl *ssl, MprMatchSsl match);
 
 /* How one talks. */
 
-/** @param protocols MPR_PROTO_*; none that there is is named in the log, and changes nothing. */
+/** Set which versions may be used. @param protocols MPR_PROTO_*. A value without any of them is named in the log, and
+    changes nothing. */
 MPR_EXPORT void mprSetSslProtocols(struct MprSsl *ssl, int protocols);
 /** Which ciphers, the best first: names of OpenSSL, separated by ':' or ','. Those of TLS 1.3 begin with TLS_; of a
     version for which none is named the defaults hold. */
 MPR_EXPORT void mprSetSslCiphers(MprSsl *ssl, const char *ciphers);
-/** More of them, behind those that were set. */
+/** Add ciphers behind those that were set. */
 MPR_EXPORT void mprAddSslCiphers(struct MprSsl *ssl, const char *ciphers);
-/** What is talked inside (ALPN), the best first: "h2, http/1.1". The server's order counts; if both name some and
-    share none, there is no connection. The member protocol of the socket says which it is. */
+/** Set the protocols inside (ALPN), the best first: "h2, http/1.1". The server's order counts. If both sides name some
+    and share none, the handshake fails. The socket's member protocol says which was chosen. */
 MPR_EXPORT void mprSetSslAlpn(struct MprSsl *ssl, const char *protocols);
 /** Whether a client of TLS 1.2 may ask for another handshake later: not until set. */
 MPR_EXPORT void mprSetSslRenegotiate(MprSsl *ssl, bool enable);

@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 /*
-    Older programs pass arguments to functions that take none, which C lets them do where the declaration says nothing of
-    parameters. It does until C23. With MPR_STRICT_PROTOTYPES such a call is an error.
+    Older programs pass arguments to functions that take none. Until C23, C allows that if the declaration says nothing
+    of parameters. With MPR_STRICT_PROTOTYPES such a call is an error.
  */
 #if defined(__cplusplus) || defined(MPR_STRICT_PROTOTYPES) || __STDC_VERSION__ > 201710L
 #define MPR_NOTHING void
@@ -44,7 +44,7 @@ typedef long long MprTicks;
 /** Milliseconds since 1970-01-01 00:00 UTC. */
 typedef long long MprTime;
 
-/* A procedure as the API takes it where it takes any: ISO C converts no function to void *, but by way of an integer. */
+/* A procedure as a void *, for calls that take any: ISO C converts a function to void * only by way of an integer. */
 #define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
 
 /* Sizes for a program's own buffers. The API itself limits only paths (mpr/path.h). */
@@ -94,12 +94,12 @@ typedef long long MprTime;
 #endif /* MPR_TYPES_H */
 
 /*
-    Short names: those of the API that begin neither with mpr nor with MPR. They are types (cchar, ssize, int64, ...), all
-    of mpr/string.h, fmt, print, sfmt, palloc and its kin, lock and unlock, Socket, ITERATE_ITEMS and its kin.
+    Short names: those of the API that begin neither with mpr nor with MPR. They are types (cchar, ssize, int64, ...),
+    all of mpr/string.h, fmt, print, sfmt, palloc and its kin, lock and unlock, Socket, ITERATE_ITEMS and its kin.
 
     C headers declare them, in C and in C++. With MPR_NO_SHORT_NAMES defined they do not, so that a program may use the
-    names for what it likes. C++ headers (mpr.hpp, mpr/cpp/) never do: a C++ program that wants them includes mpr.h, too,
-    before or after. So this part and its like in other headers stand outside of what is read once only.
+    names for what it likes. C++ headers (mpr.hpp, mpr/cpp/) never do: a C++ program that wants them includes mpr.h,
+    too, before or after. That is why this part, and its like in other headers, stands outside the include guard.
  */
 #if !defined(MPR_NO_SHORT_NAMES) && !defined(MPR_TYPES_SHORT_NAMES)
 #define MPR_TYPES_SHORT_NAMES

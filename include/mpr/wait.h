@@ -14,7 +14,8 @@ MPR_EXTERN_C_BEGIN
 #define MPR_READABLE 0x2
 #define MPR_WRITABLE 0x4
 
-/** Waits for I/O on one descriptor. A managed block, retained while it waits. Programs read these members and change none. */
+/** Waits for I/O on one descriptor. A managed block, retained while it waits. Programs read these members and change
+    none. */
 typedef struct MprWaitHandler {
     MprDispatcher *dispatcher; /* Whose event calls the procedure */
     int fd;
@@ -24,32 +25,34 @@ typedef struct MprWaitHandler {
 #define MPR_WAIT_NEW_DISPATCHER 0x1 /* A dispatcher of its own, whatever is given: a worker calls the procedure */
 
 /**
-    Call a procedure when a descriptor is ready. One shot: when the event has been queued the handler waits no more,
-    until mprWaitOn says so again.
+    Call a procedure when a descriptor is ready. One shot: once the event has been queued, the handler waits again only
+    after mprWaitOn.
     @param fd A socket, pipe, terminal or the like, set to non-blocking mode by this call. Not a regular file. It should
-    stay open until the handler was destroyed; when it is found closed as the handler begins to wait, the log says so, and
-    the procedure is called as for an error. One handler a descriptor.
+    stay open until the handler is destroyed. If it turns out to be closed when the handler begins to wait, the log says
+    so, and the procedure is called as for an error. One handler per descriptor.
     @param mask MPR_READABLE, MPR_WRITABLE, both; 0: wait for nothing yet.
     @param dispatcher NULL: the main one. @param proc An MprEventProc; its event has `mask` and `handler`.
     @param data Marked while the handler exists if it is a block; unmanaged memory is fine. @param flags MPR_WAIT_*.
-    @return NULL when memory is short, the dispatcher was destroyed, or the descriptor cannot be waited for (the log says why).
-    Attached threads. Does not yield. Somebody must service events.
+    @return NULL when memory is short, the dispatcher was destroyed, or the descriptor cannot be waited for (the log
+    says why). Attached threads. Does not yield. Somebody must service events.
  */
 MPR_EXPORT MprWaitHandler *mprCreateWaitHandler(int fd, int mask, MprDispatcher *dispatcher, void *proc, void *data,
                                                 int flags);
 
 /**
-    Wait for this from now on, instead of what was waited for before. @param desiredMask 0: for nothing. NULL is fine.
+    Set what a handler waits for from now on. @param desiredMask 0: nothing. NULL is fine.
     Attached threads. Does not yield.
  */
 MPR_EXPORT void mprWaitOn(MprWaitHandler *wp, int desiredMask);
 
-/** mprWaitOn with a result. @return 0; MPR_ERR_BAD_STATE when the handler was destroyed; MPR_ERR_BAD_ARGS for NULL. */
+/** Set what a handler waits for, as mprWaitOn does. @return 0; MPR_ERR_BAD_STATE when the handler was destroyed;
+    MPR_ERR_BAD_ARGS for NULL. */
 MPR_EXPORT int mprNotifyOn(MprWaitHandler *wp, int mask);
 
 /**
-    Call a handler's procedure soon with MPR_READABLE, whatever the descriptor: for one who holds data back that was read from it.
-    As after other calls it waits no more. NULL is fine, and one that was destroyed. Attached threads. Does not yield.
+    Call a handler's procedure soon with MPR_READABLE, whatever the state of the descriptor: for programs that hold back
+    data that they have read from it. As after any call of the procedure, the handler waits again only after mprWaitOn.
+    NULL is fine, and so is a destroyed handler. Attached threads. Does not yield.
  */
 MPR_EXPORT void mprRecallWaitHandler(MprWaitHandler *wp);
 /** Recall the handler that waits for a descriptor, if there is one. */
@@ -57,10 +60,11 @@ MPR_EXPORT void mprRecallWaitHandlerByFd(int fd);
 
 /**
     End a handler; call it before the descriptor is closed. Its procedure is not called any more, unless it runs on
-    another thread at this moment. NULL is fine, twice too. Attached threads. Does not yield.
+    another thread at this moment. NULL is fine, and so is a second call. Attached threads. Does
+    not yield.
  */
 MPR_EXPORT void mprDestroyWaitHandler(MprWaitHandler *wp);
-/** Same as mprDestroyWaitHandler. */
+/** Another name for mprDestroyWaitHandler. */
 MPR_EXPORT void mprRemoveWaitHandler(MprWaitHandler *wp);
 
 /**
@@ -75,7 +79,7 @@ typedef struct MprWaitService MprWaitService;
 MPR_EXPORT void mprWaitForIO(MprWaitService *ws, MprTicks timeout);
 
 MPR_EXTERN_C_END
-/* As in mpr/event.h. */
+/* Procedures of any parameters may be given without a cast: see mpr/event.h. */
 #ifdef __cplusplus
 template <typename... A>
 inline MprWaitHandler *mprCreateWaitHandler(int fd, int mask, MprDispatcher *dispatcher, void (*proc)(A...), void *data,

@@ -3,8 +3,8 @@
     mpr/worker.h - A pool of threads for work that waits or computes for long.
 
     Workers are created when they are needed, up to a limit, and end after they have been idle for a minute. They are
-    attached threads. Dispatchers run their events on them (mpr/event.h). A procedure that ends its thread (pthread_exit) is
-    named in the log, and its worker is one less: the next work gets another.
+    attached threads. Dispatchers run their events on them (mpr/event.h). A procedure that ends its thread
+    (pthread_exit) is named in the log. The pool then has one worker fewer, and makes another for the next work.
  */
 #ifndef MPR_WORKER_H
 #define MPR_WORKER_H
@@ -28,13 +28,15 @@ typedef void (*MprWorkerProc)(void *data, MprWorker *worker);
  */
 MPR_EXPORT int mprStartWorker(MprWorkerProc proc, void *data);
 
-/** Set the greatest number of workers (16 by default; at least 0). Workers above it end when they become idle. Any thread. */
+/** Set the greatest number of workers (16 by default; at least 0). Workers above it end when they become idle. Any
+    thread. */
 MPR_EXPORT void mprSetMaxWorkers(int count);
 MPR_EXPORT int mprGetMaxWorkers(MPR_NOTHING);
 /** Set how many idle workers are kept (0 by default). They are created by work, not in advance. Any thread. */
 MPR_EXPORT void mprSetMinWorkers(int count);
 
-/** How many calls of mprStartWorker would get a worker now: idle workers, and those that may still be created. Any thread. */
+/** How many calls of mprStartWorker would get a worker now: idle workers, and those that may still be created. Any
+    thread. */
 MPR_EXPORT int mprAvailableWorkers(void);
 /** How many workers run a procedure now. Any thread. */
 MPR_EXPORT int mprGetBusyWorkers(void);
@@ -42,7 +44,7 @@ MPR_EXPORT int mprGetBusyWorkers(void);
 /** @return The worker that is the calling thread, or NULL. */
 MPR_EXPORT MprWorker *mprGetCurrentWorker(void);
 
-/** The same as mprGetBusyWorkers. */
+/** Another name for mprGetBusyWorkers. */
 MPR_EXPORT ptrdiff_t mprGetBusyWorkerCount(MPR_NOTHING);
 
 /** The pool at a moment. */
@@ -51,24 +53,29 @@ typedef struct MprWorkerStats {
     int idle;     /* Waiting for work */
     int busy;     /* Running a procedure, or dedicated */
 } MprWorkerStats;
-/** Any thread. */
+/** Copy the state of the pool. Any thread. */
 MPR_EXPORT void mprGetWorkerStats(MprWorkerStats *stats);
 
-/** Let idle workers end now, of those that are kept, too; work makes new ones. Any thread. */
+/** Let idle workers end now, including those that are kept. New work makes new ones. Any thread. */
 MPR_EXPORT void mprStopWorkers(MPR_NOTHING);
-/** Set the stack of workers that are made from now on. @param size Bytes; 0: as of other threads. Of the process. Any thread. */
+/** Set the stack size of workers that are made from now on. @param size Bytes; 0: as for other threads. For the whole
+    process. Any thread. */
 MPR_EXPORT void mprSetWorkerStackSize(int size);
-/** Set what each new worker calls before its first work, with data NULL. NULL: nothing. Of the process. Any thread. */
+/** Set a procedure that each new worker calls before its first work, with data NULL. NULL: none. For the whole process.
+    Any thread. */
 MPR_EXPORT void mprSetWorkerStartCallback(MprWorkerProc start);
 
 /**
-    Keep a worker for oneself: when its procedure has returned it rests until mprActivateWorker gives it work; no other work comes
-    to it, and it counts as busy. Usually called by the procedure, for its own worker. NULL is fine. Attached threads.
+    Reserve a worker: when its procedure has returned, it rests until mprActivateWorker gives it work. It gets no other
+    work, and counts as busy. When all workers that may exist are dedicated, events that need one wait, which the log
+    says. Usually a procedure calls this for its own worker. NULL is fine. A worker that has ended is named. Attached
+    threads.
  */
 MPR_EXPORT void mprDedicateWorker(MprWorker *worker);
 /**
-    Run proc(data, worker) on a dedicated worker: now, or when it has returned from what it runs. One that is not dedicated, or has
-    been given work already that it has not begun, is named in the log. @param data As of mprStartWorker. Attached threads.
+    Run proc(data, worker) on a dedicated worker: now, or when its present procedure has returned. A worker that is not
+    dedicated, or has not begun the work given to it before, is named in the log. @param data As for mprStartWorker.
+    Attached threads.
  */
 MPR_EXPORT void mprActivateWorker(MprWorker *worker, MprWorkerProc proc, void *data);
 /** Give a dedicated worker back to the pool. NULL is fine. Attached threads. */

@@ -7,8 +7,8 @@
     written, with their namespace's prefix.
 
     Documents may come from strangers. Nothing outside of them is loaded. An entity may stand for text and elements, not
-    for other entities, parameter entities are refused, and expat ends what grows a hundredfold (from 8 MB on). Elements
-    stand within one another as deep as their names fit in maxSize, and no call recurses with them.
+    for other entities. Parameter entities are refused. Expat stops a document that grows a hundredfold (from 8 MB on).
+    Elements nest as deep as their names fit in maxSize, and no call recurses with them.
 
     Threads: attached threads that run; one thread uses a parser at a time. Memory is the runtime's, expat's too, and
     goes with the parser.
@@ -35,7 +35,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_XML_SOLO_ELT_DEFINED 8 /* Its tag ended with a slash: the element has no contents and has ended: tagName */
 #define MPR_XML_ELT_DEFINED 9      /* Its tag has ended, contents follow: tagName */
 #define MPR_XML_ELT_DATA \
-    10 /* Text within it: tagName, value. As a whole, up to the next tag; not if all of it is blank */
+    10                     /* Text within it: tagName, value. All of it up to the next tag; not called if it is blank */
 #define MPR_XML_END_ELT 11 /* The element has ended: tagName */
 #define MPR_XML_PI 12      /* A processing instruction: attName is its target, value all of it */
 #define MPR_XML_CDATA 13   /* A section of CDATA: tagName, value */
@@ -46,7 +46,7 @@ typedef struct MprXml MprXml;
 /**
     Learn of what is in a document.
     @param state One of the events above. @param tagName The innermost element; "" outside of all.
-    @param attName NULL but where an event has one. @param value NULL but where an event has one.
+    @param attName NULL unless the event has one. @param value NULL unless the event has one.
     @return 0; below 0: give up, and mprXmlParse returns this.
     @remarks Texts are not managed, and good until the handler returns. It may yield: the parser stays.
  */
@@ -68,9 +68,9 @@ typedef ptrdiff_t (*MprXmlInputStream)(MprXml *xp, void *arg, char *buf, ptrdiff
  */
 MPR_EXPORT MprXml *mprXmlOpen(ptrdiff_t initialSize, ptrdiff_t maxSize);
 
-/** Set who learns of what is in a document. NULL: nobody, it is checked only. */
+/** Set the handler. NULL: none; documents are only checked. */
 MPR_EXPORT void mprXmlSetParserHandler(MprXml *xp, MprXmlHandler h);
-/** Set where a document comes from. @param arg For fn. The program retains it. */
+/** Set the procedure from which documents are read. @param arg For fn. The program retains it. */
 MPR_EXPORT void mprXmlSetInputStream(MprXml *xp, MprXmlInputStream fn, void *arg);
 /** A pointer of the program's, for the handler. The program retains it. */
 MPR_EXPORT void mprXmlSetParseArg(MprXml *xp, void *parseArg);
@@ -81,7 +81,7 @@ MPR_EXPORT void *mprXmlGetParseArg(MprXml *xp);
     @return 0. MPR_ERR_BAD_SYNTAX; MPR_ERR_WONT_FIT for what is longer than maxSize; MPR_ERR_CANT_READ; MPR_ERR_MEMORY;
     what the handler returned; mprXmlGetErrorMsg tells more. MPR_ERR_BAD_ARGS for NULL and without a stream,
     MPR_ERR_BUSY within a call of the handler or stream.
-    @remarks Yields when the handler or the stream does. The parser is retained over it, nothing else.
+    @remarks Yields when the handler or the stream does. The parser is retained meanwhile, nothing else.
  */
 MPR_EXPORT int mprXmlParse(MprXml *xp);
 

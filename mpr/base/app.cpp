@@ -33,7 +33,7 @@ namespace {
 
 constexpr char loopback[] = "127.0.0.1";
 
-/** Managed, none of them nullptr. Any may be set anew while others read, but for the table. */
+/** Managed, none of them nullptr. All except the table may be replaced while others read. */
 struct App {
     char *name, *title, *version, *path, *dir, *host, *server, *domain, *address;
     MprHash* keys; // of mprSetKey

@@ -34,7 +34,7 @@ constexpr int digitValue(char c) {
     return isDigit(c) ? c - '0' : isLetter(c) ? lower(c) - 'a' + 10 : 36;
 }
 
-/** Whether texts are the same but for the case of their letters. */
+/** Whether texts are equal if the case of letters is ignored. */
 inline bool same(std::string_view one, std::string_view other) {
     return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                       [](char a, char b) { return lower(a) == lower(b); });

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "mpr/base/ascii.hpp"
+#include "mpr/base/base64.hpp"
 #include "mpr/base/digest.hpp"
 #include "mpr/base/string.hpp"
 #include "mpr/digest.h"
@@ -18,7 +19,6 @@ using namespace mpr::base;
 
 namespace {
 
-constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /** Of a letter. */
 unsigned valueOf(char c) {
     if (isDigit(c)) {
@@ -50,16 +50,8 @@ char* encode64(const void* data, std::size_t length) {
         return nullptr;
     }
     char* const out = newString(size);
-    const auto* from = static_cast<const unsigned char*>(data);
-    for (char* to = out; out && length > 0; to += 4) {
-        const std::size_t count = length < 3 ? length : 3;
-        const unsigned group =
-            from[0] * 65536u + (count > 1 ? from[1] * 256u : 0u) + (count > 2 ? unsigned{from[2]} : 0u);
-        for (unsigned i = 0; i < 4; ++i) {
-            to[i] = i <= count ? letters[group >> (18 - 6 * i) & 63] : '=';
-        }
-        from += count;
-        length -= count;
+    if (out) {
+        writeBase64(out, static_cast<const unsigned char*>(data), length);
     }
     return out;
 }
@@ -81,7 +73,7 @@ char* mprDecode64(cchar* str) {
 
 char* mprDecode64Block(cchar* buf, ssize* len, int flags) {
     buf = buf ? buf : "";
-    const std::size_t count = std::strspn(buf, letters);
+    const std::size_t count = std::strspn(buf, base64Letters);
     const std::size_t last = count % 4; // letters of a group that is not full
     const bool open = (flags & MPR_DECODE_TOKEQ) && (buf[count] == '\0' || buf[count] == '=');
     if (!open && padding(buf + count) != (4 - last) % 4) {

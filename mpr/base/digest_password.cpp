@@ -5,6 +5,7 @@
     A file of its own: who links the archive and asks for no hash needs no libcrypt.
  */
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -59,6 +60,15 @@ bool mayHash(cchar* function) {
 
 #if MPR_HAVE_CRYPT
 
+/**
+    Whether a hash takes no longer than the usual one. Programs written to the older API do not expect a yield here: they
+    keep what they have cut out of a request over the check of its password.
+ */
+bool isUsual(cchar* setting) {
+    const bool bcrypt = std::strncmp(setting, "$2", 2) == 0 && setting[2] != '\0' && setting[3] == '$';
+    return bcrypt && std::strtol(setting + 4, nullptr, 10) <= leastCost;
+}
+
 /** Compute secret.hash, slowly. @return nullptr; or why there is none. */
 cchar* compute(Secret& secret) {
     auto* data = static_cast<crypt_data*>(palloc(sizeof(crypt_data)));
@@ -66,9 +76,14 @@ cchar* compute(Secret& secret) {
         return "memory is short";
     }
     std::memset(data, 0, sizeof(*data));
-    mprYield(MPR_YIELD_STICKY);
+    const bool yields = !isUsual(secret.setting);
+    if (yields) {
+        mprYield(MPR_YIELD_STICKY);
+    }
     cchar* hash = crypt_r(secret.password, secret.setting, data);
-    mprResetYield();
+    if (yields) {
+        mprResetYield();
+    }
     const bool made = hash && hash[0] != '*' && copied(hash, secret.hash); // by convention no hash begins so
     wipe(data, sizeof(*data));
     pfree(data);

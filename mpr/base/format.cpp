@@ -75,7 +75,7 @@ int convertReal(char* out, std::size_t room, const Spec& spec, Float value) {
     FixedSink sink(form, sizeof(form));
     sink.put('%');
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 25)
-    // A sixth faster than snprintf, but for double alone and without flags.
+    // A sixth faster than snprintf; only for double, and without flags.
     if (std::is_same_v<Float, double> && !spec.plus && !spec.blank && !spec.alternate) {
         if (spec.precision >= 0) {
             char digits[12];
@@ -494,7 +494,7 @@ void Formatter::string(const Spec& spec, const char* text) {
     padded(spec, text, zero ? static_cast<std::size_t>(static_cast<const char*>(zero) - text) : most);
 }
 
-/** What is no block is taken for a string of C. */
+/** A pointer that is no block is taken for a C string. */
 void Formatter::managed(Spec spec, const char* text) {
     const std::size_t room = text ? mprGetBlockSize(text) : 0;
     if (room > 0 && (spec.precision < 0 || static_cast<std::size_t>(spec.precision) > room)) {

@@ -6,6 +6,7 @@
 #include "mpr/base/json.hpp"
 
 #include <climits>
+#include <iterator>
 
 #include "mpr/barrier.h"
 #include "mpr/base/ascii.hpp"
@@ -32,15 +33,7 @@ void manageJson(void* ptr, int flags) {
 static_assert(offsetof(MprJson, name) == 0 && offsetof(MprJson, type) == 5 * sizeof(void*));
 const mpr::gc::ManagerName namedJson(manageJson, "MprJson");
 
-void setReference(MprJson* owner, MprJson** field, MprJson* value) {
-    if (value) {
-        mprSetRef(owner, field, value);
-    } else {
-        storeReference(reinterpret_cast<void**>(field), nullptr); // makes nothing reachable
-    }
-}
-
-/** Kinds that a text tells, and what stands for a value of which only the kind is known. */
+/** Kinds that a text tells, and what stands for a value of which only the kind is known. The last is for all others. */
 constexpr struct {
     std::string_view text;
     int kind;
@@ -48,12 +41,11 @@ constexpr struct {
              {"0", MPR_JSON_NUMBER},  {"", MPR_JSON_STRING},     {"null", MPR_JSON_NULL}};
 
 const char* textOf(int type) {
-    for (const auto& word : words) {
-        if (type & word.kind) {
-            return word.text.data();
-        }
+    const auto* word = words;
+    while (word + 1 != std::end(words) && (type & word->kind) == 0) {
+        ++word;
     }
-    return "null";
+    return word->text.data();
 }
 
 MprJson* copyNode(const MprJson* node) {
@@ -63,6 +55,14 @@ MprJson* copyNode(const MprJson* node) {
 
 [[gnu::noinline]] bool mayUse(const void* object, const char* function) {
     return base::mayUse(object, function);
+}
+
+void setReference(MprJson* owner, void* field, const void* value) {
+    if (value) {
+        mprSetRef(owner, field, value);
+    } else {
+        storeReference(static_cast<void**>(field), nullptr); // makes nothing reachable
+    }
 }
 
 // ---- Making -----------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ MprJson* makeNode(int type, const char* name, const char* value) {
 
 int kindOf(std::string_view text) {
     for (const auto& word : words) {
-        if (text == word.text) {
+        if (text.size() == word.text.size() && std::memcmp(text.data(), word.text.data(), text.size()) == 0) {
             return word.kind;
         }
     }
@@ -105,12 +105,12 @@ MprJson* makeValue(const char* text, int type) {
 void append(MprJson* parent, MprJson* child) {
     if (MprJson* first = parent->children) {
         MprJson* last = first->prev;
-        mprSetRef(child, &child->prev, last);
-        mprSetRef(last, &last->next, child);
-        mprSetRef(first, &first->prev, child);
+        setReference(child, &child->prev, last);
+        setReference(last, &last->next, child);
+        setReference(first, &first->prev, child);
     } else {
-        mprSetRef(child, &child->prev, child);
-        mprSetRef(parent, &parent->children, child);
+        setReference(child, &child->prev, child);
+        setReference(parent, &parent->children, child);
     }
     ++parent->length;
 }
@@ -131,7 +131,7 @@ void unlink(MprJson* parent, MprJson* child) {
         setReference(child->prev, &child->prev->next, next);
     }
     if (MprJson* neighbour = next ? next : parent->children) {
-        mprSetRef(neighbour, &neighbour->prev, child->prev);
+        setReference(neighbour, &neighbour->prev, child->prev);
     }
     setAlone(child);
     --parent->length;
@@ -141,14 +141,14 @@ void replace(MprJson* parent, MprJson* old, MprJson* fresh) {
     MprJson* next = old->next;
     MprJson* prev = old->prev;
     setReference(fresh, &fresh->next, next);
-    mprSetRef(fresh, &fresh->prev, prev == old ? fresh : prev);
+    setReference(fresh, &fresh->prev, prev == old ? fresh : prev);
     if (parent->children == old) {
-        mprSetRef(parent, &parent->children, fresh);
+        setReference(parent, &parent->children, fresh);
     } else {
-        mprSetRef(prev, &prev->next, fresh);
+        setReference(prev, &prev->next, fresh);
     }
     if (MprJson* neighbour = next ? next : parent->children; neighbour != fresh) {
-        mprSetRef(neighbour, &neighbour->prev, fresh);
+        setReference(neighbour, &neighbour->prev, fresh);
     }
     setAlone(old);
 }
@@ -168,7 +168,7 @@ void become(MprJson* node, const MprJson* other) {
     clear(node);
     node->type = other->type;
     node->length = other->length;
-    mprSetRef(node, &node->value, other->value);
+    setReference(node, &node->value, other->value);
     setReference(node, &node->children, other->children);
 }
 
@@ -224,14 +224,14 @@ int putAt(MprJson* parent, int index, MprJson* child) {
 
 int put(MprJson* parent, std::string_view name, MprJson* child) {
     if (isArray(parent)) {
-        return putAt(parent, name.empty() || name == "$" ? parent->length : indexOf(name), child);
+        return putAt(parent, name.empty() || isOnly('$', name) ? parent->length : indexOf(name), child);
     }
     MprJson* old = find(parent, name);
     const char* text = old ? old->name : newString(name.data(), name.size());
     if (!text || parent->length == INT_MAX) {
         return MPR_ERR_MEMORY;
     }
-    mprSetRef(child, &child->name, text);
+    setReference(child, &child->name, text);
     if (old) {
         replace(parent, old, child);
     } else {

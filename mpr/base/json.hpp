@@ -24,6 +24,14 @@ namespace mpr::base::json {
 /** As base::mayUse, once for all: there are many callers. */
 bool mayUse(const void* object, const char* function = __builtin_FUNCTION());
 
+/** As mprSetRef, of a value that may be nullptr. Once for all: there are many callers. */
+void setReference(MprJson* owner, void* field, const void* value);
+
+/** Whether a text is a single character. */
+inline bool isOnly(char c, std::string_view text) {
+    return text.size() == 1 && text[0] == c;
+}
+
 /** What a node is, as one word. */
 inline bool isObject(const MprJson* node) {
     return (node->type & MPR_JSON_OBJ) != 0;
@@ -53,7 +61,7 @@ void unlink(MprJson* parent, MprJson* child);
 void replace(MprJson* parent, MprJson* old, MprJson* fresh);
 /** Take all children out. */
 void clear(MprJson* parent);
-/** Make a node what another is, but for its name and place. The other must not be used any more. */
+/** Give a node everything that another has, except name and place. The other must not be used any more. */
 void become(MprJson* node, const MprJson* other);
 
 /** The child of a name, or of an index in decimal; nullptr when there is none. */
@@ -71,13 +79,10 @@ MprJson* adopted(MprJson* node, const MprJson* below);
 /** The rules in force, or those given, with defaults filled in. */
 MprJsonRules effective(const MprJsonRules* rules);
 
-/** Decimal digits and what JSON has besides: whether it is a number of JSON from begin to end. */
+/** Whether a text is a JSON number from start to end. */
 bool isNumber(std::string_view text);
-/** @return Behind the longest number of JSON at the begin of a text; begin when there is none. */
+/** @return The end of the longest JSON number at the start of a text; `at` when there is none. */
 const char* skipNumber(const char* at, const char* end);
-
-/** @return Bytes of the character of UTF-8 at the begin of a text; 0: there is none. */
-std::size_t characterAt(const char* at, const char* end);
 
 /**
     Double the room of a stack. @param items Its memory; first, that within it, until it is larger than that.
@@ -86,8 +91,8 @@ std::size_t characterAt(const char* at, const char* end);
 bool growStack(void** items, const void* first, std::size_t& room, std::size_t itemSize);
 
 /**
-    A stack of simple things, on the stack of the thread until it is full. What it holds of the heap stays, for nothing
-    here yields.
+    A stack of simple values, on the thread's stack until that part is full. Blocks that it holds stay alive, because
+    nothing here yields.
  */
 template <class T, std::size_t few>
 class Stack {

@@ -2,11 +2,12 @@
 /*
     json_blend.cpp - One tree of JSON merged into another. See mprBlendJson in mpr/json.h.
 
-    Pairs of objects that are to be merged wait on a stack, so that depth costs no calls.
+    Pairs of nodes that are to be merged wait on a stack, so that depth costs no calls. Prefixes allow properties of the
+    same name in one object. They are merged in their order: while one of them waits, the next waits behind it.
 */
 #include <climits>
+#include <utility>
 
-#include "mpr/barrier.h"
 #include "mpr/base/json.hpp"
 
 using namespace mpr::base;
@@ -16,12 +17,20 @@ namespace {
 
 constexpr int modes = MPR_JSON_OVERWRITE | MPR_JSON_APPEND | MPR_JSON_REPLACE | MPR_JSON_CREATE;
 
+/** In a node's type while something waits to be merged into it. */
+constexpr int awaits = 0x1000;
+static_assert((awaits & (MPR_JSON_OBJ_TYPE | MPR_JSON_DATA_TYPE)) == 0);
+
+/** In a pair's flags: the second is a property that comes after one of the same name, not an object to be merged. */
+constexpr int twins = 0x1000;
+
 class Blend {
 public:
-    bool enter(MprJson* dest, const MprJson* src, int flags) { return pairs_.push({dest, src, flags}); }
+    bool begin(MprJson* dest, const MprJson* src, int flags) {
+        return postpone(dest, src, isObject(dest) ? flags & ~twins : flags | twins);
+    }
     /** @return 0 or MPR_ERR_MEMORY. */
     int run();
-    bool merge(MprJson* dest, const MprJson* src, int flags);
 
 private:
     struct Pair {
@@ -30,6 +39,12 @@ private:
         int flags;
     };
 
+    bool postpone(MprJson* dest, const MprJson* src, int flags) {
+        const bool done = pairs_.push({dest, src, flags});
+        dest->type |= done ? awaits : 0;
+        return done;
+    }
+    bool merge(MprJson* dest, const MprJson* src, int flags);
     bool mergeObjects(const Pair& pair);
     bool addProperty(MprJson* dest, const char* name, const MprJson* src, int flags);
     bool takeOver(MprJson* dest, const MprJson* src, int flags);
@@ -52,7 +67,7 @@ int modeOf(char prefix) {
 
 bool setText(MprJson* node, const char* text) {
     if (text) {
-        mprSetRef(node, &node->value, text);
+        setReference(node, &node->value, text);
         node->type = MPR_JSON_VALUE | MPR_JSON_STRING;
     }
     return text != nullptr;
@@ -66,7 +81,7 @@ bool Blend::takeOver(MprJson* dest, const MprJson* src, int flags) {
         return false;
     }
     become(dest, copy);
-    return !prefixed || enter(dest, src, flags);
+    return !prefixed || postpone(dest, src, flags);
 }
 
 bool appendCopy(MprJson* array, const MprJson* element) {
@@ -125,8 +140,11 @@ bool Blend::takeOut(MprJson* dest, const MprJson* src) {
 
 /** Merge into a node that exists. @return false when memory is short. */
 bool Blend::merge(MprJson* dest, const MprJson* src, int flags) {
+    if (dest->type & awaits) {
+        return postpone(dest, src, flags | twins);
+    }
     if (isObject(dest) && isObject(src) && (flags & MPR_JSON_OVERWRITE) == 0) {
-        return enter(dest, src, flags);
+        return postpone(dest, src, flags);
     }
     const bool combinable = !isObject(dest) && !isObject(src) && (isArray(dest) || !isArray(src));
     if ((flags & (MPR_JSON_CREATE | MPR_JSON_OVERWRITE)) == 0 && combinable) {
@@ -151,6 +169,7 @@ bool Blend::addProperty(MprJson* dest, const char* name, const MprJson* src, int
 
 bool Blend::mergeObjects(const Pair& pair) {
     OwnNames names;
+    std::size_t waiting = pairs_.size();
     for (const MprJson* property = pair.src->children; property; property = property->next) {
         const int mode = (pair.flags & MPR_JSON_COMBINE) != 0 ? modeOf(*property->name) : 0;
         const int flags = mode != 0 ? (pair.flags & ~modes) | mode : pair.flags;
@@ -166,18 +185,24 @@ bool Blend::mergeObjects(const Pair& pair) {
             return false;
         }
     }
+    for (std::size_t end = pairs_.size(); waiting < end; waiting++) { // the first is done first
+        std::swap(pairs_[waiting], pairs_[--end]);
+    }
     return true;
 }
 
 int Blend::run() {
+    int result = 0;
     while (!pairs_.empty()) {
         const Pair pair = pairs_.top();
         pairs_.pop();
-        if (!mergeObjects(pair)) {
-            return MPR_ERR_MEMORY;
+        pair.dest->type &= ~awaits; // also when the rest is left as it is
+        if (result == 0 &&
+            !((pair.flags & twins) != 0 ? merge(pair.dest, pair.src, pair.flags & ~twins) : mergeObjects(pair))) {
+            result = MPR_ERR_MEMORY;
         }
     }
-    return 0;
+    return result;
 }
 } // namespace
 
@@ -193,6 +218,5 @@ int mprBlendJson(MprJson* dest, MprJson* src, int flags) {
     }
     const MprJson* apart = adopted(src, dest);
     Blend blend;
-    const bool begun = apart && (isObject(dest) ? blend.enter(dest, apart, flags) : blend.merge(dest, apart, flags));
-    return begun ? blend.run() : MPR_ERR_MEMORY;
+    return apart && blend.begin(dest, apart, flags) ? blend.run() : MPR_ERR_MEMORY;
 }

@@ -12,7 +12,6 @@
  */
 #include <climits>
 
-#include "mpr/barrier.h"
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/format.hpp"
 #include "mpr/base/json.hpp"
@@ -77,7 +76,7 @@ char32_t fourDigits(const char* at, const char* end) {
     return code;
 }
 
-/** What an escape stands for, and the bytes that it takes; without any it is none, and `wrong` says why. */
+/** What an escape stands for, and the bytes that it takes; without any it is none, and `wrong` would say why. */
 struct Escape {
     char32_t code;
     std::size_t length;
@@ -85,34 +84,33 @@ struct Escape {
 };
 
 Escape unicode(const char* at, const char* end) {
-    const char32_t code = fourDigits(at + 2, end);
-    if (code == none) {
-        return {0, 0, "\\u wants four hexadecimal digits"};
-    }
-    if (code < 0xd800 || code > 0xdfff) {
+    const char32_t code = fourDigits(at + 2, end), high = code - 0xd800;
+    if (code != none && high >= 0x800) {
         return {code, 6, nullptr};
     }
-    const bool second = end - at >= 12 && at[6] == '\\' && at[7] == 'u';
+    const bool second = high < 0x400 && end - at >= 12 && at[6] == '\\' && at[7] == 'u';
     const char32_t low = second ? fourDigits(at + 8, end) - 0xdc00 : none;
-    return code < 0xdc00 && low < 0x400 ? Escape{0x10000 + ((code - 0xd800) << 10) + low, 12, nullptr}
-                                        : Escape{0, 0, "half of a surrogate pair"};
+    return {0x10000 + (high << 10) + low, low < 0x400 ? std::size_t{12} : 0,
+            code == none ? "\\u wants four hexadecimal digits" : "half of a surrogate pair"};
 }
 
 /** @param at At a backslash. */
 Escape escapeAt(const char* at, const char* end, bool relaxed) {
-    constexpr std::string_view letters = "\"\\/bfnrt'`", meant = "\"\\/\b\f\n\r\t'`";
-    constexpr std::size_t strict = 8;
+    static constexpr char letters[] = "\"\\/bfnrt'`", meant[] = "\"\\/\b\f\n\r\t'`";
+    constexpr std::size_t strict = 8, all = sizeof(letters) - 1;
     const char c = end - at >= 2 ? at[1] : '\0';
     if (c == 'u') {
         return unicode(at, end);
     }
-    const std::size_t known = letters.find(c);
-    const bool good = known < (relaxed ? letters.size() : strict);
-    return {good ? static_cast<char32_t>(meant[known]) : 0, good ? std::size_t{2} : 0, "no such escape"};
+    const void* known = std::memchr(letters, c, relaxed ? all : strict);
+    if (!known) {
+        return {none, 0, "no such escape"};
+    }
+    return {static_cast<char32_t>(meant[static_cast<const char*>(known) - letters]), 2, nullptr};
 }
 
 /** As encodeUtf8, but that U+0000 is two bytes. */
-std::size_t encode(char32_t code, char (&out)[4]) {
+std::size_t encode(char32_t code, char* out) {
     if (code == 0) {
         out[0] = static_cast<char>(0xc0);
         out[1] = static_cast<char>(0x80);
@@ -138,11 +136,8 @@ char* decoded(const Quoted& quoted) {
             *to++ = *at++;
             continue;
         }
-        char bytes[4];
         const Escape escape = escapeAt(at, quoted.end, true);
-        const std::size_t count = encode(escape.code, bytes);
-        std::memcpy(to, bytes, count);
-        to += count;
+        to += encode(escape.code, to);
         at += escape.length;
     }
     return string;
@@ -481,7 +476,7 @@ MprJson* Parser::word() {
     return simple(kind, {text.data(), behind, text.size()});
 }
 
-/** Read a value, or the begin of one. @return It, if it is complete. */
+/** Read a value, or the start of one. @return It, if it is complete. */
 MprJson* Parser::value() {
     skipSpace();
     if (at_ == end_) {
@@ -626,7 +621,7 @@ int Parser::write(Open& around, MprJson* child) {
         return MPR_ERR_MEMORY;
     }
     MprJson* const old = around.many.find(around.name);
-    mprSetRef(fresh, &fresh->name, old ? old->name : around.name);
+    setReference(fresh, &fresh->name, old ? old->name : around.name);
     if (old) {
         replace(node, old, fresh);
         around.many.replace(fresh);
@@ -676,14 +671,14 @@ MprJson* Parser::run() {
     return nullptr;
 }
 
-// ---- What the API does with it ----------------------------------------------------------------------------------
+// ---- The API ----------------------------------------------------------------------------------
 
 /**
     Move the children of one tree to another of the same kind. @return false when memory is short: then some are moved.
  */
 bool moveChildren(MprJson* to, MprJson* from) {
     if (!to->children) {
-        mprSetRef(to, &to->children, from->children);
+        setReference(to, &to->children, from->children);
         to->length = from->length;
         return true;
     }
@@ -750,15 +745,6 @@ MprJsonRules effective(const MprJsonRules* rules) {
     all.maxDepth = all.maxDepth > 0 ? all.maxDepth : defaultDepth;
     all.maxLength = all.maxLength > 0 ? all.maxLength : PTRDIFF_MAX;
     return all;
-}
-
-std::size_t characterAt(const char* at, const char* end) {
-    if (end - at >= 4) {
-        return decodeUtf8(at).length;
-    }
-    char last[4] = {};
-    std::memcpy(last, at, static_cast<std::size_t>(end - at));
-    return decodeUtf8(last).length;
 }
 
 const char* skipNumber(const char* at, const char* end) {

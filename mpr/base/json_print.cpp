@@ -8,6 +8,7 @@
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/format.hpp"
 #include "mpr/base/json_print.hpp"
+#include "mpr/base/utf8.hpp"
 #include "mpr/buffer.h"
 #include "mpr/log.h"
 

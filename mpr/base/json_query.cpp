@@ -6,11 +6,13 @@
     A path is read step by step. Each step leads from a set of nodes to the set of those children that it names; a step
     after .. also from all objects and arrays below. Setting makes what a step does not find where that is a single
     thing.
+
+    A set names no node twice, and a node before those below it. So a step after .. passes over what lies below a node
+    that it has started from: it has been there. Each step takes time in proportion to the tree, whatever the path is.
 */
 #include <algorithm>
 #include <utility>
 
-#include "mpr/barrier.h"
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/json.hpp"
 #include "mpr/base/part.hpp"
@@ -150,7 +152,7 @@ bool Path::next(Step& step) {
     }
     const std::size_t length = std::strcspn(at_, ".[");
     step.text = {at_, length};
-    step.kind = step.text == "*" ? Step::any : Step::name;
+    step.kind = isOnly('*', step.text) ? Step::any : Step::name;
     at_ += length;
     return length > 0 && (step.deep || dot != first) ? true : wrong();
 }
@@ -176,7 +178,7 @@ bool Path::operand(string_view& text, const char* ends) {
     return quoted;
 }
 
-/** @param none What no text means. @return Whether it is an index, from the begin or, below 0, from the end. */
+/** @param none What no text means. @return Whether it is an index: from the start or, below 0, from the end. */
 bool readIndex(string_view text, int none, int& index) {
     index = none;
     if (text.empty()) {
@@ -225,9 +227,9 @@ bool Path::bracket(Step& step) {
     bool good = true;
     if (quoted && *at_ == ']') {
         step.kind = Step::name;
-    } else if (step.text == "*" && *at_ == ']') {
+    } else if (isOnly('*', step.text) && *at_ == ']') {
         step.kind = Step::any;
-    } else if (step.text == "$" && *at_ == ']') {
+    } else if (isOnly('$', step.text) && *at_ == ']') {
         step.kind = Step::append;
     } else if (*at_ == ']' || *at_ == ':') {
         good = !quoted && range(step);
@@ -245,8 +247,60 @@ struct Match {
 };
 using Matches = Stack<Match, 16>;
 
+/** The nodes of a set, by address: which of them lie below others. */
+class Starts {
+public:
+    Starts() = default;
+    ~Starts() { pfree(slots_); }
+    Starts(const Starts&) = delete;
+    Starts& operator=(const Starts&) = delete;
+
+    /** @return false when memory is short. */
+    bool open(Matches& set) {
+        std::size_t wanted = 4;
+        while (wanted / 2 <= set.size()) {
+            wanted *= 2;
+        }
+        slots_ = wanted <= SIZE_MAX / sizeof(Slot) ? static_cast<Slot*>(palloc(wanted * sizeof(Slot))) : nullptr;
+        if (!slots_) {
+            return false;
+        }
+        std::memset(slots_, 0, wanted * sizeof(Slot));
+        mask_ = wanted - 1;
+        for (const Match& match : set) {
+            slotOf(match.node).node = match.node;
+        }
+        return true;
+    }
+    /** A walk from another node comes by here. */
+    void pass(const MprJson* node) {
+        Slot& slot = slotOf(node);
+        slot.passed = slot.node != nullptr;
+    }
+    bool isPassed(const MprJson* node) const { return slotOf(node).passed; }
+
+private:
+    struct Slot {
+        const MprJson* node;
+        bool passed;
+    };
+
+    Slot& slotOf(const MprJson* node) const {
+        constexpr auto multiplier = static_cast<std::uintptr_t>(0x9E37'79B9'7F4A'7C15);
+        const std::uintptr_t product = reinterpret_cast<std::uintptr_t>(node) * multiplier;
+        std::size_t i = product ^ product >> (4 * sizeof(product)); // the high bits are the mixed ones
+        while (slots_[i & mask_].node && slots_[i & mask_].node != node) {
+            ++i;
+        }
+        return slots_[i & mask_];
+    }
+
+    Slot* slots_ = nullptr; // at most half of them in use
+    std::size_t mask_ = 0;
+};
+
 bool fits(const MprJson* node, const Step& step) {
-    const MprJson* property = step.text == "@" ? node : find(node, step.text);
+    const MprJson* property = isOnly('@', step.text) ? node : find(node, step.text);
     if (!property || !property->value) {
         return false;
     }
@@ -289,9 +343,8 @@ public:
 private:
     int step(const Step& step, bool last, const Step& following, Source* source);
     int walk(Source* source);
-    bool select(const Step& step, MprJson* from);
+    bool select(const Step& step, MprJson* from, Starts* starts);
     bool selectHere(const Step& step, MprJson* parent);
-    bool add(MprJson* parent, MprJson* node);
     int make(const Step& step, MprJson* parent, MprJson* child);
 
     MprJson* tree_;
@@ -301,26 +354,14 @@ private:
     Matches one_, other_;
     Matches* now_ = &one_;
     Matches* next_ = &other_;
-    int deepSteps_ = 0;
     int count_ = 0;
 };
-
-bool Search::add(MprJson* parent, MprJson* node) {
-    if (deepSteps_ > 1) { // two of them may find the same
-        for (const Match& match : *next_) {
-            if (match.node == node) {
-                return true;
-            }
-        }
-    }
-    return next_->push({parent, node});
-}
 
 /** Add the children that a step names. @return false when memory is short. */
 bool Search::selectHere(const Step& step, MprJson* parent) {
     if (step.kind == Step::name) {
         MprJson* child = find(parent, step.text);
-        return !child || add(parent, child);
+        return !child || next_->push({parent, child});
     }
     const int fromEnd = parent->length;
     const int first = step.first + (step.first < 0 ? fromEnd : 0), last = step.last + (step.last < 0 ? fromEnd : 0);
@@ -329,21 +370,30 @@ bool Search::selectHere(const Step& step, MprJson* parent) {
         const bool named = step.kind == Step::any ||
                            (step.kind == Step::range && isArray(parent) && i >= first && i <= last) ||
                            (step.kind == Step::condition && fits(child, step));
-        if (named && !add(parent, child)) {
+        if (named && !next_->push({parent, child})) {
             return false;
         }
     }
     return true;
 }
 
-/** Add the children of a node that a step names; after .. also those of all nodes below. */
-bool Search::select(const Step& step, MprJson* from) {
+/** Add the children of a node that a step names; after .. also those of all nodes below. @param starts If there may be
+    others below. */
+bool Search::select(const Step& step, MprJson* from, Starts* starts) {
+    if (starts && starts->isPassed(from)) {
+        return true;
+    }
     Walk walk(from);
+    bool more = true;
     do {
         if (!selectHere(step, walk.at())) {
             return false;
         }
-    } while (step.deep && walk.next());
+        more = step.deep && walk.next();
+        if (more && starts) {
+            starts->pass(walk.at());
+        }
+    } while (more);
     return !walk.failed();
 }
 
@@ -360,14 +410,18 @@ int Search::make(const Step& step, MprJson* parent, MprJson* child) {
 }
 
 /**
-    Go from what was found to what a step names. @param source What is to be set; nullptr: nothing. @return 0 or an error.
+    Go from the values found to those that a step names. @param source The value to set; nullptr: none. @return 0 or an error.
  */
 int Search::step(const Step& step, bool last, const Step& following, Source* source) {
-    deepSteps_ += step.deep;
+    Starts starts;
+    const bool mayMeet = step.deep && now_->size() > 1;
+    if (mayMeet && !starts.open(*now_)) {
+        return MPR_ERR_MEMORY;
+    }
     next_->clear();
     for (const Match& match : *now_) {
         const std::size_t before = next_->size();
-        if (!select(step, match.node)) {
+        if (!select(step, match.node, mayMeet ? &starts : nullptr)) {
             return MPR_ERR_MEMORY;
         }
         if (!source || next_->size() > before || !step.isSingle() || !isContainer(match.node)) {
@@ -388,7 +442,7 @@ int Search::step(const Step& step, bool last, const Step& following, Source* sou
         if (!child) {
             return MPR_ERR_MEMORY;
         }
-        mprSetRef(child, &child->name, match.node->name);
+        setReference(child, &child->name, match.node->name);
         replace(match.parent, match.node, child);
     }
     std::swap(now_, next_);
@@ -444,7 +498,7 @@ int set(MprJson* obj, const char* key, Search::Source source, const char* functi
 
 enum class Want { copies, one, removed };
 
-/** What a path names, in an array, but for a single thing that is wanted as it is. */
+/** The values that a path names, in an array; a single value as it is if that is wanted. */
 MprJson* get(MprJson* obj, const char* key, Want want, const char* function = __builtin_FUNCTION()) {
     if (!mayUse(obj, function) || !key) {
         return nullptr;

@@ -89,7 +89,7 @@ bool hasBackup(const Log& log, const char* path) {
     return log.backups == 0 || mprBackupLog(path, log.backups) == 0;
 }
 
-/** Make a file that was opened empty. What is no file, a pipe say, is so anyway. */
+/** Empty an opened file. A pipe, or anything else that is no file, is empty anyway. */
 void empty(int file) {
     if (sizeOf(file) > 0 && ftruncate(file, 0) != 0) {
         return; // appended to, then

@@ -2,7 +2,7 @@
 /*
     mime.cpp - Tables of MIME types, and those that the library knows. See mpr/mime.h.
 
-    What it knows is text in the form of a file, so that a program that asks for a type and has no table needs no
+    The types are text in the form of a file, so that a program that asks for a type and has no table needs no
     memory. Types are those of IANA's registry, for the extensions that servers commonly serve.
  */
 #include "mpr/mime.h"

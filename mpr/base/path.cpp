@@ -121,7 +121,7 @@ private:
 
     char* out_;
     std::size_t length_ = 0;
-    std::size_t fixed_ = 0; // what ".." cannot take away: the root, or ".." at the begin
+    std::size_t fixed_ = 0; // what ".." cannot remove: the root, or a leading ".."
 };
 
 char* join(string_view base, string_view path) {

@@ -7,18 +7,23 @@
 
 #include "mpr/collect.h"
 #include "mpr/gc/runtime.hpp"
-#include "mpr/memory.h"
 
 namespace mpr::base {
 
 /**
-    Holds a block while it exists, and only that block. What is not the start of a block the caller has to retain:
+    Whether an address is the start of a block that was found dead, or that was not, as wanted; false where the calling
+    thread may not ask. What is dead cannot be kept.
+ */
+bool isBlockFoundDead(const void* pointer, bool wanted);
+
+/**
+    Holds a block while it exists, and only that block. The caller has to retain anything that is not the start of a block:
     locks, conditions and buffers may lie elsewhere. On a thread that is not attached this does nothing; on one that has
     yielded it works, too.
  */
 class Hold {
 public:
-    explicit Hold(const void* pointer) : block_(gc::attached && mprIsValid(pointer) ? pointer : nullptr) {
+    explicit Hold(const void* pointer) : block_(isBlockFoundDead(pointer, false) ? pointer : nullptr) {
         mprHold(block_);
     }
     ~Hold() { mprRelease(block_); }
@@ -29,10 +34,13 @@ private:
     const void* block_;
 };
 
-/** Roots a block while it exists: it and all that it references. For attached threads. nullptr is fine. */
+/**
+    Roots a block, and all that it references, while this object exists. For attached threads. nullptr is fine. A dead
+    block gets no root: it stays readable until its manager's FREE call returns.
+ */
 class Rooted {
 public:
-    explicit Rooted(const void* block) : block_(block) {
+    explicit Rooted(const void* block) : block_(isBlockFoundDead(block, true) ? nullptr : block) {
         if (block_) {
             mprAddRoot(block_);
         }

@@ -150,8 +150,8 @@ private:
 } // namespace
 
 void* mprSort(void* base, ssize num, ssize width, MprSortProc compare, void* ctx) {
-    if (!base || num < 2 || width <= 0) {
-        return base;
+    if (ssize all = 0; !base || num < 2 || width <= 0 || __builtin_mul_overflow(num, width, &all)) {
+        return base; // no array is that long
     }
     const auto count = static_cast<std::size_t>(num);
     const auto bytes = static_cast<std::size_t>(width);

@@ -75,7 +75,7 @@ void Pattern::cutBehind(bool reverse) {
 const char* Pattern::findIn(const char* text, std::size_t limit) const {
     const std::size_t size = text_.size();
     std::size_t known = 0;  // bytes of the text that are there
-    std::size_t fitted = 0; // bytes at the begin of the pattern that fit, known from the place before
+    std::size_t fitted = 0; // bytes at the start of the pattern that match, known from the place before
     for (std::size_t from = 0;;) {
         for (; known < from + size; ++known) {
             if (known == limit || text[known] == '\0') {

@@ -34,7 +34,7 @@ char* mpr::base::expand(cchar* str, TokenOf* tokenOf, void* tokens) {
         char* copy = key ? snclone(key, end - key) : nullptr;
         cchar* value = copy ? tokenOf(tokens, copy) : nullptr;
         mprFree(copy);
-        // What is no token stays.
+        // Text that is no token stays.
         out.put(str, static_cast<std::size_t>((value ? key - 2 : end + 1) - str));
         if (value) {
             out.put(value, std::strlen(value));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "mpr/gc/batch.hpp"
 #include "mpr/gc/runtime.hpp"
 
 using namespace mpr::gc;
@@ -16,9 +17,10 @@ namespace head = mpr::heap::head;
 namespace swar = mpr::heap::swar;
 namespace os = mpr::os;
 
-static_assert(MPR_BARRIER_DONE == head::logged && MPR_BARRIER_SHIFT == mpr::heap::granuleShift);
+static_assert(MPR_BARRIER_DONE == head::remembered && MPR_BARRIER_SHIFT == mpr::heap::granuleShift);
 
 MprBarrier mprBarrier;
+unsigned char mprBarrierMask = MPR_BARRIER_DONE;
 
 namespace {
 
@@ -29,19 +31,19 @@ namespace {
     }
 }
 
-/** Log a store into the block at granule g, unless it is logged already. */
+/** Remember a store into the block at granule g, unless it is remembered already. */
 void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     if (region->blockSize(g) > mpr::heap::greatestSmall) {
-        runtime().collector.logWrite(m, WriteLog::ofField(field));
+        runtime().collector.remember(m, RememberedSet::ofField(field));
         return;
     }
-    const Byte before = region->map().update(g, [](Byte h) { return static_cast<Byte>(h | head::logged); });
-    if (before != 0 && (before & head::logged) == 0) {
-        runtime().collector.logWrite(m, WriteLog::ofBlock(region->address(g)));
+    const Byte before = region->map().update(g, [](Byte h) { return static_cast<Byte>(h | head::remembered); });
+    if (before != 0 && (before & head::remembered) == 0) {
+        runtime().collector.remember(m, RememberedSet::ofBlock(region->address(g)));
     }
 }
 
-/** Log a store into a field, if the block that it stands in can be found and is not known to be young. */
+/** Remember a store into a field, if the block that it stands in can be found and is not known to be young. */
 [[gnu::noinline]] void logField(void* field, const void* value) {
     Region* region = value && running() ? runtime().heap.findField(field) : nullptr;
     if (!region) {
@@ -52,7 +54,7 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
         return refuseStore("mprSetRefAt");
     }
     if (region->isLarge()) {
-        if ((region->map().get(region->firstGranule) & head::logged) == 0) {
+        if ((region->map().get(region->firstGranule) & head::remembered) == 0) {
             logBlock(*m, region, region->firstGranule, field);
         }
         return;
@@ -64,14 +66,14 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     const std::size_t first = region->map().headBefore(g, least);
     const Byte h = region->map().get(first);
     if ((h & head::inUse) == 0) {
-        runtime().collector.logWrite(*m, WriteLog::ofField(field));
-    } else if ((h & head::logged) == 0) {
+        runtime().collector.remember(*m, RememberedSet::ofField(field));
+    } else if ((h & head::remembered) == 0) {
         logBlock(*m, region, first, field);
     }
 }
 
 /**
-    Whether the head of a field's block is found at once, and says that a store need not be logged. Most fields are in
+    Whether the head of a field's block is found at once, and says that a store need not be remembered. Most fields are in
     the first few granules of a block, and most blocks are young.
  */
 MPR_INLINE bool isDone(const void* field) {
@@ -81,14 +83,14 @@ MPR_INLINE bool isDone(const void* field) {
         return false;
     }
     const GranuleMap map = region->map();
-    constexpr Byte done = head::inUse | head::logged; // both: the greatest of all
+    constexpr Byte done = head::inUse | head::remembered; // both: the greatest of all
     return map.get(g) >= done || map.get(map.headBefore(g, g & ~std::size_t{swar::bytes - 1})) >= done;
 }
 } // namespace
 
 void mprLogRef(void* owner, void* field) {
     if constexpr (!os::hasGenerations) {
-        return; // never called: every block says that it is logged
+        return; // never called: every block says that it is remembered
     }
     Mutator* m = current;
     if (!m) {
@@ -102,11 +104,34 @@ void mprLogRef(void* owner, void* field) {
     logBlock(*m, region, region->granuleOf(owner), field);
 }
 
+void mprStoreRef(void* owner, void* field, cvoid* value) {
+    const bool done = !os::hasGenerations || mprBarrierDone(owner);
+    if (mayBePrivate(value)) {
+        publishInto(owner, value); // before another thread can see it there
+    }
+    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
+    if (!done) {
+        mprLogRef(owner, field);
+    }
+}
+
 void mprSetRefAt(void* field, cvoid* value) {
+    if (mayBePrivate(value)) [[unlikely]] {
+        publishInto(field, value);
+    }
     const bool done = !os::hasGenerations || isDone(field); // asked before the store: see mprBarrierDone
     __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
     if (!done) [[unlikely]] {
         logField(field, value);
+    }
+}
+
+/** mprSetRef, for code that is compiled where nothing need be remembered, too. */
+static inline void store(void* owner, void** field, void* value) {
+    if constexpr (os::hasGenerations) {
+        mprSetRef(owner, field, value);
+    } else {
+        __atomic_store_n(field, value, __ATOMIC_RELEASE);
     }
 }
 
@@ -118,11 +143,11 @@ void mprSetRefs(void* owner, void* fields, cvoid* values, size_t count) {
     auto* from = static_cast<void* const*>(values);
     if (to <= from) {
         for (size_t i = 0; i < count; ++i) {
-            mprSetRef(owner, to + i, from[i]);
+            store(owner, to + i, from[i]);
         }
     } else {
         for (size_t i = count; i-- > 0;) {
-            mprSetRef(owner, to + i, from[i]);
+            store(owner, to + i, from[i]);
         }
     }
 }

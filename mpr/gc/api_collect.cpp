@@ -6,10 +6,12 @@
 #include <cstdarg>
 
 #include "mpr/collect.h"
+#include "mpr/gc/batch.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/limits.h"
 #include "mpr/os/log.hpp"
+#include "mpr/os/pages.hpp"
 #include "mpr/thread.h"
 
 using namespace mpr::gc;
@@ -20,22 +22,54 @@ namespace {
 
 /** The region of a block in use; otherwise names the wrong call and gives nullptr. There is a runtime. */
 MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
-    Region* region = runtime().heap.table().candidate(ptr);
-    if (region && region->isBlock(ptr)) [[likely]] {
+    if constexpr (os::hasThreads) {
+        Region* region = runtime().heap.table().candidate(ptr);
+        const mpr::heap::Byte h = region ? region->headAt(ptr) : mpr::heap::Byte{0};
+        if (Region::isBlock(h) && !runtime().collector.isLost(h)) [[likely]] {
+            return region;
+        }
+        const mpr::heap::Annex* others = runtime().heap.annex();
+        const mpr::heap::Place at = others ? others->find(ptr) : mpr::heap::Place{};
+        if (at.region && !runtime().collector.isLost(at.head())) {
+            return at.region;
+        }
+    } else if (Region* region = runtime().heap.regionOfBlock(ptr)) {
         return region;
     }
     misuse(function, ptr, "not the start of a block in use");
     return nullptr;
 }
 
+/** Whether the only hold of a block is that of mprFree, by which the calling thread is in the block's manager. */
+bool keepsItself(const void* ptr) {
+    return os::hasThreads && attached->beingFreed.has(ptr) && !runtime().roots.isHeldFurther(ptr);
+}
+
+/** There is no memory for a count of this root or hold, so nobody will know what it keeps alive. */
+MPR_APART void giveUp(const char* function, const void* ptr) {
+    runtime().roots.giveUp();
+    tellFailure(function, ptr, "no memory to remember another; nothing is collected from here on");
+}
+
 /** There is no memory for another root. The notifier or a pruner may make some available. */
 MPR_APART void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage shortage) {
     Runtime& rt = runtime();
-    if (!rt.depletion.raise(*current, causeOf(shortage), sizeof(ptr)) ||
+    const unsigned refused = os::refusals();
+    if (os::hasPages &&
+        rt.roots.add(rt.heap, region, ptr, shortage)) { // or know now whether it is the host who refuses
+        return;
+    }
+    if (!rt.depletion.raise(*current, causeOf(shortage, os::refusals() != refused), sizeof(ptr)) ||
         !rt.roots.add(rt.heap, region, ptr, shortage)) {
-        rt.roots.giveUp();
         rt.depletion.countError();
-        tellFailure("mprAddRoot", ptr, "no memory to remember another root; nothing is collected from here on");
+        giveUp("mprAddRoot", ptr);
+    }
+}
+
+/** Name the end of what was never begun, unless its beginning could not be remembered. */
+void notBegun(const char* function, const void* ptr, const char* what) {
+    if (!os::hasThreads || !runtime().roots.incomplete()) {
+        misuse(function, ptr, what);
     }
 }
 } // namespace
@@ -45,6 +79,7 @@ MPR_APART void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage
 void mprAddRoot(cvoid* ptr) {
     Region* region = admitRunning("mprAddRoot") ? regionOf("mprAddRoot", ptr) : nullptr;
     auto shortage = mpr::heap::Shortage::none;
+    publish(ptr);
     if (region && !runtime().roots.add(runtime().heap, region, ptr, shortage)) [[unlikely]] {
         addRootShort(region, ptr, shortage);
     }
@@ -52,7 +87,7 @@ void mprAddRoot(cvoid* ptr) {
 
 void mprRemoveRoot(cvoid* ptr) {
     if (admitRunning("mprRemoveRoot") && !runtime().roots.remove(runtime().heap, ptr)) {
-        misuse("mprRemoveRoot", ptr, "not a root");
+        notBegun("mprRemoveRoot", ptr, "not a root");
     }
 }
 
@@ -62,8 +97,9 @@ void mprHold(cvoid* ptr) {
     }
     const Visit visit("mprHold");
     Region* region = visit ? regionOf("mprHold", ptr) : nullptr;
+    publish(ptr);
     if (region && !runtime().roots.hold(runtime().heap, region, const_cast<void*>(ptr))) {
-        tellFailure("mprHold", ptr, "no memory to count another hold; it stays held");
+        giveUp("mprHold", ptr);
     }
 }
 
@@ -73,8 +109,8 @@ void mprRelease(cvoid* ptr) {
     }
     const Visit visit("mprRelease");
     Region* region = visit ? regionOf("mprRelease", ptr) : nullptr;
-    if (region && !runtime().roots.release(runtime().heap, region, const_cast<void*>(ptr))) {
-        misuse("mprRelease", ptr, "the block is not held");
+    if (region && (keepsItself(ptr) || !runtime().roots.release(runtime().heap, region, const_cast<void*>(ptr)))) {
+        notBegun("mprRelease", ptr, "the block is not held");
     }
 }
 
@@ -98,7 +134,7 @@ void mprReleaseBlocks(cvoid* ptr, ...) {
 
 /** Whether the calling thread may not link root references. */
 static bool mayNotLink() {
-    return os::hasThreads && !current && (!attached || Marker::active());
+    return os::hasThreads && !current && (!attached || isToldOfSuspension(*attached) || Marker::active());
 }
 
 void mprLinkRootRef(MprRootRef* ref) {
@@ -107,6 +143,7 @@ void mprLinkRootRef(MprRootRef* ref) {
         refuse("mprLinkRootRef");
         return;
     }
+    publish(ref->ptr);
     runtime().roots.link(ref);
 }
 
@@ -139,14 +176,38 @@ MPR_APART static void yieldSlow(Mutator* m, int flags, const void* site) {
     runtime().collector.yield(*m, flags, site);
 }
 
+/** mprYield for a thread that has a batch or asks for one. */
+[[gnu::noinline]] static void yieldWithBatch(Mutator& m, int flags, const void* site) {
+    if (!os::isLogging() && !m.isCollector) {
+        const bool always = m.local.batch && m.local.batch->always && flags == MPR_YIELD_DEFAULT;
+        endBatch(m, always || (flags & MPR_YIELD_DISCARD));
+    }
+    flags &= ~MPR_YIELD_DISCARD;
+    if (flags != MPR_YIELD_DEFAULT || runtime().collector.wanted()) {
+        yieldSlow(&m, flags, site);
+        beginBatch(m);
+    }
+    m.site.store(site, std::memory_order_relaxed);
+}
+
 void mprYield(int flags) {
     Mutator* m = current;
     const void* site = __builtin_return_address(0);
-    if (m && (flags | isNotified(*m)) == MPR_YIELD_DEFAULT && !runtime().collector.wanted()) [[likely]] {
+    if (m && (flags | atYield(*m)) == MPR_YIELD_DEFAULT && !runtime().collector.wanted()) [[likely]] {
         m->site.store(site, std::memory_order_relaxed);
         return;
     }
-    yieldSlow(m, flags, site);
+    if (os::hasThreads && m && !isNotified(*m) && (m->local.batch || (flags & MPR_YIELD_DISCARD))) {
+        return yieldWithBatch(*m, flags, site);
+    }
+    yieldSlow(m, flags & ~MPR_YIELD_DISCARD, site);
+}
+
+bool mprSetBatches(bool on) {
+    if constexpr (os::hasThreads) {
+        return admitRunning("mprSetBatches") && setBatches(*current, on);
+    }
+    return false;
 }
 
 // On a cache line of its own, which changes only with collections.
@@ -172,6 +233,7 @@ int mprGC(int flags) {
     if ((flags & asked) == 0 && !collector.halfSpent()) {
         return 0;
     }
+    collector.countInduced();
     if (!waits) {
         collector.request((flags & asked) ? wish : Wish::budget);
         return 0;

@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "mpr/collect.h"
+#include "mpr/gc/batch.hpp"
+#include "mpr/gc/load_hooks.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/heap/context.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/os/pages.hpp"
 
 using namespace mpr::gc;
 using mpr::heap::Byte;
@@ -27,9 +30,6 @@ namespace os = mpr::os;
 
 namespace mpr::gc {
 
-namespace {
-
-/** Do what an allocation has made necessary: tell of the redline, request a collection. */
 [[gnu::noinline]] void attend(Mutator& m, std::size_t size) {
     Runtime& rt = runtime();
     const Heap::Attention attention = rt.heap.takeAttention();
@@ -41,13 +41,19 @@ namespace {
     }
     if constexpr (os::hasThreads) {
         rt.heap.tell();
+        if (const LoadHooks* hooks = loadHooks.load(std::memory_order_acquire)) {
+            hooks->attend(m);
+        }
     }
 }
+
+namespace {
 
 [[gnu::cold, gnu::noinline]] void* allocateShort(Mutator& m, std::size_t n, Byte flags, std::size_t size,
                                                  Shortage shortage) {
     Runtime& rt = runtime();
     void* block = nullptr;
+    const unsigned refused = os::refusals();
     if (shortage != Shortage::tooBig) {
         if (rt.collector.awaitSweep(m)) {
             block = rt.heap.allocateSlow(m.local, n, flags, shortage);
@@ -60,7 +66,7 @@ namespace {
             block = rt.heap.allocateSlow(m.local, n, flags, shortage);
         }
     }
-    if (!block && rt.depletion.raise(m, causeOf(shortage), size)) {
+    if (!block && rt.depletion.raise(m, causeOf(shortage, os::refusals() != refused), size)) {
         rt.heap.decommitRetired();
         block = rt.heap.allocateSlow(m.local, n, flags, shortage);
     }
@@ -80,6 +86,9 @@ void* allocateSlow(Mutator& m, std::size_t n, Byte flags, std::size_t size) {
     }
     if (rt.heap.poisons()) [[unlikely]] {
         rt.heap.unearth(block, n);
+    }
+    if (m.local.batch && !head::isLeaf(flags) && !rt.heap.isPrivate(m.local, block)) [[unlikely]] {
+        Heap::keepBatch(m.local, mpr::heap::Kept::outside); // plain stores may fill it, and nobody would look
     }
     if (rt.heap.needsAttention()) [[unlikely]] {
         attend(m, size);
@@ -132,13 +141,28 @@ std::size_t usable(Region* region, std::size_t g, Byte h) {
     The region of what the caller says is a block. If it is none, this names it and returns nullptr. There is a runtime.
  */
 Region* checked(const char* function, const void* ptr) {
+    if constexpr (!os::hasThreads) {
+        // Code memory is scarce, so there is one text for all. A pinned block's region is another.
+        Region* known = runtime().heap.regionOfBlock(ptr);
+        if (known == runtime().heap.firstRegion()) {
+            return known;
+        }
+        misuse(function, ptr, "not managed memory, or not the start of a block in use");
+        return nullptr;
+    }
     Region* region = runtime().heap.find(ptr);
-    if (region && region->isBlock(ptr)) [[likely]] {
+    if (region && !region->home.heap() && region->isBlock(ptr)) [[likely]] {
         return region;
     }
+    const mpr::heap::Annex* annex = os::hasThreads ? runtime().heap.annex() : nullptr;
+    if (annex && annex->find(ptr).region) {
+        misuse(function, ptr, "a pinned block: it keeps its size, and has no manager; mprFree frees it");
+        return nullptr;
+    }
     misuse(function, ptr,
-           region ? "not the start of a block in use: freed before, or a pointer into a block"
-                  : "not managed memory: no region of the heap has this address");
+           region || (annex && annex->contains(ptr))
+               ? "not the start of a block in use: freed before, or a pointer into a block"
+               : "not managed memory: no region of the heap has this address");
     return nullptr;
 }
 } // namespace
@@ -153,27 +177,22 @@ void* mprAllocFast(size_t usize) {
 
 void* mprAllocZeroed(size_t size) {
     void* block = allocate(size, static_cast<Byte>(Kind::leaf), "mprAllocZeroed");
-    return block ? std::memset(block, 0, size) : nullptr;
+    if (block) {
+        runtime().heap.zero(block, size);
+    }
+    return block;
 }
 
 namespace {
-/** The kind of a block with a manager. Flags have the bits of the head; without any promise the block is plain. */
-constexpr Byte kindOf(int flags) {
-    const int promised = flags >> 2 & head::kindMask;
-    return static_cast<Byte>(promised != 0 ? promised : static_cast<int>(Kind::plain));
-}
-static_assert(kindOf(MPR_ALLOC_BARRIER) == static_cast<Byte>(Kind::barrier));
-static_assert(kindOf(MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::barrierNoFree));
-static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::plain));
-
 /**
-    The part of mprAllocManaged that is not inline: large, held or zeroed blocks, and whenever the heap has to be asked.
+    The part of mprAllocManaged that is not inline: large or held blocks, managers away from their home, and
+    whenever the heap has to be asked. It is called last, so that mprAllocManaged needs no frame on its stack.
  */
 [[gnu::noinline]] void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
-    const std::uintptr_t number = numberOf(manager);
-    if (os::hasThreads && manager && number == Managers::none) {
+    const std::uintptr_t code = codeOf(manager);
+    if (os::hasThreads && code == Managers::noCode) {
         return nullptr;
     }
     std::size_t whole = size;
@@ -187,28 +206,53 @@ static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<Byte>(Kind::plain));
             runtime().heap.noteHeld(block);
         }
         if (flags & MPR_ALLOC_ZERO) {
-            std::memset(block, 0, whole);
+            // Managers look as far as mprGetBlockSize says.
+            runtime().heap.zero(block, granulesFor(whole) << granuleShift);
         }
         if (room) {
-            setManager(block, granulesFor(whole), number);
+            setManager(block, granulesFor(whole), code);
+        }
+        if (os::hasThreads && (flags & MPR_ALLOC_HOLD)) {
+            // A manager may not look before the block is filled.
+            room ? Heap::keepBatch(current->local, mpr::heap::Kept::outside) : publish(block);
         }
     }
     return block;
 }
 
+/** The part of mprAllocManaged that is inline. @param others Flags that it leaves to others. @return nullptr: so it did. */
+template <int others>
+MPR_INLINE void* allocateSmallManaged(size_t size, MprManager manager, int flags) {
+    constexpr std::size_t most = (mpr::heap::greatestSmall << granuleShift) - sizeof(MprManager);
+    if constexpr (os::hasThreads) {
+        Mutator* m = current;
+        const Managers::Word* code = nullptr;
+        if (m && size <= most && (flags & others) == 0 && (code = m->managers.codeOf(manager))) {
+            const std::size_t n = granulesFor(size + sizeof(MprManager));
+            if (void* block = runtime().heap.allocateSmall(m->local, n, kindOf(flags))) [[likely]] {
+                setManager(block, n, *code);
+                return block;
+            }
+        }
+    }
+    return nullptr;
+}
+
+/** mprAllocManaged for MPR_ALLOC_ZERO. No manager looks at the block before this returns: its thread does not yield. */
+[[gnu::noinline]] void* allocateZeroed(size_t size, MprManager manager, int flags) {
+    if (void* block = allocateSmallManaged<MPR_ALLOC_HOLD>(size, manager, flags)) [[likely]] {
+        return std::memset(block, 0, (granulesFor(size + sizeof(MprManager)) << granuleShift) - sizeof(MprManager));
+    }
+    return allocateManaged(size, manager, flags);
+}
 } // namespace
 
 void* mprAllocManaged(size_t size, MprManager manager, int flags) {
-    constexpr std::size_t most = (mpr::heap::greatestSmall << granuleShift) - sizeof(MprManager);
-    Mutator* m = os::hasThreads ? current : nullptr;
-    if (m && manager && size <= most && (flags & (MPR_ALLOC_HOLD | MPR_ALLOC_ZERO)) == 0) {
-        const std::size_t n = granulesFor(size + sizeof(MprManager));
-        const std::uintptr_t number = numberOf(manager);
-        void* block = number != Managers::none ? runtime().heap.allocateSmall(m->local, n, kindOf(flags)) : nullptr;
-        if (block) [[likely]] {
-            setManager(block, n, number);
-            return block;
-        }
+    if (void* block = allocateSmallManaged<MPR_ALLOC_HOLD | MPR_ALLOC_ZERO>(size, manager, flags)) [[likely]] {
+        return block;
+    }
+    if (os::hasThreads && (flags & MPR_ALLOC_ZERO)) {
+        return allocateZeroed(size, manager, flags);
     }
     return allocateManaged(size, manager, flags);
 }
@@ -229,7 +273,10 @@ int freedMeanwhile(void* ptr) {
 /** Call the manager of a block that the calling thread holds. */
 void callToFree(Mutator& m, void* ptr, MprManager manager) {
     const bool was = std::exchange(m.calledBack, true);
+    m.beingFreed.enter(ptr);
+    publish(ptr); // it may yield
     manager(ptr, MPR_MANAGE_FREE);
+    m.beingFreed.leave();
     m.calledBack = was;
     if (!current) [[unlikely]] {
         misuse("mprFree", ptr, "its manager has returned yielded or exempt");
@@ -238,24 +285,42 @@ void callToFree(Mutator& m, void* ptr, MprManager manager) {
 }
 
 /**
-    Call the manager of a block that is freed by hand. The manager may yield, for example in a lock, so nobody else may
-    free the block meanwhile. @return false when another thread is freeing it already.
+    Whether mprFree's hold is still there when the manager has returned. If another thread has released it, the block may
+    have gone meanwhile, with its region, and another may stand there.
  */
-bool freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
+bool isStillHeld(Region* region, void* ptr) {
+    if (runtime().heap.table().candidate(ptr) == region) [[likely]] {
+        const Byte h = region->map().get(region->granuleOf(ptr));
+        if (Region::isBlock(h) && (h & head::held)) [[likely]] {
+            return true;
+        }
+    }
+    misuse("mprFree", ptr, "another thread has released the block while its manager ran; it is left as it is");
+    return false;
+}
+
+/**
+    Call the manager of a block that is freed by hand. The manager may yield, for example in a lock, so nobody else may
+    free the block meanwhile. @return 0, or an error: another thread is freeing it already, or has released it.
+ */
+int freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
     if constexpr (!os::hasThreads) {
         const bool was = std::exchange(m.isCollector, true); // so that a yield does not collect
         manager(ptr, MPR_MANAGE_FREE);
         m.isCollector = was;
-        return true;
+        return 0;
     }
     Heap& heap = runtime().heap;
     const Byte before = heap.changeHead(region, ptr, head::held, 0);
     if ((before & (head::inUse | head::held)) != head::inUse) {
-        return false;
+        return freedMeanwhile(ptr);
     }
     callToFree(m, ptr, manager);
+    if (!isStillHeld(region, ptr)) {
+        return MPR_ERR_BAD_ARGS;
+    }
     heap.changeHead(region, ptr, 0, head::held);
-    return true;
+    return 0;
 }
 
 bool isRoot(const void* ptr, Byte h) {
@@ -267,6 +332,25 @@ const char* keeperOf(const void* ptr, Byte h) {
     return isRoot(ptr, h)     ? "the block is a root; remove it first"
            : (h & head::held) ? "the block is held; release it first"
                               : nullptr;
+}
+
+/** Whom to tell that a block with this head is freed by hand; nullptr: nobody. */
+const HandleHooks* handlesOf(Byte h) {
+    return !os::hasThreads || (h & head::referenced) ? runtime().roots.handles() : nullptr;
+}
+
+/** A block's manager has been called: references to the block, made by the manager or not, end with it. */
+void endReferences(Region* region, void* ptr) {
+    const Byte h = region->map().get(region->granuleOf(ptr));
+    while (isRoot(ptr, h) && runtime().roots.remove(runtime().heap, ptr)) {
+        misuse("mprFree", ptr, "its manager has made the block a root, which ends");
+    }
+    if (os::hasThreads && (h & head::referenced) && runtime().roots.endHolds(runtime().heap, ptr)) {
+        misuse("mprFree", ptr, "its manager has held the block, which ends");
+    }
+    if (const HandleHooks* handles = handlesOf(h)) {
+        handles->released(ptr);
+    }
 }
 
 /** Free a block whose manager, if any, has been called, and which is not being traced. */
@@ -287,12 +371,20 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
     if (!ptr) {
         return 0;
     }
-    Region* region = admitRunning("mprFree") ? checked("mprFree", ptr) : nullptr;
+    if (!admitRunning("mprFree")) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    Heap& heap = runtime().heap;
+    if (const mpr::heap::Annex* annex = heap.annex()) [[unlikely]] {
+        if (const int freed = annex->free(ptr); freed <= 0) {
+            return freed;
+        }
+    }
+    Region* region = checked("mprFree", ptr);
     if (!region) {
         return MPR_ERR_BAD_ARGS;
     }
     Mutator* m = current;
-    Heap& heap = runtime().heap;
     const std::size_t g = region->granuleOf(ptr);
     const Byte h = region->map().get(g);
     if (!Region::isBlock(h)) [[unlikely]] {
@@ -307,13 +399,18 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
         // called.
         return 0;
     }
+    const HandleHooks* handles = handlesOf(h);
+    if (handles && !handles->release(ptr)) {
+        return MPR_ERR_BAD_ARGS;
+    }
     if (hasManager(h)) {
         if (const MprManager manager = managerOf(ptr, region->blockSize(g));
             manager && (h & head::kindMask) != static_cast<Byte>(Kind::barrierNoFree)) {
-            if (!freeByManager(*m, region, ptr, manager)) {
-                return freedMeanwhile(ptr);
+            if (const int refused = freeByManager(*m, region, ptr, manager)) {
+                return refused;
             }
         }
+        endReferences(region, ptr);
         if (heap.freeTraced({region, g})) {
             return 0;
         }
@@ -337,15 +434,19 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
     const std::size_t n = GranuleMap::sizeBehind(map);
     const MprManager manager = managerOf(ptr, n);
     const Byte held = static_cast<Byte>(h | head::held);
-    region->nurseries.keep(region->granuleOf(ptr));
+    region->spans.keep(region->granuleOf(ptr));
     if (!manager || heap.freeable(h) == Heap::Freeable::no || !GranuleMap::change(map, h, held)) [[unlikely]] {
         return freeUnusual(ptr);
     }
     callToFree(m, ptr, manager);
+    if (!isStillHeld(region, ptr)) {
+        return MPR_ERR_BAD_ARGS;
+    }
     if (heap.freeable(h) != Heap::Freeable::no && GranuleMap::claim(map, held)) [[likely]] {
         return heap.freeClaimed(m.local, region, ptr, map, n);
     }
     heap.changeHead(region, ptr, 0, head::held);
+    endReferences(region, ptr);
     return heap.freeTraced({region, region->granuleOf(ptr)}) ? 0 : freeCalled(m, region, ptr);
 }
 
@@ -359,18 +460,18 @@ int mprFree(void* ptr) {
         return freeUnusual(ptr);
     }
     const std::size_t g = region->indexOf(ptr);
-    if (g >= region->endGranule || region->isLarge()) [[unlikely]] {
+    if (g >= region->endGranule || region->isApart()) [[unlikely]] {
         return freeUnusual(ptr);
     }
     Byte* map = region->map().at(g);
     const Byte h = GranuleMap::load(map);
     const std::size_t n = GranuleMap::sizeBehind(map);
     const Heap::Freeable freeable = heap.freeable(h);
-    if (freeable == Heap::Freeable::no || region->nurseries.isUncleared(g)) [[unlikely]] {
+    if (freeable == Heap::Freeable::no || region->spans.isUncleared(g)) [[unlikely]] {
         return freeUnusual(ptr);
     }
     if (freeable == Heap::Freeable::withoutManager && isManaged(ptr, n)) [[unlikely]] {
-        return freeManaged(ptr, region);
+        return os::hasThreads ? freeManaged(ptr, region) : freeUnusual(ptr);
     }
     if (!GranuleMap::claim(map, h)) [[unlikely]] {
         return freeUnusual(ptr);
@@ -393,13 +494,19 @@ void* mprRealloc(void* ptr, size_t size) {
     if (size > Heap::greatestRequest) {
         return allocateTooBig(size);
     }
+    if constexpr (os::hasThreads) {
+        if ((h & head::held) && m->beingFreed.has(ptr)) [[unlikely]] {
+            misuse("mprRealloc", ptr, "called by the block's manager while mprFree frees the block");
+            return nullptr;
+        }
+    }
     const std::size_t n = region->blockSize(g);
     const std::size_t whole = size + (managed ? sizeof(MprManager) : 0);
     const std::size_t wanted = granulesFor(whole + (whole == 0));
     const MprManager manager = managed ? managerOf(ptr, n) : nullptr;
     if (runtime().heap.resize(m->local, region, ptr, wanted)) {
         if (managed) {
-            setManager(ptr, region->blockSize(g), numberOf(manager));
+            setManager(ptr, region->blockSize(g), codeOf(manager));
         }
         if (runtime().heap.needsAttention()) {
             attend(*m, size);
@@ -410,16 +517,29 @@ void* mprRealloc(void* ptr, size_t size) {
     if (block) {
         std::memcpy(block, ptr, std::min(size, usable(region, g, h)));
         if (managed) {
-            setManager(block, granulesFor(whole), numberOf(manager));
+            setManager(block, granulesFor(whole), codeOf(manager));
+        }
+        if (os::hasThreads && managed && (h & (head::referenced | head::held))) {
+            Heap::keepBatch(m->local, mpr::heap::Kept::outside); // no manager may look at it before it is filled
         }
         while (os::hasThreads && (h & head::referenced) && runtime().roots.remove(runtime().heap, ptr)) {
             mprAddRoot(block);
         }
-        while (runtime().roots.release(runtime().heap, region, ptr)) {
+        // A manager may resize what its block refers to, and both are dead. The end of a hold would have it live, but
+        // when the runtime ends.
+        const auto& collector = runtime().collector;
+        const bool doomed = os::hasThreads && (runtime().heap.ends() ? collector.isDoomed(h) : collector.isLost(h));
+        while (!doomed && runtime().roots.release(runtime().heap, region, ptr)) {
             mprHold(block);
         }
-        if (!managed || !runtime().heap.freeTraced({region, g})) {
-            runtime().heap.free(m->local, region, ptr);
+        if (const HandleHooks* handles = handlesOf(h)) {
+            handles->move(ptr, block);
+        }
+        Heap& heap = runtime().heap;
+        if (doomed) {
+            heap.leaveDead({region, g});
+        } else if (!managed || !heap.freeTraced({region, g})) {
+            heap.free(m->local, region, ptr);
         }
     }
     return block;
@@ -448,11 +568,14 @@ void* mprSetManager(void* ptr, MprManager manager) {
         misuse("mprSetManager", ptr, "allocated without room for a manager; see MPR_ALLOC_MANAGER");
         return nullptr;
     }
-    const std::uintptr_t number = numberOf(manager);
-    if (os::hasThreads && manager && number == Managers::none) {
+    const std::uintptr_t code = codeOf(manager);
+    if (os::hasThreads && code == Managers::noCode) {
         return nullptr;
     }
-    setManager(ptr, region->blockSize(g), number); // the collector may be about to look
+    setManager(ptr, region->blockSize(g), code); // the collector may be about to look
+    if (mayBePrivate(ptr)) {
+        current->publisher->lookAgain(*current, ptr);
+    }
     return ptr;
 }
 
@@ -460,15 +583,23 @@ size_t mprGetBlockSize(cvoid* ptr) {
     if (!ptr || !running()) {
         return 0;
     }
-    return runtime().heap.withBlock(ptr, [ptr](Region* region, Byte h) {
+    if constexpr (!os::hasThreads) {
+        Region* region = runtime().heap.regionOfBlock(ptr);
+        const std::size_t g = region ? region->granuleOf(ptr) : 0;
+        return region ? usable(region, g, region->map().get(g)) : 0;
+    }
+    return runtime().heap.withBlock(ptr, [](Region* region, std::size_t g, Byte h) {
         // A manager may mark a block that another thread has just freed: the block keeps its memory until then.
         const bool known = Region::isBlock(h) || (head::isGone(h) && Marker::active());
-        return known ? usable(region, region->granuleOf(ptr), h) : 0;
+        return known ? usable(region, g, h) : 0;
     });
 }
 
 int mprIsValid(cvoid* ptr) {
-    return running() && runtime().heap.withBlock(ptr, [](Region*, Byte h) { return Region::isBlock(h); });
+    if constexpr (!os::hasThreads) {
+        return running() && runtime().heap.regionOfBlock(ptr);
+    }
+    return running() && runtime().heap.withBlock(ptr, [](Region*, std::size_t, Byte h) { return Region::isBlock(h); });
 }
 
 int mprMemcmp(cvoid* b1, size_t b1Len, cvoid* b2, size_t b2Len) {
@@ -510,17 +641,28 @@ void* allocatePermanent(size_t size) {
     return !os::hasThreads || current ? mprAllocMem(size, MPR_ALLOC_HOLD) : allocateOutside(size);
 }
 
-/** Permanent memory is a held leaf, and no root. The hold is not looked at here: ending it will tell. */
+/** Whether a block is held more than once. */
+bool isHeldFurther(const void* ptr, Byte h) {
+    return os::hasThreads && (h & head::referenced) && runtime().roots.isHeldFurther(ptr);
+}
+
+/** Permanent memory is a leaf with one hold, and no root. Another thread may end that hold: ending it will tell. */
 bool mayBePermanent(Region* region, void* ptr) {
     const Byte h = region->map().get(region->granuleOf(ptr));
-    return !hasManager(h) && !isRoot(ptr, h);
+    return (h & head::held) != 0 && !hasManager(h) && !isRoot(ptr, h) && !isHeldFurther(ptr, h);
 }
+
+constexpr const char* notPermanent = os::hasThreads ? "not permanent memory, or held besides" : "not permanent memory";
 
 /** Free permanent memory. @return false when the block is none, or another thread was faster. */
 bool freePermanent(Region* region, void* ptr) {
     Runtime& rt = runtime();
     if constexpr (os::hasThreads) {
         if (!mayBePermanent(region, ptr)) {
+            return false;
+        }
+        const HandleHooks* handles = handlesOf(region->map().get(region->granuleOf(ptr)));
+        if (handles && !handles->release(ptr)) {
             return false;
         }
     }
@@ -531,7 +673,7 @@ bool freePermanent(Region* region, void* ptr) {
            rt.heap.free(attached->local, region, ptr);
 }
 
-/** Free what the caller says is permanent memory. What is not is named. */
+/** Free permanent memory. A pointer to anything else is named. */
 void freeChecked(void* ptr) {
     Region* region = checked("pfree", ptr);
     if (!region) {
@@ -540,7 +682,7 @@ void freeChecked(void* ptr) {
     // Asked first, since a large region may be gone when the block is free.
     const bool large = region->isLarge();
     if (!freePermanent(region, ptr)) {
-        misuse("pfree", ptr, "not permanent memory");
+        misuse("pfree", ptr, notPermanent);
     } else if (large) {
         runtime().collector.freedLarge();
     }
@@ -552,8 +694,8 @@ bool admitResizing(void* ptr) {
     if (!region) {
         return false;
     }
-    if (!mayBePermanent(region, ptr) || (region->map().get(region->granuleOf(ptr)) & head::held) == 0) {
-        misuse("prealloc", ptr, "not permanent memory");
+    if (!mayBePermanent(region, ptr)) {
+        misuse("prealloc", ptr, notPermanent);
         return false;
     }
     return true;
@@ -608,7 +750,9 @@ void* mprVirtAlloc(size_t size, int mode) {
 }
 
 void mprVirtFree(void* ptr, size_t size) {
-    os::release(ptr, size);
+    if (ptr && size > 0) {
+        os::release(ptr, size);
+    }
 }
 
 int mprGetPageSize(void) {

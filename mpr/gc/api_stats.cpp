@@ -2,6 +2,7 @@
 /*
     api_stats.cpp - The C API of mpr/stats.h.
  */
+#include "mpr/gc/batch.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/runtime.hpp"
@@ -34,6 +35,9 @@ void timesLine(const char* name, const MprTimes& t) {
 } // namespace
 
 void mprReadMemStats(MprMemStats* s) {
+    if (!mpr::gc::mayFill("mprReadMemStats", s)) {
+        return;
+    }
     *s = {};
     s->ram = os::ram();
     s->numCpu = os::processors();
@@ -74,6 +78,17 @@ void mprReadMemStats(MprMemStats* s) {
     rt.collector.stats().report(*s);
 }
 
+void mprReadBatchStats(MprBatchStats* stats) {
+    if (!mpr::gc::mayFill("mprReadBatchStats", stats)) {
+        return;
+    }
+    if constexpr (os::hasThreads) {
+        readBatchStats(*stats);
+    } else {
+        *stats = {};
+    }
+}
+
 MprMemStats* mprGetMemStats(void) {
     static MprMemStats stats;
     mprReadMemStats(&stats);
@@ -86,6 +101,12 @@ size_t mprGetMem(void) {
 
 uint64 mprGetCPU(void) {
     return os::cpuTime();
+}
+
+/** Verify the heap, and those with pinned blocks. */
+static int verifyAll(mpr::heap::Heap& heap) {
+    const mpr::heap::Annex* annex = os::hasThreads ? heap.annex() : nullptr;
+    return heap.verify() + (annex ? annex->verify() : 0);
 }
 
 int mprVerifyHeap(void) {
@@ -102,13 +123,16 @@ int mprVerifyHeap(void) {
     }
     Runtime& rt = runtime();
     int defects = 0;
-    if (!rt.collector.stopOthers([&] { defects = rt.heap.verify(); })) {
+    if (!rt.collector.stopOthers([&] { defects = verifyAll(rt.heap); })) {
         os::Message message;
         os::log(os::Level::error, message << "mprVerifyHeap: other threads do not stop");
         return MPR_ERR_TIMEOUT;
     }
     if constexpr (os::hasThreads) {
         rt.heap.tell();
+        if (const mpr::heap::Annex* annex = rt.heap.annex()) {
+            annex->tell();
+        }
     }
     return defects;
 }

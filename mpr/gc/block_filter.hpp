@@ -25,6 +25,7 @@
 
 #include "mpr/heap/heap.hpp"
 #include "mpr/os/os.hpp"
+#include "mpr/os/pages.hpp"
 
 namespace mpr::gc {
 
@@ -39,24 +40,24 @@ public:
     /** @return false when there is no memory, and so no filter. */
     bool open() {
         if (!words_) {
-            words_ = static_cast<Word*>(os::reserve(bytes(), os::pageSize()));
+            words_ = static_cast<Word*>(os::reserveSparse(bytes()));
         }
         return words_ != nullptr;
     }
     void close() {
         if (words_) {
-            os::release(std::exchange(words_, nullptr), bytes());
+            os::releaseSparse(std::exchange(words_, nullptr), bytes());
         }
     }
     explicit operator bool() const { return words_ != nullptr; }
 
-    /** Fill a filter of kind old. Threads are stopped and contexts closed. */
-    void fillOld(heap::Heap& heap) {
-        fill(heap, [](heap::Region* region, std::size_t i) { return ~region->sweepYoung.word(i); });
+    /** Fill a filter of kind old. Threads are stopped and contexts closed. @return false when there is no memory: it is of no use. */
+    bool fillOld(heap::Heap& heap) {
+        return fill(heap, [](heap::Region* region, std::size_t i) { return ~region->sweepYoung.word(i); });
     }
-    /** Fill a filter of kind marked. Threads are stopped and contexts closed. */
-    void fillMarked(heap::Heap& heap) {
-        fill(heap, [colours = heap.colours()](heap::Region* region, std::size_t i) {
+    /** Fill a filter of kind marked, in the same way. */
+    bool fillMarked(heap::Heap& heap) {
+        const bool filled = fill(heap, [colours = heap.colours()](heap::Region* region, std::size_t i) {
             const heap::GranuleMap map = region->map();
             Word marked = 0;
             for (unsigned bit = 0; bit < wordBits; bit += heap::swar::bytes) {
@@ -64,6 +65,17 @@ public:
             }
             return marked;
         });
+        // Pinned blocks lie elsewhere, where a bit may be another block's. The filter of the old may pass over them.
+        if (!filled) {
+            return false;
+        }
+        if (const heap::Annex* annex = heap.annex()) {
+            const auto clear = [](void* self, heap::Byte* block, std::size_t, heap::Byte) {
+                static_cast<BlockFilter*>(self)->clear(block);
+            };
+            annex->forEachBlock(clear, this);
+        }
+        return true;
     }
 
     /** Whether a block at this address, if there is one, surely need not be reached. */
@@ -87,15 +99,33 @@ private:
 
     std::size_t bytes() const { return (mask_ + 1) * sizeof(Word); }
 
+    void clear(const void* block) {
+        const std::uintptr_t piece = reinterpret_cast<std::uintptr_t>(block) >> shift_;
+        Word& word = words_[piece / wordBits & mask_];
+        if (word != 0) { // else it need not be memory
+            word &= ~(Word{1} << piece % wordBits);
+        }
+    }
+
     /** Set the words of each region: wordAt(region, i) is the i-th. Nothing is known of a large region. */
     template <typename WordAt>
-    void fill(heap::Heap& heap, WordAt wordAt) {
-        each(heap, [](heap::Region*, Word* word, std::size_t count) { std::fill_n(word, count, ~Word{0}); });
+    bool fill(heap::Heap& heap, WordAt wordAt) {
+        bool backed = true;
+        each(heap, [&](heap::Region*, Word* word, std::size_t count) {
+            backed = backed && os::backSparse(words_, bytes(), word, count * sizeof(Word));
+            if (backed) {
+                std::fill_n(word, count, ~Word{0});
+            }
+        });
+        if (!backed) {
+            return false;
+        }
         each(heap, [&](heap::Region* region, Word* word, std::size_t count) {
             for (std::size_t i = 0; i < count; ++i) {
                 word[i] &= region->isLarge() ? Word{0} : wordAt(region, i);
             }
         });
+        return true;
     }
 
     /** Call visit(region, words, count) for each region. A large one has one word: that in which its block begins. */
@@ -105,7 +135,7 @@ private:
             const std::size_t first = region->isLarge() ? region->firstGranule : 0;
             const std::uintptr_t piece = reinterpret_cast<std::uintptr_t>(region->address(first)) >> shift_;
             visit(region, words_ + (piece / wordBits & mask_),
-                  region->isLarge() ? 1 : (region->span >> shift_) / wordBits);
+                  region->isLarge() ? 1 : (region->length >> shift_) / wordBits);
         }
     }
 

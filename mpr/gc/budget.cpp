@@ -30,16 +30,19 @@ void Budget::setSlack() {
 
 void Budget::renew(bool everything) {
     const Pacer::Usage used = usage();
-    generations_.swept(everything, used.live, pacer_.room(used), pacer_.tight(used));
+    generations_.swept(everything, {used.live, pacer_.room(used), pacer_.allowance(used.live), pacer_.tight(used)},
+                       cycle_.major().isTracing());
     repaceFor(used);
 }
 
-/** What the heap holds, as far as is known: of blocks those that were there at the last rendezvous. */
+/** Bytes that the heap holds, as far as is known: of blocks those that were there at the last rendezvous. */
 Pacer::Usage Budget::usage() const {
     const heap::Totals totals = heap_.totals();
     const auto live = static_cast<std::size_t>((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift);
     const std::size_t since = heap_.allocatedSince();
-    return {live > since ? live - since : 0, totals.overheadBytes, heap_.limits()};
+    const heap::Limits limits = heap_.limits();
+    // What blocks keep outside lives and dies with them.
+    return {(live > since ? live - since : 0) + limits.outside(), totals.overheadBytes, limits};
 }
 
 std::size_t Budget::roomLeft() const {
@@ -49,8 +52,8 @@ std::size_t Budget::roomLeft() const {
 }
 
 void Budget::repaceFor(const Pacer::Usage& used) {
-    stats_.marked.store(used.live, std::memory_order_relaxed);
-    const std::size_t trigger = pacer_.trigger(used, generations_.worthwhile());
+    stats_.marked.store(used.live - used.limits.outside(), std::memory_order_relaxed);
+    const std::size_t trigger = pacer_.trigger(used, generations_.worthwhile(), generations_.grownBy(used.live));
     trigger_.store(trigger, std::memory_order_relaxed);
     setTrigger(0);
 }

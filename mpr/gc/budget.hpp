@@ -40,7 +40,7 @@ public:
     /** Set the budget again: limits or the cache have changed. */
     void repace() { repaceFor(usage()); }
     /** A sweep has ended: set the next budget. @param everything Not only the young were swept. */
-    void renew(bool everything);
+    void renew(bool everything) MPR_REQUIRES(onDuty);
     /** Bytes that can still be allocated, going by what is in use now, dead or alive. */
     std::size_t roomLeft() const;
 

@@ -28,7 +28,7 @@ void add(Census::Tally& tally, std::size_t bytes) {
     tally.bytes += bytes;
 }
 
-/** Put a row where it belongs in an order of a few, the greatest first. What is last is lost. */
+/** Put a row where it belongs in an order of a few, the greatest first. The last one is dropped. */
 template <std::size_t N, typename Key>
 void insert(Census::Row (&rows)[N], const Census::Row& row, Key&& key) {
     if (key(row) <= key(rows[N - 1])) {
@@ -84,7 +84,9 @@ Census::Tally& Census::tallyOf(heap::Byte* block, std::size_t n, heap::Byte h) {
 }
 
 void Census::count(void* self, heap::Byte* block, std::size_t n, heap::Byte h) {
-    add(static_cast<Census*>(self)->tallyOf(block, n, h), n << heap::granuleShift);
+    if (!head::isGone(h)) {
+        add(static_cast<Census*>(self)->tallyOf(block, n, h), n << heap::granuleShift);
+    }
 }
 
 template <typename F>
@@ -144,7 +146,7 @@ void writeLine(os::Message& message) {
 }
 
 /** A number that ends in a column, with a sign before it. */
-void column(os::Message& message, std::size_t number, std::string_view sign = {}) {
+void column(os::Message& message, std::size_t number, std::string_view sign = "") {
     constexpr std::size_t width = 13;
     os::Message digits;
     digits << sign << std::uint64_t{number};

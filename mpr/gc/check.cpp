@@ -15,7 +15,12 @@ namespace mpr::gc {
 using heap::Byte;
 using heap::Region;
 
-Check::Check(heap::Heap& heap, std::size_t blocks) : heap_(heap), capacity_(std::bit_ceil(2 * blocks + 16)) {
+Check::Check(heap::Heap& heap, std::size_t blocks)
+    : Watch{[](Watch& self, Byte, const void* block) {
+          static_cast<Check&>(self).see(block);
+          return true;
+      }},
+      heap_(heap), capacity_(std::bit_ceil(2 * blocks + 16)) {
     // The tables come from the system, not from the heap that is checked. Without memory nothing is checked.
     seen_ = static_cast<const void**>(os::map(capacity_ * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
     queue_ = static_cast<const void**>(os::map(capacity_ * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
@@ -47,12 +52,31 @@ bool Check::remember(const void* block) {
 }
 
 void Check::see(const void* pointer) {
-    Region* region = pointer && seen_ && queue_ ? heap_.find(pointer) : nullptr;
-    if (!region || !region->isBlock(pointer) || queued_ >= capacity_ / 2 || !remember(pointer)) {
+    if (!pointer || !seen_ || !queue_) {
+        return;
+    }
+    Region* region = heap_.find(pointer);
+    if (!region) {
+        return seePinned(pointer);
+    }
+    if (heap::head::isDiscarded(region->headAt(pointer)) && queued_ < capacity_ / 2) {
+        report(pointer); // a block without references
+        return;
+    }
+    if (!region->isBlock(pointer) || queued_ >= capacity_ / 2 || !remember(pointer)) {
         return; // what is no block is the marker's to report
     }
     const Byte h = region->map().get(region->granuleOf(pointer));
     if (heap_.dead(h)) {
+        report(pointer);
+    }
+}
+
+/** A pinned block in memory of the program's references nothing. */
+void Check::seePinned(const void* pointer) {
+    const heap::Annex* annex = heap_.annex();
+    const heap::Place at = annex ? annex->find(pointer) : heap::Place{};
+    if (at.region && heap_.dead(at.head())) {
         report(pointer);
     }
 }
@@ -86,7 +110,12 @@ void Check::report(const void* block) {
 
 void Check::say(const void* block, const void* parent) const {
     os::Message message;
-    message << "check: block " << block << " can be reached and is not marked; referenced by ";
+    Region* of = heap_.find(block);
+    const bool discarded = of && heap::head::isDiscarded(of->headAt(block));
+    message << "check: block " << block << " can be reached and "
+            << (discarded ? "would have been taken back by the yield of its thread, since nothing had published it"
+                          : "is not marked")
+            << "; referenced by ";
     if (!parent) {
         os::log(os::Level::error, message << "a root");
         return;

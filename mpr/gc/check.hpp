@@ -7,6 +7,9 @@
     marks. If it reaches a block that the sweep takes for dead, the collector has made a mistake, or a store into a
     barrier block has bypassed the barrier. The log names the block, who references it, and at which offset.
 
+    A yield marks the blocks that it would have taken back (batch.hpp). A marked block that is reached is named: some
+    store has not published it.
+
     It serves tests and the search for a missing barrier (option check=1): each pause then takes longer than marking
     everything.
  */
@@ -15,11 +18,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/marker.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
 
-class Check {
+class Check : public Marker::Watch {
 public:
     /** @param blocks At least the number of blocks in the heap. */
     Check(heap::Heap& heap, std::size_t blocks);
@@ -27,12 +31,13 @@ public:
     Check(const Check&) = delete;
     Check& operator=(const Check&) = delete;
 
-    /** Note a reference, in a root or by a manager that trace has called. */
-    void see(const void* pointer);
     /** Trace all that was seen, and all that is seen so. @return How many of those blocks the sweep would free. */
     std::uint64_t trace();
 
 private:
+    void seePinned(const void* pointer);
+    /** Note a reference, in a root or by a manager that trace has called. */
+    void see(const void* pointer);
     bool remember(const void* block);
     [[gnu::cold]] void report(const void* block);
     void say(const void* block, const void* parent) const;

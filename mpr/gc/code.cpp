@@ -15,10 +15,11 @@ struct Count {
     std::size_t blocks = 0;
 };
 
+/** A block that was freed by hand while it waited to be traced counts, too: its manager may still be called. */
 void countBlock(void* data, heap::Byte* block, std::size_t n, heap::Byte h) {
     auto* count = static_cast<Count*>(data);
     MprManager manager = nullptr;
-    if (!heap::head::isLeaf(h) && peekManager(block, n, manager)) {
+    if ((!heap::head::isLeaf(h) || heap::head::isGone(h)) && peekManager(block, n, manager)) {
         const auto address = reinterpret_cast<std::uintptr_t>(manager);
         count->blocks += address >= count->begin && address < count->end;
     }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "mpr/gc/suspension.hpp"
+
 namespace mpr::gc {
 
 bool Collection::open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial) {
@@ -28,6 +30,10 @@ void Collection::pause() {
     MPR_ASSERT(cycle_.phase() == Phase::requested && cycle_.rendezvous().stopped());
     const os::Locked pausing(cycle_.pausing());
     cycle_.beginMarking();
+    suspensions.worldStops(true);
+    if (const EmbedHooks* embedder = roots_.embedder()) {
+        embedder->stop();
+    }
     const unsigned waiting = cycle_.rendezvous().waiting();
     const std::uint64_t stopped = os::now();
     const std::uint64_t took = cycle_.waited(stopped);
@@ -36,16 +42,17 @@ void Collection::pause() {
     const Wish wish = cycle_.takeWish();
     cycle_.setScope(decide(wish));
     if (cycle_.scope() == Scope::slice) {
-        tracing_.slice(stopped + pauseBudget_ * 3 / 4);
+        tracing_.slice(stopped + std::max(pauseBudget_ * 3 / 4, cycle_.major().owed()));
         reopen(Phase::idle, stopped);
-        if (wish == Wish::minor || wish == Wish::budget) {
+        if (wish > Wish::slice && wish < Wish::full) {
             cycle_.request(wish); // it has let the slice pass
         }
         return;
     }
     givingBack_.noteFree();
     budget_.pacer().noteScattered(heap_.takeScattered());
-    const Pacer::Cost cost{heap_.allocatedSince(), stopped - std::min(stopped, minorAt_), 0, 0, 1};
+    const std::uint64_t ran = spent();
+    const Pacer::Cost cost{heap_.allocatedSince(), ran - std::min(ran, ran_), 0, 0, 1};
     heap_.beginMarking();
     const bool traced = cycle_.major().isTracing();
     tracing_.mark(cycle_.scope(), cost);
@@ -55,13 +62,22 @@ void Collection::pause() {
     if (roots_.incomplete()) [[unlikely]] {
         heap_.retainDead();
     }
+    if (const heap::Annex* annex = heap_.annex(); annex && !cycle_.isMinor()) {
+        annex->beginSweep(roots_.incomplete());
+    }
+    if (const HandleHooks* handles = roots_.handles()) {
+        handles->clear(cycle_.isMinor() ? HandleScan::young : HandleScan::all);
+    }
+    if (const EmbedHooks* embedder = roots_.embedder()) {
+        embedder->clear(cycle_.isMinor() ? HandleScan::young : HandleScan::all);
+    }
     if (checks_) {
         tracing_.check();
     }
     fields_.check();
     cycle_.countMarked();
     reopen(Phase::freeing, stopped);
-    minorAt_ = os::now();
+    ran_ = spent();
 }
 
 Scope Collection::decide(Wish wish) const {
@@ -71,7 +87,9 @@ Scope Collection::decide(Wish wish) const {
                : wish == Wish::slice || cycle_.major().isStarved()                                       ? Scope::slice
                                                                                                          : Scope::minor;
     }
-    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && budget_.generations().majorDue());
+    // A long remembered set says nothing about how much memory is left, so that this is short is no reason yet.
+    const bool due = wish == Wish::stores ? budget_.generations().hasGrown() : budget_.generations().majorDue();
+    const bool major = cycle_.major().mustBegin() || (wish != Wish::minor && due);
     if (major && (cycle_.major().isUrgent() || !budget_.generations().concurrently())) {
         return Scope::full;
     }
@@ -81,8 +99,19 @@ Scope Collection::decide(Wish wish) const {
 /** Let threads continue: marking has ended, or is interrupted. */
 void Collection::reopen(Phase phase, std::uint64_t stopped) {
     cycle_.assertStopped();
+    if (const EmbedHooks* embedder = roots_.embedder()) {
+        embedder->resume();
+    }
+    suspensions.worldGoesOn(cycle_.isMinor() ? MPR_GENERATION_YOUNG : MPR_GENERATION_ALL);
     const std::uint64_t opened = cycle_.reopen(phase);
     stats_.mark.record(opened - stopped);
+    if constexpr (!os::cooperative) {
+        if (cycle_.scope() == Scope::slice) {
+            cycle_.major().worked(opened - stopped);
+        } else if (cycle_.major().isTracing()) {
+            cycle_.major().heldUp(opened - stopped);
+        }
+    }
     restUntil_ = trial_ ? 0 : opened + 2 * std::min(opened - stopped, pauseBudget_);
 }
 
@@ -93,6 +122,9 @@ bool Collection::reclaim(std::uint64_t until) {
     if (cycle_.phase() == Phase::freeing) {
         reclaimed_ = 0;
         sweeping_.finalize(false);
+        if (const HandleHooks* handles = roots_.handles()) {
+            handles->finalized();
+        }
         sweeping_.begin();
         cycle_.beginSweeping();
     }
@@ -111,6 +143,9 @@ void Collection::endReclaim() {
     cycle_.countFreed(sweeping_.end());
     if (!cycle_.isMinor()) {
         tracing_.trim();
+        if (const heap::Annex* annex = heap_.annex()) {
+            annex->endSweep(cycle_.major().isForced() ? 0 : budget_.pacer().cache());
+        }
     }
     budget_.renew(!cycle_.isMinor());
     givingBack_.swept(!cycle_.isMinor() && cycle_.major().isForced());
@@ -121,10 +156,20 @@ void Collection::endReclaim() {
 }
 
 void Collection::freeEverything() {
-    // Nothing is marked, so everything is dead, held or not.
-    heap_.beginMarking();
+    // Nothing is marked, so everything is dead, held or not: mprFree leaves to the end what a manager gives back.
+    heap_.unmarkAll();
     heap_.beginSweep(heap::Sweep::all);
+    const HandleHooks* handles = roots_.handles();
+    if (handles) {
+        handles->clear(HandleScan::end);
+    }
     sweeping_.finalize(true);
+    if (const EmbedHooks* embedder = roots_.embedder()) {
+        embedder->end();
+    }
+    if (handles || (handles = roots_.handles())) { // which a manager may have made
+        handles->end();
+    }
 }
 
 } // namespace mpr::gc

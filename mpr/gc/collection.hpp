@@ -53,6 +53,9 @@ public:
     GivingBack& givingBack() { return givingBack_; }
     const GivingBack& givingBack() const { return givingBack_; }
 
+    /** Whether each pause is checked: see check.hpp. */
+    bool checks() const { return checks_; }
+
 private:
     Scope decide(Wish wish) const MPR_REQUIRES(onDuty);
     void reopen(Phase phase, std::uint64_t stopped) MPR_REQUIRES(onDuty);
@@ -68,12 +71,12 @@ private:
     Sweeping sweeping_;
     GivingBack givingBack_;
     Fields fields_;
-    // Set before the collector's thread begins, but for what is on duty.
+    // Set before the collector's thread begins, except members that are guarded by the duty.
     bool checks_ = false; // every pause: see check.hpp
     bool trial_ = false;
     std::uint64_t pauseBudget_ = 0;                      // nanoseconds
     std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0; // no slice before
-    std::uint64_t minorAt_ MPR_GUARDED_BY(onDuty) = 0;   // when the last pause that was no slice ended
+    std::uint64_t ran_ MPR_GUARDED_BY(onDuty) = 0;       // processor time when the last pause that was no slice ended
     std::uint64_t reclaimed_ MPR_GUARDED_BY(onDuty) = 0; // nanoseconds that reclaiming has taken so far
 };
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "mpr/gc/guard.hpp"
+#include "mpr/gc/suspension.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
@@ -15,6 +17,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     const bool trial = everyYield || options.everyAlloc > 0;
     const auto processors = static_cast<unsigned>(std::max(os::processors(), 1));
     heap_.setStepping(options.everyAlloc);
+    suspensions.forget();
     cycle_.rendezvous().setAlways(everyYield);
     cycle_.assists().open(processors, trial);
     budget_.open(options, fixedHeap, trial);
@@ -22,15 +25,25 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     others_.open(options.deadline);
     safepoint_.open(everyYield);
     if (!collection_.open(options, fixedHeap, processors, trial)) {
+        collection_.close();
         return false;
     }
     heap_.attach(own_.local);
     budget_.repace();
-    return duty_.open(options.stack);
+    if (!duty_.open(options.stack)) {
+        collection_.close();
+        return false;
+    }
+    return true;
 }
 
 void Collector::close() {
-    duty_.close();
+    if (attached) {
+        const Suspension suspension(*attached, cycle_, Loss::others);
+        duty_.close();
+    } else {
+        duty_.close();
+    }
     collection_.close();
     cycle_.rendezvous().setAlways(false); // without a runtime nobody need yield
 }
@@ -42,10 +55,10 @@ void Collector::freeEverything() {
 
 // ---- Asking --------------------------------------------------------------------------------------------------------
 
-void Collector::logWrite(Mutator& m, std::uintptr_t entry) {
-    // While a collection sweeps, threads would have to wait for its end. The log can wait.
-    if (collection_.tracing().logWrite(m, entry) && cycle_.phase() == Phase::idle) {
-        budgetSpent();
+void Collector::remember(Mutator& m, std::uintptr_t entry) {
+    // While a collection sweeps, threads would have to wait for its end. The remembered set can wait.
+    if (collection_.tracing().remember(m, entry) && cycle_.phase() == Phase::idle) {
+        safepoint_.budgetSpent(Wish::stores);
     }
 }
 
@@ -58,7 +71,7 @@ void Collector::idle() {
 
 bool Collector::enable(bool on) {
     const bool was = cycle_.setEnabled(on);
-    heap_.setNurseries(on);
+    heap_.setSpans(on);
     if (on && !was) {
         repace();
         cycle_.ring(); // a major collection may be half done
@@ -83,6 +96,7 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
                                      : cycle_.marked();
     const std::size_t freedBefore = cycle_.freedBlocks();
     const std::uint64_t begin = os::now();
+    const Suspension suspension(m, cycle_, complete ? Loss::memory : Loss::others, begin);
     cycle_.request(wish);
     if (running) {
         safepoint_.stopToWait(m);
@@ -92,10 +106,14 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
             if (Cycle::reached(counter, target)) {
                 return true;
             }
-            // A thread that does not run may need one more collection.
-            if (!all && cycle_.phase() == Phase::idle) {
-                cycle_.request(wish);
+            if (all || cycle_.phase() != Phase::idle) {
+                return false;
             }
+            // A collection may have ended since; it is counted before it is idle. Nobody has asked for another then.
+            if (Cycle::reached(counter, target)) {
+                return true;
+            }
+            cycle_.request(wish); // a thread that does not run may need one more
             return false;
         },
         os::forever, waits_.deadline());
@@ -113,6 +131,7 @@ bool Collector::awaitSweep(Mutator& m) {
     if (m.isCollector || !cycle_.isReclaiming()) {
         return false;
     }
+    const Suspension suspension(m, cycle_, Loss::memory);
     // Wait however long the sweep takes: it waits for nobody, and no other can begin while this thread runs. The same
     // holds for finalizers that return, however late the collector's thread gets a processor to call them.
     waits_.awaitSweep(os::forever, Waits::longestFreeing);
@@ -124,16 +143,28 @@ void Collector::emergency(Mutator& m) {
     // what the last rendezvous proved dead, once it is swept, from what was freed by hand, and from empty pages.
     heap_.decommitRetired();
     heap_.flushQuickLists(m.local);
-    heap_.retireNurseries();
-    cycle_.request(Wish::urgent);
+    heap_.retireSpans();
+    if (cycle_.enabled()) {
+        return cycle_.request(Wish::urgent);
+    }
+    if (!m.callsNobody) { // the log may call the program
+        os::Message message;
+        message << "memory: it is short, and the collector is off, so an allocation fails unless the program has freed "
+                   "something by hand (mprEnableGC, mprFree)";
+        writeRepeated(os::Level::warning, message);
+    }
 }
 
 bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
     if (m.isCollector || os::isLogging()) {
-        return false; // on duty already, or it may be: whoever has called the log's handler
+        return false; // on duty already; or it may be, if the collector has called the log's handler
     }
     const std::size_t free = heap_.freeBytes();
-    if (bytes < heap_.chunkBytes() || free < bytes || !others_.park(os::now() + Waits::longestFreeing)) {
+    if (bytes < heap_.chunkBytes() || free < bytes) {
+        return false;
+    }
+    const Suspension suspension(m, cycle_, Loss::memory);
+    if (!others_.park(os::now() + Waits::longestFreeing)) {
         return false;
     }
     // Give back more than is asked for: the chunks at both ends of a hole stay.

@@ -56,7 +56,7 @@ public:
           collection_(heap, roots, cycle_, budget_, late_, own_, stats_), waits_(cycle_, collection_.tracing(), stats_),
           duty_(cycle_, budget_, late_, collection_, waits_, own_, stats_),
           safepoint_(heap, cycle_, budget_, late_, duty_, waits_, stats_),
-          mutators_(heap, all_, late_, collection_.tracing(), safepoint_), others_(cycle_, late_) {}
+          mutators_(heap, cycle_, all_, late_, collection_.tracing(), safepoint_), others_(cycle_, late_) {}
 
     /** Start the thread. @return false when memory or the thread cannot be had. */
     bool open(const heap::Options& options, std::size_t fixedHeap);
@@ -71,6 +71,8 @@ public:
     void attach(Mutator* mutator) { mutators_.attach(mutator); }
     void detach(Mutator* mutator) { mutators_.detach(mutator); }
     int threads(bool all = true) { return mutators_.count(all); }
+    int lostTimes(MprThreadLostTime* threads, int room) { return mutators_.lostTimes(threads, room); }
+    int allocationStats(MprAllocStats* threads, int room) { return mutators_.allocationStats(threads, room); }
     bool isAttached(std::uint32_t number) { return mutators_.isAttached(number); }
     bool awaitAlone(Mutator& self, std::uint64_t deadline) { return mutators_.awaitAlone(self, deadline); }
     void nameOthers(const Mutator& self, const char* what) { mutators_.nameOthers(self, what); }
@@ -90,6 +92,14 @@ public:
     int collect(Mutator& m, Wish wish, bool complete, const void* site);
     /** Allocation has used up the budget, or what is left of memory is scattered. */
     void budgetSpent() { safepoint_.budgetSpent(); }
+    /** Ask for a major collection, unless collections that nobody has asked for are off. */
+    void majorIsDue() {
+        if (cycle_.enabled()) {
+            cycle_.request(Wish::full);
+        }
+    }
+    /** Whether a sweep is under way. Until it ends, dead blocks count as in use. */
+    bool isReclaiming() const { return cycle_.isReclaiming(); }
     /**
         An allocation fails: wait for the end of a sweep that is under way, unless a manager takes long. The caller does
         not yield. @return false when no sweep is under way.
@@ -113,13 +123,19 @@ public:
     bool stopOthers(Work&& work, std::uint64_t within = 0) {
         return others_.stop(static_cast<Work&&>(work), within);
     }
+    /** Whether option check is set. */
+    bool checks() const { return collection_.checks(); }
     /** A large block was freed by hand: have such memory purged when enough has gathered. */
     void freedLarge() { collection_.givingBack().freedLarge(); }
+    /** Collect everything, and give back what is free. Any thread; returns at once. */
+    void memoryIsLow() { collection_.givingBack().memoryIsLow(); }
     /** Whether the current collection has found a block with this head dead. */
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
-    /** The write barrier found that a store into a block has to be logged: see WriteLog. */
-    void logWrite(Mutator& m, std::uintptr_t entry);
-    /** A store could not be logged: the next collection looks at everything. */
+    /** Whether it is dead and not held either. Only managers in FREE know such a block. What it references goes, too. */
+    bool isLost(heap::Byte h) const { return (h & heap::head::held) == 0 && heap_.dead(h); }
+    /** The write barrier found that a store into a block has to be remembered: see RememberedSet. */
+    void remember(Mutator& m, std::uintptr_t entry);
+    /** A store could not be remembered: the next collection looks at everything. */
     void loseWrites() { collection_.tracing().loseWrites(); }
 
     bool enable(bool on);
@@ -134,6 +150,8 @@ public:
     void idle();
     bool halfSpent() const { return budget_.halfSpent(); }
     const CollectorStats& stats() const { return stats_; }
+    /** Count a call of mprGC that collects or asks for it. */
+    void countInduced() { stats_.induced.fetch_add(1, std::memory_order_relaxed); }
 
     // ---- Assertions ----
     void assertOnDuty(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const MPR_ASSERTS(onDuty) {

@@ -14,6 +14,7 @@ struct CollectorStats {
     os::Counter minors{0}, majors{0}, slices{0}, shared{0}, beside{0}, idle{0};
     os::Counter stoodIn{0}, assists{0}; // pauses and portions done by threads
     os::Counter freeCalls{0};           // MPR_MANAGE_FREE calls begun and ended: odd while one runs
+    os::Counter induced{0};             // by calls of mprGC
     os::Counter late{0};
     os::Counter defects{0}; // found by checks
     os::Counter marked{0};  // bytes reached by the last collection

@@ -125,6 +125,9 @@ void CooperativeCollector::mark() {
     marker_.begin(Marking::all);
     roots_.forEach([this](const void* block) { marker_.markRoot(block); });
     marker_.drain();
+    if (const HandleHooks* handles = roots_.handles()) {
+        handles->close(marker_, HandleScan::all);
+    }
     marker_.end();
 }
 

@@ -62,8 +62,13 @@ public:
     void request(Wish) { mprYieldWanted = true; }
     int collect(Mutator& m, Wish wish, bool complete, const void* site);
     void budgetSpent();
+    void majorIsDue() { budgetSpent(); }
     static bool awaitSweep(Mutator&) { return false; }
-    void emergency(Mutator&) { mprYieldWanted = true; }
+    void emergency(Mutator&) {
+        if (enabled_) {
+            mprYieldWanted = true;
+        }
+    }
     static bool makeRoom(Mutator&, std::size_t) { return false; }
     void freedLarge() {}
     template <typename Work>
@@ -72,7 +77,9 @@ public:
         return true;
     }
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
-    void logWrite(Mutator&, std::uintptr_t) {}
+    /** Whether it is dead and not held either. Only managers in FREE know such a block. What it references goes, too. */
+    bool isLost(heap::Byte h) const { return (h & heap::head::held) == 0 && heap_.dead(h); }
+    void remember(Mutator&, std::uintptr_t) {}
     void loseWrites() {}
     bool enable(bool on);
     void repace();
@@ -80,6 +87,7 @@ public:
     std::size_t trigger() const { return trigger_; }
     bool halfSpent() { return heap_.allocatedSince() >= trigger_ / 2; }
     const Stats& stats() const { return stats_; }
+    static void countInduced() {}
     const Marker& marker() const { return marker_; }
 
 private:

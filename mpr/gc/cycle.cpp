@@ -83,7 +83,7 @@ void Cycle::request(Wish wish) {
             rendezvous_.setWanted(true);
             if (!isRunning() || !watching_.load(std::memory_order_seq_cst)) {
                 ring();
-            } // else whoever stops last sees to it: this thread or another
+            } // else the last thread to stop does it: this one or another
             return;
         }
         if (static_cast<Phase>(seen) == Phase::requested) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    cycle.hpp - How far a collection has come, who asked for the next, and who may advance it: the state that all parts
-    of the collector share.
+    cycle.hpp - The phase of a collection, requests for the next one, and the role that may advance it: the state that
+    all parts of the collector share.
 
     Phases, in order. One writer at a time advances them: the holder of the duty, which is the collector's thread or a
     thread that stops (duty.hpp).
@@ -39,7 +39,7 @@ namespace mpr::gc {
 
 enum class Phase : std::uint32_t { idle, requested, marking, freeing, sweeping };
 
-/** What a collection does: see collector.hpp. */
+/** The work of a collection: see collector.hpp. */
 enum class Scope : std::uint8_t { slice, minor, last, full };
 
 class Cycle {
@@ -50,7 +50,7 @@ public:
         return static_cast<std::int32_t>(number.load(std::memory_order_acquire) - target) >= 0;
     }
 
-    // ---- Who has the duty ----
+    // ---- The duty ----
     void takeDuty() MPR_ACQUIRES(onDuty) MPR_UNANALYSED { duty_.lock(); }
     bool tryDuty() MPR_TRIES(true, onDuty) MPR_UNANALYSED { return duty_.tryLock(); }
     void giveUpDuty() MPR_RELEASES(onDuty) MPR_UNANALYSED { duty_.unlock(); }
@@ -121,10 +121,10 @@ public:
     /** Threads need not yield for now. Model: yield, "was == idle". */
     void clearWanted();
 
-    // ---- Who sleeps ----
+    // ---- Sleeping and waking ----
     /** Changes after every phase and after whatever else threads wait for. */
     std::uint32_t progress() const { return progress_.load(std::memory_order_acquire); }
-    /** Wake all who wait for progress. */
+    /** Wake all threads that wait for progress. */
     void announce();
     /** Sleep until there is progress beyond what was `seen`. @return false: timed out. */
     bool awaitProgress(std::uint32_t seen, std::uint64_t timeout = os::forever) {

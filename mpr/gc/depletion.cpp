@@ -4,8 +4,10 @@
  */
 #include "mpr/gc/depletion.hpp"
 
+#include "mpr/gc/guard.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
+#include "mpr/os/pages.hpp"
 #include "mpr/stats.h"
 
 namespace mpr::gc {
@@ -16,6 +18,9 @@ std::string_view nameOf(int cause) {
     case MPR_MEM_WARNING: return "the redline was crossed";
     case MPR_MEM_LIMIT: return "the hard limit is reached";
     case MPR_MEM_FAIL: return "the system has no memory";
+#ifndef MPR_COOPERATIVE
+    case MPR_MEM_HOST: return "the host refuses pages";
+#endif
     default: return "a request is too big";
     }
 }
@@ -25,26 +30,36 @@ std::string_view nameOf(int cause) {
     switch (cause) {
     case MPR_MEM_WARNING: return "drop what can be made again: mprSetMemNotifier, mprAddPruner";
     case MPR_MEM_LIMIT: return "root what is needed, mprYield(MPR_YIELD_COMPLETE), try again; or raise the limit";
-    case MPR_MEM_FAIL: return "root what is needed, mprYield(MPR_YIELD_COMPLETE), try again";
+    case MPR_MEM_FAIL:
+    case MPR_MEM_HOST: return "root what is needed, mprYield(MPR_YIELD_COMPLETE), try again";
     default: return "no heap can have so much";
     }
 }
 } // namespace
 
+/** @return false: not now. */
+bool Depletion::enter(Mutator& m) {
+    const bool callsNobody = os::hasThreads && m.callsNobody;
+    if (!callsNobody) {
+        os::assertUnlocked();
+    }
+    return !callsNobody && !busy_.exchange(true, std::memory_order_acquire);
+}
+
 bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
-    os::assertUnlocked();
-    if (busy_.exchange(true, std::memory_order_acquire)) {
+    if (!enter(m)) {
         if (cause == MPR_MEM_WARNING) {
             heap_.repeatRedline();
         }
         return false;
     }
-    const bool wasPrivileged = m.local.privileged;
-    m.local.privileged = true;
+    const bool wasPrivileged = m.local.privileged();
+    m.local.setPrivileged(true);
+    const os::AsCritical critical(os::Critical::domain);
     const std::size_t total = heap_.limits().committed();
     const int policy = policy_.load(std::memory_order_relaxed);
     tell(cause, size, total);
-    const bool fails = cause == MPR_MEM_LIMIT || cause == MPR_MEM_FAIL;
+    const bool fails = cause == MPR_MEM_LIMIT || cause == MPR_MEM_FAIL || (os::hasPages && cause == MPR_MEM_HOST);
     if (policy == MPR_ALLOC_POLICY_PRUNE && (fails || cause == MPR_MEM_WARNING)) {
         prune(cause);
     } else if (policy == MPR_ALLOC_POLICY_RESTART && fails && argv_) {
@@ -57,9 +72,25 @@ bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
     } else if (policy == MPR_ALLOC_POLICY_ABORT && fails) {
         abortWithState(size, total);
     }
-    m.local.privileged = wasPrivileged;
-    busy_.store(false, std::memory_order_release);
+    m.local.setPrivileged(wasPrivileged);
+    leave();
     return fails;
+}
+
+bool Depletion::tellLoad(Mutator& m, void (*f)(void* self), void* self, bool low) {
+    if (!enter(m)) {
+        return false;
+    }
+    const bool wasPrivileged = m.local.privileged();
+    m.local.setPrivileged(true);
+    const os::AsCritical critical(os::Critical::domain);
+    f(self);
+    if (low) {
+        prune(MPR_MEM_LOAD);
+    }
+    m.local.setPrivileged(wasPrivileged);
+    leave();
+    return true;
 }
 
 void Depletion::tell(int cause, std::size_t size, std::size_t total) {
@@ -70,23 +101,13 @@ void Depletion::tell(int cause, std::size_t size, std::size_t total) {
     write(cause, size, total);
 }
 
+/** For programs without a notifier. A board without threads says it each time. */
 void Depletion::write(int cause, std::size_t size, std::size_t total) {
     os::Message message;
     message << "memory: " << nameOf(cause) << ": " << size << " bytes asked for, " << total << " committed";
     if constexpr (os::hasThreads) {
-        // A program that is refused goes on asking.
-        Line& line = lines_[static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(cause))) % causes];
-        const std::uint64_t now = os::now();
-        if (line.last != 0 && now - line.last < Line::interval) {
-            ++line.withheld;
-            return;
-        }
-        line.last = now;
         message << "; " << adviceOn(cause);
-        if (line.withheld > 0) {
-            message << " (and " << line.withheld << " times more since the last such line)";
-            line.withheld = 0;
-        }
+        return writeRepeated(os::Level::warning, message, nameOf(cause)); // a program that is refused asks again
     }
     os::log(os::Level::warning, message);
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
-    depletion.hpp - Who is told that memory runs short, and what is done about it.
+    depletion.hpp - Memory runs short: the notifier is told, and the policy applied.
 
-    Invariant: at most one thread is in here at a time, and never twice (`busy_`). A redline that is crossed meanwhile
-    is told after the next allocation.
+    Invariant: at most one thread is in here at a time, and never twice (`busy_`), and none that has the lock of
+    libuv's loop (Mutator::callsNobody). A redline that is crossed meanwhile is told after the next allocation.
  */
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 
@@ -19,9 +18,10 @@
 
 namespace mpr::gc {
 
-/** What the notifier is told when memory could not be had. */
-constexpr int causeOf(heap::Shortage shortage) {
-    return shortage == heap::Shortage::tooBig   ? MPR_MEM_TOO_BIG
+/** The cause that the notifier is told when memory could not be allocated. @param refused Whether the host was asked, and refused. */
+constexpr int causeOf(heap::Shortage shortage, bool refused) {
+    return os::hasPages && refused              ? MPR_MEM_HOST
+           : shortage == heap::Shortage::tooBig ? MPR_MEM_TOO_BIG
            : shortage == heap::Shortage::system ? MPR_MEM_FAIL
                                                 : MPR_MEM_LIMIT;
 }
@@ -33,9 +33,15 @@ public:
     /** Tell the notifier, then apply the policy. May not return. @return Whether trying again makes sense. */
     bool raise(Mutator& m, int cause, std::size_t size);
 
+    /**
+        Call f(self) as the notifier is called, and with low memory the pruners after it. @return false: not now, somebody is
+        in here.
+     */
+    bool tellLoad(Mutator& m, void (*f)(void* self), void* self, bool low);
+
     /** The calling thread ends inside the notifier, a pruner or a terminator, so that call does not return. */
     void abandon(Mutator& m) {
-        m.local.privileged = false;
+        m.local.setPrivileged(false);
         busy_.store(false, std::memory_order_release);
     }
 
@@ -58,14 +64,8 @@ public:
 private:
     static constexpr int places = os::callbackPlaces;
 
-    /** Lines for programs without a notifier: once a second for each cause. Whoever is busy writes. */
-    struct Line {
-        static constexpr std::uint64_t interval = 1'000'000'000;
-        std::uint64_t last = 0;
-        os::Total withheld = 0;
-    };
-    static constexpr unsigned causes = 4;
-
+    bool enter(Mutator& m);
+    void leave() { busy_.store(false, std::memory_order_release); }
     void tell(int cause, std::size_t size, std::size_t total);
     void write(int cause, std::size_t size, std::size_t total);
     void prune(int cause);
@@ -77,8 +77,7 @@ private:
     os::Shared<bool> busy_{false};                     // acquired and released as a lock is
     os::Shared<bool> error_{false};                    // orders nothing
     os::Counter errors_{0};
-    char** argv_ = nullptr;                               // set before there are other threads
-    std::array<Line, os::hasThreads ? causes : 0> lines_; // a board without threads says it each time
+    char** argv_ = nullptr; // set before there are other threads
 
     os::Lock lock_; // of the two lists
     struct Pruner {

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "mpr/gc/suspension.hpp"
+#include "mpr/os/pages.hpp"
+
 namespace mpr::gc {
 
 bool Duty::open(std::size_t stack) {
@@ -15,7 +18,8 @@ bool Duty::open(std::size_t stack) {
     const auto entry = [](void* self) { static_cast<Duty*>(self)->run(); };
     if (!os::startThread(thread_, "mpr-collector", entry, this, traits)) {
         os::Message message;
-        os::log(os::Level::error, message << "mprCreate: the system gives no thread for the collector");
+        os::log(os::Level::error, message << "mprCreate: the " << (os::isHosted() ? "host or the " : "")
+                                          << "system gives no thread for the collector");
         return false;
     }
     // No thread may stand in for the collector's before that has begun.
@@ -266,6 +270,7 @@ bool Duty::collectHere() {
 bool Duty::assist() {
     cycle_.assertOnDuty();
     const StandIn here(cycle_);
+    const Suspension::Part assisting(Loss::assisting);
     if (cycle_.phase() == Phase::sweeping && cycle_.assists().with(Assists::sweeping)) {
         sweepHere();
         if (cycle_.phase() == Phase::idle) {
@@ -287,6 +292,7 @@ bool Duty::assist() {
 /** Do a step of the sweep, or all of it when threads would wait for it. */
 void Duty::sweepHere() {
     cycle_.assertOnDuty();
+    const Suspension::Part assisting(Loss::assisting);
     stats_.assists.fetch_add(1, std::memory_order_relaxed);
     const bool hurries = cycle_.isPending();
     cycle_.rendezvous().setWanted(hurries); // the others need not yield meanwhile

@@ -50,7 +50,8 @@ void Fields::checkAll() {
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (unsigned chunk = 0; chunk < region->chunkCount() && reports_ < mostInCollection; ++chunk) {
             region->forEach(chunk, wanted, [&](std::size_t g) {
-                if (!region->nurseries.isUncleared(g) && !heap_.dead(region->map().get(g))) {
+                const Byte h = region->map().get(g);
+                if (!region->spans.isUncleared(g) && (!heap_.dead(h) || (h & head::held))) {
                     checkBlock(region, g);
                 }
             });
@@ -80,8 +81,9 @@ void Fields::checkBlock(Region* region, std::size_t g) {
 
 /**
     Whether a word is the end pointer of a living buffer that fills its block, so that the dying block merely follows
-    it. This is so where pointers to the start, the end of the used part, and the end of a buffer stand side by side, as
-    in the vectors and deques of C++.
+    it. This is so where it stands behind two or more pointers into the buffer, one of them to its start, as in the
+    vectors and deques of C++ and in MprBuf. A single pointer before it says nothing: two blocks allocated one after
+    another lie side by side, too.
  */
 bool Fields::endsBuffer(const Byte* owner, std::size_t size, std::size_t offset, Region* region) const {
     constexpr std::size_t word = sizeof(void*);
@@ -92,11 +94,17 @@ bool Fields::endsBuffer(const Byte* owner, std::size_t size, std::size_t offset,
         return false;
     }
     const void* const begin = region->address(before);
-    const auto isInside = [=](const void* at) { return at >= begin && at <= end; };
-    const void* const last = offset >= word ? wordAt(owner, offset - word) : nullptr;
-    const void* const first = offset >= 2 * word ? wordAt(owner, offset - 2 * word) : nullptr;
-    return (isInside(first) && isInside(last) && (first == begin || last == begin)) ||
-           (last == begin && offset + 2 * word <= size && wordAt(owner, offset + word) == end);
+    bool fromBegin = false;
+    std::size_t first = offset; // of the pointers into the buffer
+    for (; first >= word && first + mostPointers * word > offset; first -= word) {
+        const void* const at = wordAt(owner, first - word);
+        if (at < begin || at > end) {
+            break;
+        }
+        fromBegin = fromBegin || at == begin;
+    }
+    const bool isAtEndToo = offset + 2 * word <= size && wordAt(owner, offset + word) == end; // a vector that is full
+    return fromBegin && (offset - first >= 2 * word || isAtEndToo);
 }
 
 /** Note a place. @return Whether it is new and has to be named. */
@@ -140,7 +148,10 @@ void Fields::report(Region* region, std::size_t g, Place place, Region* dying, c
     describe(message, region, g);
     message << " has at offset " << place.offset << " the address of a block about to be freed, ";
     describe(message, dying, dying->granuleOf(block));
-    message << "; does its manager or trace function mark that field?";
+    // Whoever wrote this most likely took a hold for a root.
+    const bool heldOnly = heap_.dead(region->map().get(g));
+    message << (heldOnly ? "; it is only held, which keeps the block alone: should it be a root?"
+                         : "; does its manager or trace function mark that field?");
     os::log(os::Level::warning, message);
 }
 

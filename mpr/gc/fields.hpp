@@ -8,10 +8,11 @@
     are read word by word, as a conservative collector would read them. A word that holds the address of a block about
     to die is named, with its block, its offset, and what dies.
 
-    This is a suspicion, not a proof: memory that was never written, padding and the unused part of a union may hold old
-    addresses, and a program may keep an address that it does not follow. Leaves are not read, nor is memory outside the
-    heap (buffers of containers), nor is the end of a vector's buffer suspected. Each offset of each manager is named
-    once, and only a few per collection.
+    This is a suspicion, not a proof: the unused part of a union may hold an old address, and a program may keep an
+    address that it does not follow. Memory that was never written holds none, because free memory is filled while this
+    option is on (heap/poison.hpp). A block that lives by its hold alone is read, too: a hold keeps nothing else. Leaves
+    are not read, nor is memory outside the heap (buffers of containers), nor is the end of a vector's buffer suspected.
+    Each offset of each manager is named once, and only a few per collection.
  */
 #pragma once
 
@@ -40,7 +41,7 @@ public:
     }
 
 private:
-    /** What has been named. */
+    /** A field that has been named. */
     struct Place {
         MprManager manager;
         std::size_t offset;
@@ -48,6 +49,7 @@ private:
     static constexpr std::size_t greatest = 512; // places; further ones are not named
     static constexpr unsigned mostOffsets = 16;  // of one manager: it may have a table
     static constexpr unsigned mostInCollection = 8;
+    static constexpr std::size_t mostPointers = 4; // into one buffer, in a row
 
     [[gnu::cold]] void checkAll();
     void checkBlock(heap::Region* region, std::size_t g);
@@ -57,7 +59,7 @@ private:
     static void describe(os::Message& message, heap::Region* region, std::size_t g);
 
     heap::Heap& heap_;
-    // For who is on duty; the duty's lock orders one such thread after another.
+    // Used on duty; the duty's lock orders one such thread after another.
     Place* named_ = nullptr; // memory of the system, since the heap is being checked
     std::size_t places_ = 0;
     unsigned reports_ = 0; // in this collection

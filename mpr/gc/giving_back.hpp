@@ -32,6 +32,8 @@ public:
 
     /** Note that a large block was freed by hand. Any thread. */
     void freedLarge();
+    /** The machine is short of memory: after the next sweep all that is free goes back, but the cache. Any thread. */
+    void memoryIsLow();
 
     // ---- On duty ----
     /** Note what is free as a collection begins. */
@@ -54,6 +56,7 @@ private:
     Cycle& cycle_;
     const Budget& budget_;
     std::atomic<bool> asked_{false}; // a wish, stored before the bell rings
+    std::atomic<bool> low_{false};   // another, stored before a collection is requested
     bool left_ MPR_GUARDED_BY(onDuty) = false;
     /** Least free memory at any rendezvous since purgedAt_. */
     std::size_t unneeded_ MPR_GUARDED_BY(onDuty) = ~std::size_t{0};

@@ -12,8 +12,8 @@ namespace mpr::gc {
 namespace {
 
 /**
-    A wrong call may stand in a loop. So a token bucket bounds the lines about misuse (the generic cell rate algorithm,
-    ITU-T I.371: one word holds the time when the bucket is full again). A second one is for the first line of a kind
+    A wrong call may stand in a loop, and a call that is refused is often tried again. So a token bucket bounds the lines
+    about both (the generic cell rate algorithm, ITU-T I.371: one word holds the time when the bucket is full again). A second one is for the first line of a kind
     within a second: however often one kind has come, another is named. For any thread, signal handlers included; a race
     costs a line more or less.
  */
@@ -79,6 +79,9 @@ std::uintptr_t asNumber(const void* address) {
 
 /** Why an attached thread may not call, or nullptr. */
 const char* stateOf(const Mutator& m) {
+    if (isToldOfSuspension(m)) {
+        return " is inside a handler of suspensions";
+    }
     switch (os::hasThreads && m.isCollector ? Mutator::State::running : m.state.load(std::memory_order_relaxed)) {
     case Mutator::State::yielded: return " has yielded with MPR_YIELD_STICKY; see mprResetYield";
     case Mutator::State::exempt: return " is exempt from yielding; see mprSetThreadYield";
@@ -121,11 +124,11 @@ bool mayWrite(std::uintptr_t kind, bool each) {
     return false;
 }
 
-void write(os::Message& message) {
+void write(os::Message& message, os::Level level = os::Level::error) {
     if (const os::Total withheld = lines.takeWithheld()) {
-        message << " (and " << withheld << " misuses not named before this)";
+        message << " (and " << withheld << " such messages left out before this)";
     }
-    os::log(os::Level::error, message);
+    os::log(level, message);
 }
 
 /** The calling thread in what it calls; inside MPR_MANAGE_MARK by which manager, too. */
@@ -146,7 +149,9 @@ void describe(os::Message& message, const char* function, const char* state) {
 bool refuseIn(const char* state, const char* function) {
     os::Message message;
     count();
-    if (!mayWrite(asNumber(function) ^ asNumber(state) ^ os::currentThread(), false)) {
+    // Names and states lie side by side: without the product many pairs of them would be one kind, and hide one another.
+    constexpr std::uintptr_t prime = 16777619;
+    if (!mayWrite((asNumber(function) ^ os::currentThread()) * prime ^ asNumber(state), false)) {
         return false;
     }
     describe(message, function, state);
@@ -208,7 +213,8 @@ void Visit::enter(const char* function) {
         admitted_ = true; // inside the log's handler: the thread is counted already
         return;
     }
-    if (Marker::active() || (state != Mutator::State::yielded && state != Mutator::State::exempt)) {
+    if (Marker::active() || (attached && isToldOfSuspension(*attached)) ||
+        (state != Mutator::State::yielded && state != Mutator::State::exempt)) {
         refuse(function);
         return;
     }
@@ -219,6 +225,13 @@ void Visit::enter(const char* function) {
 void Visit::leave() {
     attached->visits = false;
     runtime().collector.endVisit();
+}
+
+bool nameIfNull(const char* function, const void* memory) {
+    if (!memory) [[unlikely]] {
+        misuse(function, memory, "NULL for what it is to fill in");
+    }
+    return !memory;
 }
 
 void misuse(const char* function, const void* pointer, const char* what) {
@@ -238,6 +251,19 @@ void writeMisuse(const void* kind, os::Message& message, bool each) {
     }
     if (mayWrite(asNumber(kind), each)) {
         write(message);
+    }
+}
+
+void writeRepeated(os::Level level, os::Message& message, std::string_view kind) {
+    if constexpr (os::hasThreads) {
+        constexpr std::uintptr_t prime = 16777619; // FNV-1a
+        std::uintptr_t hash = 0;
+        for (const char c : kind.empty() ? std::string_view(message.text(), message.length()) : kind) {
+            hash = (hash ^ static_cast<unsigned char>(c)) * prime;
+        }
+        if (mayWrite(hash, false)) {
+            write(message, level);
+        }
     }
 }
 

@@ -13,8 +13,8 @@
     Each public function belongs to one class:
         running    it touches managed memory: allocation, frees, stores, roots, lists, hashes
         yielding   it yields, waits for the collector or ends a yield. An attached thread may call it in any state,
-                   except inside the notifier, a pruner or the log's handler: their caller relies on an allocation not
-                   to yield, or is on duty for the collector
+                   except inside the notifier, a pruner, a handler of suspensions or the log's: their caller relies on
+                   an allocation not to yield, or is on duty for the collector
         anywhere   any thread may call it, attached or not, except in MPR_MANAGE_MARK and without a runtime
         always     any thread may call it, with or without a runtime, except in MPR_MANAGE_MARK and in a child of fork:
                    locks, for which that child would wait for ever
@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "mpr/gc/mutator.hpp"
 #include "mpr/os/log.hpp"
@@ -43,12 +44,22 @@ inline bool admitRunning(const char* function) {
 
 /** Whether the notifier or a pruner runs on this thread. */
 inline bool isNotified(const Mutator& m) {
-    return os::hasThreads && m.local.privileged;
+    return os::hasThreads && m.local.privileged();
+}
+
+/** Whether a yield has something to see to besides the collector: isNotified, or a batch. */
+inline int atYield(const Mutator& m) {
+    return os::hasThreads ? m.local.atYield : 0;
+}
+
+/** Whether a handler of suspensions runs on this thread: mpr/suspend.h. */
+inline bool isToldOfSuspension(const Mutator& m) {
+    return m.suspended.told;
 }
 
 /** Whether the calling thread is in a callback whose caller relies on it not to yield. */
 inline bool mustNotYield(const Mutator& m) {
-    return isNotified(m) || os::isLogging();
+    return isNotified(m) || isToldOfSuspension(m) || os::isLogging();
 }
 
 [[gnu::noinline]] bool admitAttached(const char* function);
@@ -176,6 +187,13 @@ bool isForked();
 
 /** Name a wrong call in the log, and count it. @param pointer The argument that it was given. */
 [[gnu::cold]] void misuse(const char* function, const void* pointer, const char* what);
+
+/** Name a call that was given NULL for what it is to fill in. Any state. @return Whether it was. */
+bool nameIfNull(const char* function, const void* memory);
+/** Whether there is memory for what a function is to fill in. Boards without threads have no room to ask. */
+inline bool mayFill(const char* function, const void* memory) {
+    return !os::hasThreads || !nameIfNull(function, memory);
+}
 /** Name a call that failed and is not wrong: there is no memory for what it has to remember. */
 [[gnu::cold]] void tellFailure(const char* function, const void* pointer, const char* what);
 
@@ -185,6 +203,12 @@ bool isForked();
     @param each Whether the others are, too, as long as there are not too many.
  */
 [[gnu::cold]] void writeMisuse(const void* kind, os::Message& message, bool each = true);
+/**
+    Write a line about what is wrong with the system or with memory, which a program runs into again and again: the first
+    of a kind within a second, under the limits for misuse.
+    @param kind A text that no other kind has. Empty: the message, which then has no numbers that change.
+ */
+[[gnu::cold]] void writeRepeated(os::Level level, os::Message& message, std::string_view kind = {});
 /** A runtime begins or has ended: forget what was said. */
 void forgetMisuses();
 

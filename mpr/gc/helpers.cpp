@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "mpr/gc/logged.hpp"
+#include "mpr/gc/remembered.hpp"
 #include "mpr/gc/mutator.hpp"
 
 namespace mpr::gc {
@@ -108,12 +108,12 @@ void Helpers::keepApart() {
     }
 }
 
-void Helpers::readLog(MarkJob& job, Marker& marker) {
+void Helpers::readRemembered(MarkJob& job, Marker& marker) {
     marker.begin(job.marking, job.filter, job.defers);
-    Logged logged(heap_, marker, false);
+    Remembered remembered(heap_, marker, false);
     Turns turns(job.nextWritten);
-    for (const LogChunk* chunk = job.written; chunk; chunk = chunk->next) {
-        turns.take([&] { logged.mark(*chunk); });
+    for (const RememberedChunk* chunk = job.written; chunk; chunk = chunk->next) {
+        turns.take([&] { remembered.mark(*chunk); });
     }
 }
 
@@ -134,16 +134,17 @@ void Helpers::retrace(MarkJob& job, Marker& marker) {
 void Helpers::work(MarkJob& job, Marker& marker, const Helper* self) {
     marker.setPause(job.pause);
     if (job.written) {
-        readLog(job, marker);
+        readRemembered(job, marker);
     }
     if (!self) {
-        job.read = os::now();
+        job.read = spent();
     }
     if (job.retraces) {
         retrace(job, marker);
     }
     if (!self) {
-        job.retraced = os::now();
+        job.retraced = spent();
+        job.retracedAt = os::now();
     }
     marker.begin(job.marking, job.filter, job.defers);
     marker.drainShared(job.until);

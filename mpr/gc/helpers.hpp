@@ -18,22 +18,22 @@
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/shared_work.hpp"
-#include "mpr/gc/write_log.hpp"
+#include "mpr/gc/remembered_set.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::gc {
 
 /**
-    What a pause marks, and how far it has come. Helpers receive it under the lock of SharedWork. Drawing turns orders
+    The marking of a pause, and its progress. Helpers receive it under the lock of SharedWork. Drawing turns orders
     nothing.
  */
 struct MarkJob {
     Marking marking = Marking::all;
-    std::uint32_t pause = 0;             // a number; see Marker::setPause
-    const BlockFilter* filter = nullptr; // see Marker::begin
-    bool defers = false;                 // see Marker::begin
-    Until until;                         // with Marking::slice or concurrent
-    const LogChunk* written = nullptr;   // done first: full chunks of the log
+    std::uint32_t pause = 0;                  // a number; see Marker::setPause
+    const BlockFilter* filter = nullptr;      // see Marker::begin
+    bool defers = false;                      // see Marker::begin
+    Until until;                              // with Marking::slice or concurrent
+    const RememberedChunk* written = nullptr; // done first: full chunks of the set
     /**
         Next chunk of the log. Relaxed, like nextRetraced: each number is drawn once, and SharedWork's lock orders the
         job.
@@ -45,9 +45,14 @@ struct MarkJob {
     const BlockFilter* retracingFilter = nullptr;
     heap::Region* first = nullptr; // of the regions to retrace; those put in front meanwhile have no plain blocks
     std::atomic<std::uint32_t> nextRetraced{0}; // chunk to retrace, counted over all regions
-    // When the collector's own marker had finished the log, and the retracing:
-    std::uint64_t read = 0, retraced = 0;
+    // When the collector's own marker had finished the set, and the retracing: processor time; and of the latter the time.
+    std::uint64_t read = 0, retraced = 0, retracedAt = 0;
 };
+
+/** Nanoseconds of processor time of this process: while threads are stopped, only those of markers are added. */
+inline std::uint64_t spent() {
+    return os::cpuTime() * 1000;
+}
 
 class Helpers {
 public:
@@ -85,7 +90,7 @@ public:
 
 private:
     struct Helper {
-        Helpers* all; // the first three are set before the thread begins, or for who is on duty
+        Helpers* all; // the first three are set before the thread begins, or used on duty
         Marker* marker;
         os::ThreadId thread;
         bool joined;                // it joined the last job: ordered by SharedWork's joining and leaving
@@ -96,7 +101,7 @@ private:
     void keepApart();
     void run(Helper& self);
     void work(MarkJob& job, Marker& marker, const Helper* self);
-    void readLog(MarkJob& job, Marker& marker);
+    void readRemembered(MarkJob& job, Marker& marker);
     void retrace(MarkJob& job, Marker& marker);
 
     heap::Heap& heap_;
@@ -106,7 +111,7 @@ private:
     MarkJob* job_ = nullptr; // set on duty, before the lock of SharedWork with which helpers join
     os::Word round_{0};      // stored after stop_, and after the work, which has a lock
     std::atomic<bool> stop_{false};
-    // For who is on duty, and for open, settle and close.
+    // Used on duty, and by open, settle and close.
     unsigned count_ = 0;
     unsigned started_ = 0;
     bool crowded_ = false; // there is only one processor

@@ -65,7 +65,8 @@ std::size_t Late::roomToRunOn() const {
             ? limits.maximum() / 4 * 3
             : static_cast<std::size_t>(std::min<std::uint64_t>(os::ram() / 4, ~std::size_t{0} / 4));
     const std::size_t free = heap_.freeBytes();
-    const std::size_t used = limits.committed() - std::min(limits.committed(), free) + budget_.pacer().scattered();
+    const std::size_t used =
+        limits.outside() + limits.committed() - std::min(limits.committed(), free) + budget_.pacer().scattered();
     return most - std::min(most, used);
 }
 

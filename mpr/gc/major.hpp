@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -42,8 +43,12 @@ public:
     bool isTraced() const MPR_REQUIRES(onDuty) { return state_ == State::traced; }
     /** Whether the next one has to begin and end in one pause. */
     bool isUrgent() const MPR_REQUIRES(onDuty) { return urgent_; }
-    /** Whether minor collections follow one another so closely that it gets no work done. */
-    bool isStarved() const MPR_REQUIRES(onDuty) { return state_ == State::tracing && passed_ >= mostPassed; }
+    /** Whether minor collections follow one another so closely that it gets no work done, or far too little. */
+    bool isStarved() const MPR_REQUIRES(onDuty) {
+        return state_ == State::tracing && (passed_ >= mostPassed || owed_ >= mostOwed);
+    }
+    /** Nanoseconds of marking that it has not had beside the pauses of minor collections: its next slice's. */
+    std::uint64_t owed() const MPR_REQUIRES(onDuty) { return owed_; }
 
     /** The next one has to begin: what an unfinished one has reached may have died since. */
     void force(bool urgent) MPR_REQUIRES(onDuty) {
@@ -58,6 +63,7 @@ public:
         state_ = State::tracing;
         rootsLeft_ = rootsLeft;
         passed_ = 0;
+        owed_ = 0;
     }
     /** Roots that were left are about to be marked. @return Whether there are any. */
     bool takeRootsLeft() MPR_REQUIRES(onDuty) { return std::exchange(rootsLeft_, false); }
@@ -72,6 +78,10 @@ public:
     void sliced() MPR_REQUIRES(onDuty) { passed_ = 0; }
     /** A minor collection has marked. */
     void passBy() MPR_REQUIRES(onDuty) { ++passed_; }
+    /** Another collection's pause has lasted so many nanoseconds. */
+    void heldUp(std::uint64_t took) MPR_REQUIRES(onDuty) { owed_ += took / share; }
+    /** It has marked for so many nanoseconds. */
+    void worked(std::uint64_t took) MPR_REQUIRES(onDuty) { owed_ -= std::min(owed_, took); }
     /** Its last pause has marked. */
     void end() MPR_REQUIRES(onDuty) {
         state_ = State::none;
@@ -86,6 +96,9 @@ public:
 private:
     enum class State : std::uint8_t { none, tracing, traced };
     static constexpr unsigned mostPassed = 4; // minor collections that may pass before it gets a slice
+    // It gets an eighth of their pauses' time at least. Else it would get one step between two, however long they last.
+    static constexpr std::uint64_t share = 8;
+    static constexpr std::uint64_t mostOwed = 1'000'000; // nanoseconds
 
     std::uint32_t now() const { return begun_.load(std::memory_order_relaxed); }
 
@@ -96,6 +109,7 @@ private:
     bool rootsLeft_ MPR_GUARDED_BY(onDuty) = false;
     bool urgent_ MPR_GUARDED_BY(onDuty) = false;
     unsigned passed_ MPR_GUARDED_BY(onDuty) = 0; // minor collections since it last marked anything
+    std::uint64_t owed_ MPR_GUARDED_BY(onDuty) = 0;
 };
 
 } // namespace mpr::gc

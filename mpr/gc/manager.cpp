@@ -14,11 +14,12 @@ constinit Managers managers;
 
 void Managers::open() {
     os::seed(&secret_, sizeof(secret_));
-    // The lowest bits of a block's address are zero, and seal() rotates them to here. So these bits of a sealed number
-    // are those of the secret: neither all zero nor all one, as they are in zero, in all ones and in small numbers,
-    // negative ones included.
-    constexpr unsigned at = 4 * sizeof(Word);
-    secret_ &= ~(Word{heap::granuleSize - 1} << at);
+    // Some bits of a sealed code are those of the secret: neither all zero nor all one, as they are in zero, in all ones and
+    // in small numbers, negative ones included. On 64-bit these are the highest byte, which is zero in an address. On 32-bit
+    // they are where seal() rotates the lowest bits of a block's address to, which are zero.
+    constexpr unsigned at = sizeof(Word) == 8 ? 56 : 16;
+    constexpr Word bits = sizeof(Word) == 8 ? 0xFF : heap::granuleSize - 1;
+    secret_ &= ~(bits << at);
     secret_ |= Word{5} << at;
     numberOf(manageOverwritten); // before others can take up all numbers
 }
@@ -76,7 +77,7 @@ void manageOverwritten(void* block, int flags) {
 
 [[gnu::cold, gnu::noinline]] MprManager replaceOverwritten(void* block, std::size_t n) {
     nameOverwritten(block, n);
-    setManager(block, n, numberOf(manageOverwritten));
+    setManager(block, n, codeOf(manageOverwritten));
     return manageOverwritten;
 }
 

@@ -3,12 +3,16 @@
     manager.hpp - Where a block keeps its manager: in its last word, which an overflow of the block, or of the one
     before it, reaches first.
 
-    So that word holds no address of code. Managers have numbers, places in a table outside all blocks. The word holds a
-    number, sealed with a secret and the block's address. A comparison tells such a word from one that was overwritten:
-    always if that is zero, all ones or a small number, and nearly always otherwise. With k managers, k + 1 words are
-    sealed numbers. So one random word in 2^64 / (k + 1) is taken for one; on 32-bit one in 2^32 / (k + 1), and a 32-bit
-    word cannot promise more. A block whose word was overwritten is named, and gets a manager that calls nobody
-    (manageOverwritten).
+    So that word holds no address of code. Managers have numbers, places in a table outside all blocks. A number and a
+    secret make the manager's *code*, and the word is the code exclusive-or the block's address. A comparison tells such a
+    word from one that was overwritten: always if that is zero, all ones, a small number or another block's, and nearly
+    always otherwise. With k managers, k + 1 words are sealed codes. So one random word in 2^64 / (k + 1) is taken for one;
+    on 32-bit one in 2^32 / (k + 1), and a 32-bit word cannot promise more. A block whose word was overwritten is named, and
+    gets a manager that calls nobody (manageOverwritten).
+
+    Most blocks that are made, or traced, one after the other have one of a few managers. So a thread keeps the codes of
+    those for which it has made blocks (KnownManagers), and a marker that of the last block (LastManager): a code that was
+    found valid once is compared, and not taken apart again.
 
     On a board without threads, where memory for code is scarce, the word holds the manager's address.
  */
@@ -17,6 +21,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "mpr/heap/region.hpp"
 #include "mpr/memory.h"
@@ -35,23 +40,33 @@ public:
     using Word = std::uintptr_t;
     static constexpr Word none = 0;        // the number of no manager
     static constexpr Word most = 1u << 11; // all numbers are less
+    static constexpr Word noCode = 0;      // the code of none and of nobody
 
     /** Choose the secret. No block has a manager yet. */
     void open();
 
     /** @return Its number, the same at every call; `none` when there are too many, which the log says. */
     Word numberOf(MprManager manager) {
+        const Word number = numberAtHome(manager);
+        return number != none ? number : findPlace(manager);
+    }
+    /** @return The number of a manager that stands at its home, as nearly all do; `none` for another. It calls nothing. */
+    Word numberAtHome(MprManager manager) const {
         const Word home = homeOf(manager);
-        return places_[home].load(std::memory_order_relaxed) == manager ? home : findPlace(manager);
+        return places_[home].load(std::memory_order_relaxed) == manager ? home : none;
     }
 
-    /** The last word of a block whose manager has this number. */
-    Word seal(const void* block, Word number) const {
-        return number ^ secret_ ^ std::rotl(reinterpret_cast<Word>(block), 4 * sizeof(Word));
+    /** The code of a manager, by its number; never noCode. */
+    Word code(Word number) const { return secret_ ^ number << numberAt; }
+    /** The last word of a block whose manager has this code; and back. */
+    static Word seal(const void* block, Word codeOrWord) {
+        constexpr int half = 4 * sizeof(Word);
+        const Word address = reinterpret_cast<Word>(block);
+        return codeOrWord ^ (sizeof(Word) == 8 ? address : std::rotl(address, half));
     }
-    /** The manager that a block's word stands for. @return false when the word was overwritten. */
-    bool unseal(const void* block, Word word, MprManager& manager) const {
-        const Word number = seal(block, word);
+    /** The manager that has a code, or nullptr for that of `none`. @return false when it is no code. */
+    bool find(Word code, MprManager& manager) const {
+        const Word number = std::rotr(code ^ secret_, numberAt);
         if (number >= most) [[unlikely]] {
             return false;
         }
@@ -59,11 +74,19 @@ public:
         manager = places_[number].load(std::memory_order_relaxed);
         return manager || number == none;
     }
+    /** The manager that a block's word stands for. @return false when the word was overwritten. */
+    bool unseal(const void* block, Word word, MprManager& manager) const { return find(seal(block, word), manager); }
 
     /** Whether there is, or was, a manager in a range of addresses. */
     bool hasAnyIn(Word begin, Word end) const;
 
 private:
+    /**
+        The lowest bit of the number in a code. On 64-bit no part of it is a byte at an end of the word, so whatever writes
+        over one byte there writes over other bits, too.
+     */
+    static constexpr int numberAt = sizeof(Word) == 8 ? 45 : 0;
+
     /** Odd, so that no manager's home is `none` and there is room beside each. */
     static Word homeOf(MprManager manager) {
         constexpr Word golden = sizeof(Word) == 8 ? static_cast<Word>(0x9E37'79B9'7F4A'7C15) : Word{0x9E37'79B9};
@@ -77,6 +100,15 @@ private:
 
 extern constinit Managers managers;
 
+/** The kind of a block with a manager. Flags have the bits of the head; without any promise the block is plain. */
+constexpr heap::Byte kindOf(int flags) {
+    const int promised = flags >> 2 & heap::head::kindMask;
+    return static_cast<heap::Byte>(promised != 0 ? promised : static_cast<int>(heap::Kind::plain));
+}
+static_assert(kindOf(MPR_ALLOC_BARRIER) == static_cast<heap::Byte>(heap::Kind::barrier));
+static_assert(kindOf(MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE) == static_cast<heap::Byte>(heap::Kind::barrierNoFree));
+static_assert(kindOf(MPR_ALLOC_NO_FREE) == static_cast<heap::Byte>(heap::Kind::plain));
+
 /** The last word of a block of n granules that was allocated with room for a manager. */
 inline std::uintptr_t* managerWord(void* block, std::size_t n) {
     return reinterpret_cast<std::uintptr_t*>(static_cast<heap::Byte*>(block) + (n << heap::granuleShift)) - 1;
@@ -86,7 +118,7 @@ inline std::uintptr_t* managerWord(void* block, std::size_t n) {
 MprManager replaceOverwritten(void* block, std::size_t n);
 
 /**
-    Look at a block's manager without a word, for who holds a lock; there are threads. @param manager Set to it, or nullptr.
+    Look at a block's manager without a message, for callers that hold a lock; there are threads. @param manager Set to it, or nullptr.
     @return false when its word was overwritten.
  */
 inline bool peekManager(void* block, std::size_t n, MprManager& manager) {
@@ -105,22 +137,87 @@ inline MprManager managerOf(void* block, std::size_t n) {
     return manager;
 }
 
+/** The manager of the last block at which somebody has looked, for who looks at many. */
+class LastManager {
+public:
+    /** See gc::managerOf. */
+    MPR_INLINE MprManager of(void* block, std::size_t n) {
+        const Managers::Word code = Managers::seal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED));
+        if (code != code_) [[unlikely]] {
+            MprManager manager = nullptr;
+            if (!managers.find(code, manager)) [[unlikely]] {
+                return replaceOverwritten(block, n);
+            }
+            code_ = code;
+            manager_ = manager;
+        }
+        return manager_;
+    }
+    /** Another runtime has begun, perhaps, which has another secret. */
+    void forget() { *this = {}; }
+
+private:
+    Managers::Word code_ = managers.code(Managers::none);
+    MprManager manager_ = nullptr;
+};
+struct NoLastManager {
+    static MprManager of(void* block, std::size_t n) { return managerOf(block, n); }
+    static void forget() {}
+};
+using SeenManager = std::conditional_t<os::hasThreads, LastManager, NoLastManager>;
+
 /** Whether a block's last word holds a manager, or something that was written over it. */
 inline bool isManaged(void* block, std::size_t n) {
-    return *managerWord(block, n) != (os::hasThreads ? managers.seal(block, Managers::none) : 0);
+    return *managerWord(block, n) != (os::hasThreads ? Managers::seal(block, managers.code(Managers::none)) : 0);
 }
 
-/** The number of a manager, to be given to setManager; without threads the manager itself. */
-inline std::uintptr_t numberOf(MprManager manager) {
+/**
+    The code of a manager or of nullptr, to be given to setManager; without threads the manager itself.
+    @return Managers::noCode when there are too many managers, which the log says.
+ */
+inline std::uintptr_t codeOf(MprManager manager) {
     if constexpr (!os::hasThreads) {
         return reinterpret_cast<std::uintptr_t>(manager);
     }
-    return manager ? managers.numberOf(manager) : Managers::none;
+    const Managers::Word number = manager ? managers.numberOf(manager) : Managers::none;
+    return manager && number == Managers::none ? Managers::noCode : managers.code(number);
 }
 
-/** Write a manager, by its number, into a block. Others may be asking for it. */
-inline void setManager(void* block, std::size_t n, std::uintptr_t number) {
-    const std::uintptr_t word = os::hasThreads ? managers.seal(block, number) : number;
+/** Managers for which a thread has made blocks, and their codes. Its own. */
+class KnownManagers {
+public:
+    /** @return Where the code of a manager stands; nullptr for no manager, and for the few that are not at their home. */
+    MPR_INLINE const Managers::Word* codeOf(MprManager manager) {
+        // Functions are aligned, so these bits differ most between neighbours.
+        Known& known = known_[reinterpret_cast<Managers::Word>(manager) / 16 % few];
+        if (known.manager != manager) [[unlikely]] {
+            const Managers::Word number = manager ? managers.numberAtHome(manager) : Managers::none;
+            if (number == Managers::none) [[unlikely]] {
+                return nullptr;
+            }
+            known = {manager, managers.code(number)};
+        }
+        return &known.code;
+    }
+
+private:
+    static constexpr unsigned few = 4; // a line of the cache
+
+    static void nobody(void*, int) {}
+    struct Known {
+        MprManager manager = nobody; // of no block
+        Managers::Word code = Managers::noCode;
+    };
+    Known known_[few];
+};
+struct NoKnownManagers {
+    static const Managers::Word* codeOf(MprManager) { return nullptr; }
+};
+using OwnManagers = std::conditional_t<os::hasThreads, KnownManagers, NoKnownManagers>;
+
+/** Write a manager, by its code, into a block. Others may be asking for it. */
+inline void setManager(void* block, std::size_t n, std::uintptr_t code) {
+    const std::uintptr_t word = os::hasThreads ? Managers::seal(block, code) : code;
     __atomic_store_n(managerWord(block, n), word, __ATOMIC_RELEASE);
 }
 

@@ -9,7 +9,6 @@
 
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
-#include "mpr/gc/check.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/manager.hpp"
 
@@ -51,31 +50,32 @@ Byte Marker::compute(Byte h) const {
     if constexpr (os::cooperative) {
         return colours_.marked(h) ? Byte{0} : colours_.survivor(h);
     }
-    if (marking_ == Marking::check) {
+    if (marking_ >= Marking::check) {
         return h;
     }
     const bool old = (h & head::old) != 0;
     if (colours_.marked(h) || (old ? marking_ == Marking::again : oldOnly())) {
         return 0;
     }
-    // An old block that is in the log and not traced in this pause stays in the log: the young blocks that it
+    // An old block that is in the remembered set and not traced in this pause stays there: the young blocks that it
     // references must be reached, and while threads run it may be written again after it has been traced.
     const bool waits = old && marking_ != Marking::all;
-    return static_cast<Byte>(colours_.survivor(h) | (waits ? h & head::logged : 0));
+    return static_cast<Byte>(colours_.survivor(h) | (waits ? h & head::remembered : 0));
 }
 
 void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
-    filter_ = filter;
-    defers_ = defers;
     setTraced({});
     colours_ = heap_.colours();
-    marking_ = marking;
-    if constexpr (os::hasThreads) {
+    if constexpr (os::hasThreads) { // elsewhere there is one way to mark
+        filter_ = filter;
+        defers_ = defers;
+        marking_ = marking;
         contested_ = marking == Marking::concurrent ? head::inUse : head::held;
     }
     for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
         reached_[h] = compute(static_cast<Byte>(h));
     }
+    seen_.forget();
     activeMarker = this;
     current = nullptr; // so that whatever a manager calls is refused
     if constexpr (os::hasThreads) {
@@ -96,14 +96,33 @@ bool Marker::endRoots() {
     return !left_;
 }
 
-void Marker::beginCheck(Check& check) {
-    check_ = &check;
+void Marker::beginCheck(Watch& check) {
+    watch_ = &check;
     begin(Marking::check);
+}
+
+void Marker::openPublishing() {
+    if constexpr (!os::cooperative) {
+        static constinit Watch publishes{[](Watch&, Byte, const void* block) {
+            publishReference(block);
+            return true;
+        }};
+        watch_ = &publishes;
+        marking_ = Marking::publish;
+        for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
+            reached_[h] = static_cast<Byte>(h);
+        }
+    }
+}
+
+Marker* Marker::exchangeActive(Marker* marker) {
+    return std::exchange(activeMarker, marker);
 }
 
 void Marker::end() {
     if constexpr (!os::cooperative) {
         markFetched();
+        watch_ = nullptr;
         setTraced({});
         sayReports();
     }
@@ -132,19 +151,39 @@ MPR_INLINE void Marker::mark(const void* pointer, bool loose) {
 MPR_INLINE void Marker::look(const void* pointer, bool loose) {
     Region* region = heap_.table().candidate(pointer);
     if (!region) [[unlikely]] {
-        return loose ? void() : report(pointer);
+        return lookElsewhere(pointer, loose);
     }
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(pointer) - reinterpret_cast<std::uintptr_t>(region);
     // Rotated, so that an unaligned address is out of range, too.
     const std::size_t g = std::rotr(offset, heap::granuleShift);
     if (g >= region->endGranule) [[unlikely]] {
-        return loose ? void() : report(pointer);
+        return lookElsewhere(pointer, loose);
     }
     const Byte h = region->map().get(g);
     if (this->reached(h) == 0) {
         return (h & head::inUse) || loose ? void() : report(pointer);
     }
     reach(region, g, h, pointer, loose);
+}
+
+/** No region of the heap has this address: it may be that of a pinned block in memory of the program's. */
+void Marker::lookElsewhere(const void* pointer, bool loose) {
+    const heap::Annex* annex = heap_.annex();
+    if constexpr (!os::hasThreads) {
+        if (annex && annex->mark(pointer)) {
+            return;
+        }
+    } else if (annex) {
+        if (const heap::Place at = annex->find(pointer); at.region) {
+            if (const Byte h = at.head(); this->reached(h) != 0) {
+                reach(at.region, at.granule, h, pointer, loose);
+            }
+            return;
+        }
+    }
+    if (!loose) {
+        report(pointer);
+    }
 }
 
 /** Mark the blocks in the ring of fetched heads. @return Whether there were any. */
@@ -161,18 +200,18 @@ bool Marker::markFetched() {
 
 /** Reach a block, whose head is given. */
 void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, bool loose) {
-    if (!os::cooperative && marking_ == Marking::check) {
-        return check_->see(pointer);
+    if (!os::cooperative && watch_ && watch_->reached(*watch_, h, pointer)) {
+        return;
     }
     Byte* map = region->map().at(g);
     if ((h & head::old) == 0) {
-        if (region->nurseries.isUncleared(g)) [[unlikely]] {
+        if (region->spans.isUncleared(g)) [[unlikely]] {
             return loose ? void() : report(pointer);
         }
-        region->nurseries.keep(g);
+        region->spans.keep(g);
     }
     if (!os::cooperative && (h & contested_) != 0) {
-        // Holds, the barrier and frees change heads, too. What they made of this one may still have to be reached.
+        // Holds, the barrier and frees change heads, too. The changed block may still have to be reached.
         Byte reached = this->reached(h);
         while (!std::atomic_ref<Byte>(*map).compare_exchange_weak(h, reached, std::memory_order_relaxed)) {
             reached = this->reached(h);
@@ -277,7 +316,7 @@ MPR_INLINE void Marker::trace(MarkEntry entry, std::size_t n) {
         position_ = 0;
     }
     os::assertUnlocked();
-    if (const MprManager manager = gc::managerOf(entry.block(), n)) {
+    if (const MprManager manager = seen_.of(entry.block(), n)) {
         manager(entry.block(), MPR_MANAGE_MARK);
     }
 }
@@ -301,8 +340,8 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
     };
     region->forEach(chunk, wanted, [&](std::size_t g) {
         const std::size_t n = region->blockSize(g);
-        if (which.barrier) { // what it was logged in may be lost
-            region->map().update(g, [](Byte h) { return head::isBarrier(h) ? h & ~head::logged : h; });
+        if (which.barrier) { // what it was remembered in may be lost
+            region->map().update(g, [](Byte h) { return head::isBarrier(h) ? h & ~head::remembered : h; });
         }
         trace(MarkEntry(region->address(g), n < heap::granuleSize ? n : 0), n);
     });
@@ -424,7 +463,7 @@ void Marker::recoverGrey(Region* region) {
     const std::size_t to = region->greyTo.exchange(0, std::memory_order_relaxed);
     const Byte colour = colours_.grey(!oldOnly());
     for (std::size_t at = from & ~std::size_t{swar::bytes - 1}; at < to; at += swar::bytes) {
-        if (region->nurseries.isUncleared(at)) {
+        if (region->spans.isUncleared(at)) {
             continue;
         }
         const swar::Word word = map.word(at);
@@ -436,9 +475,9 @@ void Marker::recoverGrey(Region* region) {
             map.update(g, [&](Byte h) {
                 // A leaf of this colour was made by a thread that is not in the rendezvous (palloc).
                 left = !head::isLeaf(h) && (h & head::colourMask) == colour;
-                // A pause that is no slice has read the log.
-                const Byte logged = oldOnly() ? static_cast<Byte>(h & head::logged) : Byte{0};
-                return left ? static_cast<Byte>(colours_.survivor(h) | logged) : Byte{0};
+                // A pause that is no slice has read the remembered set.
+                const Byte remembered = oldOnly() ? static_cast<Byte>(h & head::remembered) : Byte{0};
+                return left ? static_cast<Byte>(colours_.survivor(h) | remembered) : Byte{0};
             });
             if (!left) {
                 continue; // freed by hand just now
@@ -572,7 +611,7 @@ inline void Marker::say(const void* pointer, MarkEntry by) const {
 }
 
 void Marker::report(const void* pointer) {
-    if (!os::cooperative && (oldOnly() || marking_ == Marking::check)) {
+    if (!os::cooperative && (oldOnly() || marking_ >= Marking::check)) {
         return; // a block that was just freed by hand, or what its memory became; or what the check does not report
     }
     misuses_.fetch_add(1, std::memory_order_relaxed);

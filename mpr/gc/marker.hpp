@@ -11,7 +11,7 @@
     The marker works in two ways. *Stopped*: threads are at a rendezvous, every block may be reached and traced.
     *Concurrent*: threads run. Then only old blocks are marked, and only barrier blocks are traced. Young blocks are not
     looked at. Plain blocks are marked, and wait for a *slice*, a short pause in which only they are traced. What
-    threads change meanwhile is in the log, which the last pause reads (incremental update: E. Dijkstra et al.,
+    threads change meanwhile is in the remembered set, which the last pause reads (incremental update: E. Dijkstra et al.,
     "On-the-Fly Garbage Collection", CACM 1978, with objects in place of references), or in a plain block; the last
     pause traces all of those again.
 
@@ -40,6 +40,7 @@
 #include <utility>
 
 #include "mpr/gc/block_filter.hpp"
+#include "mpr/gc/manager.hpp"
 #include "mpr/gc/mark_stack.hpp"
 #include "mpr/gc/shared_work.hpp"
 #include "mpr/heap/heap.hpp"
@@ -48,7 +49,7 @@
 
 namespace mpr::gc {
 
-/** What is marked, and when. */
+/** Which blocks are marked, and when. */
 enum class Marking : std::uint8_t {
     again,      // threads are stopped: trace old blocks once more, reach the young
     young,      // threads are stopped: reach what is unmarked, trace the young; old blocks wait
@@ -56,6 +57,7 @@ enum class Marking : std::uint8_t {
     slice,      // threads are stopped: reach the old, trace plain ones; barrier blocks wait
     concurrent, // threads run: reach the old, trace barrier blocks; plain ones wait
     check,      // threads are stopped: change nothing, see what could be reached
+    publish,    // threads run: publish what the running manager names (batch.hpp)
 };
 
 /** When to stop: at a time, or when over(of) says so. */
@@ -66,8 +68,6 @@ struct Until {
 
     bool passed() const { return (over && over(of)) || (time != os::forever && os::now() >= time); }
 };
-
-class Check;
 
 class Marker {
 public:
@@ -90,7 +90,19 @@ public:
     void beginRoots();
     /** End what beginRoots began. @return Whether no block was left unmarked for want of room. */
     bool endRoots();
-    void beginCheck(Check& check);
+    /** Make this a marker that publishes; it is used by exchangeActive only. */
+    void openPublishing();
+    /** Set the marker at work on this thread. @return The one before. */
+    static Marker* exchangeActive(Marker* marker);
+    /** An observer of each block that is reached. */
+    struct Watch {
+        /** @param before The block's head. @return Whether the block is not to be marked. */
+        bool (*reached)(Watch& self, heap::Byte before, const void* block);
+    };
+    /** begin(Marking::check), which only has blocks reported. */
+    void beginCheck(Watch& check);
+    /** From here on report blocks, too; nullptr: no more. Only one marker marks. */
+    void setWatch(Watch* watch) { watch_ = watch; }
     void end();
 
     /** Reach a block, not nullptr; what is not a block is named in the log, or ignored when `loose`. */
@@ -103,7 +115,7 @@ public:
     void setPause(std::size_t pause) { pause_ = pause; }
     /** Trace a block that was reached before. */
     void retrace(heap::Region* region, std::size_t g);
-    /** What retraceOld traces: only marked blocks, or all; barrier blocks, logged or not, besides plain ones. */
+    /** What retraceOld traces: only marked blocks, or all; barrier blocks, remembered or not, besides plain ones. */
     struct Retrace {
         bool markedOnly, barrier;
     };
@@ -138,6 +150,7 @@ public:
         std::size_t blocks = 0, plain = 0;
     };
     Reached takeReached() { return std::exchange(count_, {}); }
+    const Reached& reachedSoFar() const { return count_; }
 
     /** The marker at work on this thread, or nullptr. */
     static Marker* active();
@@ -168,6 +181,7 @@ private:
     }
     void inherit(MarkStack& left, unsigned stack);
     void look(const void* pointer, bool loose);
+    static void publishReference(const void* block);
     bool markFetched();
     void reach(heap::Region* region, std::size_t g, heap::Byte h, const void* pointer, bool loose);
     void push(heap::Byte* map, heap::Byte before, const void* block);
@@ -187,6 +201,7 @@ private:
     /** Whether young blocks are not looked at. */
     bool oldOnly() const { return marking_ == Marking::slice || marking_ == Marking::concurrent; }
     [[gnu::cold]] void report(const void* pointer);
+    [[gnu::cold, gnu::noinline]] void lookElsewhere(const void* pointer, bool loose);
     void say(const void* pointer, MarkEntry by) const;
     [[gnu::cold]] void sayReports();
     void describe(os::Message& message, MarkEntry entry) const;
@@ -203,7 +218,7 @@ private:
     const BlockFilter* filter_ = nullptr;
     bool defers_ = false;
     SharedWork* shared_ = nullptr;
-    Check* check_ = nullptr;
+    Watch* watch_ = nullptr;
     bool grey_ = false;
     bool mayLeaveGrey_ = true;
     bool left_ = false; // a block stayed unmarked because nothing may be left grey
@@ -219,6 +234,7 @@ private:
     }
     heap::Byte compute(heap::Byte h) const;
     MarkStack stacks_[os::cooperative ? 1 : 3];
+    [[no_unique_address]] SeenManager seen_;
     MarkEntry ring_[ahead] = {};
     const void* fetched_[ahead] = {}; // blocks; with Marking::concurrent only
     std::size_t fetchTurn_ = 0;

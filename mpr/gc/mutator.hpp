@@ -8,19 +8,55 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "mpr/gc/lost_time.hpp"
+#include "mpr/gc/handle_cache.hpp"
+#include "mpr/gc/manager.hpp"
 #include "mpr/heap/local.hpp"
 #include "mpr/os/check.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::gc {
 
-struct LogChunk;
+struct RememberedChunk;
+class Publisher;
+
+/**
+    The blocks that a thread frees by hand and whose managers it is in. Each has a hold, which is mprFree's. Addresses
+    only: a manager may end its thread, and nothing on the stack outlives that.
+ */
+class BeingFreed {
+public:
+    void enter(const void* block) {
+        if (depth_ < most) {
+            blocks_[depth_] = block;
+        }
+        ++depth_;
+    }
+    void leave() { --depth_; }
+    bool has(const void* block) const {
+        unsigned at = 0;
+        while (at < depth_ && at < most && blocks_[at] != block) {
+            ++at;
+        }
+        return at < depth_ && at < most;
+    }
+
+private:
+    static constexpr unsigned most = 8; // what managers free that are nested deeper is not known
+    unsigned depth_ = 0;
+    const void* blocks_[most] = {};
+};
+/** Without threads a manager does not yield, so nothing need be held for it. */
+struct NothingBeingFreed {
+    static void enter(const void*) {}
+    static void leave() {}
+    static bool has(const void*) { return false; }
+};
 
 struct Mutator {
     /**
-        Written by the thread itself. Others read it, relaxed, to name those who are late, as they do `site`. Whoever
-        gives up on late threads looks again after writing the rendezvous' word, which orders `state` and `late` with
-        threads that leave.
+        Written by the thread itself. Others read it and `site`, relaxed, to name late threads. A thread that gives up on
+        late ones looks again after writing the rendezvous' word, which orders `state` and `late` with threads that leave.
      */
     enum class State : std::uint32_t {
         running, // counted in the rendezvous
@@ -31,7 +67,7 @@ struct Mutator {
 
     // The thread's own while it runs, and the collector's in a pause: the rendezvous orders these two.
     heap::Local local;
-    LogChunk* log = nullptr; // what the thread's write barrier fills
+    RememberedChunk* remembered = nullptr; // what the thread's write barrier fills
     os::Shared<State> state{State::yielded};
     /** Where the thread last yielded: a code address. */
     os::Shared<const void*> site{nullptr};
@@ -47,10 +83,15 @@ struct Mutator {
     bool ofService = false;  // it belongs to a room of the runtime, and ends when the runtime does
     /** It runs, but waits for its turn to stop the others, so it is not named as late. Written by the thread itself. */
     os::Shared<bool> parked{false};
+    /** It has a lock that callbacks of the program may wait for, so it calls none when memory runs short. Its own. */
+    bool callsNobody = false;
     void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
     /** Of all that were ever attached. The system gives the number of a thread that has ended to the next. 0: the collector's own. */
     std::uint32_t number = 0;
     char name[32] = {}; // set before the list's lock, with which others come to it, as all that does not change
+
+    [[no_unique_address]] OwnHandles handles; // the thread's own, as the next
+    [[no_unique_address]] OwnManagers managers;
 
     Mutator* next = nullptr; // MutatorList's
     Mutator* previous = nullptr;
@@ -60,6 +101,9 @@ struct Mutator {
      */
     struct Never {};
     [[no_unique_address]] std::conditional_t<os::hasThreads, os::Counter, Never> passedAt{};
+    Publisher* publisher = nullptr; // of a thread with a batch: batch.hpp
+    [[no_unique_address]] std::conditional_t<os::hasThreads, BeingFreed, NothingBeingFreed> beingFreed; // its own
+    [[no_unique_address]] std::conditional_t<os::hasThreads, Suspended, NeverSuspended> suspended{};
 };
 
 /** The calling thread while it runs: nullptr when it is not attached, has yielded, or traces a block. See guard.hpp. */

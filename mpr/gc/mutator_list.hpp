@@ -59,7 +59,7 @@ public:
 
 private:
     os::Lock lock_;
-    Mutator* first_ = nullptr; // for who holds it: only Locked reaches it
+    Mutator* first_ = nullptr; // guarded by the lock: only Locked reaches it
     std::uint32_t added_ = 0;  // the same
 };
 

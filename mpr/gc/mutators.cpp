@@ -8,6 +8,8 @@
 #include <new>
 
 #include "mpr/collect.h"
+#include "mpr/gc/batch.hpp"
+#include "mpr/gc/suspension.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
@@ -43,6 +45,9 @@ void Mutators::detach(Mutator* m) {
     // The thread runs until its local state is back in the heap, so that no collection starts meanwhile.
     safepoint_.resume(*m);
     assertRunning(*m);
+    if constexpr (os::hasThreads) {
+        closeBatch(*m);
+    }
     tracing_.leave(*m);
     heap_.detach(m->local);
     leaving_.fetch_add(1, std::memory_order_relaxed);
@@ -80,7 +85,36 @@ bool Mutators::isAttached(std::uint32_t number) {
     return false;
 }
 
+int Mutators::lostTimes(MprThreadLostTime* threads, int room) {
+    const MutatorList::Locked list(all_);
+    int count = 0;
+    for (const Mutator& m : list) {
+        if (count < room) {
+            std::memcpy(threads[count].thread, m.name, sizeof(m.name));
+            threads[count].number = m.number;
+            m.suspended.lost.read(threads[count].lost);
+        }
+        ++count;
+    }
+    return count;
+}
+
+int Mutators::allocationStats(MprAllocStats* threads, int room) {
+    const MutatorList::Locked list(all_);
+    int count = 0;
+    for (const Mutator& m : list) {
+        if (count < room) {
+            threads[count] = heap::Heap::allocationStats(m.local, &m == attached);
+            std::memcpy(threads[count].thread, m.name, sizeof(m.name));
+            threads[count].number = m.number;
+        }
+        ++count;
+    }
+    return count;
+}
+
 bool Mutators::awaitAlone(Mutator& self, std::uint64_t deadline) {
+    const Suspension suspension(self, cycle_, Loss::others);
     safepoint_.yield(self, MPR_YIELD_STICKY, nullptr);
     std::uint64_t now = os::now();
     std::uint32_t seen = departures_.load(std::memory_order_acquire);

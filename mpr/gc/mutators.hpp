@@ -17,8 +17,8 @@ namespace mpr::gc {
 
 class Mutators {
 public:
-    Mutators(heap::Heap& heap, MutatorList& all, Late& late, Tracing& tracing, Safepoint& safepoint)
-        : heap_(heap), all_(all), late_(late), tracing_(tracing), safepoint_(safepoint) {}
+    Mutators(heap::Heap& heap, const Cycle& cycle, MutatorList& all, Late& late, Tracing& tracing, Safepoint& safepoint)
+        : heap_(heap), cycle_(cycle), all_(all), late_(late), tracing_(tracing), safepoint_(safepoint) {}
 
     /**
         Announce a thread. From now on it counts as attached and yielded, so that the runtime does not end before it
@@ -37,6 +37,10 @@ public:
      */
     int count(bool all = true);
     bool isAttached(std::uint32_t number);
+    /** mprGetLostTimes. */
+    int lostTimes(MprThreadLostTime* threads, int room);
+    /** mprGetAllocStats. */
+    int allocationStats(MprAllocStats* threads, int room);
     /** Wait, yielded, until no other thread is attached. @return false when the deadline has passed. */
     bool awaitAlone(Mutator& self, std::uint64_t deadline);
     /** Name the attached threads other than self in the log. */
@@ -44,6 +48,7 @@ public:
 
 private:
     heap::Heap& heap_;
+    const Cycle& cycle_;
     MutatorList& all_;
     Late& late_;
     Tracing& tracing_;

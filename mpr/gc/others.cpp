@@ -4,10 +4,12 @@
  */
 #include "mpr/gc/others.hpp"
 
+#include "mpr/gc/suspension.hpp"
+
 namespace mpr::gc {
 
 /**
-    Poll for the duty, since nobody announces it. What was found dead is swept first: a running thread that finds no
+    Poll for the duty, since nobody announces it. Dead blocks are swept first: a running thread that finds no
     memory waits for that, and others or the caller may be waiting for that thread. @return false when the end has
     passed.
  */
@@ -63,6 +65,7 @@ void Others::unpark() {
 bool Others::awaitOthers(std::uint64_t within) {
     constexpr unsigned deadlines = 8;
     const std::uint64_t bound = within != 0 ? within : deadlines * deadline_;
+    const Suspension suspension(*attached, cycle_, Loss::others);
     os::Word never{0};
     if (!park(os::now() + bound)) {
         return false;
@@ -93,6 +96,16 @@ bool Others::awaitOthers(std::uint64_t within) {
     }
 }
 
+void Others::tellStopped() {
+    cycle_.assertOnDuty();
+    suspensions.worldStops(false);
+}
+
+void Others::tellGoesOn() {
+    cycle_.assertOnDuty();
+    suspensions.worldGoesOn(MPR_GENERATION_NONE);
+}
+
 /** Let the others go. A collection requested meanwhile is done by the last thread to stop, or the collector's. */
 void Others::letOthersGo() {
     cycle_.assertOnDuty();
@@ -104,9 +117,10 @@ void Others::letOthersGo() {
     }
     attached->parked.store(false, std::memory_order_relaxed);
     parked_.fetch_sub(1, std::memory_order_seq_cst);
-    cycle_.announce(); // for who waits at the gate for a pause to begin
+    cycle_.announce(); // for threads that wait at the gate for a pause to begin
     cycle_.giveUpDuty();
-    stopsOthers_.store(false, std::memory_order_relaxed); // behind that: who sees it does not find the duty still taken
+    // After that, so that a thread which sees it does not find the duty still taken.
+    stopsOthers_.store(false, std::memory_order_relaxed);
     cycle_.ring();
 }
 

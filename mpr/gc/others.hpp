@@ -29,7 +29,9 @@ public:
     bool stop(Work&& work, std::uint64_t within) {
         const bool stopped = awaitOthers(within);
         if (stopped) {
+            tellStopped();
             work();
+            tellGoesOn();
             letOthersGo();
         }
         return stopped;
@@ -48,6 +50,8 @@ private:
     bool awaitDuty(std::uint64_t end) MPR_TRIES(true, onDuty);
     bool awaitOthers(std::uint64_t within) MPR_TRIES(true, onDuty);
     void letOthersGo() MPR_RELEASES(onDuty);
+    void tellStopped() MPR_REQUIRES(onDuty);
+    void tellGoesOn() MPR_REQUIRES(onDuty);
 
     Cycle& cycle_;
     Late& late_;

@@ -5,11 +5,17 @@
     A full collection starts after an allocation of `growth` percent of the live size, at least the young budget. Near
     a limit it starts sooner, so that half of the room that is left stays for what is allocated until threads yield.
 
+    Garbage of all ages may take a share of the live size (`extra`), but a little more than the young budget at least: the
+    *allowance*. What it spares the processor grows with the square root of it, as long as the rest of the memory is the same
+    (M. Kirisame, P. Shenoy, P. Panchekha, "Optimal Heap Limits for Reducing Browser Memory Use", OOPSLA 2022). So a large
+    heap gets much in bytes and a small one little, whatever the cache size would allow.
+
     A minor collection has a fixed cost, mostly that of tracing old plain blocks again, and a cost that grows with the
-    budget, for young blocks that live. The budget is chosen so that the fixed cost is `cpu` percent of the time in
-    which the budget is allocated, and the growing cost is at most half the fixed one or twice the pause budget. It is
-    at least a quarter of the young budget, and at most four young budgets (two if the pause budget is exceeded anyway)
-    or what a full collection would wait for.
+    budget, for young blocks that live. The budget is chosen so that the fixed cost is `cpu` percent of the processor's time
+    in which the budget is allocated, and the growing cost is at most half the fixed one or a pause budget. It is at most
+    what old garbage leaves of four fifths of the allowance: the rest is for what is allocated while a sweep or a major
+    collection is under way. It is an eighth of the young budget at least. Unless the program has chosen the young budget,
+    the first gets half of it: all of the young may live.
  */
 #pragma once
 
@@ -32,6 +38,7 @@ public:
 
     void open(const heap::Options& options, std::size_t privateCache, std::size_t fixedHeap) {
         growth_ = options.growth;
+        extra_ = options.extra;
         percent_ = options.cpuPercent;
         pauseBudget_ = options.pauseBudget;
         young_ = options.young;
@@ -43,24 +50,34 @@ public:
         if (fixedHeap > 0) {
             young_ = std::min(young_, fixedHeap / 4);
         }
-        minor_.store(young_, std::memory_order_relaxed);
+        minor_.store(options.young == 0 && fixedHeap == 0 ? young_ / 2 : young_, std::memory_order_relaxed);
         least_ = std::max(young_ / 16, std::size_t{256});
         fixed_ = fixedHeap;
     }
 
-    /** Bytes of allocation until the next collection. @param minor It will be a minor one. */
-    std::size_t trigger(const Usage& used, bool minor) const {
+    /** Bytes that garbage of all ages may take besides what lives. */
+    std::size_t allowance(std::size_t live) const { return std::max(young_ + young_ / 4, live / 100 * extra_); }
+
+    /**
+        Bytes of allocation until the next collection. @param minor It will be a minor one. @param old Bytes of what counts
+        as living that may be old garbage.
+     */
+    std::size_t trigger(const Usage& used, bool minor, std::size_t old = 0) const {
         const std::size_t growth = std::max(young_, used.live / 100 * growth_);
-        const std::size_t budget =
-            minor ? std::min({minor_.load(std::memory_order_relaxed), mostMinor * young_, growth}) : growth;
+        std::size_t budget = growth;
+        if (minor) {
+            const std::size_t allowed = allowance(used.live - std::min(used.live, old)) / 5 * 4;
+            const std::size_t left = allowed - std::min(allowed, old);
+            budget = std::min({minor_.load(std::memory_order_relaxed), std::max(left, young_ / 8), growth});
+        }
         return std::min(budget, std::max(room(used) / 2, least_));
     }
 
-    /** What a minor collection cost. */
+    /** The cost of a minor collection. */
     struct Cost {
         std::size_t allocated;       // bytes since the one before
-        std::uint64_t interval;      // nanoseconds since the one before
-        std::uint64_t always, young; // nanoseconds of marking: fixed, in all markers together; and for the young
+        std::uint64_t interval;      // of the processor's time since the one before, in any unit
+        std::uint64_t always, young; // of marking: fixed, and for the young; in all markers together
         unsigned markers = 1;
     };
     void observe(const Cost& cost) {
@@ -70,25 +87,28 @@ public:
         const double allocated = static_cast<double>(cost.allocated);
         const double always = static_cast<double>(cost.always);
         const double byShare = always * (100.0 / percent_ - 1) * allocated / static_cast<double>(cost.interval + 1);
-        const double longest = std::max(always / 2 / cost.markers, 2.0 * static_cast<double>(pauseBudget_));
+        const double longest = std::max(always / 2, static_cast<double>(cost.markers * pauseBudget_));
         const double byPause = allocated * longest / static_cast<double>(cost.young + 1);
         const double young = static_cast<double>(young_);
         const double wanted = std::min(std::max(byShare, young), std::max(byPause, young / 4));
-        const double most = always / cost.markers > static_cast<double>(pauseBudget_) ? 2 : mostMinor;
         // Go half the way, since a single collection may have been disturbed.
         const std::size_t before = minor_.load(std::memory_order_relaxed);
-        minor_.store((before + static_cast<std::size_t>(std::min(wanted, most * young))) / 2,
+        minor_.store((before + static_cast<std::size_t>(std::min(wanted, mostMinor * young))) / 2,
                      std::memory_order_relaxed);
     }
 
     /**
         Bytes of allocation until threads wait for a sweep that is about to begin: the last budget, or for a long sweep
-        a part of the live size. @param assisted Threads assist the sweep, so they need not wait, and allocate less
-        meanwhile.
+        a part of the live size and of the allowance. @param assisted Threads assist the sweep, so they need not wait, and
+        allocate less meanwhile.
      */
     std::size_t slack(std::size_t trigger, const Usage& used, bool assisted) const {
-        return std::max(trigger, std::min(used.live / (assisted ? 8 : 2), room(used) / 4));
+        const std::size_t most = std::min(used.live / (assisted ? 8 : 2), allowance(used.live) / 2);
+        return std::max(trigger, std::min(most, room(used) / 4));
     }
+
+    /** Nanoseconds that a pause should take at most for what has to be marked besides old plain blocks. */
+    std::uint64_t longest() const { return pauseBudget_; }
 
     /** Whether there is less room than two young budgets, so that what minor collections leave behind has to go. */
     bool tight(const Usage& used) const { return room(used) / 2 < young_; }
@@ -126,7 +146,7 @@ public:
     std::size_t cache() const { return cache_.load(std::memory_order_relaxed); }
 
 private:
-    static constexpr unsigned mostMinor = 4; // young budgets; `gc_mpr pause_1m_plain` is the same with 2 and 16
+    static constexpr double mostMinor = 1024; // young budgets, where the allowance is that large
 
     // Plain fields are set by open, before there are other threads.
     std::size_t young_ = 0;
@@ -137,6 +157,7 @@ private:
     std::size_t fixed_ = 0;
     os::Shared<std::size_t> cache_{std::size_t{1} << 20}; // a number: orders nothing
     unsigned growth_ = 100;
+    unsigned extra_ = 50;
     os::Shared<std::size_t> scattered_{0}; // bytes that are free but of no use; a number: orders nothing
 };
 

@@ -4,7 +4,7 @@
 
     One word holds all the state: bit 0 is the gate (1: closed), the bits above count the running threads. A thread that
     yields takes itself out of the count. To continue it counts itself in, which it may do only while the gate is open.
-    Whoever is on duty for the collector (duty.hpp) closes the gate, and has the heap to itself when the word is exactly
+    The thread on duty for the collector (duty.hpp) closes the gate, and has the heap to itself when the word is exactly
     1. Every change is one atomic operation on this word, so in no order of events does a thread run while the collector
     believes it stopped.
 

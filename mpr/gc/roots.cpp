@@ -116,7 +116,8 @@ MPR_APART void CountedPointers::shrink(heap::Heap& heap) {
 }
 
 bool Roots::add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage) {
-    if (os::hasThreads && (region->map().get(region->granuleOf(block)) & heap::head::referenced) == 0) {
+    if (os::hasThreads &&
+        (region->home.heap() || (region->map().get(region->granuleOf(block)) & heap::head::referenced) == 0)) {
         heap.changeHead(region, block, heap::head::referenced, 0);
     }
     os::Locked locked(lock_);
@@ -161,10 +162,23 @@ bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block) {
         return true;
     }
     // It was held already, and may not be any more.
+    constexpr heap::Byte counted = os::hasThreads ? heap::head::held | heap::head::referenced : heap::head::held;
     os::Locked locked(lock_);
-    const heap::Byte before = heap.changeHead(region, block, heap::head::held, 0);
+    const heap::Byte before = heap.changeHead(region, block, counted, 0);
     heap::Shortage shortage = heap::Shortage::none;
     return (before & heap::head::held) == 0 || holds_.add(heap, block, shortage);
+}
+
+bool Roots::isHeldFurther(const void* block) {
+    os::Locked locked(lock_);
+    return holds_.count(block) > 0;
+}
+
+bool Roots::endHolds(heap::Heap& heap, const void* block) {
+    os::Locked locked(lock_);
+    const bool any = holds_.count(block) > 0;
+    while (holds_.remove(heap, block) > 0) {}
+    return any;
 }
 
 bool Roots::release(heap::Heap& heap, heap::Region* region, void* block) {

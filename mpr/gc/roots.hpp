@@ -11,6 +11,8 @@
 #include <cstdint>
 
 #include "mpr/collect.h"
+#include "mpr/gc/embed_hooks.hpp"
+#include "mpr/gc/handle_hooks.hpp"
 #include "mpr/heap/heap.hpp"
 #include "mpr/os/lock.hpp"
 
@@ -68,7 +70,8 @@ private:
     isRoot first. (Without an operating system heads do not say so: code memory is short.)
 
     A bit in a block's head stands for its first hold; `holds_` counts further ones. Counting, and clearing the bit,
-    needs the lock.
+    needs the lock. The head of a block that has been counted there says so (head::referenced), as that of a root: an
+    entry that outlived its block would stand for holds of the next one there.
 
     Root references are linked and unlinked in any state of a thread, since a destructor cannot fail. This happens under
     the lock, which a walk takes, too. Holds change heads, which a pause stores plainly, so only running threads and
@@ -78,7 +81,7 @@ class Roots {
 public:
     /** @return false when there is no memory to remember it: try again, or give up. */
     bool add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage);
-    /** A root could not be remembered, so nobody knows what it keeps alive: from here on nothing dies. Threads run. */
+    /** A root or hold could not be remembered, so nobody knows what it keeps alive: from here on nothing dies. Threads run. */
     void giveUp() { incomplete_.store(true, std::memory_order_relaxed); }
     bool incomplete() const { return incomplete_.load(std::memory_order_relaxed); }
     /** @return false when it is not a root. */
@@ -90,10 +93,22 @@ public:
     /** Unlink all: the runtime has ended, and no other thread is left. */
     void unlinkAll() MPR_UNANALYSED;
 
-    /** @return false when there is no memory to count it: the hold stays for good. */
+    /** @return false when there is no memory to count it: give up. */
     bool hold(heap::Heap& heap, heap::Region* region, void* block);
     /** @return false when it is not held. */
     bool release(heap::Heap& heap, heap::Region* region, void* block);
+    /** Whether a block, whose head says head::referenced, is held more than once. */
+    bool isHeldFurther(const void* block);
+    /** The block is gone: forget its further holds. @return Whether there were any. */
+    bool endHolds(heap::Heap& heap, const void* block);
+
+    /** Hooks of the store of handles; nullptr until there is a handle. Any thread. */
+    const HandleHooks* handles() const { return handles_.load(std::memory_order_acquire); }
+    void setHandles(const HandleHooks* handles) { handles_.store(handles, std::memory_order_release); }
+
+    /** Hooks of the program (mpr/embed.h); nullptr while there are none. They change while threads run. */
+    const EmbedHooks* embedder() const { return embedder_.load(std::memory_order_acquire); }
+    void setEmbedder(const EmbedHooks* hooks) { embedder_.store(hooks, std::memory_order_release); }
 
     /** Call mark(pointer) for each root. All threads are stopped. */
     template <typename F>
@@ -110,6 +125,8 @@ private:
     CountedPointers table_ MPR_GUARDED_BY(lock_);
     CountedPointers holds_ MPR_GUARDED_BY(lock_); // beyond the first hold, which is a bit in the block's head
     MprRootRef refs_ MPR_GUARDED_BY(lock_){&refs_, &refs_, nullptr};
+    os::Shared<const HandleHooks*> handles_{nullptr};
+    [[no_unique_address]] std::conditional_t<os::hasThreads, os::Shared<const EmbedHooks*>, NoEmbedHooks> embedder_{};
     os::Shared<bool> incomplete_{false}; // never cleared; the rendezvous orders it with the next pause
 };
 

@@ -8,15 +8,18 @@
 
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
+#include "mpr/gc/batch.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/os/pages.hpp"
 #include "mpr/shutdown.h"
 #include "mpr/thread.h"
 
 namespace mpr::gc {
 
+constinit StartupLimits startupLimits; // before there is a runtime
 alignas(Runtime) std::byte runtimeMemory[sizeof(Runtime)];
 constinit os::Shared<bool> ending{false};
 
@@ -61,7 +64,14 @@ constinit Door door;
 
 heap::Options configured;
 
-/** What the runtime's rooms add to the root of all managed memory is marked here, too. */
+void applyStartupLimits(heap::Options& options) {
+    if constexpr (os::hasThreads) {
+        options.regionShift = startupLimits.regionShift != 0 ? startupLimits.regionShift : options.regionShift;
+        options.young = startupLimits.young != 0 ? startupLimits.young : options.young;
+    }
+}
+
+/** The root of all managed memory. What the runtime's rooms add is marked here, too. */
 void manageMpr(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         runtime().services.mark();
@@ -185,10 +195,13 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
             return false;
         }
     }
+    applyStartupLimits(options);
     if (!rt.heap.open(options, buffer, size)) {
         if constexpr (os::hasThreads) { // a board has its buffer
+            rt.heap.close();
             os::Message message;
-            os::log(os::Level::error, message << "mprCreate: the system gives no memory for the heap");
+            os::log(os::Level::error, message << "mprCreate: the " << (os::isHosted() ? "host" : "system")
+                                              << " gives no memory for the heap");
         }
         return false;
     }
@@ -204,6 +217,9 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     rt.depletion.setArguments(argv);
     rt.argv = argv;
     rt.flags = flags;
+    if constexpr (os::hasThreads) {
+        rt.batches = options.batches;
+    }
     rt.owner = os::currentThread();
     if (attachCurrent(rt.collector.prepare("main", false, nullptr)) == 0) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
@@ -240,8 +256,16 @@ Mpr* create(int argc, char** argv, int flags, void* buffer, std::size_t size) {
     }
     auto* rt = new (runtimeMemory) Runtime;
     mprYieldWanted = false;
-    if (!start(*rt, argc, argv, flags, buffer, size)) {
+    bool started = false;
+    {
+        const os::AsCritical critical(os::Critical::process);
+        started = start(*rt, argc, argv, flags, buffer, size);
+    }
+    if (!started) {
         rt->~Runtime();
+        if constexpr (os::hasPages) {
+            os::endPages();
+        }
         stage.store(Stage::none);
         os::Message message;
         os::log(os::Level::error, message << "mprCreate: the runtime could not be made");
@@ -264,9 +288,10 @@ bool detachAtEnd(const Mutator* mutator) {
         return true;
     }
     os::Message message;
-    os::log(os::Level::error, message << "thread \"" << std::string_view(mutator->name)
-                                      << "\" cannot be attached: the system has no key or no memory left to tell when "
-                                         "a thread ends (pthread_key_create)");
+    message << "thread \"" << std::string_view(mutator->name)
+            << "\" cannot be attached: the system has no key or no memory left to tell when a thread ends "
+               "(pthread_key_create)";
+    writeRepeated(os::Level::error, message); // a worker is tried for again and again
     return false;
 }
 
@@ -278,6 +303,11 @@ void attachPrepared(Mutator* mutator) {
     attached = mutator;
     runtime().collector.attach(mutator);
     current = mutator;
+    if constexpr (os::hasThreads) {
+        if (runtime().batches) [[unlikely]] {
+            setBatches(*mutator, true); // as far as there is memory for it
+        }
+    }
 }
 
 bool Stay::enter() {
@@ -345,7 +375,8 @@ int mprAttachThread(cchar* name) {
     }
     if (!door.enter()) {
         os::Message message;
-        os::log(os::Level::error, message << "mprAttachThread: the runtime has not begun yet, or is ending");
+        message << "mprAttachThread: the runtime has not begun yet, or is ending";
+        writeRepeated(os::Level::error, message);
         return MPR_ERR_BAD_STATE;
     }
     Mutator* mutator = runtime().collector.prepare(name, false, nullptr);
@@ -381,14 +412,14 @@ bool mprDestroy(void) {
     const std::uint64_t deadline =
         os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
     if (!rt.services.stop(deadline) || !stayAlone(self, deadline)) {
-        self.calledBack = false;
-        if constexpr (os::hasThreads) {
-            ending.store(false);
-        }
+        self.calledBack = false; // but `ending` stays: the services do not go on
         rt.collector.nameOthers(self, "mprDestroy refused");
         return false;
     }
     rt.life.state.store(MPR_STOPPED);
+    if constexpr (os::hasThreads) {
+        closeBatch(self);
+    }
     // A collection that is under way must not wait for this thread while this thread waits for its end.
     rt.collector.yield(self, MPR_YIELD_STICKY, nullptr);
     rt.collector.close();
@@ -400,9 +431,15 @@ bool mprDestroy(void) {
     if constexpr (os::hasThreads) {
         rt.roots.unlinkAll();
     }
+    if (const mpr::heap::Annex* annex = rt.heap.annex(); os::hasThreads && annex) {
+        annex->close();
+    }
     rt.heap.close();
     char** const restart = rt.life.strategy.load() & MPR_EXIT_RESTART ? rt.argv : nullptr;
     rt.~Runtime();
+    if constexpr (os::hasPages) {
+        os::endPages();
+    }
     stage.store(Stage::none);
     forgetMisuses();
     if (restart) {

@@ -18,6 +18,14 @@
 
 namespace mpr::gc {
 
+/** What mprSetGCStartupLimits has set: log2 of the region size, and the young budget. 0: not set. */
+struct StartupLimits {
+    bool set = false;
+    unsigned regionShift = 0;
+    std::size_t young = 0;
+};
+extern StartupLimits startupLimits;
+
 /** How far the runtime has come, and how it is to end. mpr/shutdown.h is the interface. */
 struct Life {
     os::Shared<int> state{1}; // MPR_CREATED ...
@@ -40,6 +48,7 @@ struct Runtime {
     os::Counter misuses{0};   // a statistic
     std::uintptr_t owner = 0; // the thread that created it
     int flags = 0;            // of mprCreate
+    bool batches = false;     // of all threads that attach; with threads
     char** argv = nullptr;
     Life life;
     Services services;
@@ -63,6 +72,8 @@ void attachPrepared(Mutator* mutator);
 
 /** The slow part of allocation: contexts, limits, depletion. @param size Bytes asked for, for messages. */
 void* allocateSlow(Mutator& m, std::size_t n, heap::Byte flags, std::size_t size);
+/** Do what an allocation has made necessary: tell of the redline, request a collection. @param size Bytes asked for. */
+void attend(Mutator& m, std::size_t size);
 /** A request that can never be met. @return nullptr */
 [[gnu::cold]] void* allocateTooBig(std::size_t size);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "mpr/collect.h"
+#include "mpr/gc/suspension.hpp"
 
 namespace mpr::gc {
 
@@ -51,6 +52,7 @@ void Safepoint::awaitSwept(Mutator& m) {
     const auto forcedDone = [&] { return Cycle::reached(cycle_.major().swept(), cycle_.major().forced()); };
     if (cycle_.phase() != Phase::idle || !forcedDone()) {
         const std::uint32_t target = cycle_.swept().load(std::memory_order_acquire) + 1;
+        const Suspension suspension(m, cycle_, Loss::memory);
         stopToWait(m);
         waits_.awaitProgress(
             [&] {
@@ -66,6 +68,7 @@ void Safepoint::awaitSwept(Mutator& m) {
 void Safepoint::waitOut(Mutator& m) {
     assertRunning(m);
     const std::uint64_t begin = os::now();
+    Suspension suspension(m, cycle_, Loss::others, begin);
     stop(m, Mutator::State::waiting);
     cycle_.rendezvous().want();
     // The count changes first. A thread that notes late threads meanwhile either finds this one gone or is noticed
@@ -103,7 +106,9 @@ void Safepoint::waitOut(Mutator& m) {
     }
     resume(m);
     cycle_.rendezvous().wantNoMore();
-    stats_.pause.record(os::now() - begin - stalled);
+    const std::uint64_t end = os::now();
+    stats_.pause.record(end - begin - stalled);
+    suspension.endAt(end);
 }
 
 /**
@@ -113,6 +118,7 @@ void Safepoint::waitOut(Mutator& m) {
     collection, so allocations would fail although most of the heap is garbage.
  */
 void Safepoint::stall() {
+    const Suspension::Part memory(Loss::memory);
     const bool runsShort = budget_.roomLeft() / 2 < budget_.trigger();
     const std::uint64_t longest = cycle_.phase() == Phase::freeing ? Waits::longestFreeing : longestStall;
     if (!waits_.awaitSweep(runsShort ? os::forever : longest, runsShort ? Waits::longestFreeing : waits_.deadline())) {
@@ -121,7 +127,7 @@ void Safepoint::stall() {
     }
 }
 
-void Safepoint::budgetSpent() {
+void Safepoint::budgetSpent(Wish wish) {
     if (late_.isRunningOn()) {
         return late_.stopRunningOn();
     }
@@ -137,13 +143,17 @@ void Safepoint::budgetSpent() {
         cycle_.rendezvous().setWanted(true); // a step of it only
         return;
     }
-    cycle_.request(Wish::budget);
+    cycle_.request(wish);
 }
 
 // ---- Stopping and going on -----------------------------------------------------------------------------------------
 
 /** The calling thread does not run from here on. Calls that need it to run are refused: guard.hpp. */
 void Safepoint::stop(Mutator& m, Mutator::State state) {
+    if constexpr (os::hasThreads) {
+        heap::Heap::keepBatch(m.local, heap::Kept::yield);
+        heap::Heap::recall(m.local);
+    }
     m.state.store(state, std::memory_order_relaxed);
     current = nullptr;
 }
@@ -196,6 +206,7 @@ void Safepoint::resume(Mutator& m) {
  */
 bool Safepoint::enter() {
     CallWatch watch;
+    Suspension suspension(*attached, cycle_);
     std::uint64_t warnAfter = waits_.deadline();
     std::uint64_t untilRunOn = late_.grace();
     std::uint64_t untilWatch = waits_.markingNap();
@@ -212,10 +223,10 @@ bool Safepoint::enter() {
             untilWatch = waits_.markingNap();
         }
     };
-    return cycle_.rendezvous().enter(nap, lookAgain,
-                                     [this](os::Word& openings, std::uint32_t seen, std::uint64_t time) {
-                                         return sleepAtGate(openings, seen, time);
-                                     });
+    return cycle_.rendezvous().enter(nap, lookAgain, [&](os::Word& openings, std::uint32_t seen, std::uint64_t time) {
+        suspension.start(Loss::others);
+        return sleepAtGate(openings, seen, time);
+    });
 }
 
 /**

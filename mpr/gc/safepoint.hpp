@@ -45,8 +45,11 @@ public:
     bool enter();
     void leave();
 
-    /** Allocation has used up the budget, or what is left of memory is scattered. */
-    void budgetSpent();
+    /**
+        Allocation has used up the budget, or what is left of memory is scattered; or there is another reason to ask for a
+        collection.
+     */
+    void budgetSpent(Wish wish = Wish::budget);
 
 private:
     static void stop(Mutator& m, Mutator::State state);

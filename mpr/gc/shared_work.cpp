@@ -14,6 +14,7 @@ void SharedWork::give(MarkStack& stack) {
         // Entries are counted, not moves: a row is several.
         const std::size_t kept = stack.size() - std::min(stack.size() / 2, helping);
         while (stack.size() > kept && stack.moveTo(store_)) {}
+        gifts_.fetch_add(1, std::memory_order_relaxed);
     }
     ring();
 }
@@ -24,6 +25,7 @@ bool SharedWork::giveRow(const Row& row) {
         if (!store_.pushRow(row)) {
             return false;
         }
+        gifts_.fetch_add(1, std::memory_order_relaxed);
     }
     ring();
     return true;
@@ -35,6 +37,9 @@ bool SharedWork::takeNow(MarkStack& stack) {
     while (taken < helping && !store_.empty() && store_.moveTo(stack)) {
         ++taken;
     }
+    // A gift may be smaller than a helping, and then several are taken at once.
+    const std::uint32_t gifts = gifts_.load(std::memory_order_relaxed);
+    gifts_.store(store_.empty() ? 0 : std::max(gifts, 2u) - 1, std::memory_order_relaxed);
     return taken > 0;
 }
 

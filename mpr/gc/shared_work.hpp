@@ -3,8 +3,10 @@
     shared_work.hpp - How markers that work in parallel share what has to be traced.
 
     Each marker has its own stacks. One that has run dry sets a flag. The others see it as they go on, and give part of
-    what they have to a common store under a lock, which is rarely taken: each gives a hundred blocks at a time. When
-    all have run dry and the store is empty, nothing is left. Source: load balancing by giving rather than stealing as
+    what they have to a common store under a lock, which is rarely taken: each gives a hundred blocks at a time. One
+    gift waits for each marker that is dry, no more: one that the system lets wait stays dry for milliseconds, and
+    whoever gives takes its gifts back when it runs dry itself. When all have run dry and the store is empty, nothing is
+    left. Source: load balancing by giving rather than stealing as
     in T. Endo, K. Taura, A. Yonezawa, "A Scalable Mark-Sweep Garbage Collector on Large-Scale Shared-Memory Machines",
     SC 1997; C. Flood et al., "Parallel Garbage Collection for Shared Memory Multiprocessors", JVM 2001, for the end.
  */
@@ -27,6 +29,7 @@ public:
         os::Locked locked(lock_);
         MPR_ASSERT(!open_ && present_.load(std::memory_order_relaxed) == 0);
         store_.open(entries_, sizeof(entries_));
+        gifts_.store(0, std::memory_order_relaxed);
         open_ = true;
         active_ = 1;
         places_ = others;
@@ -65,8 +68,11 @@ public:
         return store_;
     }
 
-    /** Whether somebody has run dry. */
-    bool wanted() const { return hungry_.load(std::memory_order_relaxed) != 0; }
+    /** Whether somebody has run dry for whom no gift waits. */
+    bool wanted() const {
+        const std::uint32_t hungry = hungry_.load(std::memory_order_relaxed);
+        return hungry != 0 && hungry > gifts_.load(std::memory_order_relaxed);
+    }
     /** Give half of a stack, at most a helping. A row is not cut, so it may be up to five entries more. */
     void give(MarkStack& stack);
     /** Give a row. @return false when there is no room. */
@@ -105,6 +111,7 @@ private:
     bool open_ MPR_GUARDED_BY(lock_) = false;
     std::atomic<bool> closed_{false};                             // a hint: open_ decides
     alignas(os::cacheLine) std::atomic<std::uint32_t> hungry_{0}; // a hint
+    std::atomic<std::uint32_t> gifts_{0};  // that wait in the store, about; changed under the lock, else a hint
     os::Word bell_{0};                     // markers without work sleep on it; why it rings stands under the lock
     std::atomic<std::uint32_t> asleep_{0}; // sequentially consistent with the bell: a sleeper is seen, or hears it
     os::Word present_{0}; // markers that joined (under the lock) and have not left (which releases what they marked)

@@ -46,7 +46,10 @@ void Sweeping::finalize(bool everything) {
     }
 }
 
-/** Call the managers of dead blocks in a chunk. The map is read without the lock: dead blocks do not change. */
+/**
+    Call the managers of dead blocks in a chunk. The map is read without the lock: dead blocks do not change, except by a
+    manager that is called before theirs, which may resize or free them. So a head is looked at once more.
+ */
 void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
     swar::Row survivors{};
     const auto doomed = [&survivors, everything, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
@@ -55,10 +58,14 @@ void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
         survivors |= wanting ^ found;
         return found;
     };
+    SeenManager seen;
     region->forEach(chunk, doomed, [&](std::size_t g) {
         Byte* block = region->address(g);
         os::assertUnlocked();
-        if (const MprManager manager = managerOf(block, region->blockSize(g))) {
+        if (const Byte h = region->headAt(block); !Region::isBlock(h) || !heap::head::wantsFree(h)) [[unlikely]] {
+            return;
+        }
+        if (const MprManager manager = seen.of(block, region->blockSize(g))) {
             stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
             manager(block, MPR_MANAGE_FREE);
             stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
@@ -91,7 +98,7 @@ bool Sweeping::advance(std::uint64_t until) {
 bool Sweeping::step() {
     cycle_.assertOnDuty();
     if (stage_ == leftOver) {
-        if (heap_.reclaimNursery(false)) {
+        if (heap_.reclaimSpan(false)) {
             return true;
         }
     } else if (region_) {
@@ -102,7 +109,8 @@ bool Sweeping::step() {
         return true;
     }
     if (stage_ == lines) {
-        return false;
+        const heap::Annex* annex = cycle_.isMinor() ? nullptr : heap_.annex();
+        return annex && annex->sweepSome(swept_.blocks);
     }
     stage_ = static_cast<Stage>(stage_ + 1);
     region_ = heap_.firstRegion();
@@ -111,11 +119,11 @@ bool Sweeping::step() {
 
 /** Sweep in a region. @return Whether something is left to do there at this stage. */
 bool Sweeping::sweepRegion(Region* region) {
-    constexpr unsigned fewNurseries = 8;
+    constexpr unsigned fewSpans = 8;
     MPR_ASSERT(cycle_.phase() == Phase::sweeping);
     switch (stage_) {
-    case dead: heap_.releaseDeadNurseries(region, swept_); return false;
-    case kept: return heap_.releaseKeptNurseries(region, swept_, fewNurseries);
+    case dead: heap_.releaseDeadSpans(region, swept_); return false;
+    case kept: return heap_.releaseKeptSpans(region, swept_, fewSpans);
     default: break;
     }
     if (region->isLarge()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    tracing.cpp - What a pause marks: roots, logged blocks, plain blocks; and the major collection's work between
+    tracing.cpp - What a pause marks: roots, remembered blocks, plain blocks; and the major collection's work between
     pauses.
  */
 #include "mpr/gc/tracing.hpp"
@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "mpr/gc/check.hpp"
-#include "mpr/gc/logged.hpp"
+#include "mpr/gc/remembered.hpp"
 
 namespace mpr::gc {
 
@@ -36,6 +36,13 @@ bool Tracing::open(const heap::Options& options, std::size_t fixedHeap, unsigned
     return true;
 }
 
+void Tracing::leave(Mutator& m) {
+    remembered_.leave(m.remembered);
+    if (const HandleHooks* handles = roots_.handles()) {
+        handles->leave(m);
+    }
+}
+
 void Tracing::close() {
     helpers_.close();
     marks_.close();
@@ -56,15 +63,22 @@ void Tracing::mark(Scope scope, Pacer::Cost cost) {
         marks_.choose(heap_.limits());
         helpers_.lend(marks_, marker_);
     }
-    const bool lost = log_.takeLost() && scope != Scope::full;
+    const bool lost = remembered_.takeLost() && scope != Scope::full;
     // Old blocks that young ones reference are left for when threads run.
     const bool defers = cycle_.major().isTracing() && scope == Scope::minor && !lost && oldLines_ &&
                         marker_.mayDefer() && budget_.generations().mostlyBarrier();
+    const HandleScan scan = scope == Scope::minor ? HandleScan::young : HandleScan::all;
     marker_.begin(scope == Scope::minor ? Marking::young : Marking::all, nullptr, defers);
-    markRoots();
+    markRoots(scan);
     markWritten(scope, lost);
     markAll(scope, lost, defers, cost);
     marker_.drain();
+    if (const HandleHooks* handles = roots_.handles()) {
+        handles->close(marker_, scan);
+    }
+    if (const EmbedHooks* embedder = roots_.embedder()) {
+        embedder->close(marker_, scan, roots_.handles());
+    }
     marker_.end();
     const std::uint64_t took = os::now() - begin;
     isLong_[static_cast<unsigned>(scope)] = took > longPause;
@@ -80,7 +94,7 @@ void Tracing::mark(Scope scope, Pacer::Cost cost) {
         budget_.generations().marked(scope != Scope::minor, scope == Scope::full, marker_.takeReached(), took);
     }
     if (scope == Scope::minor && !cycle_.major().isTracing() &&
-        (cycle_.major().mustBegin() || budget_.generations().majorDue())) {
+        (cycle_.major().mustBegin() || budget_.generations().hasGrown())) {
         startMajor();
     }
 }
@@ -88,16 +102,27 @@ void Tracing::mark(Scope scope, Pacer::Cost cost) {
 void Tracing::check() {
     cycle_.assertStopped();
     const heap::Totals totals = heap_.totals();
-    Check check(heap_, static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed));
+    const heap::Annex* annex = heap_.annex();
+    Check check(heap_,
+                static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed) + (annex ? annex->blocks() : 0));
     marker_.beginCheck(check);
-    markRoots();
+    markRoots(HandleScan::check);
+    if (const HandleHooks* handles = roots_.handles()) {
+        handles->see(marker_);
+    }
     stats_.defects.fetch_add(check.trace(), std::memory_order_relaxed);
     marker_.end();
 }
 
-void Tracing::markRoots() {
+void Tracing::markRoots(HandleScan scan) {
     cycle_.assertStopped();
     roots_.forEach([this](const void* block) { marker_.markRoot(block); });
+    if (const HandleHooks* handles = roots_.handles()) {
+        handles->mark(marker_, scan);
+    }
+    if (const EmbedHooks* embedder = roots_.embedder()) {
+        embedder->mark(marker_, scan);
+    }
     const MutatorList::Locked list(mutators_);
     for (const Mutator& m : list) {
         marker_.markRoot(m.thread);
@@ -105,39 +130,42 @@ void Tracing::markRoots() {
 }
 
 /**
-    Trace logged old blocks again. They may reference young blocks or, in the last pause of a major collection, blocks
-    that it has not reached. Full chunks are left to all markers if they share the log.
+    Trace remembered old blocks again. They may reference young blocks or, in the last pause of a major collection, blocks
+    that it has not reached. Full chunks are left to all markers if they share the set.
  */
 void Tracing::markWritten(Scope scope, bool lost) {
     cycle_.assertStopped();
-    Logged logged(heap_, marker_, scope == Scope::last);
-    const auto read = [&](LogChunk* chunk) {
+    Remembered remembered(heap_, marker_, scope == Scope::last);
+    const auto read = [&](RememberedChunk* chunk) {
         if (!chunk) {
             return;
         }
         if (scope != Scope::full) {
-            logged.mark(*chunk);
+            remembered.mark(*chunk);
         }
         chunk->clear();
     };
     {
         const MutatorList::Locked list(mutators_);
         for (const Mutator& m : list) {
-            read(m.log);
+            read(m.remembered);
         }
     }
-    read(own_.log);
-    for (LogChunk* chunk = sharesLog(scope, lost) ? nullptr : log_.full(); chunk; chunk = chunk->next) {
+    read(own_.remembered);
+    for (RememberedChunk* chunk = sharesRemembered(scope, lost) ? nullptr : remembered_.full(); chunk;
+         chunk = chunk->next) {
         read(chunk);
     }
 }
 
 /**
-    Trace old plain blocks once more, or all old blocks with references when part of the log was lost; and everything
+    Trace old plain blocks once more, or all old blocks with references when part of the set was lost; and everything
     that has been reached.
  */
 void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
     cycle_.assertStopped();
+    const std::uint64_t begin = os::now();
+    const std::uint64_t ran = spent();
     MarkJob job;
     job.first = heap_.firstRegion();
     job.retraces = scope != Scope::full;
@@ -146,15 +174,13 @@ void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
         marker_.forgetPlain();
         // The filter costs a look at each line of the map, as much as it saves for one plain block.
         const bool pays = budget_.generations().plain() > heap_.totals().overheadBytes / os::cacheLine;
-        if (oldLines_ && pays && markedBlocks_.open()) {
-            markedBlocks_.fillMarked(heap_);
+        if (oldLines_ && pays && markedBlocks_.open() && markedBlocks_.fillMarked(heap_)) {
             job.filter = job.retracingFilter = &markedBlocks_;
         }
     } else if (scope == Scope::minor) {
         job.marking = job.retracing = Marking::young;
         const BlockFilter* old = nullptr;
-        if (oldLines_ && !lost) {
-            oldLines_.fillOld(heap_);
+        if (oldLines_ && !lost && oldLines_.fillOld(heap_)) {
             old = &oldLines_;
         }
         job.filter = cycle_.major().isTracing() && !defers ? nullptr : old;
@@ -164,16 +190,22 @@ void Tracing::markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) {
             job.retracing = Marking::again;
             job.retracingFilter = old;
         }
-        job.written = sharesLog(scope, lost) ? log_.full() : nullptr;
+        job.written = sharesRemembered(scope, lost) ? remembered_.full() : nullptr;
     }
     const bool isLong =
         isLong_[static_cast<unsigned>(scope)] || (scope == Scope::last && isLong_[static_cast<unsigned>(Scope::minor)]);
     // This marker works alone when it clears bits of heads that others would store back.
     cost.markers = helpers_.mark(job, marker_, !lost && (isLong || trial_) ? Helpers::most : 0);
     stats_.shared.fetch_add(cost.markers > 1, std::memory_order_relaxed);
-    cost.always = (job.retraced - job.read) * cost.markers;
-    cost.young = os::now() - job.retraced;
-    log_.recycle();
+    cost.always = job.retraced - job.read;
+    cost.young = spent() - job.retraced;
+    if (scope == Scope::minor) {
+        budget_.generations().retraced(job.retracedAt - begin);
+        if (job.written) {
+            remembered_.pace((job.read - ran + cost.young) / cost.markers, budget_.pacer().longest());
+        }
+    }
+    remembered_.recycle();
 }
 
 // ---- A major collection beside the threads ------------------------------------------------------------------------
@@ -221,6 +253,7 @@ void Tracing::markInParallel(std::uint64_t until) {
 bool Tracing::advance(std::uint64_t until) {
     cycle_.assertOnDuty();
     MPR_ASSERT(cycle_.major().isTracing());
+    const std::uint64_t begin = os::now();
     marker_.begin(Marking::concurrent);
     bool left = true;
     do {
@@ -230,12 +263,14 @@ bool Tracing::advance(std::uint64_t until) {
         }
     } while (left && cycle_.phase() == Phase::idle && !cycle_.ends() && (until == os::forever || os::now() < until));
     marker_.end();
+    cycle_.major().worked(os::now() - begin);
     cycle_.major().advanced(left, marker_.plainWaits());
     return !left;
 }
 
 void Tracing::slice(std::uint64_t until) {
     cycle_.assertStopped();
+    const std::uint64_t begin = os::now();
     stats_.slices.fetch_add(1, std::memory_order_relaxed);
     cycle_.major().sliced();
     MarkJob job;
@@ -248,6 +283,7 @@ void Tracing::slice(std::uint64_t until) {
     }
     stats_.shared.fetch_add(helpers_.mark(job, marker_, Helpers::most) > 1, std::memory_order_relaxed);
     marker_.end();
+    budget_.generations().sliced(os::now() - begin);
 }
 
 } // namespace mpr::gc

@@ -2,7 +2,7 @@
 /*
     tracing.hpp - What is marked, and when: in a pause, in slices, and concurrently.
 
-    A pause of scope *minor* reaches the young from the roots, from the remembered set (write_log.hpp), and from all old
+    A pause of scope *minor* reaches the young from the roots, from the remembered set (remembered_set.hpp), and from all old
     plain blocks, which are traced again each time. A pause of scope *last* or *full* reaches everything that a major
     collection has not reached so far. Old barrier blocks are traced while threads run, with helpers where processors
     are free. Old plain blocks wait for slices. collector.hpp says how these follow one another.
@@ -20,7 +20,7 @@
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/mutator_list.hpp"
 #include "mpr/gc/roots.hpp"
-#include "mpr/gc/write_log.hpp"
+#include "mpr/gc/remembered_set.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
@@ -31,7 +31,7 @@ public:
     Tracing(heap::Heap& heap, Roots& roots, Cycle& cycle, Budget& budget, MutatorList& mutators, Mutator& own,
             CollectorStats& stats)
         : heap_(heap), roots_(roots), cycle_(cycle), budget_(budget), mutators_(mutators), own_(own), stats_(stats),
-          marker_(heap), helpers_(heap), log_(heap) {}
+          marker_(heap), helpers_(heap), remembered_(heap) {}
 
     /** @param trial Every scope is tried in turn, with all helpers. @return false when memory is short. */
     bool open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial);
@@ -57,11 +57,11 @@ public:
     void trim() { marks_.trim(); }
 
     // ---- Threads ----
-    /** See WriteLog. @return true when so much has been logged that a pause should come. */
-    bool logWrite(Mutator& m, std::uintptr_t entry) { return log_.add(m.log, entry); }
-    void loseWrites() { log_.lose(); }
+    /** See RememberedSet. @return true when so much has been remembered that a pause should come. */
+    bool remember(Mutator& m, std::uintptr_t entry) { return remembered_.add(m.remembered, entry); }
+    void loseWrites() { remembered_.lose(); }
     /** A thread ends. */
-    void leave(Mutator& m) { log_.leave(m.log); }
+    void leave(Mutator& m);
     /** Changes with each manager's MPR_MANAGE_MARK call. */
     std::uint64_t traced() const { return helpers_.traced() + marker_.traced(); }
     const Marker& marker() const { return marker_; }
@@ -73,12 +73,13 @@ public:
     }
 
 private:
-    void markRoots() MPR_REQUIRES(onDuty);
+    /** @param scan Of handles. */
+    void markRoots(HandleScan scan = HandleScan::all) MPR_REQUIRES(onDuty);
     /**
         Whether all markers read the log together. Reading changes heads of old blocks. So they do not when others may
         be changing those as well, to mark them.
      */
-    bool sharesLog(Scope scope, bool lost) const MPR_REQUIRES(onDuty) {
+    bool sharesRemembered(Scope scope, bool lost) const MPR_REQUIRES(onDuty) {
         return scope == Scope::minor && !cycle_.major().isTracing() && !lost;
     }
     void markWritten(Scope scope, bool lost) MPR_REQUIRES(onDuty);
@@ -96,7 +97,7 @@ private:
     CollectorStats& stats_;
     Marker marker_;
     Helpers helpers_;
-    WriteLog log_;
+    RememberedSet remembered_;
     MarkMemory marks_;
     BlockFilter oldLines_{BlockFilter::Kind::old};
     BlockFilter markedBlocks_{BlockFilter::Kind::marked}; // opened when it is first needed

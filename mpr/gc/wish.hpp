@@ -11,6 +11,7 @@ namespace mpr::gc {
 /** A greater wish includes the lesser. */
 enum class Wish : std::uint8_t {
     slice,  // the collector's own: to continue its work
+    stores, // the remembered set is long, and has to be read
     budget, // what the pacing finds best
     minor,  // at least the young
     full,   // everything that is dead now, and free memory given back

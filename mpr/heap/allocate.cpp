@@ -12,7 +12,7 @@ namespace mpr::heap {
 namespace {
 /**
     By sort, the granules of a hole that is worth a context: tails of old ones would serve a few blocks only. The
-    figures are small parts of a nursery. Between an eighth and eight times of them `work_mpr mixed` and `bimodal` do
+    figures are small parts of a span. Between an eighth and eight times of them `work_mpr mixed` and `bimodal` do
     not differ by more than the runs of one.
  */
 constexpr std::size_t leastContext[] = {64, 256};
@@ -57,6 +57,7 @@ void Heap::detach(Local& local) {
         return;
     }
     const Telling telling(*this);
+    MPR_ASSERT(!local.batch);
     flushQuickLists(local);
     local.quick.open(nullptr);
     if (void* memory = std::exchange(local.quickMemory, nullptr)) {
@@ -81,7 +82,9 @@ void Heap::takeCounts(Local& local) {
     }
     totals_.blocksFreed += local.freedBlocks.take();
     totals_.granulesFreed += local.freedGranules.take();
-    totals_.granulesAllocated += local.takenGranules.take();
+    const std::size_t taken = local.takenGranules.take();
+    totals_.granulesAllocated += taken;
+    local.counts.made(taken);
 }
 
 void Heap::close(const Remainder& r) {
@@ -98,9 +101,12 @@ void Heap::closeContexts(Local& local) {
     while (local.remainderCount > 0) {
         close(local.remainders[--local.remainderCount]);
     }
+    if (Batch* batch = local.batch) {
+        batch->forget();
+    }
     for (AllocationContext& c : local.contexts) {
         c.check();
-        c.leaveNursery();
+        c.leaveSpan();
         if (c.rest() > 0) {
             close({c.bump, c.end, c.region});
         }
@@ -119,12 +125,12 @@ void* Heap::resumeContext(Local& local, AllocationContext& c, std::size_t n, Byt
     if (bytes > static_cast<std::size_t>(c.cleared - c.bump)) {
         const std::size_t from = c.region->granuleOf(c.cleared);
         const std::size_t end = c.region->granuleOf(c.end);
-        const std::size_t to = std::min(std::max(from + Nurseries::step, c.region->granuleOf(c.bump) + n), end);
+        const std::size_t to = std::min(std::max(from + Spans::step, c.region->granuleOf(c.bump) + n), end);
         c.region->map().clear(from, std::min(to + swar::bytes, end));
         c.cleared = c.region->address(to);
         if constexpr (os::hasPages) {
-            Nurseries& nurseries = c.region->nurseries;
-            nurseries.setCleared(nurseries.indexOf(c.nursery), static_cast<std::uint32_t>(to));
+            Spans& spans = c.region->spans;
+            spans.setCleared(spans.indexOf(c.span), static_cast<std::uint32_t>(to));
         }
     }
     c.limit = c.cleared;
@@ -147,7 +153,7 @@ MPR_INLINE void* Heap::allocateFrom(const FreeQueues& queues, Sought sought, Loc
     if (take > block.size && !FreeQueues::isWarm(queue) && size < 2 * want) {
         take = size; // a tail with an uncommitted chunk would stay cold, and so the whole region when it is empty again
     }
-    if (!carve(at, size, take, local.privileged, queue)) [[unlikely]] {
+    if (!carve(at, size, take, local.privileged(), queue)) [[unlikely]] {
         return nullptr;
     }
     return settle(local, c, {{at, take}, take}, block);
@@ -179,7 +185,7 @@ void* Heap::allocateOtherwise(Local& local, AllocationContext& c, NewBlock block
 void* Heap::allocateScarce(Local& local, NewBlock block, std::size_t want, Shortage& shortage) {
     const std::size_t n = block.size;
     const Sort sort = fixed() ? Sort::small : sortOf(n);
-    unsigned queue = findFresh(sort, want, local.privileged, shortage);
+    unsigned queue = findFresh(sort, want, local.privileged(), shortage);
     AllocationContext& c = contextFor(local, n);
     const FreeQueues* queues = c.queues;
     void* made = nullptr;
@@ -214,7 +220,7 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, NewBlock block
         const Place at = Place::of(regionOf(hole), hole);
         std::size_t size = 0;
         if (at.region->agreedHoleSize(at.granule, size) && size >= n &&
-            carve(at, size, n, local.privileged, FreeQueues::none)) {
+            carve(at, size, n, local.privileged(), FreeQueues::none)) {
             return settle(local, contextFor(local, n), {{at, n}, n}, block);
         }
         hole = queues.next(hole, MayLead{*this, at.region});
@@ -223,7 +229,7 @@ void* Heap::allocateTight(const FreeQueues& queues, Local& local, NewBlock block
 }
 
 /**
-    The heap cannot grow, and no hole is worth a context. What is left still serves small blocks for a while. So a
+    The heap cannot grow, and no hole is worth a context. The rest still serves small blocks for a while. So a
     collection is due now, whatever the budget, rather than when nothing is left; and the next budgets have to end
     sooner. Nothing is noted while a sweep is about to free more. Nor is it when little was allocated since a sweep
     freed all that was dead: another collection would find little.

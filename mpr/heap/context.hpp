@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    context.hpp - Allocation that finds no room in the thread's context: it takes a block from a stale nursery or a
+    context.hpp - Allocation that finds no room in the thread's context: it takes a block from a stale span or a
     hole, and the rest of that as the next context.
 
     This is the longest path of an allocation, so it is inlined where the C API allocates, as holes.hpp is. The rarer
@@ -39,28 +39,33 @@ MPR_INLINE void AllocationContext::open(Extent memory, std::size_t n, std::size_
     end = begin + (take << granuleShift);
     region = at.region;
     blocks.add(1);
+    counts.opened();
 }
 
-/** Note the granules of blocks made in the part of a nursery that is the context. */
+/** Note the granules of blocks made in the part of a span that is the context. */
 MPR_INLINE void AllocationContext::countTaken() {
     MPR_ASSERT(begin <= bump && bump <= end);
-    nursery->taken += static_cast<std::uint32_t>(static_cast<std::size_t>(bump - begin) >> granuleShift);
+    span->taken += static_cast<std::uint32_t>(made());
+    counts.made(made());
 }
 
-/** Leave the context if it is a nursery or a part of one, and note what was made there. */
-MPR_INLINE void AllocationContext::leaveNursery() {
-    if (os::hasPages && nursery) {
+/** Leave the context if it is a span or a part of one, and note what was made there. */
+MPR_INLINE void AllocationContext::leaveSpan() {
+    if (os::hasPages && span) {
         countTaken();
-        nursery->blocks = static_cast<std::uint32_t>(blocks.get() - blocksBefore);
-        nursery = nullptr;
+        span->blocks = static_cast<std::uint32_t>(blocks.get() - blocksBefore);
+        span = nullptr;
+        gaps.clear();
         bump = end; // nothing is left over
+    } else {
+        counts.made(made());
     }
 }
 
 /** Leave the context before another is opened. What is left over becomes a hole later. */
 MPR_INLINE void Heap::leaveContext(Local& local, AllocationContext& c) {
     c.check();
-    c.leaveNursery();
+    c.leaveSpan();
     if (c.bump != c.end) {
         MPR_ASSERT(local.remainderCount < std::size(local.remainders));
         local.remainders[local.remainderCount++] = {c.bump, c.end, c.region};
@@ -83,29 +88,39 @@ MPR_INLINE void* Heap::settle(Local& local, AllocationContext& c, Taken taken, N
     at.region->young.add(at.granule, at.granule + take);
     if (take == block.size) {
         local.blocks.add(1);
+        local.counts.made(take);
+        if (local.batch) [[unlikely]] {
+            block.head |= head::referenced; // in no piece, though perhaps among the granules of one
+        }
         return makeBlock(at, block);
+    }
+    if (Batch* batch = local.batch; batch && c.region) [[unlikely]] {
+        batch->noteLeft(c);
     }
     leaveContext(local, c);
     if constexpr (os::hasPages) {
-        Nurseries& nurseries = at.region->nurseries;
-        if (nurseries.fits(at.granule, take) && nurseries_) {
-            c.nursery = nurseries.take(at.granule, clear, &local, c.lane);
+        Spans& spans = at.region->spans;
+        if (spans.fits(at.granule, take) && spans_) {
+            c.span = spans.take(at.granule, clear, &local, c.lane);
             at.region->map().set(at.granule, mark::opaque);
             ++at.granule, --take, --clear;
         }
     }
     c.blocksBefore = c.blocks.get();
     c.open({at, take}, block.size, clear);
+    if (Batch* batch = local.batch) [[unlikely]] {
+        batch->noteOpened(c);
+    }
     holdUp(local, c);
     return makeBlock(at, block);
 }
 
 /**
-    How much of a hole to take for a block of n granules and a context of about `want`. Taking ends where a nursery can
-    begin, so that the next context is a nursery.
+    How much of a hole to take for a block of n granules and a context of about `want`. Taking ends where a span can
+    begin, so that the next context is a span.
  */
 MPR_INLINE std::size_t Heap::share(Place at, std::size_t size, std::size_t n, std::size_t want) const {
-    if (size < 2 * n || want == n || at.region->nurseries.isWalked(at.granule)) {
+    if (size < 2 * n || want == n || at.region->spans.isWalked(at.granule)) {
         return n;
     }
     std::size_t take = want - (at.granule & (want - 1));
@@ -115,23 +130,25 @@ MPR_INLINE std::size_t Heap::share(Place at, std::size_t size, std::size_t n, st
     return std::min(size, take);
 }
 
-/** Whether there is a nursery to go on in: another gap of this one, or one to be filled again. The lock is held. */
-MPR_INLINE bool Heap::mayFillNursery(const AllocationContext& c) const {
+/** Whether there is a span to go on in: another gap of this one, or one to be filled again. The lock is held. */
+MPR_INLINE bool Heap::mayFillSpan(const AllocationContext& c) const {
     os::assertHeld(lock_);
-    const std::size_t bytes = contextGranules_ << granuleShift;
-    return c.stale || c.sparse || spare_.hasRoomy(c.lane) ||
-           (c.nursery && (reinterpret_cast<std::uintptr_t>(c.end) & (bytes - 1)) != 0);
+    if constexpr (!os::hasPages) {
+        return false;
+    }
+    return c.stale || c.sparse || spare_.hasRoomy(c.lane) || c.gaps.walked() != 0;
 }
 
 /**
-    Allocate from a nursery of this thread, else from the smallest warm hole that serves, so that large holes stay
+    Allocate from a span of this thread, else from the smallest warm hole that serves, so that large holes stay
     whole. Small blocks skip tiny holes, which would serve only a few blocks each. From a hole that would serve only one
     such block just that block is taken, and the context stays.
  */
 MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags, Shortage& shortage) {
     if constexpr (!os::hasThreads) {
-        return allocateShared(n, flags, local.privileged, shortage); // straight from a hole: see open
+        return allocateShared(n, flags, local.privileged(), shortage); // straight from a hole: see open
     }
+    local.counts.slow();
     const Byte h = newbornHead(local, flags);
     AllocationContext& c = contextFor(local, n);
     if (n <= QuickLists::greatest && local.quick.front(n)) [[unlikely]] {
@@ -140,18 +157,32 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     if (n <= c.rest()) {
         return resumeContext(local, c, n, h);
     }
+    if (local.batch && n <= greatestFromContext_) [[unlikely]] {
+        if (void* block = allocateInRoom(local, c, n, h)) {
+            return block;
+        }
+    }
     std::size_t want = contextGranules_;
     if (n > greatestFromContext_ || local.remainderCount == std::size(local.remainders)) [[unlikely]] {
         if (n > greatestInRegion_) {
-            return allocateShared(n, flags, local.privileged, shortage);
+            void* block = allocateShared(n, flags, local.privileged(), shortage);
+            local.counts.made(block ? n : 0);
+            return block;
         }
         want = n;
+    }
+    if constexpr (os::hasPages) {
+        if (want != n && !c.gaps.isEmpty() && !local.batch) {
+            if (void* block = allocateInGap(local, c, {n, h})) {
+                return block;
+            }
+        }
     }
     const FreeQueues& queues = *c.queues;
     lock_.lock();
     if constexpr (os::hasPages) {
-        if (want != n && mayFillNursery(c)) {
-            if (void* block = allocateInNursery(local, c, {n, h})) {
+        if (want != n && mayFillSpan(c)) {
+            if (void* block = allocateInSpan(local, c, {n, h})) {
                 lock_.unlock();
                 return block;
             }
@@ -163,7 +194,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     }
     if (queue == FreeQueues::none) {
         if constexpr (os::hasPages) {
-            SparseNurseries& scanty = spare_.scanty(c.lane);
+            SparseSpans& scanty = spare_.scanty(c.lane);
             if (want != n && scanty) {
                 if (void* block = allocateInSparse(scanty, local, c, {n, h})) {
                     lock_.unlock();

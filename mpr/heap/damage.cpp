@@ -22,8 +22,8 @@ void forHoles(Region* regions, F&& f) {
     for (Region* region = regions; region; region = region->next) {
         const GranuleMap map = region->map();
         for (std::size_t g = region->firstGranule; !region->isLarge() && g < region->endGranule; ++g) {
-            if (region->nurseries.isUncleared(g)) { // what stands there is of an earlier life
-                g = region->nurseries.endOf(g) - 1;
+            if (region->spans.isUncleared(g)) { // what stands there is of an earlier life
+                g = region->spans.endOf(g) - 1;
                 continue;
             }
             if (GranuleMap::beginsHole(map.get(g))) {
@@ -139,7 +139,7 @@ void Heap::say(const Finding& finding) {
 void Heap::tell() {
     if constexpr (os::hasThreads) {
         if (os::isLogging()) {
-            return; // whoever has called the handler goes on when it returns
+            return; // the caller of the handler continues when it returns
         }
         Finding finding;
         unsigned missed = 0;
@@ -165,7 +165,7 @@ void Heap::tell() {
     local.quick.pop(n);
     damages_.fetch_add(1, std::memory_order_relaxed);
     Region* region = table_.find(block);
-    region->nurseries.pierce(region->granuleOf(block));
+    region->spans.pierce(region->granuleOf(block));
     note({.kind = Finding::Kind::listedBlock, .where = block, .bytes = n << granuleShift});
     return true;
 }

@@ -6,6 +6,9 @@
 
 namespace mpr::heap {
 
+/** The bits that are cleared when a block is gone. Its handles and roots have ended, and no batch has discarded it. */
+static constexpr int sayings = head::kindMask | head::remembered | head::referenced;
+
 /** Under the lock: a block in use becomes a hole or part of one, or its large region is retired. */
 void Heap::freeBlock(Place at, std::size_t n) {
     os::assertHeld(lock_);
@@ -18,12 +21,13 @@ void Heap::freeBlock(Place at, std::size_t n) {
         return bury(at, n);
     }
     region->map().clearBlock(g, n);
-    region->nurseries.pierce(g);
+    region->spans.pierce(g);
     giveBack(at, n);
 }
 
 bool Heap::free(Local& local, Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
+    const bool wasReferenced = os::hasThreads && (region->map().get(g) & head::referenced) != 0;
     // Whoever turns the head into 7D frees the block. If two threads try, the loser must not look at a large region any
     // more.
     if (!region->map().claim(g)) [[unlikely]] {
@@ -33,6 +37,9 @@ bool Heap::free(Local& local, Region* region, void* block) {
     if (region->isLarge()) {
         freeClaimed({region, g}, n);
     } else {
+        if (wasReferenced) {
+            region->spans.pierce(g); // a batch may have noted it, and a quick list has it be another block soon
+        }
         freeClaimed(local, region, block, region->map().at(g), n);
     }
     return true;
@@ -45,10 +52,14 @@ bool Heap::freeTraced(Place at) {
         // The colour of old blocks; unmarked, if the block was grey.
         const int colour =
             (h & head::old) ? h & head::colourMask : head::old | (state_.colours().oldParity ^ head::parity);
-        const int clear = head::kindMask | head::logged | head::colourMask;
+        const int clear = sayings | head::colourMask;
         return traced ? static_cast<Byte>((h & ~clear) | colour) : Byte{0};
     });
     return traced;
+}
+
+void Heap::leaveDead(Place at) {
+    at.region->map().update(at.granule, [](Byte h) { return static_cast<Byte>(h & ~sayings); });
 }
 
 void Heap::freeShared(Region* region, void* block) {
@@ -114,7 +125,7 @@ MPR_INLINE bool Heap::extendIntoHole(const Local& local, Place end, std::size_t 
         return false;
     }
     const std::size_t size = end.region->holeSize(end.granule);
-    if (size < more || !mayUse(more, local.privileged)) {
+    if (size < more || !mayUse(more, local.privileged())) {
         return false;
     }
     if constexpr (!os::hasPages) {
@@ -123,12 +134,33 @@ MPR_INLINE bool Heap::extendIntoHole(const Local& local, Place end, std::size_t 
         if (size > more) {
             giveBack(end + more, size - more);
         }
-    } else if (!carve(end, size, more, local.privileged, FreeQueues::none)) {
+    } else if (!carve(end, size, more, local.privileged(), FreeQueues::none)) {
         return false;
     }
     took(more);
     unearth(end.address(), more);
     return true;
+}
+
+/**
+    Resize a block of a thread with a batch. A private one may only grow over what the context has not used. Any other must
+    not: the end of its granules has been noted.
+    @return Whether it has m granules or keeps those it has, or -1 when others have to see to it.
+ */
+int Heap::resizeInBatch(Local& local, Place at, std::size_t n, std::size_t m) const {
+    if (!isPrivate(local, at.address())) {
+        return -1;
+    }
+    if (m <= n) {
+        return m >= n / 2;
+    }
+    const GranuleMap map = at.region->map();
+    if (!extendInContext(local, map.at(at.granule + n), n, m - n)) {
+        return 0;
+    }
+    map.clearBlockSize(at.granule, n);
+    map.setBlockSize(at.granule, m);
+    return 1;
 }
 
 bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
@@ -147,10 +179,14 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     if (m == n) {
         return true;
     }
+    const int inBatch = os::hasThreads && local.batch ? resizeInBatch(local, {region, g}, n, m) : -1;
+    if (inBatch >= 0) [[unlikely]] {
+        return inBatch != 0;
+    }
     const std::size_t more = m > n ? m - n : 0;
-    const bool extended = os::hasThreads && more > 0 && extendInContext(local, map.at(g + n), n, more);
+    const bool extended = os::hasThreads && more > 0 && !local.batch && extendInContext(local, map.at(g + n), n, more);
     os::Locked locked(lock_);
-    // What is taken from a hole is the block's before the lock is released. Where others walk a nursery (retire,
+    // Memory taken from a hole belongs to the block before the lock is released. Where others walk a span (retire,
     // findGap), zeros that nothing extends over are free.
     if (more > 0 && !extended && !extendIntoHole(local, {region, g + n}, more)) {
         return false;
@@ -160,7 +196,7 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     map.setBlockSize(g, m);
     if (m < n) {
         gave(n - m);
-        region->nurseries.pierce(g);
+        region->spans.pierce(g);
         fillFree({region, g + m}, n - m);
         giveBack({region, g + m}, n - m);
     }
@@ -172,13 +208,19 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     scarce.
  */
 MPR_APART Byte Heap::changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) {
-    // No nursery may be cleared meanwhile: clearing reads heads twice, first for what is dead, then for what is held.
+    // No span may be cleared meanwhile: clearing reads heads twice, first for what is dead, then for what is held.
     os::Locked clearing(clearing_);
     os::Locked locked(lock_);
     return region->map().update(g, [&](Byte h) {
         Byte changed = static_cast<Byte>((h & ~clear) | set);
-        if (dead(h)) {
+        if (os::hasThreads && (h & head::held) == 0 && dead(h)) {
+            return Byte{0}; // only managers in FREE know it, and what it references goes
+        }
+        if ((h & head::held) && dead(h) && !ends()) {
             // Whoever releases the hold may use the block until it yields, like a new block.
+            if (serving_.pinned) {
+                return state_.colours().survivor(changed); // no minor collection looks at it
+            }
             changed = static_cast<Byte>((changed & ~head::colourMask) | state_.colours().newborn());
             region->noteYoung(g);
         }
@@ -186,20 +228,40 @@ MPR_APART Byte Heap::changeDeadHead(Region* region, std::size_t g, Byte set, Byt
             region->noteWantsFree(region->isLarge() ? 0 : g);
         }
         if (changed & head::held) {
-            region->nurseries.keep(g);
+            region->spans.keep(g);
         }
         return changed;
     });
 }
 
+[[gnu::noinline]] Region* Heap::regionOfBlock(const void* address) const {
+    Region* region = table_.candidate(address);
+    if (region && region->isBlock(address)) {
+        return region;
+    }
+    const Annex* others = annex();
+    return others ? others->find(address).region : nullptr;
+}
+
+/** The block may lie in memory of the program's, and its head elsewhere. */
+MPR_APART Byte Heap::changePinnedHead(Region* region, const void* block, Byte set, Byte clear) {
+    const Annex* others = annex();
+    const Place at = others ? others->find(block) : Place{};
+    Heap* home = region->home.heap();
+    return home && at.region == region ? home->changeDeadHead(region, at.granule, set, clear) : Byte{0};
+}
+
 Byte Heap::changeHead(Region* region, const void* block, Byte set, Byte clear) {
+    if (os::hasPages && region->home.heap()) [[unlikely]] {
+        return changePinnedHead(region, block, set, clear);
+    }
     const std::size_t g = region->granuleOf(block);
     if (!os::hasThreads || dead(region->map().get(g))) [[unlikely]] {
         return changeDeadHead(region, g, set, clear);
     }
     // A sweep changes only dead blocks, and blocks die only in a pause, which waits for the calling thread.
     if (set & head::held) {
-        region->nurseries.keep(g);
+        region->spans.keep(g);
     }
     return region->map().update(g, [=](Byte h) { return static_cast<Byte>((h & ~clear) | set); });
 }

@@ -24,9 +24,9 @@ public:
         No thread can find the region any more. @param readable Bytes of it, whole pages, that those who found it may
         look at.
      */
-    void add(void* region, std::size_t readable, std::size_t span) {
-        if (readable < span) {
-            os::release(static_cast<char*>(region) + readable, span - readable);
+    void add(void* region, std::size_t readable, std::size_t length) {
+        if (readable < length) {
+            os::release(static_cast<char*>(region) + readable, length - readable);
         }
         os::decommit(region, readable);
         if (count_ == places) {

@@ -47,18 +47,23 @@ bool checkLines(Region* region) {
 bool Heap::checkHeader(Region* region) {
     os::assertHeld(lock_);
     // Two of three must agree, since one of them may be what was changed.
-    const int votes =
-        (region->origin == Origin::system) + (region->span == shape_.span) + (region->endGranule == shape_.endGranule);
+    const int votes = (region->origin == Origin::system) + (region->length == ordinary_.shape.length) +
+                      (region->endGranule == ordinary_.shape.endGranule);
     const Origin origin = votes >= 2 ? Origin::system : Origin::large;
     bool sound = true;
+    if (region->apart != (origin == Origin::large) || region->home.heap()) {
+        region->apart = origin == Origin::large;
+        region->home.set(nullptr);
+        sound = false;
+    }
     // Only wrong values are overwritten: threads that are not attached read headers meanwhile.
     if (region->origin != origin) {
         region->origin = origin;
         sound = false;
     }
     if (origin == Origin::system) {
-        if (Shape& shape = *region; shape != shape_) {
-            shape = shape_;
+        if (Shape& shape = *region; shape != ordinary_.shape) {
+            shape = ordinary_.shape;
             sound = false;
         }
         sound &= checkSort(region, queues_, setSort);
@@ -90,7 +95,9 @@ void Heap::checkHeaders() {
         totals_.regions = 0;
         table_.forEach([this](Region* region) {
             os::assertHeld(lock_);
-            enlist(region);
+            if (!region->home.heap()) { // else it is another heap's
+                enlist(region);
+            }
         });
     }
     for (Region* region = regions_; region; region = region->next) {

@@ -6,8 +6,8 @@
     Everything else happens under one lock that is held for a bounded number of instructions, system calls aside:
     opening a context, larger blocks, frees that coalesce, a slice of the sweep.
 
-    A context takes a nursery (nursery.hpp) that its thread has filled before, else a hole; a whole aligned piece of a
-    large hole becomes a nursery. What is free in nurseries stands in no queue. A thread has a context for each lane
+    A context takes a span (span.hpp) that its thread has filled before, else a hole; a whole aligned piece of a
+    large hole becomes a span. What is free in spans stands in no queue. A thread has a context for each lane
     (lane.hpp).
 
     Holes stand in a queue by the sort of their region (lane.hpp) and by warmth: `warm` holes are committed throughout;
@@ -23,9 +23,12 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
+#include "mpr/heap/annex.hpp"
+#include "mpr/heap/batch.hpp"
 #include "mpr/heap/findings.hpp"
 #include "mpr/heap/gone.hpp"
 #include "mpr/heap/large.hpp"
@@ -57,7 +60,7 @@ struct Totals {
     std::size_t overheadBytes = 0; // headers and maps
 };
 
-/** Bytes that were free but of no use, the first time since that was asked: see Heap::noteScattered. */
+/** Bytes that were free but of no use when that first happened since the last question: see Heap::noteScattered. */
 class Scattered {
 public:
     void note(std::size_t bytes) { bytes_ = bytes; }
@@ -79,6 +82,23 @@ struct NoScattered {
     static std::size_t take() { return 0; }
     static bool sweptAll() { return false; }
     static void setSweptAll(bool) {}
+};
+
+/** A heap's relation to another: see Heap::bePinned. */
+struct Serving {
+    bool pinned = false;
+    Heap* other = nullptr;
+    std::size_t lent = 0; // bytes that count against this heap's limits and are another's; under its lock
+    Heap* main() const { return other; }
+    void begin(Heap* main) { pinned = true, other = main; }
+    void lend(std::size_t bytes) { lent += bytes; }
+};
+struct NotServing {
+    static constexpr bool pinned = false;
+    static Heap* main() { return nullptr; }
+    static constexpr std::size_t lent = 0;
+    static void begin(Heap*) {}
+    static void lend(std::size_t) {}
 };
 
 class Heap {
@@ -103,6 +123,12 @@ public:
     void* allocateFast(Local& local, std::size_t n, Byte flags);
     /** allocateFast for n <= greatestSmall, where there are threads. */
     void* allocateSmall(Local& local, std::size_t n, Byte flags);
+    /** Where the calling thread may allocate by itself; there are threads. The same address at each call. */
+    const MprContext& lend(Local& local);
+    /** A thread is about to stop: its lent context has no room until it allocates by a call again. */
+    static void recall(Local& local);
+    /** A thread's allocations. Blocks in open contexts are left out, unless it is the calling thread. */
+    static MprAllocStats allocationStats(const Local& local, bool calling);
     /** From a new context or straight from a hole. */
     void* allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage);
     /** allocateSlow, inlined: context.hpp. */
@@ -125,8 +151,20 @@ public:
         to everybody who asks it is not in use. @return false when it may not be traced: nothing has changed.
      */
     bool freeTraced(Place at);
+    /**
+        The same for a block that the collection which runs has found dead. Its memory is the sweep's, which may give up
+        all of a span at once; so nobody may list it.
+     */
+    void leaveDead(Place at);
     /** Give back a block from any thread, attached or not. */
     void freeShared(Region* region, void* block);
+
+    /** Zero the first bytes of a block that was just made. Memory that is zero as the system gave it stays unbacked. */
+    void zero(void* block, std::size_t bytes) const {
+        if (!os::hasPages || bytes < leastPristine || !isPristine(block)) [[likely]] {
+            std::memset(block, 0, bytes);
+        }
+    }
 
     /** Whether free memory is filled: see poison.hpp. */
     bool poisons() const { return os::hasThreads && poison_; }
@@ -135,20 +173,56 @@ public:
     /** Make holes of what was freed by hand and rests: memory is short, or goes back to the system. */
     void endQuarantine();
 
+    // ---- Cutting a block up: cut.cpp ----
+    /** A block to be cut off, `before` granules behind the one before; of 0 granules: only these are. Its head is the kind. */
+    struct Cut {
+        std::size_t before;
+        NewBlock block;
+    };
+    /** Whether a block in use may be cut up: a leaf of an ordinary region that is neither held nor dead. */
+    bool mayCut(Place at) const;
+    /** Cut blocks off the front of a leaf of n granules, which has room for them. A thread that runs, or threads are stopped.
+        @return false when it is no such leaf any more: another thread has cut it up meanwhile. */
+    bool cutFront(Place at, std::size_t n, const Cut* cuts, unsigned count) MPR_EXCLUDES(lock_, clearing_);
+
     /** Make a block m granules in place. @return false when it cannot be: nothing has changed. */
     bool resize(Local& local, Region* region, void* block, std::size_t m);
 
     /**
-        Set or clear bits of a head that is in use; atomic with respect to the sweep. Threads that run. @return the head
-        before.
+        Set or clear bits of a head that is in use; atomic with respect to the sweep. What is dead and not held stays
+        as it is. Threads that run. @return the head before.
      */
     Byte changeHead(Region* region, const void* block, Byte set, Byte clear);
+
+    // ---- Batches: batch.hpp. By their thread, while it runs. There is one, unless said otherwise ----
+    /** Watch what a thread without a batch makes. @return false when memory is short. */
+    bool openBatch(Local& local, MprBatchRange& range, bool always);
+    void closeBatch(Local& local);
+    /** All that was made stays, until the next batch begins. There may be no batch. */
+    static void keepBatch(Local& local, Kept why);
+    /** Keep all blocks of the batch, and begin another. */
+    void beginBatch(Local& local);
+    /** Take back the private blocks of the batch, which are dead, and begin another. The batch is not kept. */
+    void takeBack(Local& local);
+    /** takeBack for option check: private blocks are gone, but not used again before a collection has found them dead. */
+    void discard(Local& local);
+    /** Note that a block is about to be known elsewhere. @return Whether it was private. */
+    bool publish(Local& local, const void* block);
+    /** Whether only the thread knows a block. There may be no batch. */
+    bool isPrivate(const Local& local, const void* block) const;
+    /** Whether only the thread knows the block around an address. */
+    bool isInPrivate(const Local& local, const void* field) const;
+    /** Call f(block) for each private block whose manager wants MPR_MANAGE_FREE. */
+    template <typename F>
+    void forEachToFree(const Local& local, F&& f) const;
 
     // ---- Looking ----
     Region* find(const void* address) const { return table_.find(address); }
     /** The region of an address that may be anywhere in a large block. */
     Region* findField(const void* address) const { return table_.findField(address); }
     const RegionTable& table() const { return table_; }
+    /** The region of the block in use that begins at an address, any address, pinned ones included; nullptr: none does. */
+    Region* regionOfBlock(const void* address) const;
     /** Prefetch the head of what may be a block, for a change. */
     void fetchHead(const void* block) const {
         Region* region = table_.candidate(block);
@@ -158,16 +232,33 @@ public:
         }
     }
     /**
-        The result of f(region, head) for the block that begins at an address, in use or freed while it may be traced;
-        zero when there is none. Not for hot paths: takes the lock.
+        The result of f(region, granule, head) for the block that begins at an address, in use or freed while it may be
+        traced; zero when there is none. Not for hot paths: takes the lock.
      */
     template <typename F>
     auto withBlock(const void* address, F&& f) {
         os::Locked locked(lock_);
-        Region* region = table_.find(address);
-        const Byte h = region ? region->headAt(address) : Byte{0};
-        return h != 0 ? f(region, h) : decltype(f(region, h)){};
+        Place at{table_.find(address), 0};
+        if (at.region) {
+            at.granule = at.region->granuleOf(address);
+        } else if (const Annex* others = annex()) {
+            at = others->find(address);
+            return at.region ? f(at.region, at.granule, at.head()) : decltype(f(at.region, at.granule, Byte{0})){};
+        }
+        const Byte h = at.region ? at.region->headAt(address) : Byte{0};
+        return h != 0 ? f(at.region, at.granule, h) : decltype(f(at.region, at.granule, h)){};
     }
+
+    /** The block in use around an address, which may be any; nullptr when there is none. */
+    void* blockAround(const void* address);
+    /** A block of n granules with its head. */
+    struct Inside {
+        Byte* block;
+        std::size_t n;
+        Byte h;
+    };
+    /** The first blocks in use that begin in [from, to); `from` goes on behind them. @return How many, at most `most`. */
+    unsigned blocksIn(const Byte*& from, const Byte* to, Inside* found, unsigned most);
 
     // ---- Collection ----
 
@@ -175,6 +266,8 @@ public:
     void beginMarking();
     /** After beginMarking, threads still stopped: make every old block unmarked. */
     void unmarkOld();
+    /** Both, at the end: every block is unmarked, whatever a major collection has marked meanwhile. No thread is left. */
+    void unmarkAll();
     /** Marking has ended, threads still stopped: from here on unmarked blocks are dead. */
     void beginSweep(Sweep sweep);
     /** After beginSweep, threads still stopped: what has just been found dead lives on after all, untraced. */
@@ -208,21 +301,21 @@ public:
     std::size_t sweepSlice(Region* region, std::size_t start, Swept& swept);
     /** Free what is dead in the young lines of word i of region->sweepYoung. */
     void sweepYoungLines(Region* region, std::size_t i, Swept& swept);
-    /** First step of the sweep, after the last MPR_MANAGE_FREE: nurseries in which nothing lives become stale. */
-    void releaseDeadNurseries(Region* region, Swept& swept);
+    /** First step of the sweep, after the last MPR_MANAGE_FREE: spans in which nothing lives become stale. */
+    void releaseDeadSpans(Region* region, Swept& swept);
     /**
-        Second step: clear the dead from up to `most` nurseries in which something lives. @return Whether any is left.
+        Second step: clear the dead from up to `most` spans in which something lives. @return Whether any is left.
      */
-    bool releaseKeptNurseries(Region* region, Swept& swept, unsigned most);
+    bool releaseKeptSpans(Region* region, Swept& swept, unsigned most);
     /**
-        Make a stale nursery that nobody needs a hole.
+        Make a stale span that nobody needs a hole.
         @param any Also one that its thread was going to use again. @return false when there is none.
      */
-    bool reclaimNursery(bool any);
-    /** Make holes of what is free in nurseries: memory is short. */
-    void retireNurseries();
-    /** Whether contexts may be nurseries: not when no collection will come for them. */
-    void setNurseries(bool on);
+    bool reclaimSpan(bool any);
+    /** Make holes of what is free in spans: memory is short. */
+    void retireSpans();
+    /** Whether contexts may be spans: not when no collection will come for them. */
+    void setSpans(bool on);
     /** Note that a block was allocated with a hold. */
     void noteHeld(void* block);
     using Freeable = heap::Freeable;
@@ -231,12 +324,40 @@ public:
     void sweepLarge(Region* region, Swept& swept);
     /** Free committed memory. */
     std::size_t freeBytes();
-    /** Give memory back until at most `keep` bytes of free memory are committed. Who has the duty of the collector. */
+    /** Give memory back until at most `keep` bytes of free memory are committed. On duty. */
     void purge(std::size_t keep);
     /** Bytes of large blocks freed by hand since the last purge: still committed. */
     std::size_t retiredBytes();
     /** Decommit what retiredBytes counts, now. Any thread; its addresses go with the next purge. */
     void decommitRetired();
+
+    // ---- Pinned blocks, which other heaps have, for the collector of this one: pinned.cpp ----
+    /** What to ask of those heaps; nullptr: there is none. Any thread. */
+    const Annex* annex() const { return annex_.load(std::memory_order_acquire); }
+    void setAnnex(const Annex* annex) { annex_.store(annex, std::memory_order_release); }
+    /**
+        Before open: this heap has pinned blocks.
+        @param main The heap whose table its regions are entered into, and whose limits its memory counts against;
+        nullptr: no table and no limits, since its memory is the program's.
+     */
+    void bePinned(Heap* main);
+    /** After open over a buffer: no block begins before an address in it. */
+    void skipTo(const void* address);
+    /**
+        Make up to `count` blocks of n granules, each at a multiple of `alignment` bytes, with a given head; in a row if
+        there is room for a row. @return how many were made; the shortage is why not all.
+     */
+    unsigned allocateAligned(void** blocks, unsigned count, std::size_t n, std::size_t alignment, Byte h,
+                             bool privileged, Shortage& shortage);
+    /** Give back a pinned block that was claimed. */
+    void freePinned(Place at);
+    /** Give back blocks that were claimed, one after the other. */
+    void freeClaimedRow(const Place* blocks, unsigned count);
+    /** See Annex. @param colours Those of the collector's heap. */
+    void beginPinnedSweep(Colours colours, bool retain);
+    void endPinnedSweep(std::size_t leastTrigger);
+    void sealGone() { gone_.seal(); }
+    void releaseGone() { gone_.releaseSealed(); }
 
     // ---- Pacing and limits ----
     void setTrigger(std::size_t bytes);
@@ -252,6 +373,10 @@ public:
     std::size_t chunkBytes() const { return (std::size_t{1} << regionShift_) / Region::chunks; }
     /** Whether an allocation passed the trigger or the redline, so that somebody has to see to it. One load. */
     bool needsAttention() const { return attention_.load(std::memory_order_relaxed); }
+    /** Have a thread that allocates see to what is due (attend). Any thread, whatever it holds. */
+    void wantAttention() { attention_.store(true, std::memory_order_relaxed); }
+    /** See Limits::moveRedline. */
+    void moveRedline(std::size_t warn);
     /** What needs attention. Asking clears it. */
     struct Attention {
         bool budgetSpent, redline;
@@ -267,6 +392,8 @@ public:
     void setLimits(std::size_t warn, std::size_t maximum);
     Limits limits();
     bool fixed() const { return !os::hasPages || buffer_; }
+    /** Whether the runtime ends and every block with it. */
+    bool ends() const { return os::hasThreads && ends_; }
 
     /** How often free memory was found overwritten, or the map damaged; each is named in the log. */
     std::uint64_t damages() const { return damages_.load(std::memory_order_relaxed); }
@@ -276,6 +403,19 @@ public:
     Totals totals();
     /** Size in bytes of the largest warm hole's range. */
     std::size_t largestFree();
+    /**
+        The program keeps this much outside, for its blocks (usage.cpp). It counts against the limits, and `added` bytes
+        as if they had been allocated: the next collection comes as much sooner. Any thread.
+     */
+    void setOutside(std::size_t bytes, std::size_t added);
+    /** Have memory of others count as committed, if the limits allow that much (pinned.cpp). Any thread. */
+    bool lend(std::size_t bytes, bool privileged) MPR_EXCLUDES(lock_);
+    void endLoan(std::size_t bytes) MPR_EXCLUDES(lock_);
+    /** Bytes of addresses of all regions; in blocks that have regions of their own: usage.cpp. */
+    struct Usage {
+        std::uint64_t reserved = 0, large = 0;
+    };
+    Usage usage();
     /** Granules in blocks and contexts. */
     std::uint64_t granulesInUse();
 
@@ -285,12 +425,17 @@ public:
         thread may run.
      */
     int verify();
-    /** Call visit for each block in use, n granules from there on, with its head. No attached thread may run; it must not log. */
+    /**
+        Call visit for each block, n granules from there on, with its head: in use, or freed while it may be traced
+        (head::isGone). No attached thread may run; it must not log.
+     */
     void forEachBlock(void (*visit)(void* context, Byte* block, std::size_t n, Byte h), void* context);
 
 private:
     friend class Verifier;
 
+    /** Bytes from which on zero() looks whether it has to. */
+    static constexpr std::size_t leastPristine = 16 * 1024;
     /** Granules that a sweep or purge looks at in one hold of the lock: 2 KiB of the map, some microseconds. */
     static constexpr std::size_t sliceGranules = 2048;
     /**
@@ -306,14 +451,16 @@ private:
     Region* addLarge(std::size_t n, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     void enlist(Region* region) MPR_REQUIRES(lock_);
     void delist(Region* region) MPR_REQUIRES(lock_);
-    void fitLinkSpan() MPR_REQUIRES(lock_);
-    void prepare(Region* region, std::size_t span, Origin origin) MPR_REQUIRES(lock_);
-    void openNurseries(Region* region) const;
+    void fitLinkRange() MPR_REQUIRES(lock_);
+    void prepare(Region* region, std::size_t length, Origin origin) MPR_REQUIRES(lock_);
+    void openSpans(Region* region) const;
     static void divide(Region* region, std::size_t granules);
     bool commit(Region* region, std::uint64_t fresh, bool privileged) MPR_REQUIRES(lock_);
+    bool commitChunks(Region* region, std::uint64_t fresh) MPR_REQUIRES(lock_);
     void retire(Region* region) MPR_REQUIRES(lock_);
     Region* reuseRetired(std::size_t n) MPR_REQUIRES(lock_);
-    Region* mapLarge(std::size_t n, std::size_t header, std::size_t span) MPR_REQUIRES(lock_);
+    Region* mapLarge(std::size_t n, std::size_t header, std::size_t length) MPR_REQUIRES(lock_);
+    bool isPristine(const void* block) const;
     bool releaseGoneBlocks() MPR_REQUIRES(lock_);
     void forgetCommitted(Region* region) MPR_REQUIRES(lock_);
     void decommitRetiredLocked() MPR_REQUIRES(lock_);
@@ -325,6 +472,12 @@ private:
     static void setSort(Region* region, Sort sort, FreeQueues* queues) {
         region->sort = sort;
         region->queues = queues + static_cast<unsigned>(sort);
+    }
+    void setHome(Region* region) {
+        if constexpr (os::hasPages) {
+            region->home.set(serving_.pinned ? this : nullptr);
+            region->apart = serving_.pinned;
+        }
     }
     FreeQueues& queuesOf(Region* region) { return os::hasPages ? *region->queues : queues_[0]; }
     void dequeue(Region* region, Hole* hole) MPR_REQUIRES(lock_);
@@ -340,6 +493,20 @@ private:
     void carveWarm(Place at, std::size_t size, std::size_t n, unsigned queue) MPR_REQUIRES(lock_);
     bool carve(Place at, std::size_t size, std::size_t n, bool privileged, unsigned queue) MPR_REQUIRES(lock_);
     Region* regionOf(const Hole* hole) const;
+
+    // pinned.cpp
+    struct Fit;
+    bool findFit(std::size_t n, std::size_t alignment, bool privileged, Fit& fit, Shortage& shortage)
+        MPR_REQUIRES(lock_);
+    bool findTight(const Hole* hole, const FreeQueues& queues, std::size_t n, std::size_t alignment, Fit& fit)
+        MPR_REQUIRES(lock_);
+    bool carveFit(const Fit& fit, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
+    void* allocateAlignedLarge(std::size_t n, Byte h, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
+    bool charge(std::size_t bytes, bool privileged);
+    void discharge(std::size_t bytes);
+
+    // inside.cpp
+    bool isLive(Byte h) const;
 
     // poison.cpp
     void fillFree(Place at, std::size_t n);
@@ -364,10 +531,14 @@ private:
     void checkHeaders() MPR_REQUIRES(lock_);
     bool checkHeader(Region* region) MPR_REQUIRES(lock_);
     bool isListed() const MPR_REQUIRES(lock_);
-    /**
-        Of ordinary regions from the system. Static: there is one heap, and where no region is made this costs nothing.
-     */
-    static inline constinit Shape shape_;
+    /** Of ordinary regions from the system. Where no region is made it costs nothing. */
+    struct OwnShape {
+        Shape shape;
+    };
+    struct NoShape {
+        static inline constinit Shape shape;
+    };
+    [[no_unique_address]] std::conditional_t<os::hasPages, OwnShape, NoShape> ordinary_;
 
     // holes.cpp, under the lock
     void giveBackAnyhow(Region* region, std::size_t g, std::size_t n) MPR_REQUIRES(lock_);
@@ -400,19 +571,26 @@ private:
     bool steps() const { return !os::cooperative && stepping_ > 0; }
     void holdUp(const Local& local, AllocationContext& c) const;
     static void leaveContext(Local& local, AllocationContext& c);
-    bool mayFillNursery(const AllocationContext& c) const MPR_REQUIRES(lock_);
+    bool mayFillSpan(const AllocationContext& c) const MPR_REQUIRES(lock_);
     void noteScattered(const AllocationContext& c) MPR_REQUIRES(lock_);
     static Byte* makeBlock(Place at, NewBlock block);
 
-    // nursery.cpp
-    void* allocateInNursery(Local& local, AllocationContext& c, NewBlock block) MPR_REQUIRES(lock_);
-    void* allocateInSparse(SparseNurseries& list, Local& local, AllocationContext& c, NewBlock block)
-        MPR_REQUIRES(lock_);
-    Region* regionOf(const Nursery* nursery) const;
-    Nursery* takeSparse(SparseNurseries& list, std::size_t n, Gap& gap) MPR_REQUIRES(lock_);
+    // take_back.cpp
+    void* allocateInRoom(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_EXCLUDES(lock_);
+    int freeBesideBatch(const Local& local, Place at, std::size_t n) MPR_EXCLUDES(lock_);
+    int resizeInBatch(Local& local, Place at, std::size_t n, std::size_t m) const;
+    void makeRoom(Batch::Part& part, const Batch::Piece& piece, Byte* from, Byte* to, std::size_t least);
+    unsigned takeBack(Local& local, AllocationContext& c, unsigned last);
+
+    // span.cpp
+    void* allocateInSpan(Local& local, AllocationContext& c, NewBlock block) MPR_REQUIRES(lock_);
+    void* allocateInSparse(SparseSpans& list, Local& local, AllocationContext& c, NewBlock block) MPR_REQUIRES(lock_);
+    Region* regionOf(const Span* span) const;
+    Span* takeSparse(SparseSpans& list, std::size_t n, Gap& gap, FoundGaps& others, bool alone) MPR_REQUIRES(lock_);
+    void* allocateInGap(const Local& local, AllocationContext& c, NewBlock block);
     void sample(Region* region, std::size_t i);
-    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, NewBlock block)
-        MPR_REQUIRES(lock_);
+    void* openGap(const Local& local, AllocationContext& c, Region* region, Gap gap, NewBlock block);
+    void* leaveGap(const Local& local, AllocationContext& c, Gap gap, NewBlock block);
     void putAside(Region* region, std::size_t i, std::uint64_t& set) MPR_REQUIRES(lock_);
     void leaveOver(Local& local) MPR_REQUIRES(lock_);
     void disown(Local& local) MPR_REQUIRES(lock_);
@@ -420,9 +598,9 @@ private:
     void releaseDead(Region* region, std::size_t i, Swept& swept) MPR_EXCLUDES(lock_);
     bool releaseSparse(Region* region, std::size_t i) MPR_REQUIRES(lock_);
     void releaseKept(Region* region, std::size_t i, Swept& swept) MPR_EXCLUDES(lock_);
-    std::size_t clearNursery(Region* region, std::size_t i, Swept& swept, bool& left) MPR_EXCLUDES(lock_);
+    std::size_t clearSpan(Region* region, std::size_t i, Swept& swept, bool& left) MPR_EXCLUDES(lock_);
     void retire(Region* region, std::size_t i) MPR_EXCLUDES(lock_);
-    void forgetNurseries(const Region* region) MPR_REQUIRES(lock_);
+    void forgetSpans(const Region* region) MPR_REQUIRES(lock_);
     void* resumeContext(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_EXCLUDES(lock_);
     void* allocateFrom(const FreeQueues& queues, Sought sought, Local& local, AllocationContext& c, NewBlock block)
         MPR_REQUIRES(lock_);
@@ -442,6 +620,7 @@ private:
     bool extendInContext(Local& local, const Byte* end, std::size_t n, std::size_t more) const;
     bool extendIntoHole(const Local& local, Place end, std::size_t more) MPR_REQUIRES(lock_);
     Byte changeDeadHead(Region* region, std::size_t g, Byte set, Byte clear) MPR_EXCLUDES(lock_, clearing_);
+    Byte changePinnedHead(Region* region, const void* block, Byte set, Byte clear);
     void sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swept) MPR_REQUIRES(lock_);
     void keepHeld(Region* region, std::size_t at, swar::Word held) const;
     std::size_t clearDead(GranuleMap map, std::size_t g, std::size_t sliceEnd, Swept& swept) const;
@@ -458,7 +637,7 @@ private:
 
     os::Lock lock_;
     /**
-        Held while the dead are cleared from a nursery's map without lock_, and taken before lock_. It excludes whoever
+        Held while the dead are cleared from a span's map without lock_, and taken before lock_. It excludes whoever
         walks maps, or changes the head of a block that only its hold keeps.
      */
     os::Lock clearing_;
@@ -466,7 +645,7 @@ private:
     // Both lines are set before there are threads.
     Link secret_ = 0; // of links, and of what is written into listed blocks
     std::uintptr_t regionOrigin_ = 0, regionMask_ = 0;
-    LinkSpan linkSpan_;      // under the lock
+    LinkRange linkRange_;    // under the lock
     os::Counter damages_{0}; // a statistic
     [[no_unique_address]] std::conditional_t<os::hasThreads, Findings, NoFindings> findings_;
     [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine>
@@ -475,9 +654,9 @@ private:
     FreeQueues queues_[sorts] MPR_GUARDED_BY(lock_);
     Region* regions_ MPR_GUARDED_BY(lock_) = nullptr; // newest first
     RetiredRegions retired_ MPR_GUARDED_BY(lock_){lock_};
-    [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_; // for who is on duty
+    [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_; // used on duty
     Local* locals_ MPR_GUARDED_BY(lock_) = nullptr;
-    SpareNurseries spare_ MPR_GUARDED_BY(lock_){lock_};
+    SpareSpans spare_ MPR_GUARDED_BY(lock_){lock_};
     [[no_unique_address]] std::conditional_t<(lanes > 1), Lifetimes, NoLifetimes> lifetimes_;
     SweepState state_{lock_}; // may be asked by any thread
     Limits limits_ MPR_GUARDED_BY(lock_);
@@ -486,16 +665,19 @@ private:
     std::size_t trigger_ MPR_GUARDED_BY(lock_) = ~std::size_t{0}; // of since_
     bool budgetSpent_ MPR_GUARDED_BY(lock_) = false;
     unsigned stepping_ = 0, step_ = 0;  // see setStepping; the first is set before there are threads
-    os::Shared<bool> attention_{false}; // a hint: what it is about stands under the lock
-    // Set before there are threads, as what follows, but for what the lock guards.
+    os::Shared<bool> attention_{false}; // a hint; the reason is guarded by the lock
+    // This and the following members are set before there are threads, except those that the lock guards.
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two
     std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one
-    FreeQueues::Words coldContexts_ = 0;  // of the cold queues whose holes have as many, but for some in a tiny heap
+    FreeQueues::Words coldContexts_ = 0;  // of the cold queues whose holes have that many, except some in a tiny heap
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;
-    bool nurseries_ MPR_GUARDED_BY(lock_) = true;
+    bool spans_ MPR_GUARDED_BY(lock_) = true;
     bool buffer_ = false;
+    bool ends_ = false; // since unmarkAll no block comes to life again, not by the end of its hold either
+    [[no_unique_address]] std::conditional_t<os::hasPages, Serving, NotServing> serving_;
+    os::Shared<const Annex*> annex_{nullptr};
     [[no_unique_address]] std::conditional_t<os::hasPages, Scattered, NoScattered> scattered_ MPR_GUARDED_BY(lock_);
 };
 
@@ -517,6 +699,17 @@ public:
 private:
     Heap& heap_;
 };
+
+/** Have memory that is about to be committed count against the limits of the heap that this one serves, if any. */
+inline bool Heap::charge(std::size_t bytes, bool privileged) {
+    Heap* main = serving_.main();
+    return !main || main->lend(bytes, privileged);
+}
+inline void Heap::discharge(std::size_t bytes) {
+    if (Heap* main = serving_.main()) {
+        main->endLoan(bytes);
+    }
+}
 
 inline void Heap::noteCommitted(std::size_t bytes) {
     os::assertHeld(lock_);
@@ -567,7 +760,7 @@ inline void Heap::gave(std::size_t granules) {
 }
 
 /**
-    A block's user writes to it at once, and a nursery is larger than the caches next to a processor. So prefetch as
+    A block's user writes to it at once, and a span is larger than the caches next to a processor. So prefetch as
     much as this block took, at most eight lines, some blocks ahead: the memory of the very next block would come too
     late.
  */
@@ -633,12 +826,40 @@ MPR_INLINE void* Heap::allocateFast(Local& local, std::size_t n, Byte flags) {
     return bump(contextFor(local, n), n, newbornHead(local, flags));
 }
 
+template <typename F>
+void Heap::forEachToFree(const Local& local, F&& f) const {
+    if constexpr (os::hasThreads) {
+        const auto look = [&](Region* region, const Byte* begin, const Byte* bump) {
+            const std::size_t from = region ? region->granuleOf(begin) : 0;
+            const std::size_t to = region ? region->granuleOf(bump) : 0;
+            if (from == to || (region->wantsFree.get() & region->chunksTouched(from, to)) == 0) {
+                return;
+            }
+            const auto answer = [](std::size_t, auto words) { return swar::wantFree(words); };
+            region->map().forEach(from, to, answer, [&](std::size_t g) {
+                if (g >= from && g < to && (region->map().get(g) & head::referenced) == 0) {
+                    f(region->address(g));
+                }
+            });
+        };
+        for (unsigned lane = 0; lane < lanes; ++lane) {
+            for (unsigned i = 0; i <= local.batch->parts[lane].pieces; ++i) {
+                const Batch::Stretch piece = local.batch->stretch(Batch::number(lane, i));
+                look(piece.region, piece.begin, piece.bump);
+            }
+        }
+    }
+}
+
 MPR_INLINE int Heap::freeClaimed(Local& local, Region* region, void* block, Byte* map, std::size_t n) {
     if (local.quick.push(block, map, n, secret_)) [[likely]] {
         local.freedBlocks.add(1);
         local.freedGranules.add(n);
         region->young.add(region->granuleOf(block)); // where it may be born again
         return 0;
+    }
+    if (os::hasThreads && local.batch) [[unlikely]] {
+        return freeBesideBatch(local, {region, region->granuleOf(block)}, n);
     }
     return freeOrdinary(region, region->granuleOf(block), n);
 }

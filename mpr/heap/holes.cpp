@@ -146,7 +146,7 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
 int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     const Telling telling(*this);
     os::Locked locked(lock_);
-    MPR_ASSERT(region->map().get(g) == mark::opaque && !region->nurseries.isUncleared(g));
+    MPR_ASSERT(region->map().get(g) == mark::opaque && !region->spans.isUncleared(g));
     ++totals_.blocksFreed;
     gave(n);
     if (poisons()) [[unlikely]] {
@@ -154,7 +154,7 @@ int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
         return 0;
     }
     region->map().clearBlock(g, n);
-    region->nurseries.pierce(g);
+    region->spans.pierce(g);
     if constexpr (FreeQueues::checksLinks) {
         giveBackIntact({region, g}, n, true);
     } else {

@@ -8,19 +8,20 @@
 #pragma once
 
 #include "mpr/heap/heap.hpp"
+#include "mpr/os/pages.hpp"
 
 namespace mpr::heap {
 
 /**
-    Whether a link may lead to a given address, any address. Where LinkSpan suffices it decides; elsewhere a hole must
+    Whether a link may lead to a given address, any address. Where LinkRange suffices it decides; elsewhere a hole must
     begin there. The address most likely lies in region `likely`, for which the answer takes a few instructions.
  */
 struct Heap::MayLead {
     const Heap& heap;
     Region* likely;
     [[gnu::always_inline]] bool operator()(const void* address) const {
-        if constexpr (LinkSpan::suffices) {
-            return heap.linkSpan_.holds(address);
+        if constexpr (LinkRange::suffices) {
+            return heap.linkRange_.holds(address);
         }
         const std::size_t g = likely->indexOf(address);
         if (g < likely->endGranule) [[likely]] {
@@ -86,7 +87,11 @@ MPR_INLINE bool Heap::commit(Region* region, std::uint64_t fresh, bool privilege
     fresh &= ~region->committed;
     if (fresh != 0) {
         const std::size_t bytes = region->bytesOf(fresh);
-        if (!limits_.allows(bytes, privileged)) {
+        if (!limits_.allows(bytes, privileged) || !charge(bytes, privileged)) {
+            return false;
+        }
+        if (os::isHosted() && !commitChunks(region, fresh)) [[unlikely]] {
+            discharge(bytes);
             return false;
         }
         noteCommitted(bytes);

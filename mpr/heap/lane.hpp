@@ -2,7 +2,7 @@
 /*
     lane.hpp - Which blocks are allocated side by side: by size, and by what has become of earlier blocks of that size.
 
-    A nursery (nursery.hpp) in which one block survives costs as much as one in which half of them do; one without
+    A span (span.hpp) in which one block survives costs as much as one in which half of them do; one without
     survivors costs nothing. So the few blocks that live should lie apart from the many that die. Of what is known when
     a block is made, its size says most about how long it will live (D. A. Barrett, B. G. Zorn, "Using Lifetime
     Predictors to Improve Memory Allocation Performance", PLDI 1993, who add the call site). In a service whose requests
@@ -33,7 +33,7 @@ constexpr Sort sortOf(std::size_t granules) {
 }
 
 /**
-    What a thread has an allocation context for: small blocks that mostly die young, small ones that do not, and others.
+    A thread has an allocation context for each lane: small blocks that mostly die young, small ones that do not, others.
  */
 enum class Lane : Byte { passing, lasting, big };
 inline constexpr unsigned lanes = os::hasPages ? 3 : 1;
@@ -42,14 +42,17 @@ constexpr Sort sortOf(Lane lane) {
 }
 
 /**
-    What became of young blocks, by size, counted in a few nurseries after each collection.
+    What became of young blocks, by size, counted in a few spans after each collection.
     Invariant: lanes change only while all threads are stopped.
 */
 class Lifetimes {
 public:
     MPR_INLINE Lane laneOf(std::size_t n) const { return n > greatestSmall ? Lane::big : lanes_[n]; }
 
-    /** Whether to sample another nursery of this lane. Asking counts. */
+    /** The lanes of small sizes, by granules. */
+    const Lane* table() const { return lanes_; }
+
+    /** Whether to sample another span of this lane. Asking counts. */
     bool wants(Lane lane) {
         unsigned& left = samples_[static_cast<unsigned>(lane)];
         return left > 0 && left-- > 0;
@@ -87,7 +90,7 @@ public:
 
 private:
     static constexpr std::uint32_t few = 16; // blocks, of which one survivor decides
-    static constexpr unsigned samples = 3;   // nurseries; sampling all took 11 % of `work_mpr mixed`
+    static constexpr unsigned samples = 3;   // spans; sampling all took 11 % of `work_mpr mixed`
 
     Lane lanes_[greatestSmall + 1] = {};
     std::uint32_t lived_[greatestSmall + 1] = {};

@@ -20,7 +20,7 @@ public:
     void add(Region* region) {
         assertHeld();
         MPR_ASSERT(region->isLarge());
-        bytes_ += region->span;
+        bytes_ += region->length;
         for (Region*& place : places_) {
             if (!place) {
                 place = region;
@@ -29,12 +29,12 @@ public:
         }
     }
 
-    /** One of `span` bytes, or up to a quarter more. @return nullptr: there is none. */
-    Region* take(std::size_t span) {
+    /** One of `length` bytes, or up to a quarter more. @return nullptr: there is none. */
+    Region* take(std::size_t length) {
         assertHeld();
         for (Region*& place : places_) {
-            if (place && place->span >= span && place->span <= span + span / 4) {
-                bytes_ -= place->span;
+            if (place && place->length >= length && place->length <= length + length / 4) {
+                bytes_ -= place->length;
                 return std::exchange(place, nullptr);
             }
         }
@@ -44,7 +44,7 @@ public:
     /** Its memory goes back to the system. */
     void remove(const Region* region) {
         assertHeld();
-        bytes_ -= region->span;
+        bytes_ -= region->length;
         for (Region*& place : places_) {
             if (place == region) {
                 place = nullptr;

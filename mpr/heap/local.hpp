@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "mpr/context.h"
 #include "mpr/heap/lane.hpp"
 #include "mpr/heap/map.hpp"
 #include "mpr/heap/place.hpp"
@@ -28,28 +30,56 @@ struct Counter {
 };
 
 /**
-    The hole or nursery in which one thread bump-allocates: [bump, end) is taken from the queues. The map is zero up to
-    `cleared`. In a nursery that was stale the rest is cleared on the way, always a word further, so that no size is
+    A thread's allocations, in a context or outside of its contexts, since it was attached. Only the thread writes these,
+    or the collector while it is stopped. Others read values of some moment. They change on slow paths only.
+ */
+struct AllocationCounts {
+    os::Counter granules{0}; // of blocks, those in the part that is open left out
+    os::Counter contexts{0}; // opened
+    os::Counter slowPaths{0};
+
+    static void add(os::Counter& count, std::size_t by) {
+        count.store(count.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+    }
+    void made(std::size_t n) { add(granules, n); }
+    void opened() { add(contexts, 1); }
+    void slow() { add(slowPaths, 1); }
+};
+/** A board counts in its totals only. */
+struct NoAllocationCounts {
+    static void made(std::size_t) {}
+    static void opened() {}
+    static void slow() {}
+};
+using Counts = std::conditional_t<os::hasThreads, AllocationCounts, NoAllocationCounts>;
+
+/**
+    The hole or span in which one thread bump-allocates: [bump, end) is taken from the queues. The map is zero up to
+    `cleared`. In a span that was stale the rest is cleared on the way, always a word further, so that no size is
     read from what is left there. A context is closed (all null) between a rendezvous and the next allocation.
 
     When a new context replaces another, what was left of the old one must become a hole again. A later allocation does
     that, so no single call pays for both: while such remainders wait, `limit`, normally equal to `cleared`, is held at
     bump. The next allocation then finds no room, takes the slow path, gives back one remainder, and continues in the
     same context. In trials the limit is always held.
+
+    The first fields are those of MprBump (mpr/context.h): a thread that has asked for it allocates there without a call.
  */
 struct AllocationContext {
     Byte* begin = nullptr;
     Byte* bump = nullptr;
     Byte* limit = nullptr;
     Byte* map = nullptr; // of the granule at bump
+    Counter blocks;      // allocated
     Byte* cleared = nullptr;
     Byte* end = nullptr;
     Region* region = nullptr;
-    Nursery* nursery = nullptr;   // which the context is, or in which it is a gap
-    Counter blocks;               // allocated
+    Span* span = nullptr;         // which the context is, or in which it is a gap
     std::size_t blocksBefore = 0; // of those, allocated before the context was opened
-    StaleNurseries stale;         // nurseries that this thread may take; under the heap's lock
-    SparseNurseries sparse;
+    [[no_unique_address]] Counts counts;
+    [[no_unique_address]] FoundGaps gaps; // of the span, behind the end
+    StaleSpans stale;                     // spans that this thread may take; under the heap's lock
+    SparseSpans sparse;
     // Set when the thread is attached:
     Lane lane = Lane::passing;
     FreeQueues* queues = nullptr; // of the heap, for blocks of its sort
@@ -58,21 +88,24 @@ struct AllocationContext {
 
     inline void open(Extent memory, std::size_t n, std::size_t clear);
     inline void countTaken();
-    inline void leaveNursery();
+    inline void leaveSpan();
     /** Its pointers are in order. An open context lies in a region. */
     void check() const {
         MPR_ASSERT((begin != nullptr) == (region != nullptr));
         MPR_ASSERT(begin <= bump && bump <= limit && limit <= cleared && cleared <= end);
         MPR_ASSERT(!region || map == region->map().at(region->granuleOf(bump)));
-        MPR_ASSERT(!nursery || region->nurseries.isWalked(region->granuleOf(begin)));
+        MPR_ASSERT(!span || begin == end || region->spans.isWalked(region->granuleOf(begin)));
+        MPR_ASSERT(span || gaps.isEmpty());
     }
-    void close() { begin = bump = limit = map = cleared = end = nullptr, region = nullptr, nursery = nullptr; }
+    void close() { begin = bump = limit = map = cleared = end = nullptr, region = nullptr, span = nullptr; }
+    /** Granules of blocks made since it was opened. */
+    std::size_t made() const { return static_cast<std::size_t>(bump - begin) >> granuleShift; }
     std::size_t room() const { return static_cast<std::size_t>(limit - bump) >> granuleShift; }
     /** Granules up to the end of the context, whatever the limit is. */
     std::size_t rest() const { return static_cast<std::size_t>(end - bump) >> granuleShift; }
 };
 
-/** What was left of a context: [begin, end). */
+/** The rest of a context: [begin, end). */
 struct Remainder {
     Byte* begin;
     Byte* end;
@@ -114,11 +147,13 @@ public:
         if constexpr (greatest > 0) {
             auto* list = reinterpret_cast<Slot*>(roundUp(reinterpret_cast<std::uintptr_t>(memory), listBytes));
             for (Slot*& top : tops_) {
-                top = memory ? list : nowhere + slots - 1;
                 if (memory) { // `nowhere` is shared, and other threads read it
+                    top = list;
                     *top = {};
+                    list += slots;
+                } else {
+                    top = nowhere + slots - 1;
                 }
-                list += slots;
             }
         }
     }
@@ -188,19 +223,42 @@ private:
     std::size_t granules_ = 0;
 };
 
-struct Local {
+class Batch;
+
+/** What only threads have. */
+struct LocalBatch {
+    Batch* batch = nullptr; // batch.hpp; nullptr: the thread has not asked for one
+    MprContext lent{};      // what the thread was given by mprGetContext; empty: it has not asked
+};
+struct NoLocalBatch {
+    static constexpr Batch* batch = nullptr;
+};
+
+struct Local : std::conditional_t<os::hasThreads, LocalBatch, NoLocalBatch> {
     AllocationContext contexts[lanes];
     QuickLists quick;
     void* quickMemory = nullptr;
     Remainder remainders[os::hasThreads ? 4 : 1]; // the first remainderCount of them
     unsigned remainderCount = 0;
-    Byte newborn = 0;        // colour of new blocks; it changes only while all threads are stopped
-    bool privileged = false; // may use the reserve below the hard limit
+    Byte newborn = 0; // colour of new blocks; it changes only while all threads are stopped
+    /** Reasons for a yield to do more than ask for collections: one byte, so that it asks once. */
+    static constexpr Byte isPrivileged = 1, hasBatch = 2;
+    std::conditional_t<os::hasThreads, Byte, bool> atYield{}; // without threads: whether it is privileged
+    /** Whether it may use the reserve below the hard limit. */
+    bool privileged() const { return os::hasThreads ? (atYield & isPrivileged) != 0 : atYield; }
+    void setPrivileged(bool on) {
+        if constexpr (os::hasThreads) {
+            atYield = static_cast<Byte>((atYield & ~isPrivileged) | (on ? isPrivileged : 0));
+        } else {
+            atYield = on;
+        }
+    }
 
-    Counter blocks;        // allocated, but not in a context
-    Counter freedBlocks;   // onto quick lists
-    Counter freedGranules; // onto quick lists
-    Counter takenGranules; // from quick lists
+    [[no_unique_address]] Counts counts; // of blocks that are not made in a context
+    Counter blocks;                      // allocated, but not in a context
+    Counter freedBlocks;                 // onto quick lists
+    Counter freedGranules;               // onto quick lists
+    Counter takenGranules;               // from quick lists
 
     Local* next = nullptr; // the heap's list, under its lock
     Local* previous = nullptr;

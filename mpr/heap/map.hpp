@@ -6,7 +6,7 @@
         1ttt ttcc   head: the first granule of a block in use; flags and colour below
         7C          the first granule of a hole of two granules or more
         7D          the first granule of memory that is free but spoken for: a quick-listed block, a hole being purged,
-                    a nursery's fence, a region's end
+                    a span's fence, a region's end
         7E          the last granule of a hole of two granules or more
         7F          a hole of one granule
         00..7B      elsewhere: a size (below), or nothing
@@ -21,18 +21,18 @@
     Invariants (checked by Heap::verify)
       - Bit 7 is set in heads only, and only first and last granules have bytes of 7C or more. So a scan for heads, or
         for the next boundary, may start anywhere and test eight bytes at a time.
-      - Zeros that belong to no block are the unused part of an allocation context, or free memory in a nursery. Outside
-        nurseries they follow a block allocated after the last rendezvous, or the hole that such a block became when it
+      - Zeros that belong to no block are the unused part of an allocation context, or free memory in a span. Outside
+        spans they follow a block allocated after the last rendezvous, or the hole that such a block became when it
         was freed by hand; they never follow a dead block.
       - Two holes are never neighbours.
-      - In a nursery parts of the map may have no meaning; nursery.hpp says which.
+      - In a span parts of the map may have no meaning; span.hpp says which.
 
     Bytes are read by the collector's thread while mutators write others, so all access is atomic, and relaxed.
     What orders it:
       - Whoever is given a block's address is given its head and size with it: by a lock, or by the barrier's store,
         which releases, and the marker's load, which acquires.
       - Heads that several threads may change at once are changed by compare-and-swap (claim, update).
-      - Everything else in a map changes under the heap's lock, while threads are stopped, or in a nursery by its owner.
+      - Everything else in a map changes under the heap's lock, while threads are stopped, or in a span by its owner.
  */
 #pragma once
 
@@ -46,21 +46,21 @@
 
 namespace mpr::heap {
 
-/** What a block is to the collector: bits 2 and 3 of its head. */
+/** How the collector treats a block: bits 2 and 3 of its head. */
 enum class Kind : Byte {
     leaf = 0x00,    // references nothing
     plain = 0x04,   // a manager for MARK and FREE; stores without a write barrier
     barrier = 0x08, // a manager for MARK and FREE; every reference is in the block and written through the barrier
-    barrierNoFree = 0x0C, // the same without FREE
+    barrierNoFree = 0x0C, // a barrier block whose manager does not want FREE
 };
 
 namespace head {
 inline constexpr Byte inUse = 0x80;
 /**
-    A store into this block need not be logged: it is young, or no barrier block, or in the log already. A clear bit is
+    A store into this block need not be remembered: it is young, or no barrier block, or in the set already. A clear bit is
     an old barrier block's. A leaf with a clear bit was freed by hand while the collector may be looking at it.
  */
-inline constexpr Byte logged = 0x40;
+inline constexpr Byte remembered = 0x40;
 /**
     The table of roots may name this block. Whoever frees the block by hand asks there first. The bit stays when the
     entry goes.
@@ -84,7 +84,12 @@ constexpr bool isBarrier(Byte h) {
 }
 /** A block with a manager that was freed by hand while it may be traced: see Heap::freeTraced. Its head is given. */
 constexpr bool isGone(Byte h) {
-    return os::hasGenerations && (h & (logged | kindMask)) == 0;
+    return os::hasGenerations && (h & (remembered | kindMask)) == 0;
+}
+/** A block that a yield would have taken back: gone, and flagged for the check that nobody reaches it (batch.hpp). */
+inline constexpr Byte discarded = inUse | referenced;
+constexpr bool isDiscarded(Byte h) {
+    return os::hasThreads && (h & discarded) == discarded && isGone(h);
 }
 /** Whether the manager wants MPR_MANAGE_FREE: kind plain or barrier, that is bit 2 differs from bit 3. */
 constexpr bool wantsFree(Byte h) {
@@ -113,7 +118,7 @@ struct Colours {
     Byte youngParity = 0;
     Byte oldParity = 0;
 
-    Byte newborn() const { return static_cast<Byte>(head::logged | youngParity); }
+    Byte newborn() const { return static_cast<Byte>(head::remembered | youngParity); }
     Byte grey(bool stopped) const { return static_cast<Byte>(youngParity ^ (stopped ? 0 : 1)); }
     bool marked(Byte h) const {
         if constexpr (!os::hasGenerations) {
@@ -124,9 +129,9 @@ struct Colours {
     /** The head of a block that has been reached. */
     Byte survivor(Byte h) const {
         if constexpr (!os::hasGenerations) {
-            return static_cast<Byte>((h & ~head::parity) | head::old | youngParity); // nothing is ever logged
+            return static_cast<Byte>((h & ~head::parity) | head::old | youngParity); // nothing is ever remembered
         }
-        const Byte clear = head::isBarrier(h) ? head::colourMask | head::logged : head::colourMask;
+        const Byte clear = head::isBarrier(h) ? head::colourMask | head::remembered : head::colourMask;
         return static_cast<Byte>((h & ~clear) | head::old | oldParity);
     }
 };

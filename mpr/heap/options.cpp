@@ -39,14 +39,14 @@ bool parseSize(std::string_view text, std::size_t& out) {
 
 constexpr std::string_view notAnOption =
     os::hasThreads
-        ? "is not an option; there are region, reserve, young, growth, stack, marks, markers, pausebudget, cpu, "
-          "check, poison, everyyield, everyalloc and deadline"
+        ? "is not an option; there are region, reserve, young, growth, extra, stack, marks, markers, pausebudget, "
+          "cpu, check, poison, batches, everyyield, everyalloc and deadline"
         : "is not an option";
 
 bool isOption(std::string_view name) {
     for (const std::string_view known :
-         {"region", "reserve", "young", "growth", "stack", "marks", "markers", "pausebudget", "cpu", "check", "poison",
-          "everyyield", "everyalloc", "deadline"}) {
+         {"region", "reserve", "young", "growth", "extra", "stack", "marks", "markers", "pausebudget", "cpu", "check",
+          "poison", "batches", "everyyield", "everyalloc", "deadline"}) {
         if (name == known) {
             return true;
         }
@@ -74,11 +74,11 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
         options.reserve = number;
     } else if (name == "young") {
         options.young = number;
-    } else if (name == "growth") {
+    } else if (name == "growth" || (os::hasThreads && name == "extra")) {
         if (number < 1 || number > 10'000) {
             return "must be from 1 to 10000 percent";
         }
-        options.growth = static_cast<unsigned>(number);
+        (name == "growth" ? options.growth : options.extra) = static_cast<unsigned>(number);
     } else if (name == "stack") {
         if (number < 16 * 1024) {
             return "must be at least 16k";
@@ -114,7 +114,7 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             return "must be from 0 to 1000000";
         }
         options.everyAlloc = static_cast<unsigned>(number);
-    } else if (name == "check" || name == "everyyield" || (name == "poison" && os::hasThreads)) {
+    } else if (name == "check" || name == "everyyield" || (os::hasThreads && (name == "poison" || name == "batches"))) {
         if (number > 1) {
             return name == "check" ? "must be 0, 1 or fields" : "must be 0 or 1";
         }
@@ -122,6 +122,8 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             options.check = fields ? Options::Check::fields : static_cast<Options::Check>(number);
         } else if (name == "poison") {
             options.poison = number == 1;
+        } else if (name == "batches") {
+            options.batches = number == 1;
         } else {
             options.everyYield = number == 1 ? Options::on : Options::off;
         }

@@ -16,6 +16,7 @@ struct Options {
     std::size_t reserve = 0;                   // bytes committed from the start
     std::size_t young = 0;                     // least bytes between collections; 0: from the cache size
     unsigned growth = 100;                     // percent of the live size between collections
+    unsigned extra = 50;                       // percent of the live size that garbage may take besides
     std::size_t stack = 256 * 1024;            // of the collector's thread
     std::size_t marks = 0;                     // mark stack; 0: large, as far as address space is cheap
     unsigned markers = 0;                      // threads that mark in a pause; 0: as many as processors, up to four
@@ -26,6 +27,7 @@ struct Options {
 #else
     bool poison = false;
 #endif
+    bool batches = false;                                       // of all threads, from the start
     enum { off, on, asEnvironment } everyYield = asEnvironment; // collect at each yield point
     unsigned everyAlloc = 0;                                    // ask for a collection at every Nth allocation
     unsigned cpuPercent = 10;                                   // of the time that collections should take

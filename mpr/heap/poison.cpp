@@ -87,7 +87,7 @@ void Heap::unearth(void* block, std::size_t n) {
 void Heap::bury(Place at, std::size_t n) {
     os::assertHeld(lock_);
     fillFree(at, n);
-    at.region->nurseries.pierce(at.granule);
+    at.region->spans.pierce(at.granule);
     if (n > greatestSmall) {
         at.region->map().clearBlock(at.granule, n);
         giveBack(at, n);
@@ -104,7 +104,7 @@ void Heap::endQuarantine(void* block) {
     look(block, n);
     fillFree(at, n);
     region->map().clearBlock(g, n);
-    region->nurseries.pierce(g);
+    region->spans.pierce(g);
     giveBack(at, n);
 }
 

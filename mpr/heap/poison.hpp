@@ -3,7 +3,7 @@
     poison.hpp - Free memory that shows who uses it: filled with a pattern, looked at before it is given out again, and
     under the address sanitizer forbidden.
 
-    With option poison=1, the default in builds with MPR_CHECKED, every byte of the heap that is committed and free is
+    With option poison=1, the default in builds with MPR_CHECKED, or check=fields, every byte of the heap that is committed and free is
     `pattern`, except the links of holes. Threads then have no quick lists, and each allocation takes the slow path.
     What collections find dead is filled when it is given back, after the last MPR_MANAGE_FREE. Small blocks that were
     freed by hand rest in the quarantine first.

@@ -15,9 +15,9 @@ namespace mpr::heap {
 std::size_t Heap::freeBytesLocked() const {
     os::assertHeld(lock_);
     if constexpr (!os::hasPages) {
-        return regions_->span - limits_.committed();
+        return regions_->length - limits_.committed();
     }
-    const std::size_t other = (totals_.granulesInUse() << granuleShift) + totals_.overheadBytes;
+    const std::size_t other = (totals_.granulesInUse() << granuleShift) + totals_.overheadBytes + serving_.lent;
     return limits_.committed() > other ? limits_.committed() - other : 0;
 }
 
@@ -32,7 +32,7 @@ void Heap::purge(std::size_t keep) {
     }
     const Telling telling(*this);
     endQuarantine();
-    while (reclaimNursery(true)) {}
+    while (reclaimSpan(true)) {}
     for (const bool wholeRegions : {true, false}) {
         Region* next = nullptr;
         for (Region* region = firstRegion(); region; region = next) {
@@ -69,19 +69,20 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
             }
             unlink(region, first, all);
             limits_.uncommit(bytes);
-            forgetNurseries(region);
+            discharge(bytes);
+            forgetSpans(region);
         }
-        totals_.purgedBytes += region->span;
+        totals_.purgedBytes += region->length;
         table_.remove(region);
         delist(region);
-        if (LinkSpan::suffices && !large && linkSpan_.endsWith(region, region->span)) {
-            fitLinkSpan();
+        if (LinkRange::suffices && !large && linkRange_.endsWith(region, region->length)) {
+            fitLinkRange();
         }
     }
-    poison::allow(region, region->span);
+    poison::allow(region, region->length);
     // A large region stays readable in its first page, which has the map; others as a whole, so that no address is
     // reused.
-    gone_.add(region, large ? os::pageSize() : region->span, region->span);
+    gone_.add(region, large ? os::pageSize() : region->length, region->length);
     return true;
 }
 
@@ -137,6 +138,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
         map.clearBlock(g, n);
         region->committed &= ~chunks;
         limits_.uncommit(bytes);
+        discharge(bytes);
         giveBack({region, g}, n);
     }
 }
@@ -191,6 +193,12 @@ bool Heap::isScattered() {
 void Heap::setLimits(std::size_t warn, std::size_t maximum) {
     os::Locked locked(lock_);
     limits_.set(warn, maximum);
+    noteCommitted(0);
+}
+
+void Heap::moveRedline(std::size_t warn) {
+    os::Locked locked(lock_);
+    limits_.moveRedline(warn);
     noteCommitted(0);
 }
 

@@ -14,7 +14,7 @@
     therefore sealed with a secret, and a link is followed only after a check: it must lead to where a hole may be, and
     that hole must lead back. On 64-bit the seal also multiplies, which spreads a change of any byte over the whole
     address. A forged link then lies near the heap's memory with a chance of one in some thousand million, so no map
-    need be asked (LinkSpan). Without threads, where code memory is scarce, links are plain and trusted.
+    need be asked (LinkRange). Without threads, where code memory is scarce, links are plain and trusted.
 
     Invariant: a bit is set exactly when its queue is not empty, at both levels.
     Not synchronised: the heap's lock is held.
@@ -52,9 +52,9 @@ static_assert(sizeof(WideHole) <= 2 * granuleSize);
     Where links may lead, on 64-bit: from the heap's lowest region to the end of its highest, large ones apart. What was given up
     in between is not told from the rest: to ask the table of regions for each link takes a free half as many instructions more.
  */
-class LinkSpan {
+class LinkRange {
 public:
-    /** Whether a span alone tells a link from what was written over it. */
+    /** Whether a range alone tells a link from what was written over it. */
     static constexpr bool suffices = os::hasThreads && sizeof(Link) == 8;
 
     void include(const void* memory, std::size_t bytes) {
@@ -280,7 +280,7 @@ public:
 
 private:
     /** Odd, so that it has an inverse. */
-    static constexpr Link factor = LinkSpan::suffices ? static_cast<Link>(0x9E37'79B9'7F4A'7C15) : 1;
+    static constexpr Link factor = LinkRange::suffices ? static_cast<Link>(0x9E37'79B9'7F4A'7C15) : 1;
     /** Found by Newton's method: each step doubles the number of correct bits. */
     static constexpr Link inverse = [] {
         Link x = factor;

@@ -24,10 +24,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "mpr/heap/lane.hpp"
 #include "mpr/heap/map.hpp"
-#include "mpr/heap/nursery.hpp"
+#include "mpr/heap/span.hpp"
 #include "mpr/heap/queues.hpp"
 
 namespace mpr::heap {
@@ -139,9 +140,26 @@ private:
     Word* words_ = nullptr;
 };
 
+class Heap;
+
+/** Of a region with pinned blocks: the heap that it belongs to, which is not the collector's (annex.hpp). */
+class Home {
+public:
+    Heap* heap() const { return heap_; }
+    void set(Heap* heap) { heap_ = heap; }
+
+private:
+    Heap* heap_ = nullptr;
+};
+/** Without pages no address leads to such a region but by Annex::find. */
+struct NoHome {
+    static Heap* heap() { return nullptr; }
+    static void set(Heap*) {}
+};
+
 /** What all ordinary regions from the system have in common. */
 struct Shape {
-    std::size_t span = 0; // bytes from the region's start
+    std::size_t length = 0; // bytes from the region's start
     std::uint32_t firstGranule = 0;
     std::uint32_t endGranule = 0;
     std::uint64_t lastChunk = 0; // the bit of the last chunk
@@ -159,12 +177,15 @@ struct Region : Shape {
     std::size_t largeGranules = 0; // size of the block of a large region
     Origin origin = Origin::system;
     Sort sort = Sort::small;
+    bool apart = false;           // large, or with pinned blocks: mprFree looks more closely
+    bool pristine = false;        // large, its block the first: the system has made zeros of its memory
     FreeQueues* queues = nullptr; // where its holes stand; follows from the sort
+    [[no_unique_address]] std::conditional_t<os::hasPages, Home, NoHome> home; // set before the region can be found
     /** Chunks with a block that wants MPR_MANAGE_FREE. Every chunk with a plain block is among them. */
     PieceSet wantsFree;
     /** Lines in which a block may have been made or stayed young: since the last rendezvous; before it. */
     LineSet young, sweepYoung;
-    Nurseries nurseries;
+    Spans spans;
     /** For the collector, until the end of the sweep: the chunks where dead blocks may want MPR_MANAGE_FREE. */
     std::uint64_t scanForFree = 0;
     /**
@@ -196,10 +217,12 @@ struct Region : Shape {
     Byte* address(std::size_t g) { return reinterpret_cast<Byte*>(this) + (g << granuleShift); }
 
     bool contains(const void* address) const {
-        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this) < span;
+        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this) < length;
     }
 
     bool isLarge() const { return os::hasPages && origin == Origin::large; }
+
+    bool isApart() const { return os::hasPages && apart; }
 
     std::size_t blockSize(std::size_t g) { return isLarge() ? largeGranules : map().blockSize(g); }
 
@@ -242,11 +265,11 @@ struct Region : Shape {
     /**
         The head at any address, of a block in use or freed while it may be traced; 0 when there is none. Before the
         first granule the map is 00. The map is read after isUncleared, which acquires: in the other order, a thread
-        that clears a stale nursery in between would give the head of a dead block a meaning.
+        that clears a stale span in between would give the head of a dead block a meaning.
      */
     Byte headAt(const void* address) {
         const std::size_t g = indexOf(address);
-        const bool mayBegin = g < endGranule && (!isLarge() || g == firstGranule) && !nurseries.isUncleared(g);
+        const bool mayBegin = g < endGranule && (!isLarge() || g == firstGranule) && !spans.isUncleared(g);
         const Byte h = mayBegin ? map().get(g) : Byte{0};
         return (h & head::inUse) ? h : Byte{0};
     }
@@ -270,7 +293,7 @@ struct Region : Shape {
     template <typename Answer, typename F>
     void forEach(unsigned chunk, Answer&& answer, F&& f) {
         map().forEach(chunkBegin(chunk), chunkEnd(chunk), answer, [&](std::size_t g) {
-            if (!nurseries.isUncleared(g)) [[likely]] {
+            if (!spans.isUncleared(g)) [[likely]] {
                 f(g);
             }
         });
@@ -303,10 +326,10 @@ struct Region : Shape {
     /** The header's fields agree with one another, and the map ends in its mark. */
     void check() {
         MPR_ASSERT(isLarge() || (firstGranule < endGranule && map().get(endGranule) == mark::opaque));
-        MPR_ASSERT(span >= std::size_t{isLarge() ? firstGranule : endGranule} << granuleShift);
+        MPR_ASSERT(length >= std::size_t{isLarge() ? firstGranule : endGranule} << granuleShift);
         MPR_ASSERT(!os::hasPages || isLarge() || (committed & 1) != 0);
         MPR_ASSERT(!next || next->previous == this);
-        nurseries.check();
+        spans.check();
     }
 
     /** Whether every chunk that granules [from, to) touch is committed. */

@@ -6,7 +6,8 @@
     16 GiB (2 GiB on 32-bit). A leaf is reserved when it is first needed, stays until the heap closes, and has one entry
     per slot; only the pages in use are ever backed. A heap over a buffer has one region and no table.
 
-    Any thread may look up at any time. Changes are made under the heap's lock. Storing an entry releases the region's
+    Any thread may look up at any time. Changes are made under the heap's lock; a heap of pinned blocks enters its
+    regions under its own, into slots that are its regions' alone. Storing an entry releases the region's
     header, storing a root releases the zeros of its leaf, and a look-up acquires. Whoever has a block's address finds
     its region, which was entered before.
  */
@@ -17,15 +18,18 @@
 
 #include "mpr/heap/region.hpp"
 #include "mpr/os/os.hpp"
+#include "mpr/os/pages.hpp"
 
 namespace mpr::heap {
 
 class RegionTable {
 public:
     void close() {
-        for (auto& root : roots_) {
-            if (Leaf* leaf = root.exchange(nullptr, std::memory_order_relaxed)) {
-                os::release(leaf, leafBytes());
+        if constexpr (os::hasPages) { // else there is one region, and no leaf
+            for (auto& root : roots_) {
+                if (Leaf* leaf = root.exchange(nullptr, std::memory_order_relaxed)) {
+                    os::releaseSparse(leaf, leafBytes());
+                }
             }
         }
         only_ = nullptr;
@@ -33,19 +37,26 @@ public:
 
     /** Before any region is added. */
     void open(unsigned regionShift) { regionSize_ = std::uintptr_t{1} << regionShift; }
+    /** Before any region is added: enter each into another heap's table, too, whose look-ups shall find it. */
+    void enterInto(RegionTable& other) { other_ = &other; }
     /** The one region of a heap over a buffer. */
     void setOnly(Region* region) { only_ = region; }
 
     /** @return false when there is no memory for the table. */
     bool add(Region* region) {
-        if (fill(region, region)) {
+        if (fill(region, region) && (!other_ || other_->add(region))) {
             return true;
         }
         fill(region, nullptr);
         return false;
     }
 
-    void remove(Region* region) { fill(region, nullptr); }
+    void remove(Region* region) {
+        if (other_) {
+            other_->remove(region);
+        }
+        fill(region, nullptr);
+    }
 
     /**
         Call f(region) for each region. Takes time in proportion to the address space in use. The heap's lock is held.
@@ -108,9 +119,9 @@ private:
     bool fill(Region* region, Region* value) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
         if (!region->isLarge()) {
-            return fillRow(begin, region->span / slotSize, value);
+            return fillRow(begin, region->length / slotSize, value);
         }
-        for (std::size_t offset = 0; offset < region->span; offset += regionSize_) {
+        for (std::size_t offset = 0; offset < region->length; offset += regionSize_) {
             if (!fillRow(begin + offset, 1, value)) {
                 return false;
             }
@@ -125,10 +136,21 @@ private:
             return false;
         }
         Leaf* slot = leaf + slotOf(at);
+        if (os::isHosted() && !backRow(leaf, slot, count, value)) [[unlikely]] {
+            return false;
+        }
         for (Leaf* end = slot + count; slot != end; ++slot) {
             slot->store(value, std::memory_order_release);
         }
         return true;
+    }
+
+    /** Have the host commit slots. Where it has never done so, there is nothing to be removed. */
+    static bool backRow(Leaf* leaf, const Leaf* slot, std::size_t count, const Region* value) {
+        if (!value && slot->load(std::memory_order_relaxed) == nullptr) {
+            return false;
+        }
+        return os::backSparse(leaf, leafBytes(), slot, count * sizeof(Leaf));
     }
 
     Leaf* leafFor(std::uintptr_t at) {
@@ -136,16 +158,22 @@ private:
             return nullptr;
         }
         auto& root = roots_[at >> rootShift];
-        Leaf* leaf = root.load(std::memory_order_relaxed); // written under the heap's lock, as here
+        Leaf* leaf = root.load(std::memory_order_acquire);
         if (!leaf) {
-            // Fresh pages are zeros, which are null entries.
-            leaf = static_cast<Leaf*>(os::reserve(leafBytes(), os::pageSize()));
-            root.store(leaf, std::memory_order_release);
+            // Fresh pages are zeros, which are null entries. Another heap may enter a leaf here, under its own lock.
+            auto* fresh = static_cast<Leaf*>(os::reserveSparse(leafBytes()));
+            if (root.compare_exchange_strong(leaf, fresh, std::memory_order_acq_rel, std::memory_order_acquire)) {
+                return fresh;
+            }
+            if (fresh) {
+                os::releaseSparse(fresh, leafBytes());
+            }
         }
         return leaf;
     }
 
     Region* only_ = nullptr;
+    RegionTable* other_ = nullptr;
     std::uintptr_t regionSize_ = slotSize;
     os::Shared<Leaf*> roots_[rootCount] = {};
 };

@@ -7,6 +7,7 @@
 
 #include "mpr/heap/holes.hpp"
 #include "mpr/os/log.hpp"
+#include "mpr/os/pages.hpp"
 
 namespace mpr::heap {
 
@@ -19,12 +20,36 @@ MPR_USES_FREE_MEMORY void backPages(void* memory, std::size_t bytes) {
         *page = *page;
     }
 }
+
+std::size_t lineBytesFor(std::size_t granules) {
+    return LineSet::wordsFor(granules) * sizeof(LineSet::Word);
+}
+
+std::size_t firstGranuleOf(std::size_t granules) {
+    return granulesFor(Region::mapOffset() + Region::mapBytesFor(granules) + 2 * lineBytesFor(granules));
+}
+
+/** Log2 of the granules in a chunk. @param least Bytes. */
+unsigned chunkShiftOf(std::size_t granules, std::size_t least) {
+    unsigned shift = 0;
+    while ((granules - 1) >> shift >= Region::chunks || (granuleSize << shift) < least) {
+        ++shift;
+    }
+    return shift;
+}
+
+/** The first chunks of an ordinary region, with its header, its map and the first two granules of a hole. */
+std::size_t headBytes(std::size_t granules) {
+    const std::size_t chunk = granuleSize << chunkShiftOf(granules, os::pageSize());
+    return roundUp((firstGranuleOf(granules) + 2) << granuleShift, chunk);
+}
 } // namespace
 
 bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     regionShift_ = options.regionShift;
     reserve_ = options.reserve;
-    poison_ = os::hasThreads && options.poison;
+    // Memory that is filled holds no address for check=fields to find.
+    poison_ = os::hasThreads && (options.poison || options.check == Options::Check::fields);
     os::Locked locked(lock_);
     table_.open(regionShift_);
     if constexpr (FreeQueues::checksLinks) {
@@ -44,6 +69,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         const std::size_t lost = begin - reinterpret_cast<std::uintptr_t>(buffer);
         size = std::min((size - lost) & ~(granuleSize - 1), greatestGranules << granuleShift);
         auto* region = new (reinterpret_cast<void*>(begin)) Region;
+        setHome(region);
         if constexpr (os::hasPages) {
             regionOrigin_ = begin;
             regionMask_ = 0;
@@ -85,8 +111,10 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         if (reserve_ > 0) {
             // Asked for from the start: back every page now, so that no allocation waits for the system.
             unlink(region, region->firstGranule, region->endGranule - region->firstGranule);
-            commit(region, region->chunksTouched(0, region->endGranule), true);
-            backPages(region, region->span);
+            if (!commit(region, region->chunksTouched(0, region->endGranule), true)) {
+                return false;
+            }
+            backPages(region, region->length);
             linkWhole(region);
         }
     } while (limits_.committed() < reserve_);
@@ -106,9 +134,9 @@ void Heap::close() {
     os::Locked locked(lock_);
     while (Region* region = regions_) {
         regions_ = region->next;
-        poison::allow(region, region->span);
+        poison::allow(region, region->length);
         if (region->origin != Origin::buffer) {
-            os::release(region, region->span);
+            os::release(region, region->length);
         }
     }
     table_.close();
@@ -116,23 +144,23 @@ void Heap::close() {
 }
 
 /** Header and map of a fresh region. The map's bytes are zero on pages from the system, not in a buffer. */
-void Heap::prepare(Region* region, std::size_t span, Origin origin) {
+void Heap::prepare(Region* region, std::size_t length, Origin origin) {
     os::assertHeld(lock_);
-    const std::size_t granules = span >> granuleShift;
-    region->span = span;
+    const std::size_t granules = length >> granuleShift;
+    region->length = length;
     region->origin = origin;
     region->endGranule = static_cast<std::uint32_t>(granules);
     const std::size_t mapBytes = Region::mapBytesFor(granules);
-    const std::size_t lineBytes = LineSet::wordsFor(granules) * sizeof(LineSet::Word);
+    const std::size_t lineBytes = lineBytesFor(granules);
     Byte* lines = region->map().at(0) + mapBytes;
-    region->firstGranule = static_cast<std::uint32_t>(granulesFor(Region::mapOffset() + mapBytes + 2 * lineBytes));
+    region->firstGranule = static_cast<std::uint32_t>(firstGranuleOf(granules));
     if constexpr (os::hasPages) {
         divide(region, granules);
     }
     if (origin == Origin::buffer) {
         std::memset(region->map().at(0), 0, mapBytes + 2 * lineBytes);
     }
-    openNurseries(region);
+    openSpans(region);
     region->young.open(lines);
     region->sweepYoung.open(lines + lineBytes);
     region->map().set(granules, mark::opaque);
@@ -141,27 +169,61 @@ void Heap::prepare(Region* region, std::size_t span, Origin origin) {
 }
 
 /**
-    On 32-bit systems a nursery is 8 KiB. Large blocks would leave too much unused at its end, so only small ones have
-    nurseries there.
+    On 32-bit systems a span is 8 KiB. Large blocks would leave too much unused at its end, so only small ones have
+    spans there.
  */
-void Heap::openNurseries(Region* region) const {
+void Heap::openSpans(Region* region) const {
     const auto shift = static_cast<unsigned>(std::countr_zero(contextGranules_));
     const bool serves = sizeof(void*) == 8 || region->sort == Sort::small;
-    if (region->origin == Origin::system && (region->endGranule >> shift) <= Nurseries::most) {
-        region->nurseries.open(serves ? shift : Nurseries::none);
+    if (region->origin == Origin::system && (region->endGranule >> shift) <= Spans::most) {
+        region->spans.open(serves ? shift : Spans::none);
     }
 }
 
 /** Divide a region into chunks. */
 void Heap::divide(Region* region, std::size_t granules) {
-    unsigned shift = 0;
-    while ((granules - 1) >> shift >= Region::chunks ||
-           (region->origin == Origin::system && (granuleSize << shift) < os::pageSize())) {
-        ++shift;
-    }
+    const unsigned shift = chunkShiftOf(granules, region->origin == Origin::system ? os::pageSize() : 0);
     region->chunkShift = shift;
     region->lastChunk = std::uint64_t{1} << ((granules - 1) >> shift);
-    region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - region->span;
+    region->lastMissing = (((granules - 1) >> shift) + 1) * region->chunkBytes() - region->length;
+}
+
+/** Addresses of a region, its first chunks usable. @return nullptr when the system or the host has none. */
+static void* reserveRegion(std::size_t size) {
+    void* pages = os::mayGrow(size) ? os::reserveAddresses(size, size) : nullptr;
+    if (pages && !os::commit(pages, headBytes(size >> granuleShift))) {
+        os::release(pages, size);
+        return nullptr;
+    }
+    return pages;
+}
+
+/** Have the host commit chunks, unless they are the first: see reserveRegion. @return false: none of them is. */
+bool Heap::commitChunks(Region* region, std::uint64_t fresh) {
+    os::assertHeld(lock_);
+    if (region->origin != Origin::system) {
+        return true;
+    }
+    if (region->committed == 0) {
+        fresh &= ~region->chunksTouched(0, region->firstGranule + 2);
+    }
+    auto* const base = reinterpret_cast<Byte*>(region);
+    const auto bytesOf = [&](unsigned first, unsigned count) {
+        const std::size_t begin = first * region->chunkBytes();
+        return std::min(count * region->chunkBytes(), region->length - begin);
+    };
+    std::uint64_t done = 0;
+    bool granted = true;
+    forRuns(fresh, [&](unsigned first, unsigned count) {
+        granted = granted && os::commit(base + first * region->chunkBytes(), bytesOf(first, count));
+        done |= granted ? fresh & (~std::uint64_t{0} >> (64 - count) << first) : 0;
+    });
+    if (!granted) {
+        forRuns(done, [&](unsigned first, unsigned count) {
+            os::decommit(base + first * region->chunkBytes(), bytesOf(first, count));
+        });
+    }
+    return granted;
 }
 
 /** Make an empty region one hole. */
@@ -187,7 +249,7 @@ bool Heap::changeSort(Sort sort) {
         if (region && region->holeSize(region->granuleOf(hole)) == whole) {
             unlink(region, region->firstGranule, whole);
             setSort(region, sort, queues_);
-            openNurseries(region);
+            openSpans(region);
             linkWhole(region);
             return true;
         }
@@ -198,12 +260,13 @@ bool Heap::changeSort(Sort sort) {
 /** @return nullptr when the heap may not or cannot grow. */
 Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
     const std::size_t size = std::size_t{1} << regionShift_;
-    void* pages = limits_.allows(size / 8, privileged) ? os::reserve(size, size) : nullptr;
+    void* pages = limits_.allows(size / 8, privileged) ? reserveRegion(size) : nullptr;
     if (!pages) {
         shortage = limits_.allows(size / 8, privileged) ? Shortage::system : Shortage::limit;
         return nullptr;
     }
     auto* region = new (pages) Region;
+    setHome(region);
     setSort(region, sort, queues_);
     prepare(region, size, Origin::system);
     const bool listed = table_.add(region);
@@ -216,7 +279,7 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
         os::release(region, size);
         return nullptr;
     }
-    shape_ = *region;
+    ordinary_.shape = *region;
     linkWhole(region);
     return region;
 }
@@ -225,25 +288,28 @@ Region* Heap::addRegion(Sort sort, bool privileged, Shortage& shortage) {
     Whether a block exceeds what the machine could ever back. The system would grant the addresses all the same, and the
     region table takes an 8192nd of them in memory.
  */
-static bool isBeyondMachine(std::size_t span) {
+static bool isBeyondMachine(std::size_t length) {
     constexpr std::size_t least = std::size_t{1} << 30; // below it the question costs more than the table
-    return span > least && os::ram() > 0 && span / 4 > os::ram();
+    return length > least && os::ram() > 0 && length / 4 > os::ram();
 }
 
 /** @return nullptr when the system has no addresses left, for the region or the table. */
-Region* Heap::mapLarge(std::size_t n, std::size_t header, std::size_t span) {
-    void* pages = os::reserve(span, std::size_t{1} << regionShift_);
+Region* Heap::mapLarge(std::size_t n, std::size_t header, std::size_t length) {
+    void* pages = os::mayGrow(length) ? os::reserve(length, std::size_t{1} << regionShift_) : nullptr;
     if (!pages) {
         return nullptr;
     }
     auto* region = new (pages) Region;
-    region->span = span;
+    setHome(region);
+    region->apart = true;
+    region->pristine = true;
+    region->length = length;
     region->origin = Origin::large;
     region->firstGranule = static_cast<std::uint32_t>(header >> granuleShift);
     region->endGranule = region->firstGranule + 1;
     region->largeGranules = n;
     if (!table_.add(region)) {
-        os::release(region, span);
+        os::release(region, length);
         return nullptr;
     }
     return region;
@@ -258,27 +324,32 @@ Region* Heap::addLarge(std::size_t n, bool privileged, Shortage& shortage) {
     constexpr std::size_t leastPage = 4096;
     static_assert(Region::mapOffset() + (leastPage >> granuleShift) + swar::bytes <= leastPage);
     // Whoever looks by a stale address while the page is given up may find a head and then zeros, such as shift_ 0.
-    static_assert(sizeof(Region) + sizeof(std::uint32_t) * ((leastPage >> granuleShift) - Nurseries::most) <= leastPage,
+    static_assert(sizeof(Region) + sizeof(std::uint32_t) * ((leastPage >> granuleShift) - Spans::most) <= leastPage,
                   "isUncleared reads in the page whatever the shift");
-    const std::size_t span = roundUp(header + (n << granuleShift), os::pageSize());
-    if (!limits_.allows(span, privileged)) {
+    const std::size_t length = roundUp(header + (n << granuleShift), os::pageSize());
+    if (!limits_.allows(length, privileged)) {
         shortage = Shortage::limit;
         return nullptr;
     }
-    if (isBeyondMachine(span)) {
+    if (isBeyondMachine(length)) {
         shortage = Shortage::system;
         return nullptr;
     }
-    Region* region = mapLarge(n, header, span);
+    if (!charge(length, privileged)) {
+        shortage = Shortage::limit;
+        return nullptr;
+    }
+    Region* region = mapLarge(n, header, length);
     if (!region && releaseGoneBlocks()) {
-        region = mapLarge(n, header, span);
+        region = mapLarge(n, header, length);
     }
     if (!region) {
+        discharge(length);
         shortage = Shortage::system;
         return nullptr;
     }
     totals_.overheadBytes += header;
-    noteCommitted(span);
+    noteCommitted(length);
     enlist(region);
     return region;
 }
@@ -292,8 +363,8 @@ void Heap::enlist(Region* region) {
     }
     regions_ = region;
     ++totals_.regions;
-    if (LinkSpan::suffices && !region->isLarge()) {
-        linkSpan_.include(region, region->span);
+    if (LinkRange::suffices && !region->isLarge()) {
+        linkRange_.include(region, region->length);
     }
 }
 
@@ -308,12 +379,12 @@ void Heap::delist(Region* region) {
 }
 
 /** The lowest or highest region was given up: no link leads there, be it one that a program has kept and writes back. */
-void Heap::fitLinkSpan() {
+void Heap::fitLinkRange() {
     os::assertHeld(lock_);
-    linkSpan_ = {};
+    linkRange_ = {};
     for (const Region* region = regions_; region; region = region->next) {
         if (!region->isLarge()) {
-            linkSpan_.include(region, region->span);
+            linkRange_.include(region, region->length);
         }
     }
 }
@@ -324,20 +395,26 @@ void Heap::fitLinkSpan() {
 void Heap::retire(Region* region) {
     os::assertHeld(lock_);
     region->map().set(region->firstGranule, 0);
-    fillFree({region, region->firstGranule}, (region->span >> granuleShift) - region->firstGranule);
+    fillFree({region, region->firstGranule}, (region->length >> granuleShift) - region->firstGranule);
     retired_.add(region);
 }
 
 Region* Heap::reuseRetired(std::size_t n) {
-    const std::size_t span = roundUp(os::pageSize() + (n << granuleShift), os::pageSize());
-    Region* region = retired_.take(span);
+    const std::size_t length = roundUp(os::pageSize() + (n << granuleShift), os::pageSize());
+    Region* region = retired_.take(length);
     if (region) {
         region->largeGranules = n;
+        region->pristine = false;
         if (poisons()) {
             look(region->address(region->firstGranule), n);
         }
     }
     return region;
+}
+
+bool Heap::isPristine(const void* block) const {
+    const Region* region = table_.find(block);
+    return region && region->pristine;
 }
 
 /**
@@ -349,15 +426,15 @@ bool Heap::releaseGoneBlocks() {
     bool any = false;
     for (Region* region = regions_; region; region = region->next) {
         const std::size_t header = os::pageSize();
-        if (!region->isLarge() || region->map().get(region->firstGranule) != 0 || region->span == header) {
+        if (!region->isLarge() || region->map().get(region->firstGranule) != 0 || region->length == header) {
             continue;
         }
         forgetCommitted(region);
         table_.remove(region);
-        poison::allow(region, region->span);
-        os::release(reinterpret_cast<Byte*>(region) + header, region->span - header);
-        totals_.purgedBytes += region->span - header;
-        region->span = header;
+        poison::allow(region, region->length);
+        os::release(reinterpret_cast<Byte*>(region) + header, region->length - header);
+        totals_.purgedBytes += region->length - header;
+        region->length = header;
         any = table_.add(region); // its first slot, which exists
     }
     return any;
@@ -381,7 +458,7 @@ void Heap::decommitRetiredLocked() {
     for (Region* region = regions_; region && retired_.bytes() > 0; region = region->next) {
         const bool gone = region->isLarge() && region->map().get(region->firstGranule) == 0;
         if (gone && region->largeGranules > 0) {
-            os::decommit(region->address(region->firstGranule), region->span - os::pageSize());
+            os::decommit(region->address(region->firstGranule), region->length - os::pageSize());
             forgetCommitted(region);
         }
     }
@@ -391,7 +468,8 @@ void Heap::decommitRetiredLocked() {
 void Heap::forgetCommitted(Region* region) {
     os::assertHeld(lock_);
     if (region->largeGranules > 0) {
-        limits_.uncommit(region->span);
+        limits_.uncommit(region->length);
+        discharge(region->length);
         retired_.remove(region);
         region->largeGranules = 0;
     }

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: MIT
 /*
-    spare.hpp - Nurseries that may be filled again: lists of them, and those that any thread may take.
+    spare.hpp - Spans that may be filled again: lists of them, and those that any thread may take.
 
-    A nursery stands in a list by a link of its own, so nothing here allocates. A thread has lists of those that it may
+    A span stands in a list by a link of its own, so nothing here allocates. A thread has lists of those that it may
     take first (AllocationContext); what it has not taken when the next collection comes is left to all.
  */
 #pragma once
 
 #include <utility>
 
-#include "mpr/heap/nursery.hpp"
+#include "mpr/heap/span.hpp"
 #include "mpr/heap/part.hpp"
 
 namespace mpr::heap {
 
-template <Nursery* Nursery::*link>
-class NurseryList {
+template <Span* Span::*link>
+class SpanList {
 public:
     explicit operator bool() const { return first_ != nullptr; }
-    void push(Nursery* nursery) { nursery->*link = std::exchange(first_, nursery); }
+    void push(Span* span) { span->*link = std::exchange(first_, span); }
     /** The list is not empty. */
-    Nursery* pop() {
+    Span* pop() {
         MPR_ASSERT(first_);
         return std::exchange(first_, first_->*link);
     }
     /** All of another list, which is empty then. */
-    void take(NurseryList& other) {
+    void take(SpanList& other) {
         while (other) {
             push(other.pop());
         }
     }
     template <typename F>
     void removeIf(F&& isGone) {
-        for (Nursery** at = &first_; *at;) {
+        for (Span** at = &first_; *at;) {
             if (isGone(*at)) {
                 *at = (*at)->*link;
             } else {
@@ -42,25 +42,25 @@ public:
     }
 
 private:
-    Nursery* first_ = nullptr;
+    Span* first_ = nullptr;
 };
 
 /** Nothing in them is alive. */
-using StaleNurseries = NurseryList<&Nursery::nextStale>;
-/** Something is. Some here may be sparse no longer: see nursery.hpp. */
-using SparseNurseries = NurseryList<&Nursery::nextSparse>;
+using StaleSpans = SpanList<&Span::nextStale>;
+/** Something is. Some here may be sparse no longer: see span.hpp. */
+using SparseSpans = SpanList<&Span::nextSparse>;
 
-class SpareNurseries : Part {
+class SpareSpans : Part {
 public:
     using Part::Part;
 
     /** Stale, and not taken again between two collections. */
-    StaleNurseries& leftOver() {
+    StaleSpans& leftOver() {
         assertHeld();
         return leftOver_;
     }
     /** Sparse ones of a lane: at least half free, or lasting. */
-    SparseNurseries& roomy(Lane lane) {
+    SparseSpans& roomy(Lane lane) {
         assertHeld();
         return roomy_[static_cast<unsigned>(lane)];
     }
@@ -69,13 +69,13 @@ public:
         return static_cast<bool>(roomy_[static_cast<unsigned>(lane)]);
     }
     /** Others, which serve before the heap grows. */
-    SparseNurseries& scanty(Lane lane) {
+    SparseSpans& scanty(Lane lane) {
         assertHeld();
         return scanty_[static_cast<unsigned>(lane)];
     }
 
-    /** What a thread has not taken of these, others may. */
-    void leave(StaleNurseries& stale, SparseNurseries& sparse, Lane lane) {
+    /** A thread has ended: others may take its spans. */
+    void leave(StaleSpans& stale, SparseSpans& sparse, Lane lane) {
         leftOver().take(stale);
         roomy(lane).take(sparse);
     }
@@ -91,9 +91,9 @@ public:
     }
 
 private:
-    StaleNurseries leftOver_;
-    SparseNurseries roomy_[lanes];
-    SparseNurseries scanty_[lanes];
+    StaleSpans leftOver_;
+    SparseSpans roomy_[lanes];
+    SparseSpans scanty_[lanes];
 };
 
 } // namespace mpr::heap

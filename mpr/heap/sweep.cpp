@@ -62,7 +62,7 @@ void Heap::beginMarking() {
     for (Region* region = regions_; region; region = region->next) {
         std::swap(region->young, region->sweepYoung); // the other was emptied by the last sweep
         if constexpr (os::hasPages) {
-            region->nurseries.judged = std::exchange(region->nurseries.filling, 0);
+            region->spans.judged = std::exchange(region->spans.filling, 0);
         }
     }
     // Blocks in quick lists will be reused where they lie.
@@ -70,7 +70,7 @@ void Heap::beginMarking() {
         local->quick.forEach([this](const QuickLists::Slot& slot) {
             Region* region = table_.find(slot.block);
             region->young.add(region->granuleOf(slot.block));
-            region->nurseries.keep(region->granuleOf(slot.block));
+            region->spans.keep(region->granuleOf(slot.block));
         });
         leaveOver(*local);
     }
@@ -79,6 +79,22 @@ void Heap::beginMarking() {
 void Heap::unmarkOld() {
     os::Locked locked(lock_);
     state_.unmarkOld();
+}
+
+void Heap::unmarkAll() {
+    beginMarking();
+    const os::Locked locked(lock_);
+    ends_ = true;
+    const auto parity = static_cast<Byte>(state_.colours().oldParity ^ head::parity);
+    for (Region* region = regions_; region; region = region->next) {
+        for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {
+            const auto answer = [](std::size_t, auto words) { return swar::old(words); };
+            region->forEach(chunk, answer, [&](std::size_t g) {
+                const GranuleMap map = region->map();
+                map.set(g, static_cast<Byte>((map.get(g) & ~head::parity) | parity));
+            });
+        }
+    }
 }
 
 /** The chunks with young lines. */
@@ -119,7 +135,7 @@ void Heap::retainDead() {
                 const Byte h = region->map().get(g);
                 if (Region::isBlock(h)) {
                     region->map().set(g, state_.colours().survivor(h));
-                    region->nurseries.keep(g);
+                    region->spans.keep(g);
                 }
             });
         }
@@ -127,6 +143,11 @@ void Heap::retainDead() {
 }
 
 void Heap::endSweep() {
+    if constexpr (!os::hasPages) {
+        if (const Annex* others = annex()) {
+            others->sweep();
+        }
+    }
     {
         os::Locked locked(lock_);
         scattered_.setSweptAll(state_.sweep() == Sweep::all);
@@ -294,8 +315,8 @@ void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swe
 std::size_t Heap::sweepSlice(Region* region, std::size_t start, Swept& swept) {
     const Telling telling(*this);
     os::LockedFairly locked(lock_);
-    const std::size_t end = std::min(region->nurseries.endOf(start), std::size_t{region->endGranule});
-    if (region->nurseries.isPassedOver(start)) {
+    const std::size_t end = std::min(region->spans.endOf(start), std::size_t{region->endGranule});
+    if (region->spans.isPassedOver(start)) {
         return end;
     }
     const std::size_t before = swept.blocks;
@@ -320,11 +341,11 @@ void Heap::sweepYoungLines(Region* region, std::size_t i, Swept& swept) {
         const std::size_t before = swept.blocks;
         LineSet::forRanges(i, lines, [&](std::size_t from, std::size_t to) {
             os::assertHeld(lock_);
-            // A nursery has been swept already, or is being filled.
+            // A span has been swept already, or is being filled.
             const std::size_t end = std::min(to, std::size_t{region->endGranule});
             for (std::size_t next = 0; from < end; from = next) {
-                next = std::min(end, region->nurseries.endOf(from));
-                if (!region->nurseries.isPassedOver(from)) {
+                next = std::min(end, region->spans.endOf(from));
+                if (!region->spans.isPassedOver(from)) {
                     sweepRange(region, from, next, swept);
                 }
             }

@@ -19,7 +19,7 @@
 
 namespace mpr::heap {
 
-/** What a sweep frees: nothing, what a minor collection found dead, or all that is unmarked. */
+/** The blocks that a sweep frees: none, those that a minor collection found dead, or all unmarked ones. */
 enum class Sweep : Byte { none, young, all };
 
 /** Whether a block may be freed by hand as it is. */
@@ -39,7 +39,7 @@ public:
         const Sweep now = sweep();
         return (now == Sweep::all || (isYoung(now) && (h & head::old) == 0)) && !colours_.marked(h);
     }
-    /** The same for the heads in a word or a row of a map, while a sweep runs: a copy of what there is to know. */
+    /** `dead` for the heads in a word or a row of a map, while a sweep runs: a copy of the state that decides. */
     class DeadHeads {
     public:
         explicit DeadHeads(const SweepState& state) : colours_(state.colours_), youngOnly_(isYoung(state.sweep())) {
@@ -53,7 +53,7 @@ public:
     };
 
     bool mayBeTraced(Byte h) const {
-        // What is young and not marked, and not dead either, was left grey.
+        // A young block that is neither marked nor dead was left grey.
         return os::hasGenerations && ((h & head::old) != 0 || !colours_.marked(h)) &&
                tracing_.load(std::memory_order_relaxed);
     }
@@ -75,6 +75,11 @@ public:
     void unmarkOld() {
         assertHeld();
         colours_.oldParity ^= 1;
+    }
+    /** The colours are those of another heap. */
+    void adopt(Colours colours) {
+        assertHeld();
+        colours_ = colours;
     }
     /** What may be freed follows when refresh is called. */
     void setSweep(Sweep sweep) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "mpr/heap/heap.hpp"
+#include "mpr/memory.h"
+#include "mpr/os/pages.hpp"
 
 namespace mpr::heap {
 
@@ -18,10 +20,13 @@ public:
             if (region->isLarge()) {
                 const Byte b = region->map().get(region->firstGranule);
                 granulesInUse_ += (b & head::inUse) ? region->largeGranules : 0;
-                committed_ += (b & head::inUse) || region->largeGranules > 0 ? region->span : 0;
+                committed_ += (b & head::inUse) || region->largeGranules > 0 ? region->length : 0;
             } else {
                 walk(*region);
                 committed_ += os::hasPages ? region->bytesOf(region->committed) : 0;
+            }
+            if (os::isHosted() && region->origin != Origin::buffer) {
+                askHost(*region);
             }
         }
         if constexpr (!os::hasPages) {
@@ -31,7 +36,8 @@ public:
             checkQueues(heap_.queues_[sort], static_cast<Sort>(sort));
         }
         check(queued_ == holes_, "holes in the map and holes in the queues differ in number", nullptr);
-        check(committed_ == heap_.limits_.committed(), "committed chunks and the account differ", nullptr);
+        check(committed_ + heap_.serving_.lent == heap_.limits_.committed(), "committed chunks and the account differ",
+              nullptr);
         if constexpr (!os::hasPages) {
             return defects_; // one account for both
         }
@@ -57,6 +63,34 @@ private:
         }
     }
 
+    /** What is committed for the heap is it for the host, too. */
+    void askHost(const Region& region) {
+        const auto* const base = reinterpret_cast<const Byte*>(&region);
+        if (region.isLarge()) {
+            const bool whole = region.largeGranules > 0;
+            return askHost(base, whole ? region.length : os::pageSize());
+        }
+        forRuns(region.committed, [&](unsigned first, unsigned count) {
+            const std::size_t begin = first * region.chunkBytes();
+            askHost(base + begin, std::min(count * region.chunkBytes(), region.length - begin));
+        });
+    }
+    void askHost(const Byte* at, std::size_t size) {
+        for (const Byte* const end = at + size; at < end;) {
+            constexpr int usable = MPR_MAP_READ | MPR_MAP_WRITE;
+            MprPages pages;
+            const bool known = os::queryPages(at, pages);
+            const Byte* const next = known ? static_cast<const Byte*>(pages.base) + pages.size : at;
+            const bool agrees =
+                known && pages.reserved && pages.committed && (pages.mode & usable) == usable && next > at;
+            check(agrees, "the host says of committed pages that they are not", at);
+            if (!agrees) {
+                return;
+            }
+            at = next;
+        }
+    }
+
     /** Granules from g to the end of the context that begins or continues there, 0 if none does. */
     std::size_t contextRoom(Region& region, std::size_t g) const {
         os::assertHeld(heap_.lock_);
@@ -76,14 +110,14 @@ private:
         return 0;
     }
 
-    /** Granules from g on in a nursery that are in no block; 0 if none. @param counts Set when they count as in use. */
-    static std::size_t nurseryRoom(Region& region, std::size_t g, bool& counts) {
+    /** Granules from g on in a span that are in no block; 0 if none. @param counts Set when they count as in use. */
+    static std::size_t spanRoom(Region& region, std::size_t g, bool& counts) {
         if constexpr (os::hasPages) {
-            const Nurseries& nurseries = region.nurseries;
-            const std::uint64_t bit = std::uint64_t{1} << (nurseries.indexOf(g) & 63);
-            counts = (nurseries.sparse & bit) == 0;
-            if (((nurseries.filling | nurseries.judged | nurseries.sparse | nurseries.retiring) & bit) != 0) {
-                return region.map().zerosEnd(g, nurseries.cleared(nurseries.indexOf(g))) - g;
+            const Spans& spans = region.spans;
+            const std::uint64_t bit = std::uint64_t{1} << (spans.indexOf(g) & 63);
+            counts = (spans.sparse & bit) == 0;
+            if (((spans.filling | spans.judged | spans.sparse | spans.retiring) & bit) != 0) {
+                return region.map().zerosEnd(g, spans.cleared(spans.indexOf(g))) - g;
             }
         }
         return 0;
@@ -94,9 +128,9 @@ private:
         bool afterHole = false;
         check(map.get(region.endGranule) == mark::opaque, "a region's end is not marked", region.address(0));
         for (std::size_t g = region.firstGranule; g < region.endGranule;) {
-            if (region.nurseries.isUncleared(g)) {
-                const std::size_t end = region.nurseries.endOf(g);
-                granulesInUse_ += region.nurseries.isStale(region.nurseries.indexOf(g)) ? 0 : end - g;
+            if (region.spans.isUncleared(g)) {
+                const std::size_t end = region.spans.endOf(g);
+                granulesInUse_ += region.spans.isStale(region.spans.indexOf(g)) ? 0 : end - g;
                 g = end;
                 afterHole = false;
                 continue;
@@ -110,8 +144,8 @@ private:
                 checkInterior(region, g, n, GranuleMap::byteOfBlock);
                 check((region.chunksTouched(g, g + n) & ~region.committed) == 0, "a block's chunk is not committed",
                       region.address(g));
-            } else if (b == mark::opaque && region.nurseries.isWalked(g) && g == region.nurseries.beginOf(g)) {
-                n = 1; // a nursery's fence
+            } else if (b == mark::opaque && region.spans.isWalked(g) && g == region.spans.beginOf(g)) {
+                n = 1; // a span's fence
                 ++granulesInUse_;
             } else if (b == mark::opaque) {
                 n = map.blockSize(g); // quick-listed: free in the account
@@ -129,7 +163,7 @@ private:
             } else {
                 n = contextRoom(region, g);
                 bool counts = true;
-                n = n > 0 ? n : nurseryRoom(region, g, counts);
+                n = n > 0 ? n : spanRoom(region, g, counts);
                 granulesInUse_ += counts ? n : 0;
                 check(n > 0, "a granule belongs to nothing", region.address(g));
             }
@@ -203,16 +237,16 @@ int Heap::verify() {
 }
 
 void Heap::forEachBlock(void (*visit)(void* context, Byte* block, std::size_t n, Byte h), void* context) {
+    if (const Annex* others = annex(); os::hasPages && others) {
+        others->forEachBlock(visit, context);
+    }
     os::Locked clearing(clearing_); // both, for threads that are not attached and free permanent memory
     os::Locked locked(lock_);
     const auto heads = [](std::size_t, auto words) { return swar::heads(words); };
     for (Region* region = regions_; region; region = region->next) {
         for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {
             region->forEach(chunk, heads, [&](std::size_t g) {
-                const Byte h = region->map().get(g);
-                if (!head::isGone(h)) {
-                    visit(context, region->address(g), region->blockSize(g), h);
-                }
+                visit(context, region->address(g), region->blockSize(g), region->map().get(g));
             });
         }
     }

@@ -6,7 +6,10 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/un.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -28,12 +31,18 @@ int Address::port() const {
 }
 
 char* Address::text() const {
-    char out[INET6_ADDRSTRLEN] = "";
+    char out[sizeof("unix:") + sizeof(sockaddr_un::sun_path)] = "";
     const auto& six = reinterpret_cast<const sockaddr_in6&>(storage);
     if (family() == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) {
         inet_ntop(AF_INET, &six.sin6_addr.s6_addr[12], out, sizeof(out));
     } else if (family() == AF_INET6) {
         inet_ntop(AF_INET6, &six.sin6_addr, out, sizeof(out));
+    } else if (family() == AF_UNIX) { // of a client: without a path
+        constexpr std::size_t begin = offsetof(sockaddr_un, sun_path);
+        const auto& name = reinterpret_cast<const sockaddr_un&>(storage);
+        const std::size_t size = length > begin ? std::min(length - begin, sizeof(name.sun_path)) : 0;
+        std::memcpy(out, "unix:", 5);
+        std::memcpy(out + 5, name.sun_path, size);
     } else if (family() == AF_INET) {
         inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, out, sizeof(out));
     }

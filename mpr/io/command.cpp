@@ -36,6 +36,7 @@
 #include "mpr/buffer.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/io/broken_pipe.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
@@ -82,6 +83,7 @@ struct Command : MprCmd {
     task::Event* end;                   // reference: the process has ended
     task::Event* told;                  // reference: the event that tells the callback of this run's end
     MprWaitHandler* handlers[channels]; // references
+    mpr::io::Tie* ties[channels];       // to them
     void* data;                         // of the callback: a block or not
     char* search;                       // reference
     char* folder;                       // reference: in which it runs
@@ -95,11 +97,11 @@ struct Command : MprCmd {
     std::atomic<os::ThreadId> caller; // of the callback for a channel, while it runs; a number, orders nothing
     std::atomic<std::uint8_t> states[channels];
     std::atomic<int> fds[channels];
-    std::atomic<os::ThreadId> waiter; // in mprWaitForCmd or mprRunCmd; a number, orders nothing
-    bool started;
-    bool runs;      // the process has not ended, as far as is known
-    bool leads;     // it leads a process group, perhaps of a session of its own
-    bool keepsLead; // it is not waited for until the command lets it go
+    std::atomic<std::uint32_t> waiter; // in mprWaitForCmd or mprRunCmd: Mutator::number, orders nothing
+    std::atomic<bool> started;         // what follows from it is asked with the loop in use; orders nothing
+    bool runs;                         // the process has not ended, as far as is known
+    bool leads;                        // it leads a process group, perhaps of a session of its own
+    bool keepsLead;                    // it is not waited for until the command lets it go
 };
 
 /** The commands that run. */
@@ -132,7 +134,7 @@ void manageCmd(void* ptr, int flags) {
         gc::markLoose(&cmd->data);
     } else if (flags & MPR_MANAGE_FREE) {
         for (int channel = 0; channel < channels; ++channel) {
-            mpr::io::dropHandler(cmd->handlers[channel]);
+            mpr::io::drop(cmd->ties[channel]);
             if (const int fd = cmd->fds[channel]; fd >= 0) {
                 ::close(fd);
             }
@@ -153,7 +155,7 @@ bool hasEnded(pid_t pid, int& status, int flags) {
     if (result == 0 && how.si_pid == 0) {
         return false;
     }
-    // Who waits for all children, or ignores SIGCHLD, has taken the status.
+    // A program that waits for all children, or ignores SIGCHLD, has taken the status.
     status = result != 0 ? MPR_ERR : how.si_code == CLD_EXITED ? how.si_status : 128 + how.si_status;
     return true;
 }
@@ -379,7 +381,7 @@ void onChannel(void* data, MprEvent* event) {
             const os::ThreadId outer = cmd->caller.exchange(os::currentThread());
             std::atomic<std::uint8_t>& state = cmd->states[channel];
             std::uint8_t seen = state;
-            // At once, for who looks meanwhile whether more is to come.
+            // Stored at once: other threads look meanwhile whether more is to come.
             while (!state.compare_exchange_weak(seen, static_cast<std::uint8_t>((seen & ~armed) | calling))) {}
             cmd->callback(cmd, channel, cmd->data);
             state &= static_cast<std::uint8_t>(seen & calling ? ~0 : ~calling); // it may nest
@@ -395,7 +397,7 @@ MprWaitHandler* makeHandler(Command& cmd, int channel, MprDispatcher* dispatcher
     MprWaitHandler* handler =
         mprCreateWaitHandler(cmd.fds[channel], 0, dispatcher, reinterpret_cast<void*>(proc), &cmd, 0);
     if (handler) {
-        mpr::io::setOwner(*handler, &cmd);
+        mpr::io::drop(std::exchange(cmd.ties[channel], mpr::io::setOwner(*handler, &cmd)));
     }
     mprSetRef(&cmd, &cmd.handlers[channel], handler);
     return handler;
@@ -416,7 +418,7 @@ bool hasOutput(const Command& cmd) {
     return more;
 }
 
-// ---- What is run ------------------------------------------------------------------------------------------------
+// ---- The program to run ------------------------------------------------------------------------------------------------
 
 /** The child will be elsewhere. @param path As findProgram's. @return false when that is too long. */
 bool makeAbsolute(char* path) {
@@ -578,7 +580,7 @@ private:
     bool made_ = false;
 };
 
-/** What a command runs, by which means. */
+/** What a command runs, and how. */
 struct Start {
     const char* path;
     char** arguments; // with room for one more
@@ -622,7 +624,8 @@ int spawn(Command& cmd, const Start& start, int flags) {
     const Loop::Using loop(task::events().loop());
     process->detached = (flags & MPR_CMD_DETACH) != 0;
     cmd.process = process;
-    cmd.started = cmd.runs = true;
+    cmd.started = true;
+    cmd.runs = true;
     __atomic_store_n(&cmd.pid, process->pid, __ATOMIC_RELAXED);
     mprSetRef(&cmd, &cmd.told, nullptr);
     running.link(cmd);
@@ -672,7 +675,7 @@ bool setBuffer(Command& cmd, int channel, bool wanted) {
 
 /** Start a program. @param gathers For mprRunCmd, which reads the output itself, and may have to kill all of them. */
 int startCmd(Command& cmd, int argc, cchar** argv, cchar** envp, int flags, bool gathers) {
-    if (cmd.process) {
+    if (cmd.process || (cmd.callback && !gathers && task::Events::isDestroyed(*cmd.dispatcher))) {
         return MPR_ERR_BAD_STATE;
     }
     char path[PATH_MAX];
@@ -740,7 +743,8 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     if (!events.open("mprCreateCmd") || !running.open(room)) {
         return nullptr;
     }
-    mprGetMpr()->cmdService = reinterpret_cast<MprCmdService*>(running.head());
+    // Other threads store the same.
+    __atomic_store_n(&mprGetMpr()->cmdService, reinterpret_cast<MprCmdService*>(running.head()), __ATOMIC_RELAXED);
     auto* cmd = static_cast<Command*>(
         mprAllocManaged(sizeof(Command), manageCmd, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
     if (!cmd) {
@@ -760,7 +764,9 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
         if (self->callback) {
             const auto tell = [](void* ptr, MprEvent* event) {
                 auto* each = static_cast<Command*>(ptr);
-                if (each->told == event && each->callback) { // not that of a run which the program has ended since
+                // Another thread may be ending the run.
+                const bool isTold = __atomic_load_n(&each->told, __ATOMIC_ACQUIRE) == event;
+                if (isTold && each->callback) { // not that of a run which the program has ended since
                     each->callback(each, -1, each->data);
                 }
             };
@@ -776,12 +782,20 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     return cmd->end ? cmd : nullptr;
 }
 
+namespace {
+std::uint32_t ownNumber() {
+    return gc::attached ? gc::attached->number : 0;
+}
+} // namespace
+
 void mprDestroyCmd(MprCmd* ptr) {
     auto* cmd = static_cast<Command*>(ptr);
     if (!cmd) {
         return;
     }
-    if (const os::ThreadId waiter = cmd->waiter; waiter != 0 && waiter != os::currentThread()) {
+    // One that has ended inside, in a callback, waits no more.
+    if (const std::uint32_t waiter = cmd->waiter;
+        waiter != 0 && waiter != ownNumber() && gc::runtime().collector.isAttached(waiter)) {
         gc::misuse("mprDestroyCmd", cmd, "another thread waits for this command");
         return;
     }
@@ -893,23 +907,15 @@ ssize mprWriteCmd(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
     if (!isChannel(cmd, channel) || !buf || bufsize < 0) {
         return MPR_ERR_BAD_HANDLE;
     }
-    // A pipe raises SIGPIPE whatever its flags: keep it from this thread, and take it away if it came.
-    sigset_t broken;
-    sigset_t before;
-    sigemptyset(&broken);
-    sigaddset(&broken, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &broken, &before);
     ssize count = 0;
-    do {
-        count = write(cmd->fds[channel], buf, static_cast<std::size_t>(bufsize));
-    } while (count < 0 && errno == EINTR);
-    const int error = errno;
-    if (count < 0 && error == EPIPE && !sigismember(&before, SIGPIPE)) {
-        const timespec now{};
-        sigtimedwait(&broken, nullptr, &now);
+    {
+        mpr::io::BrokenPipe broken; // a pipe raises it whatever its flags
+        do {
+            count = write(cmd->fds[channel], buf, static_cast<std::size_t>(bufsize));
+        } while (count < 0 && errno == EINTR);
+        broken.set(count < 0 ? errno : 0);
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return count >= 0 ? count : error == EAGAIN ? 0 : MPR_ERR_CANT_WRITE;
+    return count >= 0 ? count : errno == EAGAIN ? 0 : MPR_ERR_CANT_WRITE;
 }
 
 ssize mprWriteCmdBlock(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
@@ -1039,14 +1045,14 @@ MprTicks restUntil(std::uint64_t deadline) {
 /** The calling thread waits for a command: others may not end it. In an event that runs meanwhile it may wait once more. */
 class Awaiting {
 public:
-    explicit Awaiting(Command& cmd) : cmd_(cmd), outer_(cmd.waiter.exchange(os::currentThread())) {}
+    explicit Awaiting(Command& cmd) : cmd_(cmd), outer_(cmd.waiter.exchange(ownNumber())) {}
     ~Awaiting() { cmd_.waiter = outer_; }
     Awaiting(const Awaiting&) = delete;
     Awaiting& operator=(const Awaiting&) = delete;
 
 private:
     Command& cmd_;
-    os::ThreadId outer_;
+    std::uint32_t outer_;
 };
 } // namespace
 

@@ -14,14 +14,22 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <utility>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
 
 #include "mpr/barrier.h"
 #include "mpr/base/log_file.hpp"
 #include "mpr/format.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/io/plain_file.hpp"
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/log.h"
@@ -36,9 +44,9 @@ namespace os = mpr::os;
 
 namespace {
 
-/** What is behind a file's members. Its path stands behind that in the same block. */
+/** The private part of a file. Its path stands behind that in the same block. */
 struct File : MprFile {
-    char* buffer; // a managed leaf, or nullptr
+    char* buffer; // a leaf, or nullptr. Held: a finalizer writes what is in it, and no other block may be there then
     std::size_t size, next, end;
     bool dirty;
     bool hasPositions; // a regular file or a device of blocks
@@ -184,6 +192,12 @@ bool mayWrite(const File* file) {
 
 // ---- Life -------------------------------------------------------------------------------------------------------
 
+/** Let the buffer go. Calls that wait hold it on their own: see InUse. */
+void dropBuffer(File* file) {
+    mprRelease(std::exchange(file->buffer, nullptr));
+    file->size = file->next = file->end = 0;
+}
+
 /** @return false when data was lost. */
 bool finish(File* file, bool mayWait) {
     bool kept = flush(file, mayWait);
@@ -194,18 +208,14 @@ bool finish(File* file, bool mayWait) {
     file->fd = -1;
     file->rom = nullptr;
     file->dirty = false;
+    dropBuffer(file);
     return kept;
 }
 
 void manageFile(void* ptr, int flags) {
-    auto* file = static_cast<File*>(ptr);
-    if (flags & MPR_MANAGE_MARK) {
-        mprMarkRef(&file->buffer);
-    } else if (flags & MPR_MANAGE_FREE) {
-        if (!finish(file, false)) {
-            os::Message message;
-            os::log(os::Level::error, message << "mprOpenFile: a file was collected with data that cannot be written");
-        }
+    if ((flags & MPR_MANAGE_FREE) && !finish(static_cast<File*>(ptr), false)) {
+        os::Message message;
+        os::log(os::Level::error, message << "mprOpenFile: a file was collected with data that cannot be written");
     }
 }
 const mpr::gc::ManagerName namedFile(manageFile, "MprFile");
@@ -257,6 +267,65 @@ MprFile* mprOpenFile(cchar* filename, int omode, int perms) {
         return nullptr;
     }
     file->hasPositions = askPositions(file->fd);
+    return file;
+}
+
+namespace {
+
+constexpr int plainly = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+/** Open a path without following links. @return -1 with errno: ELOOP where there are some; ENOSYS: cannot be said. */
+int openStraight([[maybe_unused]] const char* path) {
+#ifdef SYS_openat2
+    static constinit std::atomic<bool> unknown{false}; // to the system, or forbidden; set once
+    if (!unknown.load(std::memory_order_relaxed)) {
+        open_how how{};
+        how.flags = plainly;
+        how.resolve = RESOLVE_NO_SYMLINKS;
+        const auto fd = static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
+        if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {
+            return fd;
+        }
+        unknown.store(errno == ENOSYS, std::memory_order_relaxed);
+    }
+#endif
+    errno = ENOSYS;
+    return -1;
+}
+
+/** Of a descriptor that is no file's. */
+MprFile* notPlain(int fd, int error) {
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = error;
+    return nullptr;
+}
+} // namespace
+
+MprFile* mpr::io::openPlainFile(const char* filename, struct stat& is, bool& straight) {
+    is = {};
+    const PathCopy path(filename);
+    File* file = path.valid() ? allocateFile(O_RDONLY, path.text()) : nullptr;
+    if (!file) {
+        return notPlain(-1, path.valid() ? ENOMEM : ENOENT);
+    }
+    int fd = openStraight(path.text());
+    straight = fd >= 0;
+    while (fd < 0 && (errno == ELOOP || errno == ENOSYS || errno == EINTR || errno == EAGAIN)) {
+        fd = open(path.text(), plainly);
+        if (fd < 0 && errno != EINTR) {
+            break;
+        }
+    }
+    if (fd < 0 || fstat(fd, &is) != 0) {
+        return notPlain(fd, errno);
+    }
+    if (!S_ISREG(is.st_mode)) {
+        return notPlain(fd, S_ISDIR(is.st_mode) ? EISDIR : EINVAL);
+    }
+    file->fd = fd;
+    file->hasPositions = true;
     return file;
 }
 
@@ -333,6 +402,7 @@ MprFile* mprGetStdin(void) {
         return nullptr;
     }
     made->keepsFd = true;
+    mprPublish(made);
     return input.compare_exchange_strong(file, made) ? made : file;
 }
 
@@ -351,11 +421,11 @@ int mprEnableFileBuffering(MprFile* ptr, ssize size, ssize maxSize) {
         return 0;
     }
     const std::size_t capacity = size > 0 ? static_cast<std::size_t>(size) : usualBuffer;
-    void* buffer = mprAlloc(capacity);
+    auto* buffer = static_cast<char*>(mprAllocMem(capacity, MPR_ALLOC_HOLD));
     if (!buffer) {
         return MPR_ERR_MEMORY;
     }
-    mprSetRef(file, &file->buffer, buffer);
+    file->buffer = buffer;
     file->size = capacity;
     file->next = file->end = 0;
     return 0;
@@ -369,8 +439,7 @@ int mprDisableFileBuffering(MprFile* ptr) {
         if (file->next < file->end) {
             return MPR_ERR_BAD_STATE; // a pipe: what was read ahead would be lost
         }
-        mprSetRef(file, &file->buffer, nullptr);
-        file->size = 0;
+        dropBuffer(file);
     }
     return error;
 }
@@ -391,10 +460,15 @@ ssize mprReadFile(MprFile* ptr, void* buf, ssize size) {
     if (!mayRead(file) || !buf || size < 0) {
         return MPR_ERR_BAD_ARGS;
     }
+    auto left = static_cast<std::size_t>(size);
+    if (hasAhead(file) && left <= file->end - file->next) { // nothing waits, so nothing needs a hold
+        std::memcpy(buf, file->buffer + file->next, left);
+        file->next += left;
+        return size;
+    }
     const InUse use(file);
     const Hold hold(buf);
     auto* to = static_cast<char*>(buf);
-    auto left = static_cast<std::size_t>(size);
     ssize count = 1;
     while (left > 0 && count > 0) {
         if (!hasAhead(file) && left >= file->size) {
@@ -441,6 +515,33 @@ int mprGetFileChar(MprFile* ptr) {
     return c;
 }
 
+namespace {
+
+/** The newline that ends the next line, if that has been read ahead, in at most so many bytes; else nullptr. */
+const char* newlineAhead(const File* file, std::size_t most) {
+    return hasAhead(file) ? static_cast<const char*>(
+                                std::memchr(file->buffer + file->next, '\n', std::min(file->end - file->next, most)))
+                          : nullptr;
+}
+
+/** A line that has been read ahead: nothing waits, so nothing needs a hold. */
+char* takeLine(File* file, const char* newline, ssize* len) {
+    const char* from = file->buffer + file->next;
+    const auto length = static_cast<std::size_t>(newline - from);
+    auto* line = static_cast<char*>(mprAlloc(length + 1));
+    if (line) {
+        std::memcpy(line, from, length);
+        line[length] = '\0';
+        file->next = std::min(file->next + length + 1, file->end); // a notifier may have closed the file
+        if (len) {
+            *len = static_cast<ssize>(length);
+        }
+    }
+    return line;
+}
+
+} // namespace
+
 char* mprReadLine(MprFile* ptr, ssize size, ssize* len) {
     auto* file = static_cast<File*>(ptr);
     if (len) {
@@ -449,8 +550,11 @@ char* mprReadLine(MprFile* ptr, ssize size, ssize* len) {
     if (!mayRead(file) || !ensureBuffer(file)) {
         return nullptr;
     }
-    const InUse use(file);
     const std::size_t most = size > 0 ? static_cast<std::size_t>(size) : SIZE_MAX / 2;
+    if (const char* newline = newlineAhead(file, most)) {
+        return takeLine(file, newline, len);
+    }
+    const InUse use(file);
     char* line = nullptr; // held while it grows
     std::size_t length = 0;
     bool ended = false;
@@ -647,6 +751,7 @@ void mprSetLogFile(MprFile* file) {
         mpr::base::openLog("stderr", mpr::base::LineForm::common, false);
     }
     gc::runtime().services.add(room);
+    mprPublish(file);
     logFile.store(file);
 }
 

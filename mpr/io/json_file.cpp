@@ -5,6 +5,7 @@
     A file is written beside the one that it replaces: to the disk first, then under its name, then the folder to the
     disk.
 */
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +28,9 @@ constexpr std::size_t longestPath = 4096;
 bool writeAll(int file, const char* text, std::size_t length) {
     while (length > 0) {
         const ssize_t done = write(file, text, length);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
         if (done <= 0) {
             return false;
         }
@@ -40,7 +44,8 @@ bool writeAll(int file, const char* text, std::size_t length) {
 int makeBeside(const char* path, mode_t mode, char (&name)[longestPath + 16]) {
     constexpr int tries = 100;
     int file = -1;
-    for (int i = 0; i < tries && file < 0; ++i) {
+    errno = EEXIST;
+    for (int i = 0; i < tries && file < 0 && (errno == EEXIST || errno == EINTR); ++i) {
         mprSprintf(name, sizeof(name), "%s.%08x~", path, static_cast<unsigned>(mprRandom()));
         file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     }
@@ -70,7 +75,9 @@ int replaceFile(const char* path, mode_t mode, const char* text) {
     }
     const bool written = (mode == 0 || fchmod(file, mode & 07777) == 0) && writeAll(file, text, std::strlen(text));
     if ((close(file) != 0) | !written || rename(name, path) != 0) {
+        const int error = errno;
         unlink(name);
+        errno = error;
         return MPR_ERR_CANT_WRITE;
     }
     syncFolderOf(name);

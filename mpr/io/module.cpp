@@ -28,6 +28,7 @@
 #include "mpr/os/os.hpp"
 #include "mpr/path.h"
 #include "mpr/string.h"
+#include "mpr/thread.h"
 #include "mpr/time.h"
 
 namespace gc = mpr::gc;
@@ -46,8 +47,12 @@ struct Module : MprModule {
     os::Image image; // of its code
     std::atomic<bool> busy;
 
-    bool is(int flag) const { return (flags & flag) != 0; }
-    void set(int flag, bool on) { flags = on ? flags | flag : flags & ~flag; }
+    /** Written only while busy; any thread reads. */
+    bool is(int flag) const { return (__atomic_load_n(&flags, __ATOMIC_RELAXED) & flag) != 0; }
+    void set(int flag, bool on) { __atomic_store_n(&flags, on ? flags | flag : flags & ~flag, __ATOMIC_RELAXED); }
+    /** Milliseconds since it was used. Any thread, as lookups are a use. */
+    [[gnu::noinline]] MprTicks idle() const { return mprGetTicks() - __atomic_load_n(&lastActivity, __ATOMIC_RELAXED); }
+    [[gnu::noinline]] void use() { __atomic_store_n(&lastActivity, mprGetTicks(), __ATOMIC_RELAXED); }
 };
 
 /** The room's block. References. */
@@ -78,22 +83,25 @@ constinit std::atomic<Hub*> theHub{nullptr};
 
 int stopModule(Module& module);
 
-/** The finalizers, the last made first. */
-void stopAll() {
-    const Hub* hub = theHub.load();
-    for (int i = mprGetListLength(hub->modules); i-- > 0;) {
+/** The finalizers, the last made first. A module that another thread is busy with is waited for. */
+bool stopAll(std::uint64_t deadline) {
+    const Hub* hub = theHub.load(); // nullptr: another thread is about to set it
+    for (int i = hub ? mprGetListLength(hub->modules) : 0; i-- > 0;) {
         if (auto* module = static_cast<Module*>(mprGetItem(hub->modules, i))) {
+            while (module->busy.exchange(true)) {
+                if (os::now() >= deadline) {
+                    return false;
+                }
+                mprSleep(1);
+            }
             stopModule(*module);
+            module->busy.store(false);
         }
     }
+    return true;
 }
 
-gc::Service service{[] { mprMark(theHub.load()); },
-                    [](std::uint64_t) {
-                        stopAll();
-                        return true;
-                    },
-                    [] { theHub.store(nullptr); }};
+gc::Service service{[] { mprMark(theHub.load()); }, stopAll, [] { theHub.store(nullptr); }};
 
 /** nullptr when memory is short. */
 Hub* openHub() {
@@ -106,6 +114,7 @@ Hub* openHub() {
     }
     gc::runtime().services.add(service);
     Hub* hub = nullptr;
+    mprPublish(made);
     return theHub.compare_exchange_strong(hub, made) ? made : hub;
 }
 
@@ -117,10 +126,6 @@ Module* find(const Hub* hub, const char* name) {
         }
     }
     return nullptr;
-}
-
-void use(Module& module) {
-    module.lastActivity = mprGetTicks();
 }
 
 /** Say what is wrong with a module. @param detail The symbol, or nullptr. @return error */
@@ -141,6 +146,21 @@ int fail(const Module& module, const char* path, const char* what, const char* d
 
 void runTimer(void*, MprEvent*);
 
+/**
+    Make the timer, with the first module: when a module is to be unloaded later, memory may be short.
+    @return false when it is short now.
+ */
+bool openTimer(Hub* hub) {
+    if (__atomic_load_n(&hub->timer, __ATOMIC_ACQUIRE)) {
+        return true;
+    }
+    MprEvent* timer = mprCreateEvent(nullptr, "modules", 0, runTimer, nullptr, MPR_EVENT_DONT_QUEUE);
+    if (timer) {
+        mprSetRef(hub, &hub->timer, timer);
+    }
+    return timer != nullptr;
+}
+
 /** Have the timer run when a module is next to be looked at. */
 void startTimer(Hub* hub) {
     MprTicks period = 0;
@@ -151,15 +171,10 @@ void startTimer(Hub* hub) {
         if (!module || (!isIdle && !module->is(MPR_MODULE_UNLOADING))) {
             continue;
         }
-        const MprTicks left = module->lastActivity - mprGetTicks();
         const MprTicks next =
-            module->is(MPR_MODULE_UNLOADING) ? tryAgain : std::max<MprTicks>(left + module->timeout, 1);
+            module->is(MPR_MODULE_UNLOADING) ? tryAgain : std::max<MprTicks>(module->timeout - module->idle(), 1);
         period = wanted ? std::min(period, next) : next;
         wanted = true;
-    }
-    if (wanted && !hub->timer) {
-        mprSetRef(hub, &hub->timer,
-                  mprCreateEvent(nullptr, "modules", period, runTimer, nullptr, MPR_EVENT_DONT_QUEUE));
     }
     if (wanted) {
         mprRescheduleEvent(hub->timer, period);
@@ -242,7 +257,7 @@ int open(Module& module, MprModuleEntry& entry) {
 
 int load(Module& module) {
     module.set(MPR_MODULE_UNLOADING, false);
-    use(module);
+    module.use();
     if (module.is(MPR_MODULE_STARTED)) {
         return 0;
     }
@@ -291,10 +306,10 @@ void runTimer(void*, MprEvent*) {
     Hub* hub = theHub.load();
     for (int i = 0; i < mprGetListLength(hub->modules); ++i) {
         auto* module = static_cast<Module*>(mprGetItem(hub->modules, i));
-        const bool isIdle = module && module->timeout > 0 && mprGetTicks() - module->lastActivity >= module->timeout;
+        const bool isIdle = module && module->timeout > 0 && module->idle() >= module->timeout;
         if (module && (isIdle || module->is(MPR_MODULE_UNLOADING)) && !module->busy.exchange(true)) {
             if (unload(*module) != 0) {
-                use(*module); // not again at once
+                module->use(); // not again at once
             }
             module->busy.store(false);
         }
@@ -310,12 +325,12 @@ MprModule* mprCreateModule(cchar* name, cchar* path, cchar* entry, void* data) {
         return nullptr;
     }
     Hub* hub = name && (entry || !path) ? openHub() : nullptr;
-    if (!hub) {
+    if (!hub || !openTimer(hub)) {
         return nullptr;
     }
     Module* old = find(hub, name);
-    if (old && old->is(MPR_MODULE_LOADED)) {
-        return old;
+    if (old && (old->is(MPR_MODULE_LOADED) || old->busy.load())) {
+        return old; // or is being loaded
     }
     auto* module =
         static_cast<Module*>(mprAllocManaged(sizeof(Module), manageModule, MPR_ALLOC_ZERO | MPR_ALLOC_NO_FREE));
@@ -326,7 +341,7 @@ MprModule* mprCreateModule(cchar* name, cchar* path, cchar* entry, void* data) {
     module->path = path ? sclone(path) : nullptr;
     module->entry = entry ? sclone(entry) : nullptr;
     module->moduleData = data;
-    use(*module);
+    module->use();
     if (!module->name || (path && !module->path) || (entry && !module->entry) || mprAddItem(hub->modules, module) < 0) {
         return nullptr;
     }
@@ -361,7 +376,7 @@ int mprStopModule(MprModule* module) {
 MprModule* mprLookupModule(cchar* name) {
     Module* module = gc::admitRunning("mprLookupModule") ? find(theHub.load(), name) : nullptr;
     if (module) {
-        use(*module);
+        module->use();
     }
     return module;
 }
@@ -376,8 +391,9 @@ char* mprSearchForModule(cchar* module) {
         return nullptr;
     }
     cchar* folders = mprGetModuleSearchPath();
-    char* path = mprSearchPath(module, 0, folders, NULL);
-    return path ? path : mprSearchPath(sjoin(module, ".so", NULL), 0, folders, NULL);
+    const char* path = mprSearchPath(module, 0, folders, NULL);
+    path = path ? path : mprSearchPath(sjoin(module, ".so", NULL), 0, folders, NULL);
+    return path ? mprGetAbsPath(path) : nullptr; // without a folder the system would look for it elsewhere
 }
 
 void mprSetModuleSearchPath(char* searchPath) {
@@ -405,7 +421,7 @@ void mprSetModuleFinalizer(MprModule* module, MprModuleProc stop) {
 void mprSetModuleTimeout(MprModule* module, MprTicks timeout) {
     if (mayUse(module)) {
         module->timeout = timeout;
-        use(*static_cast<Module*>(module));
+        static_cast<Module*>(module)->use();
         startTimer(theHub.load());
     }
 }

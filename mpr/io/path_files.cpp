@@ -434,7 +434,11 @@ char* mprGetTempPath(cchar* tmpDir) {
     if (file < 0) {
         return nullptr;
     }
-    return closeFile(static_cast<uv_file>(file)) ? cloneText(request->path) : nullptr;
+    char* path = closeFile(static_cast<uv_file>(file)) ? cloneText(request->path) : nullptr;
+    if (!path) {
+        unlink(request->path); // nobody else knows of it
+    }
+    return path;
 }
 
 // ---- Contents ---------------------------------------------------------------------------------------------------

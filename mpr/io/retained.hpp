@@ -34,6 +34,7 @@ public:
             return nullptr;
         }
         gc::runtime().services.add(room);
+        mprPublish(made);
         return head_.compare_exchange_strong(head, made) ? made : head;
     }
     /** nullptr before it is opened. */

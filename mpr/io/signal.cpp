@@ -3,7 +3,7 @@
     signal.cpp - Signals as events: the C API of mpr/signal.h.
 
     libuv watches each signal once, however many handlers it has, because it promises no order between watchers. The
-    handlers of all signals stand in one list, in their order; the loop guards it: who changes it uses the loop.
+    handlers of all signals stand in one list, in their order. It changes only while the loop is in use.
  */
 #include "mpr/signal.h"
 

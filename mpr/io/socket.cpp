@@ -10,6 +10,9 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#if __has_include(<sys/sendfile.h>)
+#include <sys/sendfile.h>
+#endif
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -24,6 +27,8 @@
 #include "mpr/format.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/io/address.hpp"
+#include "mpr/io/broken_pipe.hpp"
+#include "mpr/io/local_socket.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -38,12 +43,14 @@ using mpr::base::Rooted;
 
 namespace {
 
-/** What is behind a socket's members. */
+/** The private part of a socket. */
 struct OwnSocket : MprSocket {
     MprDispatcher* dispatcher;         // reference: of handlers that are given none
     const MprSocketProvider* provider; // of a secure socket
     int error;                         // the system's, of the last call that failed
     bool counted;                      // among those accepted
+    mpr::io::Tie* tie;                 // to the handler; nullptr: it has none
+    mpr::io::ListenerFile* file;       // of a listener at a path; nullptr: none
 };
 
 OwnSocket* own(MprSocket* sp) {
@@ -62,10 +69,21 @@ constexpr int settable = MPR_SOCKET_BLOCK | MPR_SOCKET_BROADCAST | MPR_SOCKET_DA
 
 /** A socket's descriptor is no longer its own. */
 int giveUp(MprSocket* sp) {
+    if (mpr::io::ListenerFile* file = std::exchange(own(sp)->file, nullptr)) {
+        mpr::io::leaveFile(file);
+    }
     if (std::exchange(own(sp)->counted, false)) {
         accepted.fetch_sub(1, std::memory_order_relaxed);
     }
     return std::exchange(sp->fd, INVALID_SOCKET);
+}
+
+/** A descriptor is closed, and the file of a listener removed. */
+void closeOwn(MprSocket* sp) {
+    if (mpr::io::ListenerFile* file = std::exchange(own(sp)->file, nullptr)) {
+        mpr::io::removeFile(file);
+    }
+    close(giveUp(sp));
 }
 
 void manageSocket(void* ptr, int flags) {
@@ -84,9 +102,9 @@ void manageSocket(void* ptr, int flags) {
         mprMarkRef(&sp->sslSocket);
         mprMarkRef(&own(sp)->dispatcher);
     } else if (flags & MPR_MANAGE_FREE) {
-        mpr::io::dropHandler(sp->handler);
+        mpr::io::drop(own(sp)->tie);
         if (sp->fd != INVALID_SOCKET) {
-            close(giveUp(sp));
+            closeOwn(sp);
         }
     }
 }
@@ -156,6 +174,16 @@ bool setAddress(MprSocket* sp, const char* ip, int port) {
     return copy || !ip || !*ip;
 }
 
+/** What is to be retained while a secure socket is read or written: it may wait in blocking mode, and yield. */
+const MprSocket* whereBlocking(const MprSocket* sp) {
+    return sp->flags & MPR_SOCKET_BLOCK ? sp : nullptr;
+}
+
+ssize writeSecure(MprSocket* sp, const void* buf, ssize size) {
+    const Rooted rooted(whereBlocking(sp));
+    return own(sp)->provider->write(sp, buf, size);
+}
+
 /** Wait in blocking mode. @return false when waiting makes no sense. */
 bool waitUntil(MprSocket* sp, int mask) {
     const Rooted rooted(sp);
@@ -175,6 +203,14 @@ bool askProgram(MprSocket* sp, int fd) {
     return wanted;
 }
 
+int listenAt(int fd, const addrinfo& address, int flags) {
+    if (address.ai_family == AF_UNIX) {
+        return mpr::io::listenLocally(fd, address);
+    }
+    const bool bound = bind(fd, address.ai_addr, address.ai_addrlen) == 0;
+    return bound && ((flags & MPR_SOCKET_DATAGRAM) || listen(fd, SOMAXCONN) == 0) ? 0 : -1;
+}
+
 /** Bind one address. @return The descriptor or -1. */
 int bindOne(MprSocket* sp, const addrinfo& address, int flags) {
     const int fd = makeDescriptor(address.ai_family, (flags & MPR_SOCKET_DATAGRAM) != 0);
@@ -191,8 +227,7 @@ int bindOne(MprSocket* sp, const addrinfo& address, int flags) {
         const bool all = IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<sockaddr_in6*>(address.ai_addr)->sin6_addr);
         setOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, all ? 0 : 1);
     }
-    if (askProgram(sp, fd) && bind(fd, address.ai_addr, address.ai_addrlen) == 0 &&
-        ((flags & MPR_SOCKET_DATAGRAM) || listen(fd, SOMAXCONN) == 0)) {
+    if (askProgram(sp, fd) && listenAt(fd, address, flags) == 0) {
         return fd;
     }
     const int error = errno;
@@ -222,8 +257,8 @@ int connectOne(MprSocket* sp, const addrinfo& address) {
 }
 
 /**
-    Connections cannot be taken, for which the listener stays readable: who is told so at once would do nothing else. So
-    its handler has a rest, or a blocking caller.
+    Connections cannot be accepted, and the listener stays readable: a handler that is told at once would do nothing else.
+    So the handler, or a blocking caller, pauses.
  */
 void pauseAccepting(MprSocket* listen, int error, const char* why) {
     constexpr MprTicks rest = 50; // milliseconds: twenty looks a second cost nothing
@@ -242,7 +277,7 @@ void pauseAccepting(MprSocket* listen, int error, const char* why) {
     errno = error;
 }
 
-/** What a transfer of bytes ended with: how many, 0 for not now, negative for never. */
+/** How a transfer ended: the number of bytes, 0 for not now, negative for never. */
 ssize outcome(MprSocket* sp, ssize count) {
     if (count >= 0) {
         return count;
@@ -255,13 +290,20 @@ ssize outcome(MprSocket* sp, ssize count) {
     return MPR_ERR;
 }
 
-ssize send(MprSocket* sp, iovec* pieces, std::size_t count) {
+#ifdef MSG_MORE
+constexpr int moreFollows = MSG_MORE; // the system may wait for what is written next, to send both in one segment
+#else
+constexpr int moreFollows = 0;
+#endif
+
+/** @param flags 0, or moreFollows. */
+ssize send(MprSocket* sp, iovec* pieces, std::size_t count, int flags) {
     msghdr header{};
     header.msg_iov = pieces;
     header.msg_iovlen = count < IOV_MAX ? count : IOV_MAX;
     ssize sent = 0;
     do {
-        sent = sendmsg(sp->fd, &header, MSG_NOSIGNAL);
+        sent = sendmsg(sp->fd, &header, MSG_NOSIGNAL | flags);
     } while (sent < 0 && errno == EINTR);
     return outcome(sp, sent);
 }
@@ -278,27 +320,65 @@ MprSocket* mprCreateSocket(void) {
 
 // ---- Opening ----------------------------------------------------------------------------------------------------
 
+namespace {
+
+/** At a path. @return The descriptor or -1. */
+int listenAtPath(MprSocket* sp, const char* ip, int flags) {
+    const mpr::io::LocalAddress address(ip);
+    const int error = (flags & MPR_SOCKET_DATAGRAM) ? EPROTONOSUPPORT : address.error();
+    const int fd = error == 0 ? bindOne(sp, address.info(), flags) : -1;
+    errno = error == 0 ? errno : error;
+    return fd;
+}
+
+/** Connect to one of some addresses. @return 0, or the last error. */
+int connectFirst(MprSocket* sp, const addrinfo* found, int flags) {
+    int error = 0;
+    for (const addrinfo* each = found; each && sp->fd == INVALID_SOCKET; each = each->ai_next) {
+        const int fd = makeDescriptor(each->ai_family, (flags & MPR_SOCKET_DATAGRAM) != 0);
+        if (fd < 0) {
+            error = errno;
+            continue;
+        }
+        adopt(sp, fd, flags & settable);
+        error = connectOne(sp, *each);
+        if (error != 0) {
+            close(fd);
+            sp->fd = INVALID_SOCKET;
+        }
+    }
+    return error;
+}
+} // namespace
+
 Socket mprListenOnSocket(MprSocket* sp, cchar* ip, int port, int flags) {
     if (!sp || isOpen(sp)) {
         return SOCKET_ERROR;
     }
+    const bool local = mpr::io::isLocal(ip);
     const char* host = ip && *ip && std::strcmp(ip, "*") != 0 ? ip : mprHasDualNetworkStack() ? "::" : "0.0.0.0";
     addrinfo* found = nullptr;
-    if (mpr::io::resolve(host, port, (flags & MPR_SOCKET_DATAGRAM) != 0, true, found, nullptr) != 0) {
+    if (!local && mpr::io::resolve(host, port, (flags & MPR_SOCKET_DATAGRAM) != 0, true, found, nullptr) != 0) {
         return SOCKET_ERROR;
     }
-    int fd = -1;
+    int fd = local ? listenAtPath(sp, ip, flags) : -1;
     for (const addrinfo* each = found; each && fd < 0; each = each->ai_next) {
         fd = bindOne(sp, *each, flags);
     }
     const int error = errno;
-    freeaddrinfo(found);
-    setAddress(sp, host == ip ? ip : nullptr, port);
+    if (found) {
+        freeaddrinfo(found);
+    }
+    setAddress(sp, host == ip ? ip : nullptr, local ? 0 : port);
     if (fd < 0) {
         logFailure("mprListenOnSocket", sp, error);
         return SOCKET_ERROR;
     }
     adopt(sp, fd, (flags & settable) | MPR_SOCKET_LISTENER);
+    if (local) {
+        own(sp)->file = mpr::io::noteFile(ip);
+        return fd;
+    }
     Address here;
     if (getsockname(fd, here.get(), &here.length) == 0) {
         sp->port = here.port();
@@ -322,26 +402,19 @@ int mprConnectSocket(MprSocket* sp, cchar* ip, int port, int flags) {
         return MPR_ERR_MEMORY;
     }
     const char* host = sp->ip;
-    addrinfo* found = nullptr;
-    const bool datagram = (flags & MPR_SOCKET_DATAGRAM) != 0;
-    if (const int result = mpr::io::resolve(host, port, datagram, false, found, __builtin_return_address(0))) {
-        return result;
-    }
     int error = 0;
-    for (const addrinfo* each = found; each && sp->fd == INVALID_SOCKET; each = each->ai_next) {
-        const int fd = makeDescriptor(each->ai_family, datagram);
-        if (fd < 0) {
-            error = errno;
-            continue;
+    if (mpr::io::isLocal(host)) {
+        const mpr::io::LocalAddress address(host);
+        error = address.error() ? address.error() : connectFirst(sp, &address.info(), flags & ~MPR_SOCKET_DATAGRAM);
+    } else {
+        addrinfo* found = nullptr;
+        const bool datagram = (flags & MPR_SOCKET_DATAGRAM) != 0;
+        if (const int result = mpr::io::resolve(host, port, datagram, false, found, __builtin_return_address(0))) {
+            return result;
         }
-        adopt(sp, fd, flags & settable);
-        error = connectOne(sp, *each);
-        if (error != 0) {
-            close(fd);
-            sp->fd = INVALID_SOCKET;
-        }
+        error = connectFirst(sp, found, flags);
+        freeaddrinfo(found);
     }
-    freeaddrinfo(found);
     if (error != 0) {
         logFailure("mprConnectSocket", sp, error);
     }
@@ -426,11 +499,12 @@ ssize mprWriteSocketDirect(MprSocket* sp, cvoid* buf, ssize len) {
         return MPR_ERR_BAD_ARGS;
     }
     iovec piece{const_cast<void*>(buf), static_cast<std::size_t>(len)};
-    return send(sp, &piece, 1);
+    return send(sp, &piece, 1, 0);
 }
 
 ssize mprReadSocket(MprSocket* sp, void* buf, ssize size) {
     if (isSecure(sp) && buf && size > 0) {
+        const Rooted rooted(whereBlocking(sp));
         return own(sp)->provider->read(sp, buf, size);
     }
     for (;;) {
@@ -460,17 +534,10 @@ ssize writeEach(MprSocket* sp, const MprIOVec* pieces, int count) {
     }
     return total;
 }
-} // namespace
-
-ssize mprWriteSocketVector(MprSocket* sp, MprIOVec* iovec, int count) {
+/** Write pieces. @param flags 0, or moreFollows. */
+ssize writePieces(MprSocket* sp, MprIOVec* iovec, int count, int flags) {
     static_assert(sizeof(MprIOVec) == sizeof(struct iovec) &&
                   offsetof(MprIOVec, len) == offsetof(struct iovec, iov_len));
-    if (!isOpen(sp)) {
-        return MPR_ERR_BAD_HANDLE;
-    }
-    if (count < 0 || (count > 0 && !iovec)) {
-        return MPR_ERR_BAD_ARGS;
-    }
     if (isSecure(sp)) {
         return writeEach(sp, iovec, count);
     }
@@ -478,7 +545,8 @@ ssize mprWriteSocketVector(MprSocket* sp, MprIOVec* iovec, int count) {
     int first = 0;
     while (first < count) {
         // A piece that is partly sent goes alone: the caller's vector stays as it is.
-        ssize sent = send(sp, reinterpret_cast<struct iovec*>(iovec + first), static_cast<std::size_t>(count - first));
+        ssize sent =
+            send(sp, reinterpret_cast<struct iovec*>(iovec + first), static_cast<std::size_t>(count - first), flags);
         if (sent < 0) {
             return total > 0 ? total : sent;
         }
@@ -501,6 +569,17 @@ ssize mprWriteSocketVector(MprSocket* sp, MprIOVec* iovec, int count) {
     }
     return total;
 }
+} // namespace
+
+ssize mprWriteSocketVector(MprSocket* sp, MprIOVec* iovec, int count) {
+    if (!isOpen(sp)) {
+        return MPR_ERR_BAD_HANDLE;
+    }
+    if (count < 0 || (count > 0 && !iovec)) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    return writePieces(sp, iovec, count, 0);
+}
 
 ssize mprWriteSocket(MprSocket* sp, cvoid* buf, ssize len) {
     if (!isOpen(sp)) {
@@ -510,12 +589,12 @@ ssize mprWriteSocket(MprSocket* sp, cvoid* buf, ssize len) {
         return MPR_ERR_BAD_ARGS;
     }
     if (isSecure(sp) && len > 0) {
-        return own(sp)->provider->write(sp, buf, len);
+        return writeSecure(sp, buf, len);
     }
     ssize total = 0;
     while (total < len) {
         iovec piece{static_cast<char*>(const_cast<void*>(buf)) + total, static_cast<std::size_t>(len - total)};
-        const ssize sent = send(sp, &piece, 1);
+        const ssize sent = send(sp, &piece, 1, 0);
         if (sent < 0) {
             return total > 0 ? total : sent;
         }
@@ -533,8 +612,46 @@ ssize mprWriteSocketString(MprSocket* sp, cchar* str) {
 
 namespace {
 
-/** Write a stretch of a file, read piece by piece. @return Bytes written, or what the write or the read gave. */
+/** Have the system send bytes straight from a file. @return Bytes written, or -1 with errno; ENOSYS: it cannot. */
+ssize sendDirectly(Socket fd, int file, MprOff offset, MprOff bytes) {
+    ssize count = -1;
+#if __has_include(<sys/sendfile.h>)
+    constexpr MprOff most = 1 << 30;
+    auto from = static_cast<off_t>(offset);
+    mpr::io::BrokenPipe broken; // there is no flag for it
+    if (from != offset) {
+        broken.set(ENOSYS); // further than this system's numbers go
+        return -1;
+    }
+    do {
+        count = sendfile(fd, file, &from, static_cast<std::size_t>(std::min(bytes, most)));
+    } while (count < 0 && errno == EINTR);
+    broken.set(count < 0 ? errno : 0);
+#else
+    errno = ENOSYS;
+#endif
+    return count;
+}
+
+/** Send a file straight from the system, on a socket that does not block. @return Bytes written; negative: send piece by piece instead. */
+ssize sendQuickly(MprSocket* sp, MprFile* file, MprOff offset, MprOff bytes) {
+    const int fd = mprGetFileFd(file);
+    if (bytes == 0 || fd < 0 || isSecure(sp) || (sp->flags & MPR_SOCKET_BLOCK) || mprFlushFile(file) < 0) {
+        return -1;
+    }
+    const ssize sent = sendDirectly(sp->fd, fd, offset, bytes);
+    if (sent > 0) {
+        mprSeekFile(file, SEEK_SET, offset + sent);
+    }
+    return sent < 0 && errno == EAGAIN ? 0 : sent;
+}
+
+/** Write a stretch of a file, read piece by piece if the system does no better. @return Bytes written, or what the write
+    or the read gave. */
 ssize sendStretch(MprSocket* sp, MprFile* file, MprOff offset, MprOff bytes) {
+    if (const ssize sent = sendQuickly(sp, file, offset, bytes); sent >= 0) {
+        return sent;
+    }
     char piece[4096];
     ssize total = 0;
     while (bytes > 0) {
@@ -576,7 +693,9 @@ MprOff mprSendFileToSocket(MprSocket* sock, MprFile* file, MprOff offset, MprOff
         whole = sent == wanted;
     };
     if (beforeCount > 0) {
-        add(mprWriteSocketVector(sock, beforeVec, beforeCount), lengthOf(beforeVec, beforeCount));
+        const bool open = isOpen(sock);
+        add(open ? writePieces(sock, beforeVec, beforeCount, bytes > 0 ? moreFollows : 0) : ssize{MPR_ERR_BAD_HANDLE},
+            lengthOf(beforeVec, beforeCount));
     }
     if (whole) {
         add(isOpen(sock) ? sendStretch(sock, file, offset, bytes) : ssize{MPR_ERR_BAD_HANDLE}, bytes);
@@ -589,7 +708,7 @@ MprOff mprSendFileToSocket(MprSocket* sock, MprFile* file, MprOff offset, MprOff
 
 ssize mprFlushSocket(MprSocket* sp) {
     if (isSecure(sp)) {
-        return own(sp)->provider->write(sp, nullptr, 0);
+        return writeSecure(sp, nullptr, 0);
     }
     return isOpen(sp) ? 0 : MPR_ERR_BAD_HANDLE;
 }
@@ -606,7 +725,7 @@ void mprCloseSocket(MprSocket* sp, bool graceful) {
         const linger reset{1, 0};
         setsockopt(sp->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     }
-    close(giveUp(sp));
+    closeOwn(sp);
     sp->flags |= MPR_SOCKET_CLOSED | MPR_SOCKET_EOF;
 }
 
@@ -639,7 +758,11 @@ MprWaitHandler* mprAddSocketHandler(MprSocket* sp, int mask, MprDispatcher* disp
     MprWaitHandler* handler =
         mprCreateWaitHandler(sp->fd, 0, dispatcher ? dispatcher : own(sp)->dispatcher, proc, data, flags);
     if (handler) {
-        mpr::io::setOwner(*handler, sp);
+        if ((sp->flags & MPR_SOCKET_LISTENER) && !mpr::io::prepareToPause(*handler)) {
+            mprDestroyWaitHandler(handler);
+            return nullptr;
+        }
+        own(sp)->tie = mpr::io::setOwner(*handler, sp);
         mprSetRef(sp, &sp->handler, handler);
         if (isSecure(sp)) {
             mpr::io::setWants(*handler, wants);
@@ -659,6 +782,7 @@ void mprRemoveSocketHandler(MprSocket* sp) {
     if (sp && sp->handler) {
         mprDestroyWaitHandler(sp->handler);
         mprSetRef(sp, &sp->handler, nullptr);
+        mpr::io::drop(std::exchange(own(sp)->tie, nullptr));
     }
 }
 
@@ -696,6 +820,8 @@ MprSocket* mprCloneSocket(MprSocket* sp) {
     *clone = *sp;
     clone->fd = fd;
     clone->handler = nullptr;
+    own(clone)->file = nullptr;
+    own(clone)->tie = nullptr;
     clone->errorMsg = nullptr;
     return clone;
 }

@@ -46,7 +46,7 @@ private:
 
 void say(int fd, const char* text) {
     const ssize_t written = write(fd, text, std::strlen(text));
-    (void) written; // who does not see it may still type
+    (void) written; // a user who does not see it may still type
 }
 
 /** Read a line, not further. @return Its length; -1 at the end of input or when it is given up. */

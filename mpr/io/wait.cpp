@@ -3,11 +3,19 @@
     wait.cpp - Wait handlers, on libuv's polls: the C API of mpr/wait.h.
 
     A handler owns a poll handle in permanent memory, which outlives it until libuv lets go. While a handler waits it
-    stands in a list that retains it. List and handlers are guarded by the loop: who changes them uses it.
+    stands in a list that retains it. List and handlers change only while the loop is in use.
 
-    libuv registers a descriptor with the system in its next turn, and ends the process when it cannot. So what has begun to
-    wait, which stands in front of the list, is registered right before: who has closed a descriptor too early is told so,
-    and where the system has no memory for one more, its handler rests and tries again.
+    Handler and owner of a descriptor die in the same collection, and either may be finalized first, or have been freed by
+    hand. So neither of their managers looks at the other block: both have a use of the same tie, which is outside of the heap.
+
+    libuv registers a descriptor with the system in its next turn, and ends the process when it cannot. So a
+    handler that has begun to wait stands at the front of the list and is registered right before that turn. A program
+    that has closed its descriptor too early is told so. If the system has no memory for one more, the handler pauses and
+    tries again.
+
+    A handler usually waits for the same events again. So where the runtime owns the descriptor, and closes it after its
+    handler, libuv continues to watch after the handler was told; it stops only a descriptor that is ready again while
+    nobody waits. A socket's handler that waits again costs no system call.
  */
 #include "mpr/wait.h"
 
@@ -41,22 +49,39 @@ struct Watch {
     Handler* handler;
     int wanted; // mask
     int needed; // mask: the descriptor's, which is another's for secure sockets
+    int polled; // events that libuv looks for, whether or not the handler waits
+    bool waits; // the handler waits, and so it is in the list, which retains it
 };
 
 struct Handler : MprWaitHandler {
     task::Event* event;  // reference; and what retains the dispatcher
-    task::Event* resume; // reference: ends a pause; made with the first
+    task::Event* resume; // reference: ends a pause; null if there may be none
     void* owner;         // reference: the block that owns the descriptor, if the runtime knows one
     Handler* next;       // reference: in the list of those that wait
     Handler* previous;
-    Watch* watch;                        // null once destroyed
+    mpr::io::Tie* tie;                   // what leads to its watch
     int (*wants)(void* owner, int mask); // or null: see setWants
     int wanted;                          // what to wait for when the pause ends
     bool pauses;
-    bool waits;
     bool rests; // it waits, but the system has no memory for that
-    bool isNew; // waits since the last turn of the loop; so do those before it in the list
+    bool isNew; // waits since the last turn of the loop, and the system is to be asked whether it can
+
+    inline Watch* watch() const;
 };
+} // namespace
+
+/** What a handler and the owner of its descriptor have in common. In permanent memory; the loop guards it. */
+struct mpr::io::Tie {
+    Watch* watch; // null once destroyed
+    int uses;     // by blocks that have not been finalized
+};
+
+namespace {
+
+/** Null once destroyed. With the loop in use. */
+Watch* Handler::watch() const {
+    return tie->watch;
+}
 
 /** The handlers that wait. */
 constinit mpr::io::Retained<Handler> waiters;
@@ -65,6 +90,8 @@ constinit mpr::io::Retained<Handler> waiters;
 constinit uv_prepare_t* beforeTurn = nullptr;
 /** Lets those wait again that rest. Made with the first handler. */
 constinit std::atomic<task::Event*> again{nullptr};
+/** Handlers that are new, all near the front of the list. The loop guards it. */
+constinit int newcomers = 0;
 /** The system had no memory to wait for the last descriptor, which has been said. The loop guards it. */
 constinit bool isShort = false;
 
@@ -78,43 +105,77 @@ gc::Service room{[] {
                      beforeTurn = nullptr;
                      again = nullptr;
                      isShort = false;
+                     newcomers = 0;
                  }};
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------
 
-void link(Handler& handler) {
+/** @param isNew The system is to be asked whether it knows the descriptor. */
+void link(Handler& handler, bool isNew) {
     waiters.link(handler);
-    handler.waits = handler.isNew = true;
+    handler.watch()->waits = true;
+    handler.isNew = isNew;
+    newcomers += isNew ? 1 : 0;
 }
 
 void unlink(Handler& handler) {
     waiters.unlink(handler);
-    handler.waits = handler.rests = false;
+    newcomers -= handler.isNew ? 1 : 0;
+    handler.watch()->waits = handler.rests = handler.isNew = false;
+}
+
+void stopPolling(Watch& watch) {
+    uv_poll_stop(&watch.poll);
+    watch.polled = 0;
 }
 
 void onReady(uv_poll_t* poll, int status, int events) {
     auto& watch = *reinterpret_cast<Watch*>(poll);
+    if (!watch.waits) { // and its handler may be dead
+        stopPolling(watch);
+        return;
+    }
     Handler& handler = *watch.handler;
+    if (!handler.owner || status < 0) {
+        stopPolling(watch);
+    }
     const int came = ((events & UV_READABLE) ? MPR_READABLE : 0) | ((events & UV_WRITABLE) ? MPR_WRITABLE : 0);
     watch.fired.mask = status < 0 || watch.needed != watch.wanted ? watch.wanted : came;
     watch.fired.event = handler.event;
-    uv_poll_stop(poll);
     unlink(handler);
     task::events().fire(watch.fired);
 }
 
-/** @param needed What the descriptor has to be ready for before the program is told of mask. */
-void waitOn(Handler& handler, int mask, int needed) {
-    if (handler.waits) {
-        uv_poll_stop(&handler.watch->poll);
+bool startPolling(Watch& watch, int events) {
+    watch.polled = uv_poll_start(&watch.poll, events, onReady) == 0 ? events : 0;
+    return watch.polled != 0;
+}
+
+/**
+    @param needed What the descriptor has to be ready for before the program is told of mask.
+    @return Whether libuv has to look: where it goes on looking for what it looked for before, its descriptor tells.
+ */
+bool waitOn(Handler& handler, int mask, int needed) {
+    Watch& watch = *handler.watch();
+    const bool wasNew = handler.isNew; // and libuv would be the first to ask the system
+    if (watch.waits) {
         unlink(handler);
     }
     const int events = ((needed & MPR_READABLE) ? UV_READABLE : 0) | ((needed & MPR_WRITABLE) ? UV_WRITABLE : 0);
-    if (events != 0 && uv_poll_start(&handler.watch->poll, events, onReady) == 0) {
-        handler.watch->wanted = mask;
-        handler.watch->needed = needed;
-        link(handler);
+    if (events == 0) {
+        const bool polled = watch.polled != 0;
+        if (polled) {
+            stopPolling(watch);
+        }
+        return polled;
     }
+    const bool goesOn = handler.owner && watch.polled == events;
+    if (goesOn || startPolling(watch, events)) {
+        watch.wanted = mask;
+        watch.needed = needed;
+        link(handler, !goesOn || wasNew);
+    }
+    return !goesOn || wasNew;
 }
 
 void waitOn(Handler& handler, int mask) {
@@ -126,7 +187,7 @@ void resume(void* data, MprEvent*) {
     {
         const Loop::Using loop(task::events().loop());
         handler.pauses = false;
-        if (!handler.watch) {
+        if (!handler.watch()) {
             return;
         }
         waitOn(handler, handler.wanted);
@@ -142,7 +203,7 @@ void tryAgain(void*, MprEvent*) {
             Handler& handler = *next;
             next = handler.next;
             if (handler.rests) {
-                waitOn(handler, handler.watch->wanted, handler.watch->needed); // to the front of the list
+                waitOn(handler, handler.watch()->wanted, handler.watch()->needed); // to the front of the list
             }
         }
     }
@@ -156,40 +217,44 @@ bool openAgain() {
         task::Event* none = nullptr;
         task::Event* made =
             events.makeEvent(*events.mainDispatcher(), "again", 0, tryAgain, nullptr, MPR_EVENT_DONT_QUEUE);
+        mprPublish(made);
         return made && (again.compare_exchange_strong(none, made) || none);
     }
     return true;
 }
 
 /** The system cannot wait for a handler's descriptor. */
-void refuse(Handler& handler, int fd, int error) {
+void refuse(const uv_loop_t* loop, Handler& handler, int fd, int error) {
     constexpr MprTicks rest = 50;
     const bool passes = error == UV_ENOMEM || error == UV_ENOSPC;
     if (!std::exchange(isShort, passes) || !passes) {
         os::Message message;
         message << "mprWaitOn: descriptor " << fd;
-        os::log(os::Level::error, passes ? message << " cannot be waited for yet: " << uv_strerror(error)
-                                         : message << " was closed before its handler was destroyed");
+        Loop::sayLater(loop, passes ? message << " cannot be waited for yet: " << uv_strerror(error)
+                                    : message << " was closed before its handler was destroyed");
     }
     if (passes) {
-        uv_poll_stop(&handler.watch->poll);
+        stopPolling(*handler.watch());
         handler.rests = true;
         task::events().schedule(*again.load(), rest, -1);
     } else {
-        onReady(&handler.watch->poll, error, 0);
+        onReady(&handler.watch()->poll, error, 0);
     }
 }
 
 void enrollNew(uv_prepare_t* prepare) {
     const auto* all = waiters.head();
-    for (Handler* next = all ? all->first : nullptr; next && next->isNew;) {
+    for (Handler* next = all ? all->first : nullptr; next && newcomers > 0;) {
         Handler& handler = *next;
         next = handler.next;
-        handler.isNew = false;
+        if (!std::exchange(handler.isNew, false)) {
+            continue;
+        }
+        --newcomers;
         uv_os_fd_t fd = -1;
-        uv_fileno(reinterpret_cast<uv_handle_t*>(&handler.watch->poll), &fd);
+        uv_fileno(reinterpret_cast<uv_handle_t*>(&handler.watch()->poll), &fd);
         if (const int error = Loop::enroll(prepare->loop, fd)) {
-            refuse(handler, fd, error);
+            refuse(prepare->loop, handler, fd, error);
         } else {
             isShort = false;
         }
@@ -210,12 +275,22 @@ bool openCheck(uv_loop_t* loop) {
     return true;
 }
 
-void discard(Handler& handler) {
-    if (handler.waits) {
-        unlink(handler);
+/** End a watch, unless that has been done. */
+void discard(mpr::io::Tie& tie) {
+    if (Watch* watch = tie.watch) {
+        if (watch->waits) {
+            unlink(*watch->handler);
+        }
+        tie.watch = nullptr;
+        Loop::discard(reinterpret_cast<uv_handle_t*>(&watch->poll));
     }
-    Loop::discard(reinterpret_cast<uv_handle_t*>(&handler.watch->poll));
-    handler.watch = nullptr;
+}
+
+/** One use less. */
+void untie(mpr::io::Tie* tie) {
+    if (--tie->uses == 0) {
+        pfree(tie);
+    }
 }
 
 // -----------------------------------------------------------------------------------------------------------------
@@ -228,15 +303,17 @@ void manageHandler(void* ptr, int flags) {
         mprMarkRef(&handler.owner);
         mprMarkRef(&handler.next);
     } else if (flags & MPR_MANAGE_FREE) {
-        mpr::io::dropHandler(&handler);
+        mpr::io::drop(handler.tie);
     }
 }
 const mpr::gc::ManagerName namedWaitHandler(manageHandler, "MprWaitHandler");
 
 /** Make libuv's side. */
 bool watch(Handler& handler, int fd) {
-    auto* made = static_cast<Watch*>(palloc(sizeof(Watch)));
+    auto* tie = static_cast<mpr::io::Tie*>(palloc(sizeof(mpr::io::Tie)));
+    auto* made = tie ? static_cast<Watch*>(palloc(sizeof(Watch))) : nullptr;
     if (!made) {
+        pfree(tie);
         return false;
     }
     *made = {};
@@ -248,47 +325,56 @@ bool watch(Handler& handler, int fd) {
     }
     if (result != 0) {
         pfree(made);
+        pfree(tie);
         os::Message message;
         os::log(os::Level::error, message << "mprCreateWaitHandler: descriptor " << fd << " cannot be waited for: "
                                           << (result == UV_EEXIST ? "it has a handler" : uv_strerror(result)));
         return false;
     }
-    handler.watch = made;
+    *tie = {made, 1};
+    handler.tie = tie;
     return true;
 }
 } // namespace
 
-void mpr::io::setOwner(MprWaitHandler& handler, void* owner) {
-    mprSetRef(&handler, &static_cast<Handler&>(handler).owner, owner);
+mpr::io::Tie* mpr::io::setOwner(MprWaitHandler& owned, void* owner) {
+    auto& handler = static_cast<Handler&>(owned);
+    mprSetRef(&handler, &handler.owner, owner);
+    const Loop::Using loop(task::events().loop());
+    ++handler.tie->uses;
+    return handler.tie;
+}
+
+bool mpr::io::prepareToPause(MprWaitHandler& prepared) {
+    auto& handler = static_cast<Handler&>(prepared);
+    mprSetRef(
+        &handler, &handler.resume,
+        task::events().makeEvent(*handler.event->dispatcher, "resume", 0, ::resume, &handler, MPR_EVENT_DONT_QUEUE));
+    return handler.resume != nullptr;
 }
 
 void mpr::io::pauseHandler(MprWaitHandler& pausing, MprTicks rest) {
     auto& handler = static_cast<Handler&>(pausing);
     task::Events& events = task::events();
-    if (!handler.resume) {
-        mprSetRef(&handler, &handler.resume,
-                  events.makeEvent(*handler.event->dispatcher, "resume", 0, ::resume, &handler, MPR_EVENT_DONT_QUEUE));
-    }
     {
         const Loop::Using loop(events.loop());
-        if (!handler.resume || !handler.watch || handler.pauses) {
+        const Watch* watch = handler.watch();
+        if (!handler.resume || !watch || handler.pauses) {
             return;
         }
-        handler.wanted = handler.waits ? handler.watch->wanted : 0;
+        handler.wanted = watch->waits ? watch->wanted : 0;
         handler.pauses = true;
         waitOn(handler, 0);
     }
     events.schedule(*handler.resume, rest, -1);
 }
 
-void mpr::io::dropHandler(MprWaitHandler* dropped) {
-    auto* handler = static_cast<Handler*>(dropped);
+void mpr::io::drop(Tie* tie) {
     // While the runtime ends the loop has closed all handles already.
-    if (handler && waiters.head()) {
+    if (tie && waiters.head()) {
         const Loop::Using loop(task::events().loop());
-        if (handler->watch) {
-            discard(*handler);
-        }
+        discard(*tie);
+        untie(tie);
     }
 }
 
@@ -330,21 +416,24 @@ int waitOn(const char* function, MprWaitHandler* ptr, int mask) {
         return wp ? MPR_ERR_BAD_STATE : MPR_ERR_BAD_ARGS;
     }
     const int needed = wp->wants && mask != 0 ? wp->wants(wp->owner, mask) : mask;
+    bool changed = false;
     {
         const Loop::Using loop(task::events().loop());
-        if (!wp->watch) {
+        if (!wp->watch()) {
             return MPR_ERR_BAD_STATE;
         }
         if (wp->pauses) {
             wp->wanted = mask;
             return 0;
         }
-        waitOn(*wp, mask, needed);
+        changed = waitOn(*wp, mask, needed);
     }
     if (needed == 0 && mask != 0) {
         task::events().queue(*wp->event, mask);
     }
-    task::events().loopChanged();
+    if (changed) {
+        task::events().loopChanged();
+    }
     return 0;
 }
 } // namespace
@@ -355,7 +444,8 @@ void mpr::io::setWants(MprWaitHandler& changed, int (*wants)(void*, int)) {
     {
         const Loop::Using loop(task::events().loop());
         handler.wants = wants;
-        mask = handler.waits ? handler.watch->wanted : 0;
+        const Watch* watch = handler.watch();
+        mask = watch && watch->waits ? watch->wanted : 0;
     }
     if (mask != 0) {
         mprWaitOn(&handler, mask);
@@ -377,7 +467,7 @@ void mprRecallWaitHandler(MprWaitHandler* ptr) {
     }
     {
         const Loop::Using loop(task::events().loop());
-        if (!wp->watch) {
+        if (!wp->watch()) {
             return;
         }
         waitOn(*wp, 0);
@@ -413,10 +503,10 @@ void mprDestroyWaitHandler(MprWaitHandler* ptr) {
     }
     {
         const Loop::Using loop(task::events().loop());
-        if (!wp->watch) {
+        if (!wp->watch()) {
             return;
         }
-        discard(*wp);
+        discard(*wp->tie);
     }
     task::events().cancel(*wp->event);
     if (wp->resume) {
@@ -430,6 +520,9 @@ void mprRemoveWaitHandler(MprWaitHandler* wp) {
 }
 
 int mprWaitForSingleIO(int fd, int mask, MprTicks timeout) {
+    if (fd < 0) {
+        return MPR_ERR_BAD_HANDLE; // which poll would wait for: another thread has closed what it stood for
+    }
     pollfd descriptor{fd, 0, 0};
     descriptor.events =
         static_cast<short>(((mask & MPR_READABLE) ? POLLIN : 0) | ((mask & MPR_WRITABLE) ? POLLOUT : 0));

@@ -3,7 +3,7 @@
     wait.hpp - Wait handlers of descriptors that the runtime's own objects own.
 
     A handler that waits retains the owner of its descriptor, so that nobody closes it meanwhile. A manager that closes
-    a descriptor drops the handler first: libuv forgets descriptors by number, and the number may be another's by then.
+    a descriptor ends the watch first: libuv forgets descriptors by number, and the number may be another's by then.
  */
 #pragma once
 
@@ -11,7 +11,11 @@
 
 namespace mpr::io {
 
-void setOwner(MprWaitHandler& handler, void* owner);
+/** What leads a manager to libuv's watch of a descriptor: the handler may be no block any more by then. */
+struct Tie;
+
+/** @return What the owner has to drop when it lets the handler go, or is finalized. */
+Tie* setOwner(MprWaitHandler& handler, void* owner);
 
 /**
     What a handler waits for at its descriptor is not what its program waits for: wants(owner, mask) says, each time,
@@ -19,11 +23,15 @@ void setOwner(MprWaitHandler& handler, void* owner);
  */
 void setWants(MprWaitHandler& handler, int (*wants)(void* owner, int mask));
 
+/** Make what pauseHandler needs while there is memory. @return false when there is none. */
+bool prepareToPause(MprWaitHandler& handler);
+
 /** For some milliseconds a handler waits for nothing. What it waited for before, or is to wait for meanwhile, it does
-    then. */
+    then. Needs no memory. */
 void pauseHandler(MprWaitHandler& handler, MprTicks rest);
 
-/** For managers with MPR_MANAGE_FREE: end a handler that waits no more. nullptr is fine. */
-void dropHandler(MprWaitHandler* handler);
+/** End the watch, unless that has been done, and give the caller's use of the tie up. Looks at no handler that does not wait,
+    so managers may do this with MPR_MANAGE_FREE. nullptr is fine. */
+void drop(Tie* tie);
 
 } // namespace mpr::io

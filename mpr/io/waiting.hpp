@@ -3,7 +3,7 @@
     waiting.hpp - System calls of the file system: made by libuv, without a loop, on the calling thread.
 
     Calls for regular files and directories do not yield: programs keep unrooted blocks over them. Where the system may
-    wait for somebody else, who writes into a pipe or types at a terminal, the thread is yielded meanwhile. That ends
+    wait for somebody who writes into a pipe or types at a terminal, the thread is yielded meanwhile. That ends
     what keeps unrooted blocks alive, so what such a call needs is copied (paths) or held (buffers) before it.
  */
 #pragma once

@@ -6,11 +6,16 @@
     called there, because whoever would call it asks os::hasThreads or os::hasPages when it is compiled.
  */
 #include "mpr/board.h"
+#include "mpr/os/fence.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::os {
 
 static_assert(!hasThreads && !hasPages, "this port needs MPR_COOPERATIVE");
+
+bool fenceOthers() {
+    return true;
+}
 
 // ---- Pages: there are none --------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@
 #define MPR_GUARDED_BY(lock) MPR_THREAD_SAFETY(guarded_by(lock))
 /** A function that only who holds the lock may call. */
 #define MPR_REQUIRES(...) MPR_THREAD_SAFETY(requires_capability(__VA_ARGS__))
-/** A function that only who does not may call, because it takes the lock. */
+/** A function that takes the lock, so its caller must not hold it. */
 #define MPR_EXCLUDES(...) MPR_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
 /** A function that takes a lock, or gives one up, of its caller. */
 #define MPR_ACQUIRES(...) MPR_THREAD_SAFETY(acquire_capability(__VA_ARGS__))

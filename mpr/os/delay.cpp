@@ -224,7 +224,7 @@ void __tsan_atomic_signal_fence(int) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-// What is not atomic others must not see: no place for delays.
+// Other threads must not look at data that is not atomic: no place for delays.
 MPR_ACCESS(1)
 MPR_ACCESS(2)
 MPR_ACCESS(4)

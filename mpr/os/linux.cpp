@@ -5,6 +5,9 @@
 #include "mpr/os/os.hpp"
 
 #include "mpr/os/delay.hpp"
+#include "mpr/os/fence.hpp"
+#include "mpr/os/lock.hpp"
+#include "mpr/os/pages.hpp"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -12,6 +15,7 @@
 #include <limits.h>
 #include <link.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,9 +26,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace mpr::os {
 
@@ -40,6 +47,8 @@ std::size_t pageSize() {
     }
     return size;
 }
+
+namespace system {
 
 void* reserve(std::size_t size, std::size_t alignment) {
     // Without huge alignment most requests are met by the first mapping; else map more and trim both ends.
@@ -76,6 +85,7 @@ void* map(std::size_t size, int mode) {
     void* pages = mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return pages == MAP_FAILED ? nullptr : pages;
 }
+} // namespace system
 
 // ---- Time -------------------------------------------------------------------------------------------------------
 
@@ -107,11 +117,11 @@ namespace {
 // ARMv5 the kernel itself helps to change it in one piece.
 static_assert(sizeof(Word) == 4);
 
-/** What the calls for 32-bit times take, and all calls of a system of 64 bits. */
+/** The argument of calls with 32-bit times, and of all calls on a 64-bit system. */
 struct LongSpan {
     long seconds, nanoseconds;
 };
-/** What the calls for 64-bit times take on a system of 32 bits. */
+/** The argument of calls with 64-bit times on a 32-bit system. */
 struct WideSpan {
     std::int64_t seconds, nanoseconds;
 };
@@ -154,9 +164,27 @@ long futex(Word& word, int operation, std::uint32_t value, std::uint64_t timeout
 }
 } // namespace
 
+#ifdef __SANITIZE_THREAD__
+/**
+    The thread sanitizer puts off a signal's handler until the thread makes a call that the sanitizer knows, as it does not
+    know this one. The main thread, which alone takes SIGCHLD, could wait for ever for the end of a child.
+ */
+bool wait(Word& word, std::uint32_t expected, std::uint64_t timeout) {
+    constexpr std::uint64_t slice = perSecond / 10;
+    for (; timeout > slice; timeout -= timeout == forever ? 0 : slice) {
+        if (futex(word, FUTEX_WAIT, expected, slice) == 0 || errno != ETIMEDOUT) {
+            return true;
+        }
+        const timespec none{};
+        nanosleep(&none, nullptr);
+    }
+    return futex(word, FUTEX_WAIT, expected, timeout) == 0 || errno != ETIMEDOUT;
+}
+#else
 bool wait(Word& word, std::uint32_t expected, std::uint64_t timeout) {
     return futex(word, FUTEX_WAIT, expected, timeout) == 0 || errno != ETIMEDOUT;
 }
+#endif
 
 void wakeOne(Word& word) {
     futex(word, FUTEX_WAKE, 1);
@@ -251,7 +279,7 @@ sigset_t setOf(SignalBits bits) {
     return set;
 }
 
-/** All but what a thread causes itself by what it does, and the profiler's, who wants to know what all threads do. */
+/** All signals, except those that a thread raises by its own actions and the profiler's, which observes all threads. */
 sigset_t programSignals() {
     sigset_t set;
     sigfillset(&set);
@@ -294,21 +322,145 @@ private:
 
 // ---- The begin of a thread
 
+struct HostedStack;
+
 struct Start {
     ThreadEntry entry;
     void* argument;
     const ThreadTraits& traits;
     SignalBits programMask = 0;
+    HostedStack* stack = nullptr; // of the host's pages, if it has one
     char name[16] = {};
     Word outcome{unknown};
 
     enum : std::uint32_t { unknown, begun, refused };
 };
 
+// ---- Stacks of the host's pages
+
+/**
+    A stack that the host has granted, with this record at its upper end: a page that nobody may touch, the stack, the record.
+    It can go back only when its thread has ended. So no such thread is detached as the system understands it: who ends says
+    so, and whoever starts a thread later, or ends the runtime, joins it.
+ */
+struct alignas(64) HostedStack {
+    HostedStack* next = nullptr;
+    std::byte* pages = nullptr;
+    std::size_t size = 0;
+    pthread_t thread{};
+    bool joinable = false; // somebody calls joinThread
+    bool ofMpr = false;    // the runtime's end has to do with it: it is attached, or the runtime's own
+    bool ended = false;    // it is about to return
+};
+
+constinit Lock stacksLock;
+constinit HostedStack* stacks MPR_GUARDED_BY(stacksLock) = nullptr;
+constinit Word stacksEnded{0};
+
+std::size_t roundToPages(std::size_t size) {
+    return (size + pageSize() - 1) & ~(pageSize() - 1);
+}
+
+/** @param size Bytes of it that the thread may use. @return nullptr: the host refuses. */
+HostedStack* takeStack(std::size_t size, const ThreadTraits& traits) {
+    const std::size_t guard = pageSize();
+    const std::size_t whole = guard + roundToPages(size + sizeof(HostedStack));
+    auto* pages = static_cast<std::byte*>(reserveAddresses(whole, guard));
+    if (!pages) {
+        return nullptr;
+    }
+    if (!forbid(pages, guard) || !commit(pages + guard, whole - guard)) {
+        release(pages, whole);
+        return nullptr;
+    }
+    auto* stack = new (pages + whole - sizeof(HostedStack)) HostedStack;
+    stack->pages = pages;
+    stack->size = whole;
+    stack->joinable = traits.joinable;
+    stack->ofMpr = traits.ofRuntime || traits.first;
+    const Locked locked(stacksLock);
+    stack->next = stacks;
+    stacks = stack;
+    return stack;
+}
+
+void unlist(HostedStack* stack) MPR_REQUIRES(stacksLock) {
+    HostedStack** at = &stacks;
+    while (*at != stack) {
+        at = &(*at)->next;
+    }
+    *at = stack->next;
+}
+
+void giveStack(HostedStack* stack) {
+    {
+        const Locked locked(stacksLock);
+        unlist(stack);
+    }
+    release(stack->pages, stack->size);
+}
+
+/**
+    Join a thread that has ended, and give its stack back. None is waited for that has only said so: it may be waiting, detached
+    as it ends, for a collection, and that for the calling thread. @return false when there is none.
+ */
+bool giveEndedStack() {
+    HostedStack* stack = nullptr;
+    {
+        const Locked locked(stacksLock);
+        stack = stacks;
+        while (stack && !(stack->ended && !stack->joinable && pthread_tryjoin_np(stack->thread, nullptr) == 0)) {
+            stack = stack->next;
+        }
+        if (stack) {
+            unlist(stack);
+        }
+    }
+    if (stack) {
+        release(stack->pages, stack->size);
+    }
+    return stack != nullptr;
+}
+
+void noteStackEnded(HostedStack* stack) {
+    {
+        const Locked locked(stacksLock);
+        stack->ended = true;
+    }
+    stacksEnded.fetch_add(1, std::memory_order_release);
+    wakeAll(stacksEnded);
+}
+
+/** Whether a thread that the runtime's end has to do with goes on. */
+bool isAnyLeft() {
+    const Locked locked(stacksLock);
+    const HostedStack* stack = stacks;
+    while (stack && !(stack->ofMpr && !stack->joinable)) {
+        stack = stack->next;
+    }
+    return stack != nullptr;
+}
+
+HostedStack* stackOf(pthread_t thread) {
+    const Locked locked(stacksLock);
+    HostedStack* stack = stacks;
+    while (stack && !(stack->joinable && pthread_equal(stack->thread, thread))) {
+        stack = stack->next;
+    }
+    return stack;
+}
+
+// ---- What a thread runs
+
 void* enter(void* raw) {
     auto* start = static_cast<Start*>(raw);
     const ThreadEntry entry = start->entry;
     void* argument = start->argument;
+    HostedStack* const stack = start->stack;
+    if (stack) {
+        const Locked locked(stacksLock);
+        stack->thread = pthread_self(); // before its end can be told
+    }
     pthread_setname_np(pthread_self(), start->name);
     isRuntimes = start->traits.ofRuntime;
     programMask = start->programMask;
@@ -319,11 +471,14 @@ void* enter(void* raw) {
     if (begins) {
         entry(argument);
     }
+    if (stack) {
+        noteStackEnded(stack);
+    }
     return nullptr;
 }
 
 /**
-    What the thread-local data of the program and its libraries takes of each stack: the C library puts them there. A
+    The share of each stack that thread-local data of the program and its libraries takes: the C library puts it there. A
     library that is loaded later is counted too, which does no harm.
  */
 std::size_t perThreadData() {
@@ -342,21 +497,51 @@ std::size_t perThreadData() {
     return size;
 }
 
-/** @return Whether there is a thread, who may be refusing yet. */
+/** Bytes of a stack with what the C library puts there; 0: the system's default. */
+std::size_t stackBytes(const ThreadTraits& traits) {
+    if (traits.stackSize == 0) {
+        return 0;
+    }
+    const auto least = static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN));
+    return roundToPages(std::max(traits.stackSize, least) + perThreadData());
+}
+
+/** Have a thread stand on the host's pages. @return false when the host refuses them. */
+bool setHostedStack(pthread_attr_t& attributes, Start& start) {
+    while (giveEndedStack()) {}
+    std::size_t size = stackBytes(start.traits);
+    if (size == 0) {
+        pthread_attr_getstacksize(&attributes, &size);
+    }
+    start.stack = takeStack(size, start.traits);
+    if (start.stack) {
+        std::byte* const low = start.stack->pages + pageSize();
+        const auto bytes = static_cast<std::size_t>(reinterpret_cast<std::byte*>(start.stack) - low);
+        pthread_attr_setstack(&attributes, low, bytes);
+    }
+    return start.stack != nullptr;
+}
+
+/** @return Whether the thread was created; it may still refuse. */
 bool make(pthread_t& thread, Start& start) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    const std::size_t stackSize = start.traits.stackSize;
-    if (stackSize > 0) {
-        const auto least = static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN));
-        std::size_t rounded = (stackSize < least ? least : stackSize) + perThreadData();
-        rounded = (rounded + pageSize() - 1) & ~(pageSize() - 1);
-        pthread_attr_setstacksize(&attributes, rounded);
+    const bool joinable = start.traits.joinable || isHosted();
+    pthread_attr_setdetachstate(&attributes, joinable ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
+    bool made = true;
+    if (isHosted()) {
+        made = setHostedStack(attributes, start);
+    } else if (const std::size_t size = stackBytes(start.traits); size > 0) {
+        pthread_attr_setstacksize(&attributes, size);
     }
-    pthread_attr_setdetachstate(&attributes, start.traits.joinable ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
-    const MaskOfNew mask(start.traits.ofRuntime);
-    start.programMask = mask.ofProgram();
-    const bool made = pthread_create(&thread, &attributes, enter, &start) == 0;
+    if (made) {
+        const MaskOfNew mask(start.traits.ofRuntime);
+        start.programMask = mask.ofProgram();
+        made = pthread_create(&thread, &attributes, enter, &start) == 0;
+        if (!made && start.stack) {
+            giveStack(start.stack);
+        }
+    }
     pthread_attr_destroy(&attributes);
     return made;
 }
@@ -367,7 +552,7 @@ constinit std::atomic<ThreadEntry> exitHandler{nullptr};
 /** The key's number and 1; 0 while there is none. It releases the key; whoever looks acquires. */
 constinit std::atomic<std::uintptr_t> exitKey{0};
 
-/** @return false when the program has used up all keys. It may give one back: whoever asks next tries again. */
+/** @return false when the program has used up all keys. It may give one back, so the next call tries again. */
 bool makeExitKey() {
     pthread_key_t made{};
     if (pthread_key_create(&made, [](void* value) { exitHandler.load(std::memory_order_acquire)(value); }) != 0) {
@@ -407,7 +592,7 @@ bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argume
     }
     if (outcome == Start::refused) {
         if (traits.joinable) {
-            pthread_join(thread, nullptr);
+            joinThread(static_cast<ThreadId>(thread));
         }
         return false;
     }
@@ -416,11 +601,35 @@ bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argume
 }
 
 void joinThread(ThreadId id) {
-    pthread_join(static_cast<pthread_t>(id), nullptr);
+    const auto thread = static_cast<pthread_t>(id);
+    HostedStack* const stack = isHosted() ? stackOf(thread) : nullptr;
+    pthread_join(thread, nullptr);
+    if (stack) {
+        giveStack(stack);
+    }
+}
+
+void giveStacks() {
+    constexpr std::uint64_t longest = perSecond; // a thread that has been detached has little left to do, mostly
+    constexpr std::uint64_t nap = perSecond / 1000;
+    const std::uint64_t end = now() + longest;
+    for (;;) {
+        const std::uint32_t seen = stacksEnded.load(std::memory_order_acquire);
+        while (giveEndedStack()) {}
+        if (!isAnyLeft() || now() >= end) {
+            return;
+        }
+        wait(stacksEnded, seen, nap);
+    }
 }
 
 int currentProcessor() {
     return sched_getcpu();
+}
+
+bool fenceOthers() {
+    static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0;
+    return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) == 0;
 }
 
 void wakeModestly() {

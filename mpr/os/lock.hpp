@@ -194,7 +194,7 @@ private:
     [[no_unique_address]] const Lock::Owner owner_;
 };
 
-/** The same for one of many short holds in a row. */
+/** Locked, for one of many short holds in a row. */
 class MPR_SCOPED_CAPABILITY LockedFairly {
 public:
     explicit LockedFairly(Lock& lock) MPR_ACQUIRES(lock) : lock_(lock), owner_(lock.lock()) {}

@@ -39,7 +39,7 @@ unsigned takeDigit(unsigned long& number) {
     return static_cast<unsigned>(before - 10 * number);
 }
 
-/** The same in four steps of 16 bits: a division of 64 bits is a large function on small processors. */
+/** Divides in four steps of 16 bits: a division of 64 bits is a large function on small processors. */
 unsigned takeDigit(unsigned long long& number) {
     std::uint32_t rest = 0;
     std::uint64_t quotient = 0;

@@ -40,11 +40,11 @@ enum class Level { error = 0, warning = 1, info = 2 };
 
 /**
     Hand a message to the handler, or write it to the console as "mpr error: text". Any thread. The handler is the program's:
-    the caller holds no lock (assertUnlocked), but may be on duty for the collector. A message that comes of what the handler
-    does goes to the console.
+    the caller holds no lock (assertUnlocked), but may be on duty for the collector. A message that the handler itself
+    causes goes to the console.
  */
 void log(Level level, Message& message);
-/** The same for the last message of all, whatever the caller holds. */
+/** Deliver the last message of the process: like log(), whatever the caller holds. */
 void deliver(Level level, Message& message);
 /**
     Hand text to the handler, or else to the sink. @return false when there is neither, or the calling thread is inside of one:

@@ -21,13 +21,16 @@ namespace mpr::os {
 std::size_t pageSize();
 
 /**
-    Readable and writable zeroed pages, backed when first touched.
+    Readable and writable zeroed pages, backed when first touched. A host has committed all of them: see pages.hpp.
     @param size A multiple of the page size. @param alignment A power of two, at least the page size.
-    @return nullptr when the system has none.
+    @return nullptr when the system, or the host, has none.
  */
 void* reserve(std::size_t size, std::size_t alignment);
 
-/** Give the memory of pages back; their addresses stay usable and read as zero when touched again. */
+/**
+    Give the memory of pages back; their addresses stay and read as zero. They are usable when touched again, but a host
+    has to be asked for that: commit().
+ */
 void decommit(void* pages, std::size_t size);
 
 /** Give pages and addresses back: all of a reservation or a part of it, of whole pages; the rest of it stays as it is. */
@@ -64,7 +67,7 @@ inline constexpr std::uint32_t inheritBit = 0x8000'0000;
 bool waitsInherit();
 /** Wait until the word is the calling thread's. @return false when the system cannot do that. */
 bool lockInheriting(Word& word);
-/** The word has inheritBit and is the calling thread's: hand it to whoever waits with the greatest priority, or clear it. */
+/** The word has inheritBit and is the calling thread's: hand it to the waiting thread of the greatest priority, or clear it. */
 void unlockInheriting(Word& word);
 
 // ---- Threads ----------------------------------------------------------------------------------------------------
@@ -103,7 +106,7 @@ void joinThread(ThreadId id);
 
 /** Number of the processor that the calling thread runs on; -1 when unknown. */
 int currentProcessor();
-/** Let a thread run wherever another one may, but for one processor. @return false when that leaves it none. */
+/** Let a thread run where another one may, except on one processor. @return false when that leaves it none. */
 bool keepOff(ThreadId id, ThreadId other, int processor);
 
 /** Of the calling thread: when it wakes up it takes the processor from none that runs, if the system can be told so. */

@@ -27,7 +27,7 @@ template <typename T, MprManager manager>
             return nullptr;
         }
     }
-    gc::setManager(block, n, gc::numberOf(manager));
+    gc::setManager(block, n, gc::codeOf(manager));
     return static_cast<T*>(block);
 }
 

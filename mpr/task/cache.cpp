@@ -13,6 +13,7 @@
 #include <climits>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "mpr/base/guard.hpp"
 #include "mpr/base/hash.hpp"
@@ -34,6 +35,14 @@ namespace gc = mpr::gc;
 namespace os = mpr::os;
 using mpr::base::mayUse;
 
+/** A cache's place in the list of all. In permanent memory: a finalizer looks at no other cache. */
+struct Listed {
+    MprCache* cache;
+    Listed* next;
+    Listed** place;
+    unsigned visited; // the last round of the pruner
+};
+
 struct MprCache {
     static constexpr std::size_t unlimited = ~std::size_t{0};
     static constexpr MprTicks usualResolution = 10'000;
@@ -53,10 +62,7 @@ struct MprCache {
     MprCacheProc notify MPR_GUARDED_BY(lock) = nullptr;
     bool timed MPR_GUARDED_BY(lock) = false; // the timer runs
 
-    // In the list of all.
-    MprCache* nextCache = nullptr;
-    MprCache** place = nullptr; // nullptr: in no list
-    unsigned visited = 0;       // the last round of the pruner
+    Listed* listed = nullptr; // its place in the list of all; nullptr: it has none
 
     Item* findLive(std::size_t hash, const char* key, MprTicks now, Item*& expired) MPR_REQUIRES(lock);
     void remove(Item* item) MPR_REQUIRES(lock);
@@ -75,12 +81,12 @@ constexpr std::size_t firstRoom = 2;
 /** All caches that are alive, or dead and not yet finalized. */
 struct Caches {
     os::Lock lock;
-    MprCache* first MPR_GUARDED_BY(lock) = nullptr;
+    Listed* first MPR_GUARDED_BY(lock) = nullptr;
     MprCache* shared = nullptr; // written under the lock by threads that run; a pause is ordered after them
     unsigned round MPR_GUARDED_BY(lock) = 0;
     bool pruned MPR_GUARDED_BY(lock) = false; // the pruner is registered
 
-    void enter(MprCache& cache);
+    bool enter(MprCache& cache);
     void leave(MprCache& cache);
     void close();
     MprCache* next(unsigned of);
@@ -266,7 +272,7 @@ bool isDead(const MprCache* cache) {
     return gc::runtime().collector.isDoomed(region->map().get(region->granuleOf(cache)));
 }
 
-/** What the heap calls when memory is short. A call does some of it; later writes and the timers do the rest. */
+/** The pruner, which the heap calls when memory is short. A call drops some items; later writes and the timers drop the rest. */
 void prune(void*, int cause) {
     const unsigned round = caches.nextRound();
     while (MprCache* cache = caches.next(round)) {
@@ -283,17 +289,21 @@ void prune(void*, int cause) {
     mprGC(MPR_GC_NO_BLOCK | MPR_GC_FORCE);
 }
 
-void Caches::enter(MprCache& cache) {
+/** @return false when memory is short. */
+bool Caches::enter(MprCache& cache) {
+    auto* listed = static_cast<Listed*>(palloc(sizeof(Listed)));
+    if (!listed) {
+        return false;
+    }
     gc::runtime().services.add(service);
     bool isFirst = false;
     {
         os::Locked locked(lock);
-        cache.nextCache = first;
-        cache.place = &first;
+        *listed = {&cache, first, &first, 0};
         if (first) {
-            first->place = &cache.nextCache;
+            first->place = &listed->next;
         }
-        first = &cache;
+        first = cache.listed = listed;
         isFirst = !pruned;
         pruned = true;
     }
@@ -301,24 +311,30 @@ void Caches::enter(MprCache& cache) {
         os::Message message;
         os::log(os::Level::warning, message << "caches are not pruned at the redline: there are too many pruners");
     }
+    return true;
 }
 
 void Caches::leave(MprCache& cache) {
-    os::Locked locked(lock);
-    if (cache.place) {
-        *cache.place = cache.nextCache;
-        if (cache.nextCache) {
-            cache.nextCache->place = cache.place;
+    Listed* listed = nullptr;
+    {
+        os::Locked locked(lock);
+        listed = std::exchange(cache.listed, nullptr);
+        if (!listed) {
+            return;
         }
-        cache.place = nullptr;
+        *listed->place = listed->next;
+        if (listed->next) {
+            listed->next->place = listed->place;
+        }
     }
+    pfree(listed);
 }
 
 /** The runtime ends, and finalizes the caches that there are. */
 void Caches::close() {
     os::Locked locked(lock);
-    for (MprCache* cache = first; cache; cache = cache->nextCache) {
-        cache->place = nullptr;
+    for (const Listed* listed = first; listed; listed = listed->next) {
+        listed->cache->listed = nullptr;
     }
     first = nullptr;
     shared = nullptr;
@@ -329,6 +345,7 @@ void Caches::close() {
 MprCache* Caches::getShared(MprCache* made) {
     os::Locked locked(lock);
     if (made && !shared) {
+        mprPublish(made);
         shared = made;
     }
     return shared;
@@ -349,10 +366,10 @@ unsigned Caches::nextRound() {
 /** A cache that was not visited in a round. It stays: the calling thread does not yield. */
 MprCache* Caches::next(unsigned of) {
     os::Locked locked(lock);
-    for (MprCache* cache = first; cache; cache = cache->nextCache) {
-        if (cache->visited != of && !isDead(cache)) {
-            cache->visited = of;
-            return cache;
+    for (Listed* listed = first; listed; listed = listed->next) {
+        if (listed->visited != of && !isDead(listed->cache)) {
+            listed->visited = of;
+            return listed->cache;
         }
     }
     return nullptr;
@@ -441,7 +458,7 @@ Item* makeItem(std::size_t hash, const char* key) {
     return item;
 }
 
-/** What a write leaves to be done. */
+/** Work that a write leaves for later. */
 struct Rest {
     bool trims, times;
 };
@@ -610,8 +627,7 @@ MprCache* makeCache() {
         os::Locked locked(cache->lock);
         cache->table.reset(cache, room);
     }
-    caches.enter(*cache);
-    return cache;
+    return caches.enter(*cache) ? cache : nullptr;
 }
 
 /** For calls that need a key, too. */

@@ -40,9 +40,9 @@ void ItemTable::take(void* owner, const Room& room) {
     if (hasRoom()) {
         return; // another thread was first
     }
-    if (directoryRoom() > 0) {
-        if (!room.directory) {
-            return;
+    if (const std::size_t wanted = directoryRoom(); wanted > 0) {
+        if (room.pairs < wanted) {
+            return; // it was made for a smaller table: others have added meanwhile, perhaps by the hundred
         }
         std::memcpy(room.directory, directory_, 2 * pairs_ * sizeof(void*)); // made after the last yield, not yet seen
         mprSetRef(owner, &directory_, room.directory);

@@ -75,7 +75,7 @@ void manageEvent(void* ptr, int flags);
 /** An event that is in no list. @param time Of the system's last tick. @return nullptr when memory is short. */
 [[gnu::always_inline]] inline Event* allocateEvent(MprDispatcher& dispatcher, const char* name, MprTicks time,
                                                    MprEventProc proc, void* data, bool isTimer) {
-    // What a list or the wheel sets when it takes the event is left as it is.
+    // Members that a list or the wheel sets when it takes the event are left as they are.
     Event* event = isTimer ? allocateBlock<Timer, manageEvent>() : allocateBlock<Event, manageEvent>();
     if (event) {
         event->name = name ? name : "";
@@ -125,7 +125,7 @@ struct List {
 };
 
 /**
-    What is behind a dispatcher's members. As a job it runs its events. Who runs them is decided under the lock of the
+    The private part of a dispatcher. As a job it runs its events. Which thread runs them is decided under the lock of the
     events; `runner` is whose turn it is now, 0 when nobody's.
  */
 struct Dispatcher : MprDispatcher, Job {

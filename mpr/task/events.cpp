@@ -101,7 +101,7 @@ int Events::openFirst(const char* function) {
 }
 
 int Events::openOnce() {
-    if (os::isLogging()) { // perhaps called by who is opening them
+    if (os::isLogging()) { // perhaps inside the very call that opens them
         os::Message message;
         os::log(os::Level::error, message << "events: not made inside the log's handler");
         return MPR_ERR_BAD_STATE;
@@ -131,6 +131,8 @@ int Events::openWith(Hub* hub, Wheel::Heads* heads) {
     if (const int result = loop_.open(); result != 0) {
         return result;
     }
+    mprPublish(hub);
+    mprPublish(heads);
     hub_ = hub;
     {
         os::Locked events(lock_);
@@ -286,6 +288,16 @@ int Events::count(MprDispatcher& dispatcher) {
         ++count;
     }
     return count;
+}
+
+bool Events::runsHere(const MprDispatcher& dispatcher) {
+    os::Locked locked(lock_);
+    return static_cast<const Dispatcher&>(dispatcher).runner == os::currentThread();
+}
+
+bool Events::isAbandoned(const MprDispatcher& dispatcher) {
+    os::Locked locked(lock_);
+    return isDestroyed(dispatcher) && static_cast<const Dispatcher&>(dispatcher).runner == 0;
 }
 
 bool Events::areIdle() {
@@ -611,7 +623,7 @@ bool Events::repeat(Dispatcher& d, Event& event, const Running* outer) {
 }
 
 /**
-    Run events of a dispatcher, if it is the calling thread's turn. The end of one and the begin of the next share a
+    Run events of a dispatcher, if it is the calling thread's turn. The end of one and the start of the next share a
     lock.
     @return How many.
  */
@@ -703,18 +715,14 @@ const char* Events::giveUpDispatchers(Hands& hands) {
 
 void Events::detachThread() {
     Hands hands;
-    if (!gc::current) {
-        mprResetYield();
-    }
-    giveUpDispatchers(hands); // it runs no event: inside one it may not be detached
+    gc::runtime().collector.resume(*gc::attached); // it may have yielded, or be exempt
+    giveUpDispatchers(hands);                      // it runs no event: inside one it may not be detached
     tell(hands);
 }
 
 void Events::leaveThread() {
     Hands hands;
-    if (!gc::current) {
-        mprResetYield();
-    }
+    gc::runtime().collector.resume(*gc::attached); // it may have yielded, or be exempt
     workers().leaveThread();
     const char* inside = giveUpDispatchers(hands);
     const bool serviced = abandonService();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
-    events.hpp - The events of a runtime: which are due, who runs them, who waits.
+    events.hpp - The events of a runtime: which are due, which thread runs them, which threads wait.
 
-    One lock guards dispatchers, queues and the wheel; all that is done under it takes constant time, but advancing the
-    wheel, which takes constant time an event. Nobody yields or allocates under it.
+    One lock guards dispatchers, queues and the wheel. Everything under it takes constant time, except advancing the
+    wheel, which takes constant time per event. Nobody yields or allocates under it.
 
     A dispatcher with something to do is active: it stands in a list that retains it. When an event is queued, the
     dispatcher is handed to whoever is to run it (see hand()); it stands there at most once.
@@ -50,11 +50,15 @@ public:
     static bool isDestroyed(const MprDispatcher& dispatcher) {
         return __atomic_load_n(&static_cast<const Dispatcher&>(dispatcher).destroyed, __ATOMIC_RELAXED);
     }
+    /** Whether it is, and no event of it runs any more. */
+    bool isAbandoned(const MprDispatcher& dispatcher);
     int claim(MprDispatcher& dispatcher);
     int unclaim(MprDispatcher& dispatcher);
     void disable(MprDispatcher& dispatcher, bool on);
     bool hasEvents(MprDispatcher& dispatcher);
     int count(MprDispatcher& dispatcher);
+    /** Whether the calling thread runs an event of a dispatcher. */
+    bool runsHere(const MprDispatcher& dispatcher);
     /** Whether none has anything due, and no other thread runs an event. */
     bool areIdle();
     std::int64_t mark(MprDispatcher& dispatcher);
@@ -86,7 +90,7 @@ public:
     void leaveThread();
     /** The calling thread is about to be detached: what it has claimed is nobody's. */
     void detachThread();
-    /** Let everyone who waits look again: the runtime stops, or the like. */
+    /** Have all waiting threads look again, because the runtime stops, for example. */
     void wakeAll();
     Loop& loop() { return loop_; }
     /** The loop was changed: the change takes effect soon. */
@@ -97,22 +101,22 @@ public:
     void close();
 
 private:
-    /** What the room retains. */
+    /** The blocks that the room retains. */
     struct Hub {
         Dispatcher* main;    // reference
         Dispatcher* active;  // reference
         Wheel::Heads* heads; // reference
     };
-    /** Who is to be told, after the lock has been let go, that a dispatcher has something to do. */
+    /** Which thread to wake, once the lock is released, because a dispatcher has something to do. */
     enum class Hand { nobody, eventsThread, worker, waiters };
-    /** What a thread finds that waits for events. */
+    /** What a thread that waits for events has found. */
     struct Found {
         Dispatcher* mine = nullptr; // whose events are the thread's to run
         bool isShort = false;       // they are short
         bool ran = false;
         int error = 0;
     };
-    /** Who is to be told of many, collected by the events' thread. */
+    /** Threads to wake for several events, collected by the events' thread. */
     struct Hands {
         Dispatcher* forWorkers = nullptr; // by nextReady: none of them is in the list of ready ones
         bool forWaiters = false;
@@ -188,20 +192,20 @@ private:
     std::uint64_t sleepUntil_ MPR_GUARDED_BY(lock_) = 0;
 
     // The thread that services events. Taking it on acquires and giving it up releases what stands here; without order
-    // a thread only looks whether it is itself. Sequentially consistent: who gives it up does so and looks whether
-    // anybody waits for events; who waits counts itself and tries to take it.
+    // a thread only looks whether it is itself. Sequentially consistent: the thread that gives it up then looks whether
+    // anybody waits for events; a thread that waits counts itself, then tries to take it.
     std::atomic<os::ThreadId> servicer_{0};
     int nesting_ = 0;
     // The servicer only waits for an event and gives way to claimants, threads in mprServiceEvents. Sequentially
-    // consistent as the two that follow: who claims counts itself and wakes, who sleeps says so and looks at the count.
+    // consistent as the two that follow: a claimant counts itself, then wakes; a sleeper says so, then reads the count.
     std::atomic<bool> givesWay_{false};
     std::atomic<int> claimants_{0};
-    // With MPR_USER_EVENTS_THREAD: who was last in mprServiceEvents. A number, orders nothing.
+    // With MPR_USER_EVENTS_THREAD: the last thread in mprServiceEvents. A number, orders nothing.
     std::atomic<std::uint32_t> loopThread_{0}; // Mutator::number
     // Sequentially consistent: it says that it sleeps and looks for work; others give work and look whether it sleeps.
     std::atomic<bool> sleeping_{false};
     std::atomic<bool> turnWanted_{false};
-    // For who services, which servicer_ orders.
+    // Belongs to the thread that services; servicer_ orders one such thread after another.
     std::uint64_t lookedAt_ = 0; // when libuv was last asked
     Fired* fired_ = nullptr;     // in their order
     Fired* lastFired_ = nullptr;

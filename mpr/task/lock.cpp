@@ -26,7 +26,7 @@ os::Word& wordOf(std::uint32_t& word) {
     return reinterpret_cast<os::Word&>(word);
 }
 
-/** A signal releases, also one that finds another there; who sees it acquires; a reset orders nothing. */
+/** A signal releases, even if another is there already; the thread that sees it acquires; a reset orders nothing. */
 os::Word& wordOf(MprCond& cond) {
     return wordOf(const_cast<std::uint32_t&>(cond.triggered));
 }

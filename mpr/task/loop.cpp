@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <iterator>
 
 #include "mpr/memory.h"
+#include "mpr/task/memory.hpp"
 #include "mpr/task/waiting.hpp"
 
 namespace mpr::task {
@@ -95,6 +98,9 @@ static int makeLoop(uv_loop_t* loop) {
 
 int Loop::open() {
     replaceAllocator();
+    if (!openLasting()) {
+        return UV_ENOMEM;
+    }
     Using using_(*this);
     int result = takeStandardPlaces();
     if (result == 0) {
@@ -120,6 +126,7 @@ int Loop::open() {
 }
 
 void Loop::close() {
+    laterCount_ = 0;
     Using using_(*this);
     uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr);
     uv_walk(
@@ -151,9 +158,28 @@ void Loop::freeClosed() {
     }
 }
 
+void Loop::sayLater(const uv_loop_t* loop, os::Message& message) {
+    auto& self = *static_cast<Loop*>(loop->data);
+    if (self.laterCount_ < std::size(self.later_)) {
+        char(&text)[sizeof(self.later_[0])] = self.later_[self.laterCount_++];
+        std::strncpy(text, message.text(), sizeof(text) - 1);
+    }
+}
+
+void Loop::sayNow() {
+    for (unsigned i = 0; i < laterCount_; ++i) {
+        os::Message message;
+        os::log(os::Level::error, message << static_cast<const char*>(later_[i]));
+    }
+    laterCount_ = 0;
+}
+
 void Loop::turn() {
-    Using using_(*this);
-    uv_run(&loop_, UV_RUN_NOWAIT);
+    {
+        Using using_(*this);
+        uv_run(&loop_, UV_RUN_NOWAIT);
+    }
+    sayNow();
 }
 
 bool Loop::wait(std::int64_t milliseconds, const void* site) {

@@ -13,12 +13,16 @@
     has closed until freeClosed(), which is called when everything fired has been queued.
 
     libuv takes its memory from the heap while a Using exists (see memory.cpp): it counts against the limits.
+
+    No code of the program is called while a Using exists, since it may want the loop itself: neither the notifier
+    (memory.cpp) nor the log's handler (sayLater).
  */
 #pragma once
 
 #include <uv.h>
 
 #include "mpr/os/lock.hpp"
+#include "mpr/os/log.hpp"
 
 namespace mpr::task {
 
@@ -35,6 +39,8 @@ public:
         registered it only changes, for which the system needs no memory. The loop in use. @return 0 or libuv's error.
      */
     static int enroll(const uv_loop_t* loop, int fd);
+    /** In a callback of libuv: log an error when libuv has returned. Of more than a few in a turn the last are left out. */
+    static void sayLater(const uv_loop_t* loop, os::Message& message);
 
     /** Let libuv look, without waiting. */
     void turn();
@@ -59,10 +65,14 @@ public:
     };
 
 private:
-    os::Lock lock_{os::outermost}; // libuv allocates, and calls back
+    void sayNow();
+
+    os::Lock lock_{os::outermost}; // libuv frees, and a free may find damage and name it
     uv_loop_t loop_{};
     uv_async_t async_{};
-    uv_handle_t* closed_ = nullptr; // by data; belongs to the thread that turns
+    uv_handle_t* closed_ = nullptr; // by data; belongs to the thread that turns, as the next two
+    char later_[4][160] = {};
+    unsigned laterCount_ = 0;
     int descriptor_ = -1;
 };
 

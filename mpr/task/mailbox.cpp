@@ -82,6 +82,8 @@ void Mailbox::keep(Bundle* bundle) {
 }
 
 bool Mailbox::post(const Letter& letter) {
+    mprPublish(letter.dispatcher);
+    mprPublish(letter.data);
     for (Bundle* fresh = nullptr;;) {
         {
             os::Locked locked(lock_);

@@ -2,7 +2,7 @@
 /*
     postponement.hpp - A collection that keeps nobody waiting may come when the queue has been run.
 
-    What is queued lives until it has run. A collection in the middle of a burst of events marks all that are left, and
+    A queued event lives until it has run. A collection in the middle of a burst of events marks all that are left, and
     they are old when they die; after the burst it finds nothing but garbage. So the thread that services events puts
     off the yield between two of them as long as
       - the collection is wanted for the budget: that much has been allocated since the last pause;
@@ -36,7 +36,7 @@ private:
     bool goesOn() const;
     static bool isAlone();
 
-    // For who services events, which Events orders.
+    // Belongs to the thread that services events; Events orders one such thread after another.
     bool begun_ = false;
     unsigned count_ = 0;
     std::uint32_t ended_ = 0;   // waits, when it began

@@ -186,7 +186,7 @@ bool Events::beginWaiterService(os::ThreadId self) {
 void Events::endService(int waiting) {
     if (--nesting_ == 0) {
         givesWay_.store(false, std::memory_order_relaxed);
-        servicer_.store(0, std::memory_order_seq_cst); // before the look at who waits
+        servicer_.store(0, std::memory_order_seq_cst); // before it looks which threads wait
         if (waiters_.load(std::memory_order_seq_cst) > waiting) {
             ring(); // one of them may have to service now
         }
@@ -383,7 +383,7 @@ int Events::service(MprTicks delay, int flags, const void* site) {
     if (!awaitService(os::currentThread(), deadline, site)) {
         return 0;
     }
-    // What was posted or queued before runs, however short the time.
+    // Events that were posted or queued before run, however short the time.
     const std::size_t posted = mailbox_.posted();
     // With MPR_SERVICE_ONE_THING that is already there, I/O has its turn as often as otherwise.
     look((flags & MPR_SERVICE_ONE_THING) == 0 || readyEvents() == 0);
@@ -434,7 +434,7 @@ int Events::runReadyBeside() {
     return count;
 }
 
-/** What a thread finds that waits for events. */
+/** What a thread that waits for events has found. */
 Events::Found Events::lookFor(const Awaited& awaited, os::ThreadId self) {
     os::Locked locked(lock_);
     Found found;

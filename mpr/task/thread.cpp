@@ -5,7 +5,6 @@
 #include "mpr/thread.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "mpr/collect.h"
@@ -14,6 +13,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
+#include "mpr/task/memory.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -84,6 +84,7 @@ int mprStartThread(MprThread* ptr) {
     if (!thread || thread->started.exchange(true)) {
         return MPR_ERR_BAD_STATE;
     }
+    mprPublish(thread); // a plain block
     Collector& collector = runtime().collector;
     Mutator* mutator = collector.prepare(thread->name, thread->ofService, thread);
     if (!mutator) {
@@ -102,8 +103,8 @@ int mprStartThread(MprThread* ptr) {
         thread->started.store(false);
         if (!thread->ofService) { // a room says what its thread is for, and when
             os::Message message;
-            os::log(os::Level::error,
-                    message << "mprStartThread: the system gives no thread for \"" << thread->name << "\"");
+            message << "mprStartThread: the system gives no thread for \"" << thread->name << "\"";
+            writeRepeated(os::Level::error, message);
         }
         return MPR_ERR_CANT_CREATE;
     }
@@ -127,7 +128,7 @@ struct Foreign {
 
 void runForeign(void* argument) {
     const Foreign foreign = *static_cast<Foreign*>(argument);
-    std::free(argument);
+    mpr::task::freeLasting(argument);
     foreign.proc(foreign.data);
 }
 } // namespace
@@ -137,7 +138,7 @@ int mprStartOsThread(cchar* name, void* proc, void* data, MprThread* tp) {
         return MPR_ERR_BAD_ARGS;
     }
     // It may begin when there is no runtime any more: not permanent memory.
-    auto* foreign = static_cast<Foreign*>(std::malloc(sizeof(Foreign)));
+    auto* foreign = static_cast<Foreign*>(mpr::task::allocateLasting(sizeof(Foreign)));
     if (!foreign) {
         return MPR_ERR_MEMORY;
     }
@@ -146,7 +147,7 @@ int mprStartOsThread(cchar* name, void* proc, void* data, MprThread* tp) {
     const os::ThreadTraits traits{.stackSize = tp ? static_cast<Thread*>(tp)->stackSize : usual};
     os::ThreadId id = 0;
     if (!os::startThread(id, name ? name : "", runForeign, foreign, traits)) {
-        std::free(foreign);
+        mpr::task::freeLasting(foreign);
         return MPR_ERR_CANT_CREATE;
     }
     return 0;

@@ -29,7 +29,8 @@ struct MprWorker {
     MprWorker* nextIdle; // in the list of idle or parked workers
     void* nextData;      // of what a dedicated worker that is busy is to run next: a block or not
     MprWorkerProc nextProc;
-    bool dedicated;      // under the lock, as nextProc
+    bool dedicated;      // under the lock, as nextProc and ended
+    bool ended;          // it is not counted any more
     bool leaves;         // ends if there is no work
     os::Word wake;       // changes when there is work, or another reason to look; behind that, which it releases
     std::uint32_t woken; // the value of wake that the worker has seen
@@ -109,12 +110,20 @@ bool Workers::take(MprWorker*& list, MprWorker& worker) {
 }
 
 void Workers::dedicate(MprWorker& worker) {
-    os::Locked locked(lock_);
-    worker.dedicated = true;
-    if (take(idle_, worker)) {
-        --idleCount_;
-        worker.nextIdle = parked_;
-        parked_ = &worker;
+    bool ended = false;
+    {
+        os::Locked locked(lock_);
+        ended = worker.ended;
+        dedicated_ += !ended && !worker.dedicated;
+        worker.dedicated = !ended;
+        if (take(idle_, worker)) {
+            --idleCount_;
+            worker.nextIdle = parked_;
+            parked_ = &worker;
+        }
+    }
+    if (ended) {
+        gc::misuse("mprDedicateWorker", &worker, "the worker has ended");
     }
 }
 
@@ -141,6 +150,7 @@ void Workers::release(MprWorker& worker) {
     bool parked = false;
     {
         os::Locked locked(lock_);
+        dedicated_ -= worker.dedicated;
         worker.dedicated = false;
         parked = take(parked_, worker);
     }
@@ -175,27 +185,28 @@ int Workers::start(MprWorkerProc proc, void* data) {
 void Workers::submit(Job& job) {
     gc::runtime().services.add(service);
     MprWorker* worker = nullptr;
+    bool waits = false;
+    bool reserved = false;
     {
         os::Locked locked(lock_);
         // A worker whose job is to go on looks for work next: no other need be woken, or made, for that.
         const bool goesOn = self && self->running == &job;
         worker = goesOn ? nullptr : takeIdle();
-        if (!worker && (goesOn || stopping_ || count_ >= max_)) {
+        waits = !worker && (goesOn || stopping_ || count_ >= max_);
+        if (waits) {
             append(job);
-            return;
+            reserved = isReserved();
+        } else {
+            count_ += !worker;
         }
-        count_ += !worker;
     }
     if (worker) {
         worker->job = &job;
         wake(*worker);
-    } else if (make(nullptr, nullptr, &job) != 0) {
-        // Neither memory nor a thread: the next worker that is free takes it, or retry() makes one.
-        {
-            os::Locked locked(lock_);
-            append(job);
-        }
-        events().loopChanged(); // whoever services tries again
+    } else if (reserved) {
+        sayReserved();
+    } else if (!waits && make(nullptr, nullptr, &job) != 0) {
+        putOff(job);
     }
 }
 
@@ -206,21 +217,76 @@ void Workers::append(Job& job) {
     lastJob_ = &job;
 }
 
-bool Workers::retry() {
-    constexpr std::uint64_t rest = 50'000'000; // nanoseconds
+Job* Workers::takeJob() {
+    os::assertHeld(lock_);
+    Job* job = firstJob_;
+    firstJob_ = job ? job->next : nullptr;
+    if (!firstJob_) {
+        lastJob_ = nullptr;
+        owed_ = false;
+    }
+    return job;
+}
+
+/** There is neither memory nor a thread for a job: the next worker that is free takes it, or retry() makes one. */
+void Workers::putOff(Job& job) {
+    MprWorker* worker = nullptr;
     {
         os::Locked locked(lock_);
-        if (!firstJob_ || stopping_ || count_ > 0 || max_ == 0) {
-            return true;
+        worker = takeIdle();
+        if (!worker) {
+            append(job);
+            owed_ = true;
         }
-        const std::uint64_t now = os::now();
-        if (lacking_.load(std::memory_order_relaxed) && now - tried_ < rest) {
-            return false; // whoever services comes by here often
-        }
-        tried_ = now;
-        ++count_;
     }
-    return make(nullptr, nullptr, nullptr) == 0;
+    if (worker) {
+        worker->job = &job;
+        wake(*worker);
+    } else {
+        events().loopChanged(); // whoever services tries again
+    }
+}
+
+/** Whether jobs wait, there may be more workers, and none of those that there are need come by. */
+bool Workers::isOwed() const {
+    os::assertHeld(lock_);
+    return firstJob_ && !idle_ && !stopping_ && count_ < max_ && (owed_ || count_ == dedicated_);
+}
+
+/** Whether jobs wait, and all workers that there may be are dedicated. */
+bool Workers::isReserved() const {
+    os::assertHeld(lock_);
+    return firstJob_ && !stopping_ && count_ > 0 && count_ >= max_ && count_ == dedicated_;
+}
+
+void Workers::sayReserved() {
+    os::Message message;
+    message << "workers: all that may exist are dedicated, so events wait until one is released; see mprSetMaxWorkers";
+    gc::writeRepeated(os::Level::warning, message);
+}
+
+bool Workers::retry() {
+    constexpr std::uint64_t rest = 50'000'000; // nanoseconds
+    for (;;) {
+        Job* job = nullptr;
+        {
+            os::Locked locked(lock_);
+            if (!isOwed()) {
+                return true;
+            }
+            const std::uint64_t now = os::now();
+            if (lacking_.load(std::memory_order_relaxed) && now - tried_ < rest) {
+                return false; // whoever services comes by here often
+            }
+            tried_ = now;
+            job = takeJob();
+            ++count_;
+        }
+        if (make(nullptr, nullptr, job) != 0) {
+            putOff(*job);
+            return false;
+        }
+    }
 }
 
 /** A worker with its first work; it is counted already. */
@@ -240,7 +306,7 @@ int Workers::make(MprWorkerProc proc, void* data, Job* job) {
     }
     if (result != 0) {
         os::Locked locked(lock_);
-        end();
+        end(nullptr);
     }
     return result;
 }
@@ -269,34 +335,49 @@ void Workers::main(void* data, MprThread*) {
     self = nullptr;
 }
 
+/** What a worker does next: it has been given that, or is in a list of those that rest, or is no longer counted. */
+Workers::Next Workers::chooseNext(MprWorker& worker) {
+    os::assertHeld(lock_);
+    if (worker.nextProc && !stopping_) {
+        worker.proc = std::exchange(worker.nextProc, nullptr);
+        mprSetRef(&worker, &worker.data, worker.nextData);
+        mprSetRef(&worker, &worker.nextData, nullptr);
+        return Next::work;
+    }
+    if (stopping_ || (!worker.dedicated && (count_ > max_ || (worker.leaves && !firstJob_)))) {
+        end(&worker);
+        return Next::end;
+    }
+    worker.leaves = false;
+    if (!worker.dedicated && (worker.job = takeJob())) {
+        return Next::work;
+    }
+    MprWorker*& list = worker.dedicated ? parked_ : idle_;
+    worker.nextIdle = list;
+    list = &worker;
+    idleCount_ += !worker.dedicated;
+    return Next::rest;
+}
+
 /** Wait for work. @return false when the worker is to end: it is no longer counted. */
 bool Workers::nextWork(MprWorker& worker) {
+    Next next = Next::end;
+    bool leaves = false;
+    bool reserved = false;
     {
         os::Locked locked(lock_);
-        if (worker.nextProc && !stopping_) {
-            worker.proc = std::exchange(worker.nextProc, nullptr);
-            mprSetRef(&worker, &worker.data, worker.nextData);
-            mprSetRef(&worker, &worker.nextData, nullptr);
-            return true;
-        }
-        if (stopping_ || (!worker.dedicated && (count_ > max_ || (worker.leaves && !firstJob_)))) {
-            end();
-            return false;
-        }
-        worker.leaves = false;
-        Job* job = worker.dedicated ? nullptr : firstJob_;
-        if (job) {
-            firstJob_ = job->next;
-            lastJob_ = firstJob_ ? lastJob_ : nullptr;
-            worker.job = job;
-            return true;
-        }
-        MprWorker*& list = worker.dedicated ? parked_ : idle_;
-        worker.nextIdle = list;
-        list = &worker;
-        idleCount_ += !worker.dedicated;
+        next = chooseNext(worker);
+        leaves = firstJob_ && !worker.job && !stopping_;
+        owed_ = owed_ || leaves; // it was counted on, and has other work
+        reserved = isReserved();
     }
-    return rest(worker, os::now() + idleTime_.load(std::memory_order_relaxed));
+    if (reserved) {
+        sayReserved();
+    } else if (leaves && !retry()) {
+        events().loopChanged();
+    }
+    return next == Next::rest ? rest(worker, os::now() + idleTime_.load(std::memory_order_relaxed))
+                              : next == Next::work;
 }
 
 /** Sleep in the list of idle workers, or of parked ones, until taken from it. @return false when the time is up. */
@@ -323,13 +404,18 @@ bool Workers::leaveIdle(MprWorker& worker) {
         return false;
     }
     --idleCount_;
-    end();
+    end(&worker);
     return true;
 }
 
-/** One worker less. */
-void Workers::end() {
+/** One worker less. @param worker nullptr: it could not be made. */
+void Workers::end(MprWorker* worker) {
     os::assertHeld(lock_);
+    if (worker) {
+        dedicated_ -= worker->dedicated;
+        worker->dedicated = false;
+        worker->ended = true;
+    }
     --count_;
     changes_.fetch_add(1, std::memory_order_release);
     os::wakeAll(changes_);
@@ -339,10 +425,10 @@ void Workers::leaveThread() {
     if (!self) {
         return;
     }
-    self = nullptr;
     {
         os::Locked locked(lock_);
-        end();
+        end(std::exchange(self, nullptr));
+        owed_ = owed_ || firstJob_;
     }
     os::Message message;
     os::log(os::Level::error, message << "a worker's procedure has ended its thread (pthread_exit)");
@@ -352,11 +438,20 @@ void Workers::leaveThread() {
 // ---- The pool ---------------------------------------------------------------------------------------------------
 
 void Workers::setMax(int count) {
+    bool owed = false;
     {
         os::Locked locked(lock_);
         max_ = count > 0 ? count : 0;
+        owed_ = owed_ || (firstJob_ && count_ < max_);
+        owed = isOwed();
     }
     wakeIdle();
+    if (owed) {
+        const gc::Stay stay;
+        if (stay) { // else the runtime has ended meanwhile
+            events().loopChanged();
+        }
+    }
 }
 
 void Workers::setMin(int count) {
@@ -424,7 +519,8 @@ void Workers::reset() {
     os::Locked locked(lock_);
     idle_ = parked_ = nullptr;
     firstJob_ = lastJob_ = nullptr;
-    count_ = idleCount_ = min_ = 0;
+    count_ = idleCount_ = dedicated_ = min_ = 0;
+    owed_ = false;
     max_ = usualMax;
     idleTime_.store(usualIdleTime, std::memory_order_relaxed);
     lacking_.store(false, std::memory_order_relaxed);

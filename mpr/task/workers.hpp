@@ -29,7 +29,7 @@ public:
     int start(MprWorkerProc proc, void* data);
     /** Run a job on some worker, now or when one is free. Never fails, never yields. Attached threads. */
     void submit(Job& job);
-    /** Try again to make a worker for jobs that wait because there was none. @return false when it is to be tried once more. */
+    /** Make workers for jobs that wait although there may be more. @return false when it is to be tried once more. */
     bool retry();
 
     /** The calling thread ends. If it is a worker it is none any more. */
@@ -66,11 +66,18 @@ private:
     void wakeIdle();
     int make(MprWorkerProc proc, void* data, Job* job);
     void append(Job& job) MPR_REQUIRES(lock_);
+    Job* takeJob() MPR_REQUIRES(lock_);
+    void putOff(Job& job);
+    bool isOwed() const MPR_REQUIRES(lock_);
+    bool isReserved() const MPR_REQUIRES(lock_);
+    static void sayReserved();
+    enum class Next { work, rest, end };
+    Next chooseNext(MprWorker& worker) MPR_REQUIRES(lock_);
     bool nextWork(MprWorker& worker);
     bool rest(MprWorker& worker, std::uint64_t deadline) MPR_EXCLUDES(lock_);
     bool leaveIdle(MprWorker& worker) MPR_EXCLUDES(lock_);
     static bool take(MprWorker*& list, MprWorker& worker);
-    void end() MPR_REQUIRES(lock_);
+    void end(MprWorker* worker) MPR_REQUIRES(lock_);
 
     os::Lock lock_;
     MprWorker* idle_ MPR_GUARDED_BY(lock_) = nullptr;
@@ -79,6 +86,8 @@ private:
     Job* lastJob_ MPR_GUARDED_BY(lock_) = nullptr;
     int count_ MPR_GUARDED_BY(lock_) = 0;
     int idleCount_ MPR_GUARDED_BY(lock_) = 0;
+    int dedicated_ MPR_GUARDED_BY(lock_) = 0; // of those that are counted
+    bool owed_ MPR_GUARDED_BY(lock_) = false; // jobs that wait are to get more workers, as far as there may be more
     int max_ MPR_GUARDED_BY(lock_) = usualMax;
     int min_ MPR_GUARDED_BY(lock_) = 0;
     bool stopping_ MPR_GUARDED_BY(lock_) = false;

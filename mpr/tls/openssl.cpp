@@ -5,7 +5,7 @@
     OpenSSL does no I/O of its own: a BIO of ours hands its bytes to the socket's non-blocking calls. There is no buffer
     of memory in between, so that a slow peer costs one record and not as much as a program writes.
 
-    Its memory is malloc's, and counted. It cannot be the managed heap's: what OpenSSL allocates in a call of ours may
+    Its memory is malloc's, or a private heap's where the program is a host (mprSetHost), and counted. It cannot be the managed heap's: what OpenSSL allocates in a call of ours may
     be a cache of the process or a thread's list of errors, which outlives the runtime.
  */
 #include <arpa/inet.h>
@@ -30,6 +30,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include "mpr/host.h"
 #include "mpr/memory.h"
 #include "mpr/tls.h"
 #include "mpr/tls/library.hpp"
@@ -39,22 +40,31 @@ namespace mpr::tls {
 // ---- Memory -----------------------------------------------------------------------------------------------------
 
 namespace {
-std::atomic<std::size_t> bytes{0}; // a number, which orders nothing
+std::atomic<std::size_t> bytes{0};    // a number, which orders nothing
+MprPrivateHeap* hostedHeap = nullptr; // in the host's pages, where there is a host; set before OpenSSL allocates
 
+std::size_t sizeOf(void* memory) {
+    return !memory ? 0 : hostedHeap ? mprGetHeapBlockSize(hostedHeap, memory) : malloc_usable_size(memory);
+}
 void* counted(void* memory) {
-    bytes.fetch_add(memory ? malloc_usable_size(memory) : 0, std::memory_order_relaxed);
+    bytes.fetch_add(sizeOf(memory), std::memory_order_relaxed);
     return memory;
 }
 void* allocate(std::size_t size, const char*, int) {
-    return counted(std::malloc(size));
+    return counted(hostedHeap ? mprHeapAlloc(hostedHeap, size, MPR_CRITICAL_DOMAIN) : std::malloc(size));
 }
 void deallocate(void* memory, const char*, int) {
-    bytes.fetch_sub(memory ? malloc_usable_size(memory) : 0, std::memory_order_relaxed);
-    std::free(memory);
+    bytes.fetch_sub(sizeOf(memory), std::memory_order_relaxed);
+    hostedHeap ? static_cast<void>(mprHeapFree(hostedHeap, memory)) : std::free(memory);
 }
-void* reallocate(void* memory, std::size_t size, const char*, int) {
-    const std::size_t before = memory ? malloc_usable_size(memory) : 0;
-    void* other = std::realloc(memory, size);
+void* reallocate(void* memory, std::size_t size, const char* file, int line) {
+    if (hostedHeap && size == 0) {
+        deallocate(memory, file, line);
+        return nullptr;
+    }
+    const std::size_t before = sizeOf(memory);
+    void* other =
+        hostedHeap ? mprHeapRealloc(hostedHeap, memory, size, MPR_CRITICAL_DOMAIN) : std::realloc(memory, size);
     if (other || size == 0) {
         bytes.fetch_sub(before, std::memory_order_relaxed);
     }
@@ -125,7 +135,7 @@ const char* firstError(Reason& reason) {
         return strerror(ERR_GET_REASON(code));
     }
     const char* text = code ? ERR_reason_error_string(code) : nullptr;
-    return text ? text : "no reason given";
+    return text ? text : "OpenSSL gives no reason, as when it is short of memory";
 }
 
 /** @return false, with the reason, when a file cannot be used. */
@@ -615,21 +625,30 @@ Step outcome(Stream& stream, int result, Reason& reason) {
 }
 } // namespace
 
+namespace {
+/** Make OpenSSL ready. @return false when there is no memory. */
+bool begin() {
+    if (mprGetHost() && !hostedHeap && !(hostedHeap = mprCreateHeap("OpenSSL", 0))) {
+        return false; // OpenSSL has not asked for memory yet
+    }
+    CRYPTO_set_mem_functions(allocate, reallocate, deallocate); // in vain if OpenSSL works already
+    // Nothing is taken apart at the end of the process: threads may still use it.
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "mpr");
+    if (made) {
+        BIO_meth_set_read_ex(made, readDescriptor);
+        BIO_meth_set_write_ex(made, writeDescriptor);
+        BIO_meth_set_ctrl(made, controlDescriptor);
+        descriptor = made;
+    }
+    return made;
+}
+} // namespace
+
 bool start() {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, [] {
-        CRYPTO_set_mem_functions(allocate, reallocate, deallocate); // in vain if OpenSSL works already
-        // Nothing is taken apart at the end of the process: threads may still use it.
-        OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
-        BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "mpr");
-        if (made) {
-            BIO_meth_set_read_ex(made, readDescriptor);
-            BIO_meth_set_write_ex(made, writeDescriptor);
-            BIO_meth_set_ctrl(made, controlDescriptor);
-            descriptor = made;
-        }
-    });
-    return descriptor;
+    static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+    const Locked locked(starting);
+    return descriptor || begin();
 }
 
 Stream* makeStream(Context& context, MprSocket* sp, const char* host, Choose choose, Reason& reason) {

@@ -2,11 +2,11 @@
 /*
     secure.cpp - Sockets over TLS: the provider that socket.cpp asks.
 
-    A secure socket behaves as others do. What is special: either direction may have to wait for the other (handshakes),
-    so that what to wait for at the descriptor is not what the program waits for; and a record goes out as a whole or
-    not at all. One that the system did not take as a whole is not reported as written: the program writes those bytes
-    again, as it does with what any socket did not take. They are kept until then, and compared: who writes something
-    else instead has written the others, too.
+    A secure socket behaves as others do, with two differences. Either direction may have to wait for the other
+    (handshakes), so the descriptor may have to become readable before the program can write. And a record is sent as a
+    whole or not at all. If the system has taken only part of one, it is not reported as written: the program writes those
+    bytes again, as for any socket. They are kept until then and compared; a program that writes other bytes instead has
+    also written the kept ones.
  */
 #include <cstring>
 #include <initializer_list>
@@ -100,12 +100,10 @@ bool isUsable(const MprSocket* sp) {
     return sp->fd >= 0 && of(sp) && !of(sp)->failed;
 }
 
-/** Wait in blocking mode, yielded. @return false when the time is up, or there is nothing to wait for. */
+/** Wait in blocking mode, yielded: whoever calls a provider retains the socket. @return false when the time is up, or there
+    is nothing to wait for. */
 bool waitFor(MprSocket* sp, int mask, MprTicks timeout) {
-    mprAddRoot(sp);
-    const int ready = mprWaitForSingleIO(sp->fd, mask, timeout);
-    mprRemoveRoot(sp);
-    return ready > 0 && isUsable(sp);
+    return mprWaitForSingleIO(sp->fd, mask, timeout) > 0 && isUsable(sp);
 }
 
 /** @return Milliseconds that a handshake may take from now on; negative: as long as it likes. */
@@ -277,7 +275,7 @@ ssize sendRecord(MprSocket* sp, const char* bytes, ssize length) {
     return step == Step::done ? static_cast<ssize>(count) : waits(step) ? 0 : stop(sp, step, "writing to", reason);
 }
 
-/** The same until the system has taken all, in blocking mode. */
+/** In blocking mode: write until the system has taken the record. */
 int finishRecord(MprSocket* sp) {
     while (isUsable(sp)) {
         Secure& secure = *of(sp);

@@ -102,17 +102,34 @@ TEST_CASE("what cannot be hashed or checked is refused, and the log says why", "
     mprSetLogLevel(0);
 }
 
-TEST_CASE("calls for passwords retain what they are given while they yield, and no more", "[base][digest][password]") {
+TEST_CASE("unrooted blocks stay over calls for passwords with the usual rounds", "[base][digest][password]") {
     Runtime runtime("everyyield=1");
     calls.reset();
     makeNode();
-    char *password = sclone("U*U"), *hash = sclone(known);
+    cchar *hash = mprMakePassword("open sesame", 16, 0);
+    CHECK(mprCheckPassword("open sesame", hash));
+    CHECK_FALSE(mprCheckPassword("open", hash));
+    CHECK(mprCheckPassword("U*U", known));
+    CHECK(mprIsValid(mprCryptPassword("x", "y", 1024)));
+    CHECK(mprIsValid(hash));
+    CHECK(calls.frees == 0);
+    mprCryptPassword("x", "y", 1025); /* A yield would be seen */
+    CHECK(calls.frees == 1);
+    CHECK_FALSE(mprIsValid(hash));
+}
+
+TEST_CASE("calls for passwords retain what they are given while they yield, and no more", "[base][digest][password]") {
+    Runtime runtime("everyyield=1");
+    Root costly(mprMakePassword("U*U", 0, 2048));
+    calls.reset();
+    makeNode();
+    char *password = sclone("U*U"), *hash = sclone(costly.as<char>());
     CHECK(mprCheckPassword(password, hash));
     CHECK(mprIsValid(password));
     CHECK(mprIsValid(hash));
-    CHECK(std::string(hash) == known);
-    collect();
     CHECK(calls.frees == 1);
+    CHECK(std::string(hash) == costly.as<char>());
+    collect();
     CHECK_FALSE(mprIsValid(hash)); /* no hold is left */
 }
 
@@ -129,7 +146,7 @@ TEST_CASE("collections complete while a password is hashed", "[base][digest][pas
     });
     while (!seen) {
         ++turn;
-        mprCryptPassword("x", "y", 0);
+        mprCryptPassword("x", "y", 2048);
         ++turn;
         mprYield(MPR_YIELD_DEFAULT);
     }

@@ -49,6 +49,19 @@ TEST_CASE("flags of merging say otherwise", "[base][json]") {
     CHECK(blended(R"({"a":1})", R"({"a":2})", MPR_JSON_APPEND) == R"({"a":"1 2"})");
 }
 
+TEST_CASE("properties that are the same but for their prefix are merged in their order", "[base][json]") {
+    Runtime runtime;
+    const auto combined = [](cchar *dest, cchar *src) { return blended(dest, src, MPR_JSON_COMBINE); };
+    CHECK(combined("{}", R"({"c":{"a":"1"},"=c":"x"})") == R"({"c":"x"})");
+    CHECK(combined("{}", R"({"c":{"a":"1"},"+c":"x"})") == R"({"c":"x"})");
+    CHECK(combined("{}", R"({"c":{"a":"1"},"=c":[7]})") == R"({"c":[7]})");
+    CHECK(combined("{}", R"({"c":{"a":"1"},"=c":{"b":"2"}})") == R"({"c":{"b":"2"}})");
+    CHECK(combined("{}", R"({"c":{"a":"1"},"+c":{"b":"2"}})") == R"({"c":{"a":"1","b":"2"}})");
+    CHECK(combined(R"({"c":{"a":{"d":1}}})", R"({"c":{"a":{"e":2}},"=c":5,"+c":"6","?c":7})") == R"({"c":"5 6"})");
+    CHECK(combined(R"({"a":{},"b":{}})", R"({"a":{"+x":{"y":1},"=x":2},"b":{"x":{"y":1}},"=a":3,"-b":{"x":4}})") ==
+          R"({"a":3,"b":{"x":{"y":1}}})");
+}
+
 TEST_CASE("many values are taken out of an array in a time that grows with their number alone", "[base][json]") {
     Runtime runtime;
     std::string all = "[", even = "[";

@@ -26,7 +26,16 @@ std::string afterSet(cchar *text, cchar *path, cchar *value, int expected = 0) {
     return printed(tree);
 }
 
+/* Nodes that walks through trees have come to. */
+size_t walked;
 } // namespace
+
+/* Walk::next of mpr/base/json.hpp. */
+extern "C" bool __real__ZN3mpr4base4json4Walk4nextEv(void *walk);
+extern "C" bool __wrap__ZN3mpr4base4json4Walk4nextEv(void *walk) {
+    walked++;
+    return __real__ZN3mpr4base4json4Walk4nextEv(walk);
+}
 
 TEST_CASE("paths name what is there", "[base][json]") {
     Runtime runtime;
@@ -70,7 +79,7 @@ TEST_CASE("paths name what is there", "[base][json]") {
         {"users[phone ~ ^206].name", R"(["john"])"},
         {"users[phone ~ 206].name", R"(["john","mary"])"},
         {"users[phone !~ ^206].name", R"(["mary"])"},
-        {"users[phone != 'x'].name", R"(["john","mary"])"}, // who has none is not meant
+        {"users[phone != 'x'].name", R"(["john","mary"])"}, // users without a phone do not match
         {"users[tags == 'a']", "[]"},
         {"users.name", "[]"},
         {"users.*.tags[1]", R"(["b"])"},
@@ -109,6 +118,36 @@ TEST_CASE("a name that is found in two ways is found once", "[base][json]") {
     CHECK(got(tree, "..a..b") == "[1]");
     CHECK(mprRemoveJson(tree, "..a..b")->length == 1);
     CHECK(printed(tree) == R"({"a":{"a":{"a":{}}}})");
+    tree = parsed(R"({"a":{"b":{"a":{"b":{"x":1}}},"c":{"x":2}},"b":{"a":{"x":3}}})");
+    CHECK(got(tree, "..a..x") == "[1,2,3]");
+    CHECK(got(tree, "..a..b..x") == "[1]");
+    CHECK(got(tree, "..*..*..x") == "[1,2,3]");
+    CHECK(got(tree, "..a.b..x") == "[1]");
+}
+
+TEST_CASE("a path with several .. walks through a tree once for each of them", "[base][json]") {
+    Runtime runtime;
+    constexpr int depth = 3000;
+    MprJson *tree = mprCreateJson(MPR_JSON_OBJ);
+    MprJson *at = tree;
+    for (int i = 0; i < depth; i++) {
+        MprJson *child = mprCreateJson(MPR_JSON_OBJ);
+        REQUIRE(mprWriteJsonObj(at, "a", child) == 0);
+        REQUIRE(mprWriteJson(at, "b", "1", 0) == 0);
+        at = child;
+    }
+    constexpr size_t nodes = 2 * depth + 1;
+    const struct {
+        cchar *path;
+        int found;
+    } rows[] = {{"..a..b", depth - 1}, {"..*..b", depth - 1}, {"..a..a..b", depth - 2}, {"..a[*]..b", depth - 2}};
+    for (const auto &row : rows) {
+        INFO(row.path);
+        walked = 0;
+        CHECK(mprGetJsonLength(mprQueryJson(tree, row.path, nullptr, 0)) == row.found); // values: a step for each copy
+        CHECK(walked > nodes);
+        CHECK(walked <= 4 * nodes);
+    }
 }
 
 TEST_CASE("numbers are compared exactly", "[base][json]") {

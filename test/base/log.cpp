@@ -113,7 +113,7 @@ TEST_CASE("a log file gets the messages of program and runtime", "[base][log]") 
     CHECK_FALSE(mprGetCmdlineLogging());
 }
 
-TEST_CASE("a log is appended to, or started anew", "[base][log]") {
+TEST_CASE("a log is appended to, or started again", "[base][log]") {
     Folder folder;
     REQUIRE(mprStartLogging(folder.file().c_str(), 0) == 0);
     mprError("1");

@@ -7,6 +7,7 @@
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
 
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -50,6 +51,31 @@ TEST_CASE("holds of one block nest", "[base][retain]") {
     outer.reset();
     collect();
     CHECK_FALSE(mprIsValid(block));
+}
+
+namespace {
+std::atomic<int> ends;
+void *twin;
+void keepTwin(void *, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        ends++;
+        const Hold hold(twin);
+        const Rooted root(twin);
+    }
+}
+} // namespace
+
+TEST_CASE("in a manager's FREE call what is dead stays dead, and needs no hold", "[base][retain]") {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    ends = 0;
+    twin = mprAllocManaged(40, keepTwin, 0);
+    mprAllocManaged(40, keepTwin, 0);
+    for (int i = 0; i < 2; i++) {
+        collect();
+        CHECK(ends == 2);
+        CHECK_FALSE(mprIsValid(twin));
+    }
+    CHECK(Log::size() == 0);
 }
 
 TEST_CASE("a thread that is not attached holds nothing", "[base][retain]") {

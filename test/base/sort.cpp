@@ -171,6 +171,9 @@ TEST_CASE("without a comparison elements are strings; NULLs come first", "[base]
 TEST_CASE("nothing to sort is left alone", "[base][sort]") {
     Runtime runtime;
     CHECK(!mprSort(nullptr, 10, 4, byFirstInt, nullptr));
+    int one = 1;
+    CHECK(mprSort(&one, PTRDIFF_MAX, PTRDIFF_MAX, byFirstInt, nullptr) == &one);
+    CHECK(mprSort(&one, PTRDIFF_MAX / 4 + 1, 4, byFirstInt, nullptr) == &one);
     int values[] = {2, 1};
     CHECK(mprSort(values, 0, 4, byFirstInt, nullptr) == values);
     CHECK(mprSort(values, -5, 4, byFirstInt, nullptr) == values);

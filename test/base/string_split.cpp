@@ -5,6 +5,7 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <cstdarg>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -39,6 +40,13 @@ std::string trim(cchar *text, cchar *set, int where) {
     return trimmed ? trimmed : "(null)";
 }
 
+char *joinAll(cchar *first, ...) {
+    va_list args;
+    va_start(args, first);
+    char *all = sjoinv(first, args);
+    va_end(args);
+    return all;
+}
 } // namespace
 
 TEST_CASE("stok gives the runs between delimiters", "[base][string]") {
@@ -133,8 +141,10 @@ TEST_CASE("strim", "[base][string]") {
     CHECK(strim(text, " ", 0) != text);
 }
 
-TEST_CASE("sjoin and sjoinArgs", "[base][string]") {
+TEST_CASE("sjoin, sjoinv and sjoinArgs", "[base][string]") {
     Runtime runtime;
+    CHECK(std::string(joinAll("a", "", "bc", NULL)) == "abc");
+    CHECK(std::string(joinAll(NULL, NULL)) == "");
     CHECK(std::string(sjoin("a", "", "bc", "d", NULL)) == "abcd");
     CHECK(std::string(sjoin("a", NULL)) == "a");
     CHECK(std::string(sjoin(NULL, NULL)) == "");

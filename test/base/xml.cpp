@@ -266,7 +266,7 @@ TEST_CASE("documents of strangers neither grow, nor recurse, nor load anything",
     CHECK(told("<!DOCTYPE a SYSTEM 'http://192.0.2.1/a.dtd'><a/>") == "new(a)solo(a)");
 }
 
-TEST_CASE("a parser's memory is the runtime's, and goes with it", "[base][xml]") {
+TEST_CASE("a parser's memory is the runtime's, and is freed with it", "[base][xml]") {
     Runtime runtime;
     const auto blocks = [] {
         const MprMemStats now = stats();

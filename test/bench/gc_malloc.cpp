@@ -26,6 +26,13 @@ struct Policy {
     static void tick() {}
     static void *leaf(size_t size) { return malloc(size); }
     static void dropLeaf(void *block) { free(block); }
+    static void *entry(size_t size) {
+        void *block = malloc(size);
+        *(void **) block = nullptr;
+        return block;
+    }
+    static void dropEntry(void *block) { free(block); }
+    static void dropGarbage(void *block) { free(block); }
     static void keepLeaf(void *) {}
     static void releaseLeaf(void *block) { free(block); }
     static Message *message() { return (Message *) malloc(sizeof(Message)); }

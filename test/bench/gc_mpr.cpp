@@ -43,6 +43,15 @@ struct Policy {
                (double) s.heapPeak / 1e6, (unsigned long long) s.markOverflows);
         printf("# blocks: made %llu, left %llu, bytes left %llu\n", (unsigned long long) s.blocksAllocated,
                (unsigned long long) (s.blocksAllocated - s.blocksFreed), (unsigned long long) s.bytesLive);
+        if (batches) {
+            MprBatchStats b;
+            mprReadBatchStats(&b);
+            printf(
+                "# batches: taken back %llu, blocks %llu, MB %.0f, published %llu; kept: yield %llu plain %llu outside "
+                "%llu full %llu hole %llu\n",
+                b.takenBack, b.blocks, (double) b.bytes / 1e6, b.published, b.keptYield, b.keptPlain, b.keptOutside,
+                b.keptFull, b.keptHole);
+        }
         remark("pause", s.pause);
         remark("stall", s.stall);
         remark("rendezvous", s.rendezvous);
@@ -52,7 +61,37 @@ struct Policy {
             bench::fail("mprDestroy failed");
         }
     }
-    static void tick() { mprYield(0); }
+    /* How the program is written: see run-gc. */
+    static inline bool batches = false, barrier = false, plain = false, frees = false;
+    static void choose(const char *way) {
+        barrier = strcmp(way, "barrier") == 0;
+        batches = barrier || strcmp(way, "batches") == 0;
+        plain = strcmp(way, "plain") == 0;
+        frees = strcmp(way, "free") == 0;
+        if (!batches && !plain && !frees) {
+            bench::fail("there are batches, barrier, plain and free");
+        }
+    }
+    static void manageEntry(void *ptr, int flags) {
+        if (flags & MPR_MANAGE_MARK) {
+            mprMarkRef(ptr);
+        }
+    }
+    /* In C++ a leaf; in C an object with one reference, which is NULL. */
+    static void *entry(size_t size) {
+        void *block = barrier ? mprAllocManaged(size, manageEntry, MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE)
+                      : plain ? mprAllocManaged(size, manageEntry, MPR_ALLOC_MANAGER)
+                              : mprAlloc(size);
+        *(void **) block = nullptr;
+        return block;
+    }
+    static void dropEntry(void *) {}
+    static void dropGarbage(void *block) {
+        if (frees) {
+            mprFree(block);
+        }
+    }
+    static void tick() { mprYield(batches ? MPR_YIELD_DISCARD : 0); }
     static void *leaf(size_t size) { return mprAlloc(size); }
     static void dropLeaf(void *) {}
     static void keepLeaf(void *block) { mprHold(block); }
@@ -74,16 +113,36 @@ struct Policy {
 
     class References {
     public:
-        explicit References(size_t count) : slots(mpr::Array<char>::make(count)) {}
+        explicit References(size_t count) : slots(plain ? nullptr : mpr::Array<char>::make(count)) {
+            if (plain) {
+                row = static_cast<void **>(mprAllocManaged(count * sizeof(void *), manageRow, MPR_ALLOC_ZERO));
+                mprAddRoot(row);
+            }
+        }
+        ~References() {
+            if (row) {
+                mprRemoveRoot(row);
+            }
+        }
         void *exchange(size_t i, void *ref) {
+            if (row) {
+                return __atomic_exchange_n(&row[i], ref, __ATOMIC_ACQ_REL);
+            }
             void *before = slots->get(i);
             slots->set(i, (char *) ref);
             return before;
         }
-        char *get(size_t i) { return slots->get(i); }
+        char *get(size_t i) { return row ? (char *) row[i] : slots->get(i); }
 
     private:
+        /* The one of a plain C program. */
+        static void manageRow(void *ptr, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                mprMarkRefs(ptr, mprGetBlockSize(ptr) / sizeof(void *));
+            }
+        }
         mpr::Root<mpr::Array<char>> slots;
+        void **row = nullptr;
     };
 
     class Map {

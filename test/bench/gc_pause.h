@@ -108,6 +108,100 @@ void pauses(const char *workload, size_t count) {
 }
 
 /**
+    `bytes` of living barrier blocks of 32 to 128 bytes: nodes in a row, each with one more that hangs on it alone. A
+    thread replaces random ones by new ones of other sizes, and yields now and then, for four seconds. So each block lives
+    as long as chance has it, and most that are young in a collection survive it.
+    resident: MB at the peak; replaced: ns of CPU each; worst: us of the longest step.
+ */
+inline void living(const char *workload, size_t bytes) {
+    const size_t most = 128, least = 32, count = bytes / (most + least);
+    resetPeak();
+    const size_t baseline = residentBytes();
+    Policy::begin();
+    {
+        mpr::Root<mpr::Array<PauseNode>> nodes = mpr::Array<PauseNode>::make(count);
+        Random random(11);
+        auto make = [&](PauseNode *left) {
+            const size_t size = random.between(least, most) - sizeof(MprManager);
+            auto node = (PauseNode *) mprAllocManaged(size, manageBarrier, MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
+            memset((void *) node, 0, size);
+            mprSetRef(node, &node->left, left);
+            return node;
+        };
+        auto replace = [&](size_t i, bool whole) {
+            if (whole) {
+                nodes->set(i, make(make(nullptr)));
+            } else {
+                PauseNode *owner = nodes->get(i);
+                mprSetRef(owner, &owner->left, make(nullptr));
+            }
+        };
+        for (size_t i = 0; i < count; i++) {
+            replace(i, true);
+            if (i % TICK == 0) {
+                Policy::tick();
+            }
+        }
+        const uint64_t cpu = cpuNanos(), until = wallNanos() + (uint64_t) (4e9 * scale);
+        Steps steps;
+        uint64_t done = 0;
+        do {
+            for (size_t i = 0; i < TICK; i++) {
+                replace(random.below(count), i % 2 == 0);
+            }
+            done += TICK;
+            Policy::tick();
+        } while (steps.step() < until);
+        print(workload, "replaced", (double) (cpuNanos() - cpu) / (double) done);
+        print(workload, "worst", (double) steps.longest() / 1e3);
+        print(workload, "resident", (double) above(peakBytes(), baseline) / 1e6);
+    }
+    Policy::end(workload);
+}
+
+/**
+    `bytes` of living plain blocks of some 256 bytes, as a C program has them that knows of no barrier. A thread makes
+    thirty blocks that die and one that replaces another, and yields.
+    yields: percent of the time that it spends there; worst: us of the longest step.
+ */
+inline void plainShare(const char *workload, size_t bytes) {
+    const size_t count = bytes / 256;
+    resetPeak();
+    const size_t baseline = residentBytes();
+    Policy::choose("plain");
+    Policy::begin();
+    {
+        Policy::References cache(count);
+        Random random(13);
+        for (size_t i = 0; i < count; i++) {
+            cache.exchange(i, Policy::entry(random.between(16, 480)));
+            if (i % TICK == 0) {
+                Policy::tick();
+            }
+        }
+        uint64_t yielding = 0, requests = 0;
+        const uint64_t began = wallNanos(), cpu = cpuNanos(), until = began + (uint64_t) (8e9 * scale);
+        Steps steps;
+        for (uint64_t now = began; now < until; requests++) {
+            for (int i = 0; i < 30; i++) {
+                const size_t size = random.between(16, 512);
+                memset(Policy::leaf(size), (int) requests, size);
+            }
+            cache.exchange(random.below(count), Policy::entry(random.between(16, 480)));
+            const uint64_t before = wallNanos();
+            Policy::tick();
+            now = steps.step();
+            yielding += now - before;
+        }
+        print(workload, "yields", 100 * (double) yielding / (double) (wallNanos() - began));
+        print(workload, "cpu_us", (double) (cpuNanos() - cpu) / 1e3 / (double) requests);
+        print(workload, "worst", (double) steps.longest() / 1e3);
+        print(workload, "resident", (double) above(peakBytes(), baseline) / 1e6);
+    }
+    Policy::end(workload);
+}
+
+/**
     Two threads that do nothing but read the clock, as many as a thread and its collector, for two seconds: what the machine
     takes away by itself, and no program can win back.
     worst: us of the longest time between two looks at the clock.

@@ -72,7 +72,7 @@ inline void ringLeaf(const char *workload) {
     Policy::end(workload);
 }
 
-/** The same with messages that reference eight of a thousand shared cells each. */
+/** A ring of messages that each reference eight of a thousand shared cells. */
 inline void ringScanned(const char *workload) {
     const size_t live = 200000;
     resetPeak();
@@ -243,11 +243,16 @@ inline void gcBench(const char *workload) {
     Policy::end(workload);
 }
 
+enum class Survivors { ofOneSize, ofAllSizes };
+
 /**
-    A service: two threads; a request makes thirty blocks of 16 to 512 bytes that die, and one entry of 256 bytes that
-    replaces another in a shared cache of 500,000. requests: each second of wall time; p9999: us of a request.
+    A service: some threads; a request makes thirty blocks of 16 to 512 bytes that die, and one entry of 256 bytes that
+    replaces another in a shared cache of 500,000; or the entry has such a size as the garbage has. What an entry is,
+    Policy::entry says.
+    requests: each second of wall time; p9999: us of a request.
  */
-inline void service(const char *workload) {
+template <Survivors survivors, int threads>
+void service(const char *workload) {
     const size_t cacheSize = 500000;
     const double seconds = 20 * scale;
     resetPeak();
@@ -255,17 +260,22 @@ inline void service(const char *workload) {
     Policy::begin();
     {
         Policy::References cache(cacheSize);
+        const auto sizeOfEntry = [](Random &random) -> size_t {
+            return survivors == Survivors::ofOneSize ? 256 : random.between(16, 512);
+        };
+        Random random(7);
         for (size_t i = 0; i < cacheSize; i++) {
-            cache.exchange(i, Policy::leaf(256));
+            cache.exchange(i, Policy::entry(sizeOfEntry(random)));
             if (i % TICK == 0) {
                 Policy::tick();
             }
         }
         std::atomic<uint64_t> requests{0};
         std::atomic<int> number{0};
-        static std::vector<uint32_t> times[2];
+        static std::vector<uint32_t> times[threads];
         const uint64_t began = wallNanos(), until = began + (uint64_t) (seconds * 1e9);
-        Policy::withThreads(2, [&] {
+        const uint64_t cpu = cpuNanos();
+        Policy::withThreads(threads, [&] {
             int self = number++;
             auto &mine = times[self];
             mine.reserve(40000000);
@@ -278,11 +288,12 @@ inline void service(const char *workload) {
                     block = Policy::leaf(size);
                     memset(block, (int) done, size);
                 }
-                void *entry = Policy::leaf(256);
-                memset(entry, (int) done, 256);
-                Policy::dropLeaf(cache.exchange(random.below(cacheSize), entry));
+                const size_t size = sizeOfEntry(random);
+                void *entry = Policy::entry(size);
+                memset((char *) entry + sizeof(void *), (int) done, size - sizeof(void *));
+                Policy::dropEntry(cache.exchange(random.below(cacheSize), entry));
                 for (void *block : blocks) {
-                    Policy::dropLeaf(block);
+                    Policy::dropGarbage(block);
                 }
                 Policy::tick();
                 done++;
@@ -294,6 +305,7 @@ inline void service(const char *workload) {
         });
         double took = (double) (wallNanos() - began) / 1e9;
         print(workload, "requests", (double) requests / took);
+        print(workload, "cpu_us", (double) (cpuNanos() - cpu) / 1e3 / (double) requests);
         size_t bookkeeping = 0;
         std::vector<uint32_t> all;
         for (auto &mine : times) {
@@ -308,6 +320,29 @@ inline void service(const char *workload) {
         print(workload, "p9999", *at / 1e3);
         print(workload, "worst", *std::max_element(all.begin(), all.end()) / 1e3);
     }
+    Policy::end(workload);
+}
+
+/** Blocks that are written in full and die; a yield after each 64. block: ns each. */
+template <size_t least, size_t most>
+void filled(const char *workload) {
+    Policy::begin();
+    Random random(5);
+    const uint64_t rounds = scaled(most > 1000 ? 1e5 : 5e5);
+    const uint64_t began = cpuNanos();
+    for (uint64_t round = 0; round < rounds; round++) {
+        void *blocks[64];
+        for (void *&block : blocks) {
+            const size_t size = least == most ? least : random.between(least, most);
+            block = Policy::leaf(size);
+            memset(block, (int) round, size);
+        }
+        for (void *block : blocks) {
+            Policy::dropGarbage(block);
+        }
+        Policy::tick();
+    }
+    print(workload, "block", (double) (cpuNanos() - began) / (double) (rounds * 64));
     Policy::end(workload);
 }
 

@@ -58,7 +58,7 @@ static uint64_t settledCpuNanos() {
     return cpuNanos();
 }
 
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
 /** Remarks on what the collector did; figures that only mpr has. */
 static void printCollector(const char *workload) {
     MprMemStats stats;
@@ -167,7 +167,7 @@ static void forget(const char *workload, bool mixed, int threads, double count) 
     print(workload, "cpu", (double) cpu / (double) (ops * (uint64_t) threads));
     print(workload, "wall", (double) (end - start) / (double) ops);
     print(workload, "resident", (double) peak / 1e6);
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
     print(workload, "resident_budgets", (double) peak / (double) mprGetMemStats()->youngBudget);
 #endif
     printCollector(workload);
@@ -258,7 +258,7 @@ static void pause(const char *workload, Shape shape) {
     uint64_t cpu = settledCpuNanos();
     for (int i = 0; i < rounds; i++) {
         litter();
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
         MprMemStats before, after;
         mprReadMemStats(&before);
         uint64_t start = wallNanos();
@@ -281,7 +281,7 @@ static void pause(const char *workload, Shape shape) {
         calls.add((double) (end - start) / 1e3);
     }
     print(workload, "cpu", (double) (settledCpuNanos() - cpu) / 1e3 / rounds);
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
     for (int i = 0; i < rounds; i++) {
         litter();
         uint64_t collections = mprGetMemStats()->collections, longest = 0;
@@ -335,7 +335,7 @@ static void million(const char *workload) {
         table = Alloc::allocTable(count);
         memset((void *) table, 0, count * sizeof(void *));
         tableBytes = count * sizeof(void *);
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
         tableBytes = mprGetBlockSize((char *) table - offsetof(Table, item));
 #endif
     }
@@ -393,7 +393,7 @@ static void longList(const char *workload) {
     const size_t count = 10000000;
     Alloc::begin("stack=64k");
     void **root = Alloc::allocTable(1);
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
     mprEnableGC(false);
 #endif
     for (size_t i = 0; i < count; i++) {
@@ -409,7 +409,7 @@ static void longList(const char *workload) {
     uint64_t start = wallNanos();
     Alloc::collect();
     double took = (double) (wallNanos() - start) / 1e6;
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
     took = (double) mprGetMemStats()->mark.max / 1e6;
 #endif
     for (int i = 0; i < 100000; i++) {
@@ -432,7 +432,7 @@ static void longList(const char *workload) {
 
 /* 5. The test of an inner loop */
 
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
 __attribute__((noinline)) static bool callNothing() {
     asm volatile("");
     return false;
@@ -751,8 +751,8 @@ static void ring(const char *workload) {
 
 /* The table of workloads */
 
-#ifdef MPR_H
-/** The same with nodes whose managers need not be told of death. */
+#ifdef POLICY_MPR_H
+/** Trees of nodes whose managers do not want MPR_MANAGE_FREE. */
 template <void (*WORK)(const char *)>
 static void noFree(const char *workload) {
     Alloc::nodeFlags = MPR_ALLOC_NO_FREE;
@@ -780,7 +780,7 @@ static const struct {
     {"release90", release90, false},
     {"trees", trees, false},
     {"ring", ring, false},
-#ifdef MPR_H
+#ifdef POLICY_MPR_H
     {"need_yield", needYield, true},
     {"pause_array_nofree", noFree<pauseArray>, true},
     {"pause_tree_nofree", noFree<pauseTree>, true},

@@ -438,7 +438,7 @@ static void afterCollection(size_t calls, bool purge) {
     churnRandom(calls, 1);
 }
 
-/** The same without waiting for the sweep: kinds of their own. */
+/** Random churn without waiting for the sweep, counted as kinds of its own. */
 static void duringSweep(size_t calls) {
     if (!Alloc::collects) {
         return;

@@ -82,22 +82,22 @@ TEST_CASE("parts of the heap are not used without its lock", "[checked]") {
     CHECK(failsWith("the lock is held by this thread", [] { heap::RetiredRegions(lock).take(1); }));
 }
 
-TEST_CASE("a piece of a region is in one set of nurseries at most", "[checked]") {
+TEST_CASE("a piece of a region is in one set of spans at most", "[checked]") {
     const auto checks = [](std::uint64_t filling, std::uint64_t sparse) {
-        static heap::Nurseries nurseries;
-        nurseries.filling = filling;
-        nurseries.sparse = sparse;
-        nurseries.check();
+        static heap::Spans spans;
+        spans.filling = filling;
+        spans.sparse = sparse;
+        spans.check();
     };
     checks(1, 0);
     CHECK(failsWith("(any & set) == 0", [&] { checks(1, 1); }));
 }
 
-TEST_CASE("a nursery that is not in one set is not moved to another", "[checked]") {
+TEST_CASE("a span that is not in one set is not moved to another", "[checked]") {
     CHECK(failsWith("(from & bit) != 0", [] {
         std::uint64_t from = 0;
         std::uint64_t to = 0;
-        heap::Nurseries::move(3, from, to);
+        heap::Spans::move(3, from, to);
     }));
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("an allocation context lies in order", "[checked]") {
     CHECK(failsWith("assertion failed: ", [&] { context.check(); }));
 }
 
-TEST_CASE("nobody leaves a rendezvous who did not enter", "[checked]") {
+TEST_CASE("no thread leaves a rendezvous that it did not enter", "[checked]") {
     static gc::Rendezvous rendezvous;
     CHECK(failsWith("word >= step", [] { rendezvous.leave(); }));
 }
@@ -155,7 +155,7 @@ TEST_CASE("nothing is logged by a thread that holds a lock", "[checked]") {
     }));
 }
 
-TEST_CASE("who names findings of the heap holds no lock", "[checked]") {
+TEST_CASE("a thread that names findings of the heap holds no lock", "[checked]") {
     Runtime runtime;
     CHECK(failsWith("the thread holds no lock", [] {
         os::Lock lock;
@@ -164,7 +164,7 @@ TEST_CASE("who names findings of the heap holds no lock", "[checked]") {
     }));
 }
 
-TEST_CASE("who waits no longer to stop others stays stopped while one of them has", "[checked]") {
+TEST_CASE("a thread that gives up stopping the others stays stopped while one of them has stopped all", "[checked]") {
     Runtime runtime("deadline=1");
     std::atomic<int> refused{0}, wentOn{0}, ready{0};
     const auto stops = [&] {
@@ -197,7 +197,7 @@ TEST_CASE("who waits no longer to stop others stays stopped while one of them ha
     CHECK(wentOn == 0);
 }
 
-TEST_CASE("who waits at the gate is asked before each nap how long", "[checked]") {
+TEST_CASE("a thread that waits at the gate is asked before each nap how long", "[checked]") {
     gc::Rendezvous rendezvous;
     rendezvous.close();
     std::uint64_t naps[] = {1'000'000, 2'000'000, 3'000'000}, napped[3] = {};

@@ -43,7 +43,7 @@ bool firesOffDuty(Call call) {
 
 } // namespace
 
-TEST_CASE("only who has the duty moves a collection on", "[checked]") {
+TEST_CASE("only the holder of the duty advances a collection", "[checked]") {
     CHECK(firesOffDuty([](Cycle &c) { c.closeGate(); }));
     CHECK(firesOffDuty([](Cycle &c) { c.beginNext(); }));
     CHECK(firesOffDuty([](Cycle &c) { c.mayRest(true); }));

@@ -5,7 +5,9 @@
 #include "test/support/json.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <ranges>
 #include <string>
@@ -95,6 +97,44 @@ TEST_CASE("Json: the nearest number is read, 0 or less than normal, too, but non
     CHECK(zero[0].as<unsigned>() == 0u);
     CHECK(zero[0].as<int>() == 0);
     CHECK(std::signbit(zero[0].as<double>().value_or(1)));
+}
+
+namespace {
+template <class T>
+void checkShortest(std::initializer_list<T> values) {
+    for (const T value : values) {
+        char digits[64];
+        mpr::detail::writeShortest(digits, value);
+        T again = 0;
+        mpr::detail::readNearest(digits, again);
+        CHECK(again == value);
+#ifdef __cpp_lib_to_chars
+        // The same number of digits as by to_chars, whatever stands for the exponent.
+        const auto significant = [](std::string text) {
+            text = text.substr(0, text.find_first_of("eE"));
+            text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '-' || c == '.'; }),
+                       text.end());
+            text.erase(0, text.find_first_not_of('0'));
+            return text.substr(0, text.find_last_not_of('0') + 1);
+        };
+        char best[64];
+        *std::to_chars(best, best + sizeof(best) - 1, value).ptr = '\0';
+        INFO(digits << " and " << best);
+        CHECK(significant(digits).size() == significant(best).size());
+#endif
+    }
+}
+} // namespace
+
+TEST_CASE("Json: where there is no to_chars for them numbers have the fewest digits, too", "[cpp][json]") {
+    checkShortest<double>({0.1, 1.0 / 3, 100, 1e23, 5e-324, 1.7976931348623157e308, -2.5, 9007199254740993.0, 0.3});
+    checkShortest<float>({0.1f, 1.0f / 3, 1e-40f, 16777216.0f, -3.4028235e38f});
+    checkShortest<long double>({0.1L, 1.0L / 3, 1e300L});
+    char digits[64];
+    mpr::detail::writeShortest(digits, 0.1);
+    CHECK(std::string(digits) == "0.1");
+    mpr::detail::writeShortest(digits, 100.0);
+    CHECK(std::string(digits) == "100");
 }
 
 TEST_CASE("Json: a zero within a string stays", "[cpp][json]") {

@@ -118,10 +118,11 @@ TEST_CASE("cpp blocking region: a collection does not wait for the thread inside
 struct SlowToMark {
     void trace(mpr::Marker&) const {
         marking = true;
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        test::spin([] { return !awaited; });
+        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // for a thread that does not wait for it
         marking = false;
     }
-    static inline std::atomic<bool> marking{false};
+    static inline std::atomic<bool> marking{false}, awaited{false}; // awaited: a thread has yet to see it
 };
 
 TEST_CASE("cpp blocking region: its end waits while a collection marks") {
@@ -133,8 +134,10 @@ TEST_CASE("cpp blocking region: its end waits while a collection marks") {
         mpr::AttachedThread attached("blocked");
         {
             mpr::BlockingRegion blocking;
+            SlowToMark::awaited = true;
             entered.set_value();
             sawMarking = test::spin([] { return SlowToMark::marking.load(); });
+            SlowToMark::awaited = false;
         }
         markingAfter = SlowToMark::marking.load();
     });

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
     test/fuzz/corpus.cpp - Feeds a fuzz target without libFuzzer: texts of its corpus and random changes of them; or the
-    files named.
+    files named. With --write the texts become files of a folder, for libFuzzer to begin with; with --print files become
+    texts, as they stand in a corpus.
 
-    Usage: fuzz_NAME_corpus [FILE...]     MPR_SEED=N: other changes; MPR_FUZZ=N: so many (300,000)
+    Usage: fuzz_NAME_corpus [FILE... | --write FOLDER | --print FILE...]
+    MPR_SEED=N: other changes; MPR_FUZZ=N: so many (300,000)
  */
 #include "test/fuzz/corpus.hpp"
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -51,18 +54,63 @@ std::string changed(std::string text, const std::string &other, const std::vecto
     return text;
 }
 
+std::string contents(const char *path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 int feedFiles(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
-        std::ifstream file(argv[i], std::ios::binary);
-        if (feed({std::istreambuf_iterator<char>(file), {}}) != 0) {
+        if (feed(contents(argv[i])) != 0) {
             return 1;
         }
+    }
+    return 0;
+}
+
+int writeFiles(const std::string &folder) {
+    int number = 0;
+    for (const std::string &text : fuzzTexts()) {
+        std::ofstream file(folder + "/" + std::to_string(number++), std::ios::binary);
+        if (!(file << text)) {
+            fprintf(stderr, "%s cannot be written\n", folder.c_str());
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* As a literal of C++. A question mark may begin a trigraph. */
+void print(const std::string &text) {
+    printf("\"");
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '\r' || c == '\n') {
+            printf(c == '\r' ? "\\r" : "\\n");
+        } else if (byte < ' ' || byte >= 0x7F || strchr("\"\\?", c)) {
+            printf("\\%03o", byte);
+        } else {
+            printf("%c", c);
+        }
+    }
+    printf("\"s,\n");
+}
+
+int printFiles(int argc, char **argv) {
+    for (int i = 2; i < argc; i++) {
+        print(contents(argv[i]));
     }
     return 0;
 }
 } // namespace
 
 int main(int argc, char **argv) {
+    if (argc > 2 && strcmp(argv[1], "--write") == 0) {
+        return writeFiles(argv[2]);
+    }
+    if (argc > 2 && strcmp(argv[1], "--print") == 0) {
+        return printFiles(argc, argv);
+    }
     if (argc > 1) {
         return feedFiles(argc, argv);
     }

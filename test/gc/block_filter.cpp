@@ -52,6 +52,33 @@ TEST_CASE("the filter of the marked passes over marked blocks and no others", "[
     some.stepped.sweep(Sweep::all);
 }
 
+TEST_CASE("the filter of the marked passes over no pinned block", "[gc][filter][pinned]") {
+    Some some(10);
+    some.stepped.unmark(true);
+    some.markSome();
+    BlockFilter filter(BlockFilter::Kind::marked);
+    REQUIRE(filter.open());
+    filter.fillMarked(some.stepped.heap());
+    // An address that has its bit from a block far away.
+    static mpr::heap::Byte *alias;
+    auto marked = static_cast<mpr::heap::Byte *>(some.blocks[0]);
+    alias = nullptr;
+    for (unsigned shift = 24; shift < 31 && !alias; shift++) {
+        auto other = reinterpret_cast<mpr::heap::Byte *>(reinterpret_cast<uintptr_t>(marked) ^ uintptr_t{1} << shift);
+        alias = filter.passesOver(other) ? other : nullptr;
+    }
+    REQUIRE(alias);
+    mpr::heap::Annex annex{};
+    annex.forEachBlock = [](auto visit, void *context) { visit(context, alias, 1, mpr::heap::head::inUse); };
+    some.stepped.heap().setAnnex(&annex);
+    filter.fillMarked(some.stepped.heap());
+    CHECK_FALSE(filter.passesOver(alias));
+    CHECK(filter.passesOver(some.blocks[3]));
+    some.stepped.heap().setAnnex(nullptr);
+    filter.close();
+    some.stepped.sweep(Sweep::all);
+}
+
 TEST_CASE("the filter of the old passes over no line with a young block", "[gc][filter]") {
     Some some(3000);
     some.stepped.unmark(true);

@@ -35,7 +35,8 @@ struct Budgeted : SteppedCollection {
 
 TEST_CASE("attention is called for when the young budget is spent, once", "[gc][pace]") {
     Budgeted b;
-    CHECK(b.budget.trigger() == MB);
+    CHECK(b.budget.trigger() <= MB);
+    CHECK(b.budget.trigger() >= MB - 128 * KB);
     const size_t spent = b.allocate(4 * MB);
     CHECK(spent >= MB - 128 * KB);
     CHECK(spent <= MB + 128 * KB);
@@ -93,8 +94,10 @@ TEST_CASE("while a sweep goes on more may be allocated where much lives", "[gc][
         b.heap().takeAttention();
     }
     b.collect();
-    b.budget.setSlack(); // as at the end of a pause: half of what lives
-    CHECK(b.allocate(20 * MB) >= 3 * MB);
+    b.budget.setSlack(); // as at the end of a pause: half of what garbage may take, which is half of what lives
+    const size_t most = b.allocate(20 * MB);
+    CHECK(most >= 3 * MB / 2);
+    CHECK(most <= 5 * MB / 2);
 }
 
 TEST_CASE("with a limit there is room for what it leaves", "[gc][pace]") {

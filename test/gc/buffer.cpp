@@ -143,8 +143,8 @@ TEST_CASE("blocks of a buffer lie inside it and do not overlap", "[gc][buffer]")
 TEST_CASE("32 KiB hold nearly three quarters of the small objects they could", "[gc][buffer]") {
     const size_t size = 32 << 10;
     alignas(16) static unsigned char buffer[size];
-    // What a thread allocates from, a few hundred bytes, lies in the buffer, too.
-    constexpr size_t least = size / 32 * 74 / 100;
+    // A thread's record lies in the buffer, too: with 32 bits it takes more than 1 KiB.
+    constexpr size_t least = size / 32 * 73 / 100;
     SECTION("leaves of 24 bytes") {
         Runtime runtime(buffer, size, MPR_DISABLE_GC);
         size_t count = 0;

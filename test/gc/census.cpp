@@ -171,6 +171,7 @@ TEST_CASE("every block is counted once, while others allocate, free and collect"
         foreign.join();
     }
     CHECK(right);
+    INFO(runtime.log.text());
     CHECK(runtime.log.size() == 0);
 }
 

@@ -53,7 +53,8 @@ TEST_CASE("a minor collection leaves old garbage, a full one frees it", "[gc][co
     CHECK_FALSE(c.lives(block));
 }
 
-TEST_CASE("a young block in an old one lives if the store was logged, or the old one is plain", "[gc][collection]") {
+TEST_CASE("a young block in an old one lives if the store was remembered, or the old one is plain",
+          "[gc][collection]") {
     SteppedCollection c;
     const Kind kind = GENERATE(Kind::barrier, Kind::plain);
     Refs *const old = c.make(kind, true);
@@ -72,7 +73,7 @@ TEST_CASE("a young block in an old one lives if the store was logged, or the old
     CHECK(c.collect(Wish::urgent) == 2);
 }
 
-TEST_CASE("a store that was not logged is overlooked by a minor collection, and found by one that looks at all",
+TEST_CASE("a store that was not remembered is overlooked by a minor collection, and found by one that looks at all",
           "[gc][collection]") {
     SteppedCollection c;
     Refs *const old = c.make(Kind::barrier, true);

@@ -81,7 +81,7 @@ TEST_CASE("a slice ends in idle, and counts as a pause only", "[gc][cycle]") {
     CHECK(on.cycle.swept() == 0);
 }
 
-TEST_CASE("each change of phase, the bell and the end wake who waits", "[gc][cycle]") {
+TEST_CASE("each change of phase, the bell and the end wake waiting threads", "[gc][cycle]") {
     OnDuty on;
     const uint32_t heard = on.cycle.heard();
     on.cycle.request(Wish::budget);
@@ -127,7 +127,7 @@ TEST_CASE("the greatest wish counts", "[gc][cycle]") {
     on.cycle.reopen(Phase::idle);
 }
 
-TEST_CASE("who asks for all that is dead waits for a major collection that begins later", "[gc][cycle]") {
+TEST_CASE("a request for everything that is dead waits for a major collection that begins later", "[gc][cycle]") {
     OnDuty on;
     auto &major = on.cycle.major();
     const uint32_t target = major.begun() + 1;

@@ -7,6 +7,7 @@
 
 #include "mpr.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -124,6 +125,81 @@ TEST_CASE("check=fields does not take the end of a vector's buffer for the block
     CHECK_FALSE(mprIsValid(behind));
 }
 
+TEST_CASE("check=fields does not take the end of a buffer for the block behind it, whatever was read of it",
+          "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    struct Buffer { // as MprBuf: of what it holds the start may have been taken out
+        char *data, *start, *end, *endbuf;
+        static void manage(void *ptr, int flags) {
+            if (flags & MPR_MANAGE_MARK) {
+                mprMark(static_cast<Buffer *>(ptr)->data);
+            }
+        }
+    };
+    constexpr size_t size = 64;
+    Root root(mprAllocManaged(sizeof(Buffer), Buffer::manage, MPR_ALLOC_ZERO));
+    auto buffer = root.as<Buffer>();
+    char *data = nullptr, *behind = nullptr;
+    for (int i = 0; i < 1000 && (!data || behind != data + size); i++) {
+        data = static_cast<char *>(mprAlloc(size));
+        behind = static_cast<char *>(mprAlloc(size));
+    }
+    REQUIRE(behind == data + size);
+    SECTION("it is one") {
+        const int taken = GENERATE(0, 4, 10);
+        *buffer = {data, data + taken, data + 10, behind};
+        collect();
+        INFO(Log::text());
+        CHECK(Log::count(suspicion) == 0);
+    }
+    SECTION("it is none: only one pointer in front of it points into the buffer") {
+        *buffer = {data, nullptr, data + 10, behind};
+        collect();
+        checkNamed(buffer, offsetof(Buffer, endbuf), behind);
+    }
+    SECTION("it is none: two do, and neither to its start") {
+        *buffer = {data, nullptr, nullptr, nullptr};
+        Root other(makeTable(4));
+        auto table = other.as<Table>();
+        table->count = 0;
+        table->items[0] = data + 4;
+        table->items[1] = data + 10;
+        table->items[2] = behind;
+        collect();
+        checkNamed(table, offsetof(Table, items) + 2 * sizeof(void *), behind);
+    }
+    CHECK_FALSE(mprIsValid(behind));
+}
+
+TEST_CASE("check=fields takes nothing for a field that was never written", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    constexpr int count = 1000;
+    constexpr size_t size = 11 * sizeof(void *); // and perhaps a word behind it that the allocation has rounded up to
+    const auto make = [] {
+        return static_cast<void **>(mprAllocManaged(
+            size, [](void *, int) {}, 0));
+    };
+    Root root(makeTable(count));
+    auto table = root.as<Table>();
+    void *dying = mprAlloc(32);
+    for (int i = 0; i < count; i++) { // the memory is full of addresses
+        void **block = make();
+        REQUIRE(block);
+        std::fill_n(block, mprGetBlockSize(block) / sizeof(void *), dying);
+        table->items[i] = block;
+    }
+    for (int i = 0; i < count; i++) {
+        mprFree(table->items[i]);
+    }
+    for (int i = 0; i < count; i++) {
+        table->items[i] = make();
+    }
+    collect();
+    INFO(Log::text());
+    CHECK(Log::count(suspicion) == 0);
+    CHECK_FALSE(mprIsValid(dying));
+}
+
 TEST_CASE("check=fields names a forgotten field of old blocks whose target dies old", "[gc][fields]") {
     Runtime runtime("check=fields,everyyield=0");
     const int flags = kinds[GENERATE(0, 1)];
@@ -183,6 +259,19 @@ TEST_CASE("check=fields names each field of a manager once, and a table's not wi
     }
     CHECK(Log::count(suspicion) >= 2);
     CHECK(Log::count(suspicion) <= 16);
+}
+
+TEST_CASE("check=fields names what dies with a block that is only held", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    const int flags = kinds[GENERATE(0, 1, 2)];
+    auto pair = makePair(flags | MPR_ALLOC_HOLD);
+    void *lost = mprAllocZeroed(32);
+    store(pair, &pair->marked, lost, flags);
+    collect();
+    CHECK_FALSE(mprIsValid(lost));
+    checkNamed(pair, offsetof(Pair, marked), lost);
+    CHECK(Log::count("it is only held") == 1);
+    mprRelease(pair);
 }
 
 TEST_CASE("check=fields is silent about what is not about to die, and about what dies with its owner", "[gc][fields]") {

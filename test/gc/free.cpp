@@ -47,6 +47,96 @@ TEST_CASE("mprFree gives a block back", "[gc][free]") {
     CHECK(stats().misuses == 0);
 }
 
+namespace {
+struct Parent {
+    void *child;
+    size_t number;
+};
+constexpr size_t childSize = 48;
+std::vector<unsigned char *> fromManagers; // roots
+size_t childrenLost;
+
+/* In FREE the child is dead, too, and whole. */
+void resizeChild(void *block, int flags) {
+    auto parent = static_cast<Parent *>(block);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(parent->child);
+    }
+    if (flags & MPR_MANAGE_FREE) {
+        const void *grown = mprRealloc(parent->child, 400);
+        childrenLost += !grown || !filled(grown, childSize, parent->number);
+        auto made = static_cast<unsigned char *>(mprAlloc(childSize));
+        fill(made, childSize, fromManagers.size());
+        mprAddRoot(made);
+        fromManagers.push_back(made);
+    }
+}
+} // namespace
+
+TEST_CASE("what a manager makes after it has resized a dead block is not lost", "[gc][free]") {
+    Runtime runtime("everyyield=0,everyalloc=0,batches=0");
+    fromManagers.clear();
+    childrenLost = 0;
+    constexpr size_t count = 5000;
+    for (size_t i = 0; i < count; i++) {
+        auto parent = static_cast<Parent *>(mprAllocManaged(sizeof(Parent), resizeChild, 0));
+        parent->number = i;
+        parent->child = nullptr;
+        parent->child = mprAlloc(childSize);
+        fill(parent->child, childSize, i);
+    }
+    const auto countLost = [] {
+        size_t lost = 0;
+        for (size_t i = 0; i < fromManagers.size(); i++) {
+            lost += !mprIsValid(fromManagers[i]) || !filled(fromManagers[i], childSize, i);
+        }
+        return lost;
+    };
+    for (int round = 0; round < 3; round++) {
+        collect();
+        for (int i = 0; i < 20000; i++) { // in what the collection has found
+            memset(mprAlloc(childSize), 0xEE, childSize);
+        }
+        CHECK(countLost() == 0);
+    }
+    CHECK(fromManagers.size() == count);
+    CHECK(childrenLost == 0);
+    CHECK(mprVerifyHeap() == 0);
+}
+
+namespace {
+/* Its block is being freed by hand, so it keeps its place until that is done. */
+void resizeItself(void *block, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        childrenLost += mprRealloc(block, 4000) != nullptr;
+        for (size_t i = 0; i < 50; i++) { // in its place, if that were free
+            auto made = static_cast<unsigned char *>(mprAllocManaged(childSize, nullptr, MPR_ALLOC_MANAGER));
+            fill(made, childSize, i);
+            mprAddRoot(made);
+            fromManagers.push_back(made);
+        }
+    }
+}
+} // namespace
+
+TEST_CASE("a manager cannot resize the block that is being freed by hand", "[gc][free]") {
+    Runtime runtime("everyyield=0,everyalloc=0,batches=0");
+    fromManagers.clear();
+    childrenLost = 0;
+    void *const block = mprAllocManaged(childSize, resizeItself, 0);
+    CHECK(mprFree(block) == 0);
+    CHECK_FALSE(mprIsValid(block));
+    CHECK(childrenLost == 0);
+    CHECK(stats().misuses == 1);
+    CHECK(Log::names(block) == 1);
+    for (size_t i = 0; i < fromManagers.size(); i++) {
+        CHECK(mprIsValid(fromManagers[i]));
+        CHECK(filled(fromManagers[i], childSize, i));
+    }
+    collect();
+    CHECK(mprVerifyHeap() == 0);
+}
+
 TEST_CASE("mprFree of NULL is fine", "[gc][free]") {
     Runtime runtime;
     CHECK(mprFree(nullptr) == 0);
@@ -443,8 +533,8 @@ TEST_CASE("mprRealloc keeps the contents through any sequence of sizes", "[gc][r
     CHECK(mprFree(block) == 0);
 }
 
-/* What a block has grown by in place must be the block's, whoever walks the nursery that it lies in at that moment. */
-TEST_CASE("a block that grows in place while its nursery is swept keeps what it has grown by", "[gc][realloc]") {
+/* What a block has grown by in place must be the block's, whoever walks the span that it lies in at that moment. */
+TEST_CASE("a block that grows in place while its span is swept keeps what it has grown by", "[gc][realloc]") {
     Runtime runtime;
     constexpr size_t count = 4000;
     const std::unique_ptr<void *[]> kept(new void *[count]);
@@ -458,7 +548,7 @@ TEST_CASE("a block that grows in place while its nursery is swept keeps what it 
             kept[i] = mprRealloc(kept[i], 700); /* so that there is something to grow into */
         }
         mprRequestGC(MPR_GC_MINOR);
-        for (size_t i = 0; i < 4 * count; i++) { /* while the nurseries are given up */
+        for (size_t i = 0; i < 4 * count; i++) { /* while the spans are given up */
             void *&block = kept[i % count];
             block = mprRealloc(block, random.below(2) ? 1900 : 600);
         }
@@ -852,4 +942,49 @@ TEST_CASE("a manager may ask for the size of its block although another thread h
     CHECK(size == before);
     yielding.end();
     collect();
+}
+
+TEST_CASE("another thread that releases a block while mprFree is in its manager is named, and damages nothing",
+          "[gc][free]") {
+    Runtime runtime;
+    static std::atomic<int> frees, stage;
+    frees = stage = 0;
+    static std::vector<void *> next; /* may stand where the block was */
+    const auto manager = [](void *, int flags) {
+        if ((flags & MPR_MANAGE_FREE) && frees++ == 0) {
+            stage = 1;
+            mprYield(MPR_YIELD_STICKY);
+            while (stage != 2) {
+                std::this_thread::yield();
+            }
+            mprResetYield();
+            collect();
+            collect();
+            for (int i = 0; i < 1000; i++) {
+                next.push_back(mprAlloc(100));
+                fill(next.back(), 100, 5);
+            }
+        }
+    };
+    const bool large = GENERATE(false, true);
+    void *const block = mprAllocManaged(large ? 8 << 20 : 100, manager, MPR_ALLOC_BARRIER);
+    mprHold(block); /* the start of a thread yields */
+    Mutator other("other", [block](Mutator &) {
+        while (stage != 1) {
+            mprYield(0);
+            std::this_thread::yield();
+        }
+        mprRelease(block);
+        stage = 2;
+    });
+    mprRelease(block);
+    CHECK(mprFree(block) == MPR_ERR_BAD_ARGS);
+    size_t intact = 0;
+    for (void *of : next) {
+        intact += mprIsValid(of) && filled(of, 100, 5);
+    }
+    CHECK(intact == next.size());
+    CHECK(Log::count("released the block while its manager ran") == 1);
+    next.clear();
+    other.join();
 }

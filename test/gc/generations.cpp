@@ -194,7 +194,7 @@ TEST_CASE("mprSetRefAt deep in a large block does not go by what the block holds
         },
         MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE);
     Root root(block);
-    memset(block, 0xFF, first); /* in use and logged */
+    memset(block, 0xFF, first); /* in use and remembered */
     collectYoung();
     void **row = reinterpret_cast<void **>(static_cast<char *>(block) + first);
     for (size_t i = 0; i < fields; i++) {
@@ -672,7 +672,8 @@ Found loseStores() {
 
 } // namespace
 
-TEST_CASE("stores for which the log had no memory are found, and later ones are logged again", "[gc][generations]") {
+TEST_CASE("stores for which the remembered set had no memory are found, and later ones are remembered again",
+          "[gc][generations]") {
     Found found{};
     for (int tries = 0; !(found.lost && found.later) && tries < 20; tries++) { // on a slow machine a major one may end
         const Found now = loseStores();
@@ -740,12 +741,19 @@ struct Arithmetic {
     /* A full collection in one pause has found so many blocks, and swept. */
     void full(size_t blocks, size_t plain, size_t live, uint64_t paused = 0) {
         generations.marked(true, true, {blocks, plain}, paused);
-        generations.swept(true, live, 1000 * MB, false);
+        generations.swept(true, {live, 1000 * MB, allowance, false}, false);
     }
     void minor(size_t live, bool tight = false, size_t blocks = 0, size_t plain = 0) {
         generations.marked(false, false, {blocks, plain}, 0);
-        generations.swept(false, live, 1000 * MB, tight);
+        generations.swept(false, {live, 1000 * MB, allowance, tight}, false);
     }
+    /* A minor collection while a major one marks; and its last pause. */
+    void beside(size_t live) { generations.swept(false, {live, 1000 * MB, allowance, false}, true); }
+    void last(size_t blocks, size_t plain, size_t live) {
+        generations.marked(true, false, {blocks, plain}, 0);
+        generations.swept(true, {live, 1000 * MB, allowance, false}, false);
+    }
+    size_t allowance = 60 * MB; /* of garbage */
 
     mpr::gc::Generations generations;
 };
@@ -769,11 +777,91 @@ TEST_CASE("a major collection is due when the old have grown by their part, and 
     CHECK_FALSE(a.generations.overdue());
 }
 
+TEST_CASE("where garbage may take little, a major collection is due when the old have taken much of it", "[gc][pace]") {
+    Arithmetic a;
+    a.allowance = 4 * MB;
+    a.full(1000, 0, 2 * MB); // has freed nothing
+    a.minor(5 * MB - 1);
+    CHECK_FALSE(a.generations.majorDue());
+    a.minor(5 * MB);
+    CHECK(a.generations.majorDue());
+    a.full(1000, 0, 2 * MB); // has freed much
+    a.minor(3 * MB + MB / 2 - 1);
+    CHECK_FALSE(a.generations.majorDue());
+    a.minor(3 * MB + MB / 2);
+    CHECK(a.generations.majorDue());
+    CHECK_FALSE(a.generations.overdue());
+    a.minor(5 * MB + MB / 2);
+    CHECK(a.generations.overdue());
+}
+
+TEST_CASE("half of what grew old while a major collection marked counts as garbage", "[gc][pace]") {
+    Arithmetic a;
+    a.full(1000, 0, 100 * MB);
+    CHECK(a.generations.grownBy(110 * MB) == 10 * MB);
+    a.minor(118 * MB);
+    a.beside(120 * MB);
+    a.beside(126 * MB);
+    a.last(1000, 0, 103 * MB);
+    CHECK(a.generations.grownBy(103 * MB) == 3 * MB);
+    a.full(1000, 0, 103 * MB);
+    CHECK(a.generations.grownBy(103 * MB) == 0);
+}
+
+TEST_CASE("before everything has been marked once, half of what is there counts as garbage", "[gc][pace]") {
+    Arithmetic a;
+    a.minor(MB);
+    CHECK(a.generations.grownBy(MB) == MB / 2);
+    CHECK_FALSE(a.generations.majorDue());
+    a.minor(2 * MB); // two young budgets
+    CHECK(a.generations.majorDue());
+}
+
+TEST_CASE("near a limit a quarter of the room is enough, too, before everything has been marked once", "[gc][pace]") {
+    Arithmetic a;
+    a.generations.marked(false, false, {1000, 0}, 0);
+    const auto minor = [&](size_t live, size_t room) {
+        a.generations.swept(false, {live, room, 60 * MB, true}, false);
+    };
+    minor(MB / 2, 3 * MB);
+    CHECK_FALSE(a.generations.hasGrown());
+    minor(MB, 2 * MB + MB / 2);
+    CHECK_FALSE(a.generations.hasGrown());
+    minor(MB + MB / 4, 2 * MB + MB / 4);
+    CHECK(a.generations.hasGrown());
+}
+
+TEST_CASE("a heap of plain blocks is marked in one pause where that takes not much longer than to trace it again",
+          "[gc][pace]") {
+    Arithmetic a;
+    a.full(20000, 20000, MB, 20000 * 40);
+    CHECK(a.generations.concurrently());
+    a.generations.retraced(20000 * 20);
+    CHECK_FALSE(a.generations.concurrently());
+    a.generations.retraced(20000 * 19);
+    CHECK(a.generations.concurrently());
+    // Slices say as much about it as a whole pause does.
+    a.generations.sliced(20000 * 20);
+    a.generations.sliced(20000 * 18);
+    a.last(20000, 20000, MB);
+    CHECK_FALSE(a.generations.concurrently());
+    // Never where it would take very long, whatever minor collections take.
+    a.generations.retraced(100 * budget);
+    a.full(100000, 100000, MB, 21 * budget);
+    CHECK(a.generations.concurrently());
+    a.full(100000, 100000, MB, 19 * budget);
+    CHECK_FALSE(a.generations.concurrently());
+    // Barrier blocks are marked beside the threads.
+    a.full(100000, 90000, MB, 19 * budget);
+    CHECK(a.generations.concurrently());
+}
+
 TEST_CASE("a major collection is due at once when memory is short", "[gc][pace]") {
     Arithmetic a;
     a.full(1000, 0, 10 * MB);
     a.minor(10 * MB, true);
     CHECK(a.generations.majorDue());
+    CHECK_FALSE(a.generations.hasGrown());
     CHECK(a.generations.overdue());
     a.minor(10 * MB, false);
     CHECK_FALSE(a.generations.majorDue());
@@ -782,7 +870,7 @@ TEST_CASE("a major collection is due at once when memory is short", "[gc][pace]"
 TEST_CASE("near a limit a major collection is due after a quarter of the room", "[gc][pace]") {
     Arithmetic a;
     a.generations.marked(true, true, {1000, 0}, 0);
-    a.generations.swept(true, 100 * MB, 8 * MB, false);
+    a.generations.swept(true, {100 * MB, 8 * MB, 60 * MB, false}, false);
     a.minor(101 * MB);
     CHECK_FALSE(a.generations.majorDue());
     a.minor(102 * MB);

@@ -93,7 +93,7 @@ TEST_CASE("a handler that is told of a thread that does not stop for a verificat
     CHECK(mprVerifyHeap() == MPR_ERR_TIMEOUT);
     CHECK(handled > 0);
     late.end();
-    CHECK(mprVerifyHeap() == 0);
+    CHECK(until([] { return mprVerifyHeap() == 0; })); // the collector may have the duty for longer than the deadline
 }
 
 TEST_CASE("a handler that is told of attached threads may read statistics", "[gc][handler]") {

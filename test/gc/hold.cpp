@@ -7,6 +7,7 @@
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 
+#include <atomic>
 #include <vector>
 
 using namespace test;
@@ -36,6 +37,164 @@ TEST_CASE("holds nest", "[gc][hold]") {
     mprRelease(leaf);
     collect();
     CHECK_FALSE(mprIsValid(leaf));
+    CHECK(stats().misuses == 0);
+}
+
+namespace {
+void holdItself(void *block, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        mprHold(block);
+        mprHold(block);
+    }
+}
+} // namespace
+
+TEST_CASE("holds that a manager takes of its own block, while that is freed by hand, end with the block",
+          "[gc][hold]") {
+    Runtime runtime("everyyield=0,everyalloc=0,batches=0,poison=0"); // else the place rests, or is found much later
+    const bool wasRoot = GENERATE(false, true);
+    void *const block = mprAllocManaged(40, holdItself, 0);
+    if (wasRoot) {
+        mprAddRoot(block);
+        mprRemoveRoot(block);
+    }
+    CHECK(mprFree(block) == 0);
+    CHECK_FALSE(mprIsValid(block));
+    CHECK(Log::has("its manager has held the block, which ends"));
+    const uint64 misuses = stats().misuses;
+    void *next = nullptr; // in the same place: a hold of the one before would be one of this
+    for (int i = 0; i < 100000 && next != block; i++) {
+        next = mprAllocManaged(40, nullptr, MPR_ALLOC_MANAGER);
+    }
+    REQUIRE(next == block);
+    mprHold(next);
+    mprRelease(next);
+    collect();
+    CHECK_FALSE(mprIsValid(next));
+    CHECK(stats().misuses == misuses);
+}
+
+namespace {
+enum class Keeping { release, hold, root };
+Keeping keeping;
+void *peer;
+std::atomic<int> deaths;
+/* In FREE its block and its peer are dead, and neither is held. */
+void keepWhatIsDead(void *, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        deaths++;
+        switch (keeping) {
+        case Keeping::release: mprRelease(peer); break;
+        case Keeping::hold: mprHold(peer); break;
+        case Keeping::root: mprAddRoot(peer); break;
+        }
+    }
+}
+} // namespace
+
+TEST_CASE("what a collection has found dead stays dead, whoever would release, hold or root it", "[gc][hold]") {
+    Runtime runtime("everyyield=0,everyalloc=0,batches=0");
+    keeping = GENERATE(Keeping::release, Keeping::hold, Keeping::root);
+    const size_t size = GENERATE(24, 3000, 10000000);
+    const bool itself = GENERATE(true, false);
+    deaths = 0;
+    mprAllocManaged(24, keepWhatIsDead, 0);
+    peer = mprAllocManaged(size, keepWhatIsDead, 0);
+    if (!itself) {
+        peer = mprAlloc(size);
+    }
+    collect();
+    CHECK(deaths == 2);
+    CHECK(stats().misuses == 2);
+    CHECK_FALSE(mprIsValid(peer));
+    collect();
+    CHECK(deaths == 2); // its manager would be called again, and read what it references
+    CHECK(mprVerifyHeap() == 0);
+}
+
+namespace {
+std::atomic<int> ends;
+/* Its block has no hold but that of mprFree, which keeps it while the manager yields. */
+void releaseItself(void *block, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        ends++;
+        mprHold(block);
+        mprRelease(block);
+        mprRelease(block);
+        collect();
+    }
+}
+} // namespace
+
+TEST_CASE("a manager cannot release the block that is being freed by hand", "[gc][hold]") {
+    Runtime runtime("everyyield=0,everyalloc=0,batches=0");
+    const size_t size = GENERATE(24, 3000, 10000000);
+    const bool wasRoot = GENERATE(false, true);
+    ends = 0;
+    void *const block = mprAllocManaged(size, releaseItself, 0);
+    if (wasRoot) {
+        mprAddRoot(block);
+        mprRemoveRoot(block);
+    }
+    CHECK(mprFree(block) == 0);
+    CHECK(ends == 1); // another call would be the collector's
+    CHECK_FALSE(mprIsValid(block));
+    CHECK(stats().misuses == 1);
+    CHECK(Log::names(block) == 1);
+}
+
+TEST_CASE("permanent memory that is held besides is not given back", "[gc][hold]") {
+    Runtime runtime;
+    const bool runs = GENERATE(true, false);
+    void *const memory = palloc(40);
+    fill(memory, 40, 7);
+    mprHold(memory);
+    if (!runs) {
+        mprYield(MPR_YIELD_STICKY);
+    }
+    pfree(memory);
+    CHECK(prealloc(memory, 4000) == nullptr);
+    if (!runs) {
+        mprResetYield();
+    }
+    CHECK(stats().misuses == 2);
+    CHECK(Log::has("held besides"));
+    CHECK(filled(memory, 40, 7));
+    mprRelease(memory);
+    pfree(memory);
+    CHECK_FALSE(mprIsValid(memory));
+    CHECK(stats().misuses == 2);
+}
+
+TEST_CASE("when a hold cannot be counted nothing is collected any more, and no release is called wrong", "[gc][hold]") {
+    constexpr size_t size = 40;
+    Runtime runtime("region=256k,young=1m");
+    mprSetMemLimits(0, 4 << 20, 0);
+    std::vector<void *> blocks;
+    while (void *block = mprAlloc(size)) {
+        fill(block, size, blocks.size());
+        blocks.push_back(block);
+    }
+    for (void *block : blocks) {
+        mprHold(block);
+    }
+    size_t held = 0;
+    while (!Log::has("mprHold") && held < blocks.size()) {
+        mprHold(blocks[held++]);
+    }
+    REQUIRE(Log::has("no memory to remember another"));
+    for (void *block : blocks) {
+        mprRelease(block);
+    }
+    collect();
+    size_t lost = 0;
+    for (size_t i = 0; i < held; i++) { // each of them is held once yet
+        lost += !mprIsValid(blocks[i]) || !filled(blocks[i], size, i);
+    }
+    CHECK(lost == 0);
+    for (size_t i = 0; i < held; i++) {
+        mprRelease(blocks[i]);
+    }
     CHECK(stats().misuses == 0);
 }
 
@@ -71,7 +230,7 @@ TEST_CASE("the manager of a block that only its hold keeps is never called to ma
                 } else {
                     mprHold(block);
                 }
-                collect(); // it is found dead, but for the hold
+                collect(); // only the hold keeps it
                 marks = 0;
                 for (int turn = 0; turn < 3; turn++) {
                     mprGC(MPR_GC_FORCE | MPR_GC_MINOR | MPR_GC_COMPLETE);

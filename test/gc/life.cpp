@@ -49,7 +49,7 @@ TEST_CASE("mprDestroy with attached threads is refused and names them", "[gc][li
 
 TEST_CASE("a runtime ends, and the next begins, while a thread is on its last steps out of it", "[gc][life]") {
     // That nobody touches what the next runtime has made anew is for the thread sanitizer to see.
-    Runtime runtime;
+    Runtime runtime("", 0, 200); // seconds, for a machine that has other work
     for (size_t i = 0; i < heavy(2000); i++) {
         std::atomic<bool> attached{false};
         std::thread other([&] {

@@ -288,7 +288,7 @@ TEST_CASE("blocks of all sizes that stay and go leave room for the next where th
     CHECK(stats().heapPeak <= 16 * mega);
 }
 
-TEST_CASE("a large block is had from memory that is free in pieces", "[gc][limits][large]") {
+TEST_CASE("a large block is allocated from memory that is free in pieces", "[gc][limits][large]") {
     Limits limits(0, 32 * mega);
     mprSetMemLimits(0, 32 * mega, 64 * mega); // keep what is free
     Hoard hoard;
@@ -302,7 +302,7 @@ TEST_CASE("a large block is had from memory that is free in pieces", "[gc][limit
     CHECK(limits.heard.limits == 0);
 }
 
-TEST_CASE("a large block is had from memory that is free in pieces while another thread verifies the heap",
+TEST_CASE("a large block is allocated from memory that is free in pieces while another thread verifies the heap",
           "[gc][limits][large]") {
     Limits limits(0, 32 * mega, "everyyield=0");
     mprSetMemLimits(0, 32 * mega, 64 * mega); // keep what is free
@@ -871,7 +871,7 @@ TEST_CASE("policy ABORT prints the state and aborts", "[gc][limits][policy]") {
     CHECK_FALSE(ended.wrote("survived"));
 }
 
-TEST_CASE("policy RESTART executes the program anew with its arguments", "[gc][limits][policy]") {
+TEST_CASE("policy RESTART executes the program again with its arguments", "[gc][limits][policy]") {
     if (emulator()) {
         WARN("not tried: an emulated program that executes /proc/self/exe executes the emulator");
         return;

@@ -87,3 +87,29 @@ TEST_CASE("minor collections starve a major one that they keep from marking", "[
     major.advanced(false, false);
     CHECK_FALSE(major.isStarved());
 }
+
+TEST_CASE("a major collection gets a share of the time that the pauses of minor ones take", "[gc][cycle]") {
+    constexpr std::uint64_t millisecond = 1'000'000;
+    Major major;
+    major.start(false);
+    for (int i = 0; i < 3; i++) { // few, but long, with a step between each two
+        major.passBy();
+        major.heldUp(40 * millisecond);
+        major.worked(millisecond / 100);
+        major.advanced(true, false);
+        CHECK(major.isStarved());
+    }
+    const std::uint64_t owed = major.owed();
+    CHECK(owed > 14 * millisecond);
+    CHECK(owed <= 15 * millisecond);
+    major.worked(owed);
+    major.sliced();
+    CHECK_FALSE(major.isStarved());
+    major.worked(millisecond); // what it has had beyond its share is not held against it
+    major.heldUp(8 * millisecond);
+    CHECK(major.owed() == millisecond);
+    major.end();
+    CHECK_FALSE(major.isStarved());
+    major.start(false);
+    CHECK(major.owed() == 0);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/gc/mark_memory.cpp - Where mark stacks lie: in the heap under a limit, else in an area of the system's.
+    test/gc/mark_memory.cpp - Where mark stacks lie: in an area of the system's, or in the heap while that is small and
+    under a limit.
  */
 #include "mpr/gc/mark_memory.hpp"
 
@@ -21,13 +22,17 @@ struct Lent {
     ~Lent() { memory.close(); }
     /* Entries that a marker's stack for what is traced now can take. */
     static size_t room(Marker &marker) { return marker.stackNow().room() + marker.stackNow().size(); }
-    size_t lend(size_t maximum, unsigned index = 0, unsigned markers = 1) {
+    size_t lend(size_t maximum, unsigned index = 0, unsigned markers = 1, size_t committed = 0,
+                size_t warn = Limits::none) {
         Limits limits;
-        limits.set(Limits::none, maximum);
+        limits.set(warn, maximum);
+        limits.commit(committed);
         memory.choose(limits);
         memory.lend(marker, index, markers);
         return room(marker);
     }
+    size_t lendOf(size_t committed, size_t maximum) { return lend(maximum, 0, 1, committed); }
+    size_t committed() { return stepped.heap().limits().committed(); }
 
     SteppedHeap stepped;
     MarkMemory memory;
@@ -36,16 +41,52 @@ struct Lent {
 
 } // namespace
 
-TEST_CASE("under a hard limit mark stacks take a block of the heap, else more", "[gc][marks]") {
+TEST_CASE("a small heap under a hard limit has its mark stacks in a block of its own", "[gc][marks]") {
     Lent lent;
     const size_t limited = lent.lend(64 << 20), unlimited = lent.lend(Limits::none);
     CHECK(limited <= 64 * 1024 / sizeof(MarkEntry));
     CHECK(limited > 64 * 1024 / sizeof(MarkEntry) / 8);
-    if (sizeof(void *) == 8) {
-        CHECK(unlimited > 100 * limited);
-    } else {
-        CHECK(unlimited == limited);
-    }
+    CHECK(unlimited > (sizeof(void *) == 8 ? 100 : 10) * limited);
+}
+
+TEST_CASE("under a hard limit mark stacks grow with the heap, and count against the limit", "[gc][marks]") {
+    Lent lent;
+    const size_t least = lent.lend(64 << 20), before = lent.committed();
+    const size_t large = lent.lendOf(20 << 20, 64 << 20);
+    CHECK(large == 16 * least);
+    CHECK(lent.committed() == before + 1024 * 1024);
+    CHECK(lent.lendOf(8 << 20, 64 << 20) == large);      // it has shrunk, but may grow again
+    CHECK(lent.lendOf(12 << 20, 16 << 20) == 4 * least); // the share of a lower limit
+    CHECK(lent.committed() == before + 256 * 1024);
+    CHECK(lent.lendOf(512 << 10, 64 << 20) == least);
+    CHECK(lent.committed() == before);
+    lent.lendOf(20 << 20, 64 << 20);
+    CHECK(lent.lend(Limits::none) > large);
+    CHECK(lent.committed() == before); // what is lent without a limit does not count
+}
+
+TEST_CASE("mark stacks take nothing that would cross the redline", "[gc][marks]") {
+    Lent lent;
+    const size_t least = lent.lend(64 << 20), before = lent.committed(), committed = 20 << 20, share = 1 << 20;
+    CHECK(lent.lend(64 << 20, 0, 1, committed, committed + share - 1) == least);
+    CHECK(lent.lend(64 << 20, 0, 1, committed, committed + share) == 16 * least);
+    CHECK(lent.lend(64 << 20, 0, 1, committed + share, committed + share) == 16 * least); // what is lent counts already
+    CHECK(lent.lend(64 << 20, 0, 1, committed + share + 1, committed + share) == least);
+    CHECK(lent.committed() == before);
+}
+
+TEST_CASE("where memory is short, mark stacks stay in their block", "[gc][marks]") {
+    Lent lent;
+    const size_t least = lent.lend(64 << 20), before = lent.committed();
+    lent.stepped.heap().setLimits(Limits::none, before + 64 * 1024);
+    CHECK(lent.lendOf(20 << 20, 64 << 20) == least); // the heap refuses
+    CHECK(lent.committed() == before);
+    lent.stepped.heap().setLimits(Limits::none, Limits::none);
+    CHECK(lent.lendOf(53 << 20, 64 << 20) == 16 * least);
+    CHECK(lent.lendOf(58 << 20, 64 << 20) == 16 * least); // some of that is what is lent
+    CHECK(lent.lendOf(60 << 20, 64 << 20) == least);
+    CHECK(lent.lendOf(58 << 20, 64 << 20) == least);
+    CHECK(lent.committed() == before);
 }
 
 TEST_CASE("a size of mark stacks that was asked for is kept to", "[gc][marks]") {

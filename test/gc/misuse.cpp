@@ -6,6 +6,7 @@
 #include "test/support/process.hpp"
 #include "test/support/wrong_state.hpp"
 
+#include <chrono>
 #include <cstring>
 
 using namespace test;
@@ -16,6 +17,10 @@ void nothing(void *, int) {}
 void notifier(int, int, size_t, size_t) {}
 void pruner(void *, int) {}
 void terminator(int, int, int) {}
+const MprSuspensionHandler handler{};
+void *row[2];
+unsigned char range[4096];
+const MprBlockKind leaves{};
 
 const Call table[] = {
     // mpr/memory.h
@@ -47,6 +52,48 @@ const Call table[] = {
     {"mprGC", yielding, [] { mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE); }},
     {"mprGC", anywhere, [] { mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK); }},
     {"mprEnableGC", anywhere, [] { mprEnableGC(true); }},
+    // mpr/handle.h; the number is no handle, and is looked at only where the call is admitted
+    {"mprCreateHandle", running, [] { mprCreateHandle(MPR_HANDLE_STRONG, things.loose); }, true},
+    {"mprCreateHandle", running, [] { mprCreateHandleFor(MPR_HANDLE_STRONG, things.loose, nullptr, 1); }, true},
+    {"mprDuplicateHandle", running, [] { mprDuplicateHandle(64); }, true},
+    {"mprDestroyHandle", keeping, [] { mprDestroyHandle(64); }, true},
+    {"mprSetHandle", running, [] { mprSetHandle(64, things.loose); }, true},
+    {"mprCompareExchangeHandle", running, [] { mprCompareExchangeHandle(64, things.loose, nullptr); }, true},
+    {"mprSetHandleIfNull", running, [] { mprSetHandleIfNull(64, things.loose); }, true},
+    {"mprGetHandleExtra", running, [] { mprGetHandleExtra(64); }, true},
+    {"mprSetHandleExtra", running, [] { mprSetHandleExtra(64, nullptr); }, true},
+    {"mprAddHandleCount", running, [] { mprAddHandleCount(64, 1); }, true},
+    {"mprGetHandleValue", running, [] { mprGetHandleValue(64); }, true},
+    {"mprSetHandleValue", running, [] { mprSetHandleValue(64, things.loose); }, true},
+    {"mprGetHandleSize", running, [] { mprGetHandleSize(64); }, true},
+    {"mprGetHandleType", running, [] { mprGetHandleType(64); }, true},
+    {"mprContainsHandle", anywhere, [] { mprContainsHandle(64); }},
+    {"mprCountHandles", anywhere, [] { mprCountHandles(MPR_HANDLE_ANY, MPR_HANDLE_ANY, nullptr); }},
+    {"mprCountHandlesBySite", anywhere, [] { mprCountHandlesBySite(nullptr, 0); }},
+    {"mprDumpHandles", anywhere, [] { mprDumpHandles(); }},
+    // mpr/pinned.h
+    {"mprAllocPinned", running, [] { mprAllocPinned(100, 16, 0); }},
+    {"mprAllocPinnedIn", running, [] { mprAllocPinnedIn("range", 100, 16, 0); }, true},
+    {"mprAllocPinnedBatch", running, [] { mprAllocPinnedBatch(2, 100, 16, 0, row); }},
+    {"mprAllocPinnedBatchIn", running, [] { mprAllocPinnedBatchIn("range", 2, 100, 16, 0, row); }, true},
+    {"mprFreePinnedBatch", running,
+     [] {
+         void *none[] = {nullptr, nullptr};
+         mprFreePinnedBatch(2, none);
+     }},
+    {"mprAddPinnedRange", running, [] { mprAddPinnedRange("range", range, sizeof(range)); }},
+    // mpr/context.h
+    {"mprGetContext", running, [] { mprGetContext(); }},
+    {"mprSetBlockKind", running,
+     [] {
+         MprBlockKind kind;
+         mprSetBlockKind(&kind, nothing, 0);
+     }},
+    {"mprAlloc", running, [] { mprAllocInContextSlow(10, &leaves); }},
+    {"mprGetAllocStats", anywhere, [] { mprGetAllocStats(nullptr, 0); }},
+    // mpr/embed.h
+    {"mprSetEmbedder", running, [] { mprSetEmbedder(nullptr); }},
+    {"mprNoteChanged", running, [] { mprNoteChanged(things.owner, things.owner + 1); }, true},
     // mpr/barrier.h
     {"mprSetRefs", running,
      [] {
@@ -54,6 +101,10 @@ const Call table[] = {
          mprSetRefs(things.owner, &things.owner->field, values, 1);
      },
      true},
+    // mpr/suspend.h
+    {"mprAddSuspensionHandler", locking, [] { mprAddSuspensionHandler(&handler); }, true},
+    {"mprRemoveSuspensionHandler", locking | inSuspension, [] { mprRemoveSuspensionHandler(&handler); }},
+    {"mprGetLostTimes", anywhere, [] { mprGetLostTimes(nullptr, 0); }},
     // mpr/limits.h
     {"mprSetMemLimits", anywhere, [] { mprSetMemLimits(0, 0, -1); }},
     {"mprSetMemNotifier", anywhere, [] { mprSetMemNotifier(notifier); }},
@@ -69,6 +120,7 @@ const Call table[] = {
     {"mprCreate", forked, [] { mprCreate(0, nullptr, 0); }, true},
     {"mprAttachThread", anywhere, [] { mprAttachThread("again"); }, true},
     {"mprDetachThread", yielding, [] { mprDetachThread(); }, true},
+    {"mprSetBatches", running, [] { mprSetBatches(true); }},
     {"mprSetThreadYield", yielding, [] { mprSetThreadYield(nullptr, true); }},
     {"mprSetThreadYield", yielding, [] { mprSetThreadYield(nullptr, false); }},
     // mpr/list.h
@@ -132,6 +184,43 @@ TEST_CASE("a call by a thread in the wrong state is named and does nothing", "[g
     }
 }
 
+TEST_CASE("what is to be filled in must be there", "[gc][misuse]") {
+    Runtime runtime;
+    void *none = nullptr;
+    const std::pair<const char *, void (*)()> calls[] = {
+        {"mprReadMemStats", [] { mprReadMemStats(nullptr); }},
+        {"mprReadBatchStats", [] { mprReadBatchStats(nullptr); }},
+        {"mprReadGCStats", [] { mprReadGCStats(MPR_GC_STATS_COUNTS, nullptr); }},
+        {"mprReadHeapStats", [] { mprReadHeapStats(nullptr, nullptr); }},
+        {"mprReadHostStats", [] { mprReadHostStats(nullptr); }},
+        {"mprReadPinnedStats", [] { mprReadPinnedStats(nullptr, nullptr); }},
+        {"mprGetMemoryLoad", [] { mprGetMemoryLoad(nullptr); }},
+        {"mprGetLostTime", [] { mprGetLostTime(nullptr); }},
+        {"mprGetLostTimes", [] { mprGetLostTimes(nullptr, 1); }},
+        {"mprSetBlockKind", [] { mprSetBlockKind(nullptr, nullptr, 0); }},
+        {"mprGetAllocStats", [] { mprGetAllocStats(nullptr, 1); }},
+        {"mprCountHandlesBySite", [] { mprCountHandlesBySite(nullptr, 1); }},
+        {"mprAllocPinnedBatch", [] { mprAllocPinnedBatch(1, 64, 16, 0, nullptr); }},
+        {"mprAllocPinnedBatchIn", [] { mprAllocPinnedBatchIn("none", 1, 64, 16, 0, nullptr); }},
+        {"mprFreePinnedBatch", [] { mprFreePinnedBatch(1, nullptr); }},
+    };
+    for (const auto &[function, call] : calls) {
+        INFO(function);
+        const uint64 before = stats().misuses;
+        call();
+        CHECK(stats().misuses == before + 1);
+        CHECK(runtime.log.has(std::string(function) + "("));
+    }
+    // Nothing to fill in is not wrong.
+    const uint64 before = stats().misuses;
+    CHECK(mprGetLostTimes(nullptr, 0) >= 1);
+    CHECK(mprGetAllocStats(nullptr, 0) >= 1);
+    mprCountHandlesBySite(nullptr, 0);
+    CHECK(mprAllocPinnedBatch(0, 64, 16, 0, nullptr) == 0);
+    CHECK(mprFreePinnedBatch(0, &none) == 0);
+    CHECK(stats().misuses == before);
+}
+
 TEST_CASE("questions about a block have an answer in every state", "[gc][misuse]") {
     const State state = GENERATE(unattached, sticky, exempt, marking, notified);
     Runtime runtime;
@@ -146,7 +235,7 @@ TEST_CASE("questions about a block have an answer in every state", "[gc][misuse]
     CHECK(things.untouched());
 }
 
-TEST_CASE("a store by a thread that does not run is named when it would have to be logged, and loses nothing",
+TEST_CASE("a store by a thread that does not run is named when it would have to be remembered, and loses nothing",
           "[gc][misuse]") {
     const State state = GENERATE(unattached, sticky, exempt);
     Runtime runtime;
@@ -190,7 +279,7 @@ TEST_CASE("a root reference that was refused is not unlinked", "[gc][misuse]") {
     CHECK(things.untouched());
 }
 
-TEST_CASE("permanent memory is had and given back by a thread that has yielded, while collections run",
+TEST_CASE("permanent memory is allocated and freed by a thread that has yielded, while collections run",
           "[gc][misuse]") {
     Runtime runtime;
     std::atomic<bool> intact{true};
@@ -271,6 +360,7 @@ void stayInMark(void *, int flags) {
 TEST_CASE("a manager that does not return from MPR_MANAGE_MARK is named after the deadline, by whoever waits for it",
           "[gc][misuse]") {
     Runtime runtime("deadline=40");
+    const auto begin = std::chrono::steady_clock::now();
     void *block = mprAllocManaged(16, stayInMark, 0);
     mprAddRoot(block);
     SECTION("the thread that collects") {
@@ -300,12 +390,16 @@ TEST_CASE("a manager that does not return from MPR_MANAGE_MARK is named after th
     INFO(Log::text());
     CHECK(Log::has("MPR_MANAGE_MARK call has not returned"));
     CHECK(Log::names(block) >= 1);
-    CHECK(Log::count("has not returned") <= 3);
+    int most = 3; // ever more rarely: the manager may get no processor for a while to see the first
+    for (auto wait = std::chrono::milliseconds(160); std::chrono::steady_clock::now() - begin > wait; wait *= 2) {
+        most++;
+    }
+    CHECK(Log::count("has not returned") <= most);
     mprRemoveRoot(block);
 }
 
 TEST_CASE("a manager that takes long to mark, but returns, is not named", "[gc][misuse]") {
-    Runtime runtime("deadline=2000");
+    Runtime runtime("deadline=60000"); // a call takes as long as its thread gets no processor, too
     void *block = mprAllocManaged(
         16,
         [](void *, int flags) {
@@ -433,7 +527,7 @@ TEST_CASE("what is misused in a loop is named now and then, and how often it was
     mprAlloc(10); // another thread in another state
     mprResetYield();
     CHECK(Log::count("mprAlloc: thread \"main\" has yielded") == 1);
-    CHECK(Log::count("misuses not named before this") >= 1);
+    CHECK(Log::count("such messages left out before this") >= 1);
 }
 
 TEST_CASE("one misuse in a loop hides no other", "[gc][misuse]") {
@@ -645,21 +739,29 @@ TEST_CASE("what is asked of options and policies in vain is named with what ther
     }
 }
 
+namespace {
+/* A kind of message is written once in each stretch of 2^30 ns of the clock. */
+int secondsBegunSince(uint64 begin) {
+    return static_cast<int>((mprGetHiResTicks() >> 30) - (begin >> 30));
+}
+} // namespace
+
 TEST_CASE("a program without a notifier that is refused in a loop reads of it now and then, and what to do",
           "[gc][misuse][limits]") {
     Runtime runtime;
     mprSetMemLimits(0, 4 << 20, -1);
+    const uint64 begin = mprGetHiResTicks();
     constexpr int times = 2000;
     for (int i = 0; i < times; i++) {
         CHECK(!mprAlloc(16 << 20));
     }
     CHECK(mprGetMemStats()->errors == times);
-    const int lines = Log::count("memory: ");
-    CHECK(lines >= 1);
-    CHECK(lines < 200);
+    const int named = Log::count("memory: ");
+    CHECK(named >= 1);
+    CHECK(named <= 1 + secondsBegunSince(begin));
     CHECK(Log::has("the hard limit is reached: 16777216 bytes asked for"));
     CHECK(Log::has("mprYield(MPR_YIELD_COMPLETE), try again; or raise the limit"));
-    pause(1001);
+    pause(1100); // longer than the second that is counted by
     CHECK(!mprAlloc(16 << 20));
-    CHECK(Log::has("times more since the last such line)"));
+    CHECK(Log::has("such messages left out before this"));
 }

@@ -9,8 +9,10 @@
 #include "test/support/runtime.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 using namespace test;
 
@@ -82,4 +84,52 @@ TEST_CASE("a share of time that makes no sense is refused", "[gc][pace]") {
     Environment percent("MPR_GC_CPU_PERCENT", "many");
     CHECK(mprCreate(0, nullptr, 0) == nullptr);
     CHECK(log.has("cpu=many"));
+}
+
+TEST_CASE("minor collections one after the other do not hold up a major one that somebody waits for", "[gc][pace]") {
+    Runtime runtime("everyyield=0,young=64k,pausebudget=10,markers=1,check=1"); // its check makes each pause a long one
+    void **list = nullptr;
+    for (int i = 0; i < 50000; i++) {
+        void **row = makeRow(3);
+        mprSetRef(row, &row[0], list);
+        list = row;
+    }
+    Root root(list);
+    mprYield(0);
+    std::atomic<bool> done{false};
+    const auto allocate = [&] { // threads that do not run spend the budget meanwhile
+        while (!done) {
+            pfree(palloc(2000));
+        }
+    };
+    std::thread one(allocate), other(allocate);
+    for (int i = 0; i < 4; i++) {
+        const uint64 before = stats().collections;
+        collect();
+        CHECK(stats().collections < before + 60); // 200 and more if it marks one step between two of them
+    }
+    done = true;
+    one.join();
+    other.join();
+}
+
+TEST_CASE("near a limit stores into old blocks alone call for minor collections only", "[gc][pace]") {
+    constexpr ssize limit = 8 << 20;
+    Runtime runtime("everyyield=0,young=4m,reserve=0"); // so less than two young budgets are left
+    mprSetMemLimits(limit * 9 / 10, limit, 0);
+    constexpr size_t rows = 20000;
+    void **table = makeRow(rows);
+    Root root(table);
+    const MprMemStats before = stats();
+    // Every store is remembered by its field, so the remembered set is long several times in a budget.
+    for (size_t i = 0; stats().collections < before.collections + 60; i++) {
+        for (size_t j = 0; j < 1000; j++) {
+            mprSetRef(table, &table[(i * 1000 + j) * 7919 % rows], mprAlloc(16));
+        }
+        mprYield(0);
+    }
+    CHECK(stats().collectionsMajor - before.collectionsMajor <
+          40);                // nearly all, if each is taken for a budget that was spent
+    INFO(runtime.log.text()); // when memory was refused, and how much there was
+    CHECK(stats().errors == before.errors);
 }

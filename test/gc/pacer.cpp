@@ -36,6 +36,31 @@ TEST_CASE("a full collection waits for growth in proportion, a minor one for the
     CHECK(paced.pacer.trigger(paced.usage(0), false) == MB);
 }
 
+TEST_CASE("a young budget that nobody has chosen begins with half, since all of the young may live", "[gc][pace]") {
+    Paced usual;
+    usual.pacer.open(Options(), 0, 0);
+    REQUIRE(usual.pacer.young() == MB);
+    const auto minor = [&] { return usual.pacer.trigger(usual.usage(100 * MB), true); };
+    CHECK(minor() == MB / 2);
+    for (int i = 0; i < 30; i++) {
+        usual.pacer.observe({MB, 1'000'000'000, 1, 1, 1}); // none does
+    }
+    CHECK(minor() > MB - 16);
+    CHECK(minor() <= MB);
+}
+
+TEST_CASE("where all of the young live a minor collection takes the pause budget", "[gc][pace]") {
+    Paced paced;
+    const auto minor = [&] { return paced.pacer.trigger(paced.usage(100 * MB), true); };
+    // A budget of the young would take 2.5 pause budgets.
+    const auto cost = [&](size_t bytes) { return paced.options.pauseBudget * bytes / MB * 5 / 2; };
+    for (int i = 0; i < 30; i++) {
+        paced.pacer.observe({minor(), 1'000'000'000, 1, cost(minor()), 1});
+    }
+    CHECK(cost(minor()) < paced.options.pauseBudget * 11 / 10);
+    CHECK(cost(minor()) > paced.options.pauseBudget * 9 / 10);
+}
+
 TEST_CASE("the usual young budget comes from the cache, within bounds", "[gc][pace]") {
     const auto young = [](size_t cache, size_t fixed) {
         Pacer pacer;
@@ -48,7 +73,7 @@ TEST_CASE("the usual young budget comes from the cache, within bounds", "[gc][pa
     CHECK(young(64 * MB, 64 * 1024) == 16 * 1024);
 }
 
-TEST_CASE("near a limit half of what is left stays for those who have not yielded", "[gc][pace]") {
+TEST_CASE("near a limit half of what is left stays for threads that have not yielded", "[gc][pace]") {
     Paced paced;
     paced.limit(Limits::none, 64 * MB);
     const size_t room = paced.pacer.room(paced.usage(60 * MB));
@@ -79,16 +104,20 @@ TEST_CASE("memory that was of no use is forgotten slowly", "[gc][pace]") {
 TEST_CASE("the budget of minor collections follows their cost, half the way at a time and within bounds",
           "[gc][pace]") {
     Paced paced;
-    const auto minor = [&] { return paced.pacer.trigger(paced.usage(100 * MB), true); };
-    // They take longer than what is between them, but next to nothing for the young.
-    const Pacer::Cost costly{MB, 100'000, paced.options.pauseBudget, 1, 1};
-    paced.pacer.observe(costly);
-    CHECK(minor() == (MB + 4 * MB) / 2);
+    const auto minor = [&](size_t old = 0) { return paced.pacer.trigger(paced.usage(100 * MB), true, old); };
+    // To trace old blocks takes as long as what is between them: a tenth of the time is reached with nine times as much.
+    paced.pacer.observe({MB, 1'000'000, 1'000'000, 1, 1});
+    CHECK(minor() > 9 * MB / 2);
+    CHECK(minor() < 11 * MB / 2);
+    // They take much longer, but next to nothing for the young.
+    const Pacer::Cost costly{MB, 100'000, 10 * paced.options.pauseBudget, 1, 1};
     for (int i = 0; i < 30; i++) {
         paced.pacer.observe(costly);
     }
-    CHECK(minor() > 4 * MB - 16);
-    CHECK(minor() <= 4 * MB);
+    // What old garbage leaves of four fifths of fifty percent.
+    CHECK(minor() == 100 * MB / 100 * 50 / 5 * 4);
+    CHECK(minor(20 * MB) == 80 * MB / 100 * 50 / 5 * 4 - 20 * MB);
+    CHECK(minor(50 * MB) == MB / 8);
     // The young alone take ten times the pause budget.
     for (int i = 0; i < 30; i++) {
         paced.pacer.observe({MB, 1'000'000'000, 1, 10 * paced.options.pauseBudget, 1});
@@ -100,9 +129,21 @@ TEST_CASE("the budget of minor collections follows their cost, half the way at a
     CHECK(minor() == before);
 }
 
+TEST_CASE("garbage may take a share of what lives, and a little more than the young budget at least", "[gc][pace]") {
+    Paced paced;
+    CHECK(paced.pacer.allowance(0) == MB + MB / 4);
+    CHECK(paced.pacer.allowance(2 * MB) == MB + MB / 4);
+    CHECK(paced.pacer.allowance(100 * MB) == 100 * MB / 100 * 50);
+    paced.options.extra = 10;
+    paced.pacer.open(paced.options, 0, 0);
+    CHECK(paced.pacer.allowance(100 * MB) == 10 * MB);
+    // A small heap has small budgets, whatever the cache size would allow.
+    CHECK(paced.pacer.trigger(paced.usage(2 * MB), true, MB) == MB / 8);
+}
+
 TEST_CASE("a sweep that threads assist leaves them less to allocate meanwhile", "[gc][pace]") {
     Paced paced;
-    CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), false) == 32 * MB);
+    CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), false) == 64 * MB / 100 * 50 / 2);
     CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), true) == 8 * MB);
     CHECK(paced.pacer.slack(16 * MB, paced.usage(64 * MB), true) == 16 * MB);
 }

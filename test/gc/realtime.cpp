@@ -41,7 +41,7 @@ enum class May { unknown, yes, no };
 
 } // namespace
 
-TEST_CASE("a thread of real-time priority lends it to who marks in a pause", "[gc][realtime]") {
+TEST_CASE("a thread of real-time priority lends it to the thread that marks in a pause", "[gc][realtime]") {
     Runtime runtime("markers=1,everyyield=0");
     std::atomic<May> may{May::unknown};
     Gate pausing;

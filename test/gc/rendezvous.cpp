@@ -78,7 +78,7 @@ TEST_CASE("a gate is given up as long as somebody runs", "[gc][rendezvous]") {
     CHECK(m.rendezvous.stopped());
 }
 
-TEST_CASE("a closed gate matters to who runs and to who wants to", "[gc][rendezvous]") {
+TEST_CASE("a closed gate matters to threads that run and to threads that want to", "[gc][rendezvous]") {
     Meeting m;
     CHECK_FALSE(m.rendezvous.matters());
     m.rendezvous.want();

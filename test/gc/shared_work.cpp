@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/gc/shared_work.cpp - What one marker gives and another takes: every entry arrives once, and rows stay whole.
+    test/gc/shared_work.cpp - What one marker gives and another takes: every entry arrives once, rows stay whole, and no
+    more is given than somebody waits for.
  */
 #include "test/catch.hpp"
 #include "test/support/pattern.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <thread>
 #include <vector>
 
 using mpr::gc::MarkEntry;
@@ -110,4 +112,33 @@ TEST_CASE("a row is given whole, and what has no room is refused", "[gc][mark]")
     }
     std::sort(given.begin(), given.end());
     CHECK(given == put);
+}
+
+TEST_CASE("who has run dry is given something once, not again until it comes", "[gc][mark]") {
+    auto work = std::make_unique<SharedWork>();
+    constexpr int rounds = 200;
+    int again = 0;
+    for (int i = 0; i < rounds; i++) {
+        Stack giver, taker;
+        for (uintptr_t at = 8000; giver.own.size() < 200; at += 8) {
+            giver.own.push(MarkEntry(reinterpret_cast<void *>(at), 0));
+        }
+        work->begin(1);
+        std::thread dry([&] {
+            if (work->join()) {
+                CHECK(work->take(taker.own));
+                work->quit();
+                work->leave();
+            }
+        });
+        while (!work->wanted()) {
+            std::this_thread::yield();
+        }
+        work->give(giver.own);
+        again += work->wanted(); // it may have taken just now, and still count as dry
+        dry.join();
+        work->close();
+        work->end().clear();
+    }
+    CHECK(again < rounds / 2);
 }

@@ -244,5 +244,5 @@ TEST_CASE("mprVerifyHeap says so when another thread does not stop", "[gc][stats
     CHECK(runtime.log.has("\"busy\""));
     done.open();
     busy.join();
-    CHECK(mprVerifyHeap() == 0);
+    CHECK(until([] { return mprVerifyHeap() == 0; })); // the collector may have the duty for longer than the deadline
 }

@@ -59,10 +59,10 @@ TEST_CASE("what is left of a context that was replaced becomes a hole with a lat
     }
     Region *const region = contextOf(stepped).region;
     const size_t g = region->granuleOf(contextOf(stepped).bump);
-    const bool inNursery = contextOf(stepped).nursery != nullptr;
+    const bool inSpan = contextOf(stepped).span != nullptr;
     CHECK(contextOf(stepped).rest() == 2);
     char *const behind = address(stepped.make(8));
-    REQUIRE_FALSE(inNursery); // whose rest would stay with it
+    REQUIRE_FALSE(inSpan); // whose rest would stay with it
     CHECK(stepped.local.remainderCount == 1);
     CHECK(region->map().get(g) == 0);
     CHECK(contextOf(stepped).limit == contextOf(stepped).bump); // held up
@@ -96,27 +96,27 @@ TEST_CASE("small blocks and large ones have contexts apart", "[heap][context]") 
     CHECK(stepped.regionOf(stepped.make(greatestSmall + 1))->sort == Sort::big);
 }
 
-TEST_CASE("a context that is a whole aligned piece is a nursery, with a fence in front", "[heap][context]") {
+TEST_CASE("a context that is a whole aligned piece is a span, with a fence in front", "[heap][context]") {
     SteppedHeap stepped;
-    while (!contextOf(stepped).nursery) {
+    while (!contextOf(stepped).span) {
         stepped.make(16);
     }
     const AllocationContext &context = contextOf(stepped);
-    const size_t begin = context.region->nurseries.beginOf(context.nursery);
+    const size_t begin = context.region->spans.beginOf(context.span);
     CHECK(context.region->map().get(begin) == mark::opaque);
     CHECK(context.region->granuleOf(context.begin) == begin + 1);
-    CHECK(context.nursery->owner == &stepped.local);
-    CHECK(context.region->nurseries.isWalked(begin));
+    CHECK(context.span->owner == &stepped.local);
+    CHECK(context.region->spans.isWalked(begin));
 }
 
-TEST_CASE("a nursery in which nothing lives is filled once more by its thread", "[heap][context]") {
+TEST_CASE("a span in which nothing lives is filled once more by its thread", "[heap][context]") {
     SteppedHeap stepped;
-    while (!contextOf(stepped).nursery) {
+    while (!contextOf(stepped).span) {
         stepped.make(16);
     }
     char *const dead = address(stepped.make(16));
     Region *const region = stepped.regionOf(dead);
-    const size_t begin = region->nurseries.beginOf(region->granuleOf(dead));
+    const size_t begin = region->spans.beginOf(region->granuleOf(dead));
     stepped.unmark(false);
     CHECK(stepped.sweep(Sweep::young) > 0);
     CHECK_FALSE(stepped.isBlock(dead));
@@ -124,9 +124,9 @@ TEST_CASE("a nursery in which nothing lives is filled once more by its thread", 
     CHECK(contextOf(stepped).region == region);
 }
 
-TEST_CASE("what lives in a nursery stays, and the gaps beside it are filled", "[heap][context]") {
+TEST_CASE("what lives in a span stays, and the gaps beside it are filled", "[heap][context]") {
     SteppedHeap stepped;
-    while (!contextOf(stepped).nursery) {
+    while (!contextOf(stepped).span) {
         stepped.make(16);
     }
     stepped.make(16);

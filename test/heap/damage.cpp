@@ -19,7 +19,7 @@ Heap &heap() {
     return mpr::gc::runtime().heap;
 }
 
-/* A block that lives, straight from a hole: not in a nursery, which is cleared in another way. */
+/* A block that lives, straight from a hole: not in a span, which is cleared in another way. */
 struct Lone {
     static constexpr size_t size = 20000;
     void *block = mprAlloc(size);
@@ -56,8 +56,8 @@ TEST_CASE("a header that was overwritten is named and made good", "[heap][damage
     SECTION("first") {
         region.firstGranule ^= 2;
     }
-    SECTION("span") {
-        region.span ^= 4096;
+    SECTION("length") {
+        region.length ^= 4096;
     }
     SECTION("chunks") {
         region.chunkShift ^= 1;
@@ -81,7 +81,7 @@ TEST_CASE("a header that was overwritten is named and made good", "[heap][damage
     CHECK(lone.isWhole());
 }
 
-TEST_CASE("the list of regions is made anew when a link of it was overwritten", "[heap][damage]") {
+TEST_CASE("the list of regions is rebuilt when a link of it was overwritten", "[heap][damage]") {
     Runtime runtime("region=1m");
     const Lone lone;
     void *large = mprAlloc(3000000);
@@ -128,7 +128,7 @@ TEST_CASE("verifying the heap finds what stands inside a block in the map", "[he
     }
 }
 
-TEST_CASE("a nursery in which a block has lost its size is named and left alone", "[heap][damage]") {
+TEST_CASE("a span in which a block has lost its size is named and left alone", "[heap][damage]") {
     Runtime runtime;
     constexpr size_t size = 20 * granuleSize;
     constexpr size_t count = 1000;
@@ -142,13 +142,13 @@ TEST_CASE("a nursery in which a block has lost its size is named and left alone"
     collect();
     Region *region = heap().find(table->items[count / 2]);
     const size_t g = region->granuleOf(table->items[count / 2]);
-    REQUIRE((region->nurseries.sparse >> region->nurseries.indexOf(g) & 1) != 0);
+    REQUIRE((region->spans.sparse >> region->spans.indexOf(g) & 1) != 0);
     const int digit = GENERATE(0, 0x0F); // no size, too large a size
     CAPTURE(digit);
     Byte *const digits = region->map().at((g + 5) & ~size_t(3));
     region->map().set(g + 1, 1); // they follow
     memset(digits, digit, 8);
-    heap().retireNurseries();
+    heap().retireSpans();
     for (size_t i = 0; i < count; i++) {
         void *block = mprAlloc(2 * size);
         REQUIRE(block);
@@ -157,7 +157,7 @@ TEST_CASE("a nursery in which a block has lost its size is named and left alone"
     for (size_t i = 0; i < count; i++) {
         CHECK(filled(table->items[i], size, i));
     }
-    CHECK(Log::count("a size in a nursery was overwritten") == 1);
+    CHECK(Log::count("a size in a span was overwritten") == 1);
     memset(digits, 0, 8);
     region->map().set(g + 1, Byte{size / granuleSize});
     CHECK(mprVerifyHeap() == 0);

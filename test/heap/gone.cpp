@@ -42,7 +42,8 @@ struct Gone {
 
 } // namespace
 
-TEST_CASE("who still looks at a region that is gone reads zeros, and no further than the header", "[heap][gone]") {
+TEST_CASE("a thread that still looks at a region that is gone reads zeros, and no further than the header",
+          "[heap][gone]") {
     Gone gone;
     char *const region = gone.add();
     CHECK(isMapped(region));

@@ -199,7 +199,7 @@ TEST_CASE("a link of old that is written back leads nobody into the lowest regio
     CHECK(Log::has("write after free"));
 }
 
-TEST_CASE("a write to a larger block that was freed is named, and the queues are made anew", "[heap][hardening]") {
+TEST_CASE("a write to a larger block that was freed is named, and the queues are rebuilt", "[heap][hardening]") {
     for (size_t word = 0; word < 2; word++) {
         Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
         void *block = mprAlloc(5000);

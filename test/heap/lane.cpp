@@ -75,7 +75,7 @@ TEST_CASE("half of what was counted is forgotten each time", "[heap][lane]") {
     CHECK(counted.judge(4) == Lane::passing);
 }
 
-TEST_CASE("a few nurseries of a lane are looked at after each collection", "[heap][lane]") {
+TEST_CASE("a few spans of a lane are looked at after each collection", "[heap][lane]") {
     Counted counted;
     CHECK_FALSE(counted.lifetimes.wants(Lane::passing));
     for (int round = 0; round < 2; round++) {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/heap/large.cpp - Large regions that wait for another block.
+    test/heap/large.cpp - Large regions: their memory is zero at first, and waits for another block when theirs has gone.
  */
 #include "mpr/heap/large.hpp"
 
 #include "test/catch.hpp"
+#include "test/support/process.hpp"
+#include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
+
+#include <algorithm>
 
 using namespace mpr::heap;
 using mpr::os::Lock;
@@ -15,7 +20,7 @@ namespace {
 struct LargeRegion : Region {
     explicit LargeRegion(size_t bytes) {
         origin = Origin::large;
-        span = bytes;
+        length = bytes;
     }
 };
 
@@ -62,4 +67,41 @@ TEST_CASE("retired regions: those that are not remembered are counted all the sa
     CHECK(waiting.retired.take(700) == nullptr);
     waiting.retired.remove(&regions[4]);
     CHECK(waiting.retired.bytes() == 400);
+}
+
+namespace {
+
+bool isZero(const void *memory, size_t bytes) {
+    auto *from = static_cast<const char *>(memory);
+    return std::all_of(from, from + bytes, [](char byte) { return byte == 0; });
+}
+} // namespace
+
+TEST_CASE("large blocks of zeros are not backed before they are used", "[heap][large]") {
+    test::Runtime runtime;
+    constexpr size_t size = 64 << 20;
+    const size_t before = test::residentBytes();
+    void *leaf = mprAllocZeroed(size);
+    void *managed = mprAllocManaged(size, nullptr, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO);
+    REQUIRE(leaf);
+    REQUIRE(managed);
+    constexpr size_t shadow = test::addressSanitizer ? 2 * size / 8 : 0; // where it notes what may be used
+    CHECK(test::residentBytes() < before + shadow + (4 << 20));
+    CHECK(isZero(leaf, size));
+    CHECK(isZero(managed, size));
+}
+
+TEST_CASE("a block of zeros is made of memory that another block has left", "[heap][large]") {
+    test::Runtime runtime;
+    constexpr size_t size = 3 << 20;
+    const void *first = nullptr;
+    for (int turn = 0; turn < 3; turn++) {
+        void *block = turn == 1 ? mprAllocManaged(size, nullptr, MPR_ALLOC_ZERO) : mprAllocZeroed(size);
+        REQUIRE(block);
+        first = turn == 0 ? block : first;
+        CHECK(block == first);
+        CHECK(isZero(block, size));
+        memset(block, 0xA5, size);
+        mprFree(block);
+    }
 }

@@ -36,7 +36,7 @@ struct Listed {
 
 } // namespace
 
-TEST_CASE("a listed block comes back to who asks for its size, the last one first", "[heap][quick]") {
+TEST_CASE("a listed block is reused for its size, the last one first", "[heap][quick]") {
     Listed listed;
     void *const a = listed.push(2), *const b = listed.push(2), *const c = listed.push(3);
     CHECK(listed.quick.front(2) == b);

@@ -14,12 +14,14 @@ TEST_CASE("options are read from one string, in any order", "[heap][options]") {
     Log log;
     Options options;
     CHECK(options.parse("young=3m,region=1M,marks=2k,reserve=1g,growth=50,cpu=20,pausebudget=250,deadline=9,markers=2,"
-                        "stack=64k,everyalloc=7,everyyield=1,check=1"));
+                        "stack=64k,everyalloc=7,everyyield=1,check=1,batches=1"));
     CHECK(options.young == 3u << 20);
     CHECK(options.regionShift == 20);
     CHECK(options.marks == 2048);
     CHECK(options.reserve == 1u << 30);
     CHECK(options.growth == 50);
+    CHECK(options.batches);
+    CHECK_FALSE(Options().batches);
     CHECK(options.cpuPercent == 20);
     CHECK(options.pauseBudget == 250'000);
     CHECK(options.deadline == 9'000'000);
@@ -42,10 +44,11 @@ TEST_CASE("no string and an empty one change nothing, the last of two values cou
 
 TEST_CASE("a bad option is named, and none of its string is taken", "[heap][options]") {
     Log log;
-    const auto spec = GENERATE("young", "young=", "young=x", "young=1kk", "young=-1", "=1", "yuong=1", "region=100k",
-                               "region=32k", "region=128m", "growth=0", "growth=10001", "stack=8k", "marks=1", "cpu=0",
-                               "cpu=91", "markers=0", "markers=5", "pausebudget=9", "deadline=0", "check=2", "check=on",
-                               "everyyield=2", "poison=2", "everyalloc=1000001", "young=99999999999999999999");
+    const auto spec =
+        GENERATE("young", "young=", "young=x", "young=1kk", "young=-1", "=1", "yuong=1", "region=100k", "region=32k",
+                 "region=128m", "growth=0", "growth=10001", "batches=2", "stack=8k", "marks=1", "cpu=0", "cpu=91",
+                 "markers=0", "markers=5", "pausebudget=9", "deadline=0", "check=2", "check=on", "everyyield=2",
+                 "poison=2", "everyalloc=1000001", "young=99999999999999999999");
     Options options;
     CHECK_FALSE(options.parse((std::string("growth=77,") + spec).c_str()));
     CHECK(options.growth == Options().growth);

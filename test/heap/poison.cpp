@@ -136,7 +136,7 @@ TEST_CASE("a small block that was freed by hand rests before it is used again", 
     }
 }
 
-TEST_CASE("the address sanitizer reports who uses what the heap holds free", "[heap][poison]") {
+TEST_CASE("the address sanitizer reports uses of memory that is free in the heap", "[heap][poison]") {
     const char *uses[] = {"child: reads a swept block", "child: reads a freed block",
                           "child: reads freed palloc memory", "child: writes behind the last block"};
     for (const char *use : uses) {

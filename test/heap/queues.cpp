@@ -66,7 +66,7 @@ size_t someSize(Random &random) {
 
 } // namespace
 
-TEST_CASE("a search finds a hole that fits, and misses none but of the own range", "[heap][queues]") {
+TEST_CASE("a search finds a hole that fits, and misses only holes of the request's own range", "[heap][queues]") {
     const bool warm = GENERATE(true, false);
     Random random(1);
     for (int round = 0; round < 2000; round++) {
@@ -260,20 +260,20 @@ TEST_CASE("links differ from the addresses that they lead to", "[heap][queues]")
     CHECK(other.hole(0)->next != q.hole(0)->next); // both lead nowhere
 }
 
-TEST_CASE("a span of links holds addresses of granules between its ends", "[heap][queues]") {
-    LinkSpan span;
+TEST_CASE("a range of links holds addresses of granules between its ends", "[heap][queues]") {
+    LinkRange range;
     const auto at = [](uintptr_t address) { return reinterpret_cast<const void *>(address); };
-    CHECK_FALSE(span.holds(at(0x100000)));
-    span.include(at(0x200000), 0x10000);
-    span.include(at(0x100000), 0x10000);
-    CHECK(span.holds(at(0x100000)));
-    CHECK(span.holds(at(0x180000)));
-    CHECK(span.holds(at(0x210000 - granuleSize)));
-    CHECK_FALSE(span.holds(at(0x210000)));
-    CHECK_FALSE(span.holds(at(0x100000 - granuleSize)));
+    CHECK_FALSE(range.holds(at(0x100000)));
+    range.include(at(0x200000), 0x10000);
+    range.include(at(0x100000), 0x10000);
+    CHECK(range.holds(at(0x100000)));
+    CHECK(range.holds(at(0x180000)));
+    CHECK(range.holds(at(0x210000 - granuleSize)));
+    CHECK_FALSE(range.holds(at(0x210000)));
+    CHECK_FALSE(range.holds(at(0x100000 - granuleSize)));
     for (uintptr_t i = 1; i < granuleSize; i++) {
-        CHECK_FALSE(span.holds(at(0x180000 + i)));
+        CHECK_FALSE(range.holds(at(0x180000 + i)));
     }
-    span.include(at(0x120000), 0x1000);
-    CHECK(span.holds(at(0x200000)));
+    range.include(at(0x120000), 0x1000);
+    CHECK(range.holds(at(0x200000)));
 }

@@ -158,17 +158,17 @@ TEST_CASE("an address is a block's where one begins, in use", "[heap][region]") 
     CHECK_FALSE(region->isBlock(block));
 }
 
-TEST_CASE("an address in a nursery that is to be filled once more says nothing", "[heap][region]") {
+TEST_CASE("an address in a span that is to be filled once more says nothing", "[heap][region]") {
     SteppedHeap stepped;
     void *block = stepped.make(4);
-    while (!stepped.local.contexts[0].nursery) {
+    while (!stepped.local.contexts[0].span) {
         block = stepped.make(4);
     }
     Region *const region = stepped.regionOf(block);
     stepped.unmark(true);
     CHECK(region->isBlock(block));
     stepped.sweep(Sweep::all);
-    CHECK(region->nurseries.isUncleared(region->granuleOf(block)));
+    CHECK(region->spans.isUncleared(region->granuleOf(block)));
     CHECK_FALSE(region->isBlock(block));
 }
 

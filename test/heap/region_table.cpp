@@ -27,9 +27,9 @@ struct Table {
         table->close();
         os::release(memory, 8 * size);
     }
-    Region *make(size_t at, size_t span = size, Origin origin = Origin::system) {
+    Region *make(size_t at, size_t length = size, Origin origin = Origin::system) {
         auto region = new (memory + at * size) Region;
-        region->span = span;
+        region->length = length;
         region->origin = origin;
         return region;
     }
@@ -79,15 +79,15 @@ TEST_CASE("an address outside of all that was ever reserved leads nowhere", "[he
 
 TEST_CASE("a large region is found by its start, and by any address for a field", "[heap][regions]") {
     Table t;
-    const size_t span = 2 * size + size / 2 + 4096;
-    Region *const region = t.make(1, span, Origin::large);
+    const size_t length = 2 * size + size / 2 + 4096;
+    Region *const region = t.make(1, length, Origin::large);
     REQUIRE(t.table->add(region));
     CHECK(t.table->find(t.memory + size + 64) == region);
-    for (size_t at = 0; at < span; at += 4096) {
+    for (size_t at = 0; at < length; at += 4096) {
         REQUIRE(t.table->findField(t.memory + size + at) == region);
     }
-    CHECK(t.table->findField(t.memory + size + span - 1) == region);
-    CHECK(t.table->findField(t.memory + size + span) == nullptr);
+    CHECK(t.table->findField(t.memory + size + length - 1) == region);
+    CHECK(t.table->findField(t.memory + size + length) == nullptr);
     CHECK(t.table->findField(t.memory) == nullptr);
     t.table->remove(region);
     CHECK(t.table->findField(t.memory + size) == nullptr);

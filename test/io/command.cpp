@@ -57,7 +57,7 @@ TEST_CASE("the end of a process is told although libuv has let go of it by then"
 }
 
 TEST_CASE("much input and output at once, collections meanwhile", "[io][command]") {
-    Runtime runtime;
+    Runtime runtime("deadline=10000");
     REQUIRE(mprStart() == 0);
     std::string text(heavy(3000000), 'x');
     for (size_t i = 0; i < text.size(); i += 80) {

@@ -199,6 +199,31 @@ TEST_CASE("a command is disconnected: its process goes on", "[io][command]") {
     mprDisconnectCmd(nullptr);
 }
 
+TEST_CASE("a command is destroyed though the thread that waited for it has ended in its callback", "[io][command]") {
+    Runtime runtime;
+    static MprCmd *cmd;
+    cmd = nullptr;
+    const auto wait = [](void *, MprThread *) {
+        MprDispatcher *own = mprCreateDispatcher("own", 0);
+        mprStartDispatcher(own);
+        MprCmd *made = mprCreateCmd(own);
+        mprAddRoot(made);
+        cmd = made;
+        const auto leave = [](MprCmd *, int, void *) -> ssize { pthread_exit(nullptr); };
+        mprSetCmdCallback(made, leave, nullptr);
+        cchar *argv[] = {"/bin/sh", "-c", "echo x; exec sleep 1000", nullptr};
+        mprStartCmd(made, 3, argv, nullptr, MPR_CMD_OUT);
+        mprWaitForCmd(made, -1);
+    };
+    REQUIRE(mprStartThread(mprCreateThread("waits", reinterpret_cast<void *>(+wait), nullptr, 0)) == 0);
+    CHECK(until([] { return stats().threads == 1; }));
+    REQUIRE(cmd);
+    CHECK(mprIsCmdRunning(cmd));
+    mprDestroyCmd(cmd);
+    CHECK_FALSE(mprIsCmdRunning(cmd));
+    CHECK_FALSE(runtime.log.has("another thread waits"));
+}
+
 TEST_CASE("to destroy a command that another thread waits for is refused and named", "[io][command][misuse]") {
     Runtime runtime;
     MprCmd *cmd = mprCreateCmd(nullptr);

@@ -4,6 +4,7 @@
  */
 #include "test/support/every_yield.hpp"
 #include "test/support/folder.hpp"
+#include "test/support/hoard.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/process.hpp"
@@ -49,14 +50,14 @@ extern "C" int __wrap_accept(int fd, sockaddr *address, socklen_t *length) {
 
 namespace {
 
-/* What the process has by now does not go to children. */
+/* Descriptors that the process has by now are not inherited by children. */
 void keepAllOpen() {
     for (int fd = 3; fd < 1024; fd++) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
 }
 
-/* The descriptors of a child, but for the first three and the one by which it looks. */
+/* The descriptors of a child, except the first three and the one by which it looks. */
 std::string descriptorsOfChild() {
     char *out = nullptr;
     if (mprRun(nullptr, "ls -l /proc/self/fd", "input", &out, nullptr, 30000) != 0 || !out) {
@@ -75,6 +76,7 @@ std::string descriptorsOfChild() {
 /* Open and close all kinds of things. */
 void openThings(const Folder &folder) {
     MprFile *file = mprOpenFile((folder / "file").c_str(), O_RDWR | O_CREAT, 0600);
+    Root ofFile(file);
     MprSocket *listener = mprCreateSocket();
     Root rooted(listener);
     if (mprListenOnSocket(listener, "127.0.0.1", 0, 0) != SOCKET_ERROR) {
@@ -189,6 +191,40 @@ TEST_CASE("without descriptors connections wait, and nobody tries all the time",
             mprRelease(client);
         }
     }
+}
+
+TEST_CASE("without descriptors and memory nobody tries all the time either", "[io][descriptors]") {
+    Runtime runtime;
+    static std::atomic<int> calls, early;
+    static MprTicks last;
+    calls = early = 0;
+    last = 0;
+    MprSocket *listener = mprCreateSocket(), *client = mprCreateSocket();
+    Root root(listener), other(client);
+    REQUIRE(mprListenOnSocket(listener, "127.0.0.1", 0, 0) != SOCKET_ERROR);
+    const auto take = [](void *data, MprEvent *event) {
+        const MprTicks now = mprGetTicks();
+        early += now - last < 45; // a rest lies between two calls
+        last = now;
+        calls++;
+        mprAcceptSocket(static_cast<MprSocket *>(data));
+        mprWaitOn(event->handler, MPR_READABLE);
+    };
+    REQUIRE(mprAddSocketHandler(listener, MPR_READABLE, nullptr,
+                                reinterpret_cast<void *>(static_cast<MprEventProc>(take)), listener, 0));
+    mprServiceEvents(0, MPR_SERVICE_NO_BLOCK);
+    FewDescriptors none(1);
+    REQUIRE(mprConnectSocket(client, "127.0.0.1", listener->port, 0) == 0);
+    collect();
+    mprSetMemLimits(0, static_cast<ssize>(stats().heap), -1);
+    Hoard hoard;
+    for (size_t size : {10000, 1000, 100, 32}) {
+        hoard.grow(size);
+    }
+    CHECK(serviceUntil([&] { return calls >= 5; }));
+    CHECK(early == 0);
+    CHECK((listener->flags & MPR_SOCKET_EXHAUSTED));
+    mprSetMemLimits(0, 0, -1);
 }
 
 TEST_CASE("a listener that has a rest may be closed, or lose its handler", "[io][descriptors]") {

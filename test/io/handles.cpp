@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/io/handles.cpp - libuv's handles end in the turn in which they tell of something: what they fired lives on.
+    test/io/handles.cpp - libuv's handles end in the turn in which they tell of something: what they fired lives on. And
+    no finalizer looks at another block.
 
     With option poison=1 what was freed is no event, and under the address sanitizer it is forbidden.
  */
@@ -12,9 +13,11 @@
 #include "test/support/sanitizer.hpp"
 #include "test/support/service.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <string>
 
 using namespace test;
@@ -105,4 +108,40 @@ TEST_CASE("handles end while what they have fired is on its way", "[io][handles]
         mprCreateEvent(nullptr, "count", 0, proc(count), nullptr, 0);
         CHECK(serviceUntil([] { return runs >= 1; }));
     }
+}
+
+namespace {
+
+/* An open socket with a handler that waits for mask. */
+MprSocket *makeWatched(int mask) {
+    MprSocket *sp = mprCreateSocket();
+    REQUIRE(mprListenOnSocket(sp, "127.0.0.1", 0, 0) != SOCKET_ERROR);
+    REQUIRE(mprAddSocketHandler(sp, mask, nullptr, proc(count), nullptr, 0));
+    return sp;
+}
+} // namespace
+
+TEST_CASE("a socket and its handler are freed by hand in either order", "[io][handles]") {
+    Runtime runtime("poison=1");
+    REQUIRE(mprGetDispatcher());
+    for (int mask : {0, MPR_READABLE}) {
+        for (bool handlerFirst : {false, true}) {
+            INFO(mask << handlerFirst);
+            MprSocket *sp = makeWatched(mask);
+            MprWaitHandler *handler = sp->handler;
+            const int fd = sp->fd;
+            CHECK(mprFree(handlerFirst ? static_cast<void *>(handler) : sp) == 0);
+            CHECK(mprFree(handlerFirst ? static_cast<void *>(sp) : handler) == 0);
+            CHECK((fcntl(fd, F_GETFD) < 0 && errno == EBADF));
+        }
+    }
+    // Their numbers are used again, and libuv knows.
+    runs = 0;
+    MprSocket *again = makeWatched(MPR_READABLE);
+    Root root(again);
+    MprSocket *client = mprCreateSocket();
+    Root rootOfClient(client);
+    REQUIRE(mprConnectSocket(client, "127.0.0.1", again->port, 0) == 0);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    CHECK(stats().misuses == 0);
 }

@@ -11,10 +11,12 @@
 #include "test/support/wrong_state.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace test;
 
@@ -106,7 +108,7 @@ TEST_CASE("a module is not unloaded while the collector may call its managers", 
     SECTION("by itself") {
         CHECK(serviceUntil([&] { return !has(module, MPR_MODULE_LOADED); }));
     }
-    SECTION("or loaded anew: then it stays") {
+    SECTION("or loaded again: then it stays") {
         data.piece.makes = 0;
         CHECK(mprLoadModule(module) == 0);
         CHECK(data.piece.entered == 2);
@@ -139,6 +141,88 @@ TEST_CASE("a module that is not used is unloaded", "[io][module]") {
     module->lastActivity = 0; // as if it were long ago
     mprSetModuleTimeout(module, 1);
     CHECK(serviceUntil([&] { return !has(module, MPR_MODULE_LOADED); }));
+}
+
+TEST_CASE("a module that is not used is unloaded although memory was short when it got its timeout", "[io][module]") {
+    Runtime runtime("", MPR_USER_EVENTS_THREAD);
+    Loaded data;
+    MprModule *module = data.make();
+    REQUIRE(mprLoadModule(module) == 0);
+    std::vector<void *> hoard;
+    mprSetMemNotifier([](int, int, size_t, size_t) {});
+    mprSetMemLimits(0, 4 << 20, 0);
+    for (size_t size : {size_t{4000}, size_t{16}}) {
+        while (void *block = mprAllocMem(size, MPR_ALLOC_HOLD)) {
+            hoard.push_back(block);
+        }
+    }
+    mprSetModuleTimeout(module, 20);
+    for (void *block : hoard) {
+        mprRelease(block);
+    }
+    mprSetMemLimits(0, 0, -1);
+    collect();
+    CHECK(serviceUntil([&] { return !has(module, MPR_MODULE_LOADED); }));
+}
+
+TEST_CASE("a module that is being loaded is not replaced", "[io][module]") {
+    Runtime runtime;
+    Loaded data;
+    static const MprModule *made;
+    made = nullptr;
+    data.piece.atLoad = [] { made = mprCreateModule("piece", "piece.so", "pieceInit", nullptr); };
+    MprModule *module = data.make();
+    REQUIRE(mprLoadModule(module) == 0);
+    CHECK(made == module);
+    CHECK(mprLookupModule("piece") == module);
+    CHECK(mprUnloadModule(module) == 0);
+}
+
+/* Races are for the thread sanitizer to see: threads read fields of a module while another is busy with it. */
+TEST_CASE("threads load, look up and unload one module", "[io][module]") {
+    Runtime runtime;
+    MprModule *module = mprCreateModule("part", nullptr, nullptr, nullptr);
+    REQUIRE(module);
+    mprSetModuleTimeout(module, 3'600'000);
+    std::atomic<int> wrong{0};
+    const auto work = [&] {
+        for (int i = 0; i < 200; i++) {
+            const int loaded = mprLoadModule(module);
+            wrong += loaded != 0 && loaded != MPR_ERR_BUSY;
+            wrong += mprLookupModule("part") != module;
+            const int unloaded = mprUnloadModule(module);
+            wrong += unloaded != 0 && unloaded != MPR_ERR_BUSY;
+            mprYield(0);
+        }
+    };
+    Mutator other("other", [&](Mutator &) { work(); });
+    work();
+    other.join();
+    CHECK(wrong == 0);
+    CHECK(mprLoadModule(module) == 0);
+}
+
+TEST_CASE("the end of the runtime calls no finalizer while the entry point runs", "[io][module]") {
+    static std::atomic<int> entered{0};
+    static std::atomic<int> left{0};
+    static std::atomic<int> early{0};
+    {
+        Runtime runtime;
+        MprModule *module = mprCreateModule("part", nullptr, nullptr, nullptr);
+        REQUIRE(module);
+        mprSetModuleEntry(module, [](void *, MprModule *self) {
+            mprSetModuleFinalizer(self, [](MprModule *) { return early += left == 0, 0; });
+            entered = 1;
+            sleepYielded(50);
+            left = 1;
+            return 0;
+        });
+        const auto loads = [](void *data, MprThread *) { mprLoadModule(static_cast<MprModule *>(data)); };
+        REQUIRE(mprStartThread(mprCreateThread("loads", +loads, module, 0)) == 0);
+        CHECK(until([&] { return entered == 1; }));
+    }
+    CHECK(left == 1);
+    CHECK(early == 0);
 }
 
 TEST_CASE("a finalizer can refuse, an entry point can fail", "[io][module]") {
@@ -203,6 +287,22 @@ TEST_CASE("modules are looked for on the search path", "[io][module]") {
     CHECK(mprSearchForModule(other.c_str()));
     mprSetModuleSearchPath(nullptr);
     CHECK(mprSearchForModule("piece"));
+}
+
+TEST_CASE("a module is loaded from the current directory if that is on the search path", "[io][module]") {
+    Runtime runtime;
+    Loaded data;
+    const std::string before = mprGetCurrentPath();
+    REQUIRE(chdir(mprGetAppDir()) == 0);
+    for (const char *search : {".", ":/no/such/folder"}) {
+        std::string path = search;
+        mprSetModuleSearchPath(path.data());
+        CHECK(std::string(mprSearchForModule("piece")) == mprJoinPath(mprGetAppDir(), "piece.so"));
+        MprModule *module = data.make("piece.so");
+        CHECK(mprLoadModule(module) == 0);
+        CHECK(mprUnloadModule(module) == 0);
+    }
+    CHECK(chdir(before.c_str()) == 0);
 }
 
 namespace {

@@ -515,6 +515,24 @@ TEST_CASE("a socket says what went wrong, and keeps the program's own", "[io][so
     mprRemoveRoot(other);
 }
 
+TEST_CASE("small packets are sent at once when that is asked for, until it is taken back", "[io][socket]") {
+    Runtime runtime;
+    Connection c;
+    const auto isNoDelay = [&] {
+        int value = -1;
+        socklen_t size = sizeof(value);
+        REQUIRE(getsockopt(c.client->fd, IPPROTO_TCP, TCP_NODELAY, &value, &size) == 0);
+        return value != 0;
+    };
+    mprSetSocketNoDelay(c.client, false);
+    CHECK_FALSE(isNoDelay());
+    CHECK_FALSE(mprSetSocketNoDelay(c.client, true));
+    CHECK(isNoDelay());
+    CHECK(mprSetSocketNoDelay(c.client, false));
+    CHECK_FALSE(isNoDelay());
+    CHECK_FALSE(mprSetSocketNoDelay(nullptr, true));
+}
+
 TEST_CASE("a clone of a socket outlives it", "[io][socket]") {
     Runtime runtime;
     Connection c;
@@ -640,6 +658,45 @@ TEST_CASE("a stretch of a file is sent between other pieces", "[io][socket]") {
     CHECK(mprSendFileToSocket(c.client, file, 0, 10, nullptr, 0, nullptr, 0) == MPR_ERR_BAD_HANDLE);
     reader.join();
     CHECK(got == "head::" + text.substr(1000, 90000) + ":tail" + "head:" + text.substr(text.size() - 3));
+}
+
+TEST_CASE("a stretch of a file goes as far as a socket takes it that does not wait", "[io][socket]") {
+    Runtime runtime;
+    const Folder folder;
+    std::string text;
+    for (int i = 0; i < 2000000; i++) {
+        text += std::to_string(i) + "\n";
+    }
+    MprFile *file = mprOpenFile(folder.write("text", text).c_str(), O_RDONLY, 0);
+    Root root(file);
+    Connection c;
+    std::string got;
+    std::vector<char> buf(1 << 20);
+    int full = 0;
+    for (MprOff at = 0, size = static_cast<MprOff>(text.size()); at < size;) {
+        const MprOff sent = mprSendFileToSocket(c.client, file, at, size - at, nullptr, 0, nullptr, 0);
+        REQUIRE(sent >= 0);
+        at += sent;
+        CHECK((sent == 0 || mprGetFilePosition(file) == at));
+        full += sent == 0;
+        const ssize count = sent == 0 ? mprReadSocket(c.server, buf.data(), static_cast<ssize>(buf.size())) : 0;
+        got.append(buf.data(), static_cast<size_t>(std::max(count, ssize{0})));
+    }
+    CHECK(full > 0);
+    while (got.size() < text.size()) {
+        const ssize count = mprReadSocket(c.server, buf.data(), static_cast<ssize>(buf.size()));
+        REQUIRE(count >= 0);
+        got.append(buf.data(), static_cast<size_t>(count));
+    }
+    CHECK((got == text));
+    CHECK(mprSendFileToSocket(c.client, file, static_cast<MprOff>(text.size()), 10, nullptr, 0, nullptr, 0) == 0);
+    // A peer that has gone raises no signal.
+    mprCloseSocket(c.server, false);
+    MprOff sent = 0;
+    for (int i = 0; i < 100 && sent >= 0; i++) {
+        sent = mprSendFileToSocket(c.client, file, 0, 100, nullptr, 0, nullptr, 0);
+    }
+    CHECK(sent < 0);
 }
 
 TEST_CASE("addresses of either family, as text and for the system", "[io][socket]") {

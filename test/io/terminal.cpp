@@ -2,6 +2,7 @@
 /*
     test/io/terminal.cpp - Passwords: typed at a terminal that does not show them, or read from standard input.
  */
+#include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 
 #include <fcntl.h>
@@ -19,6 +20,7 @@ namespace {
 
 /* In a session of its own, of which a terminal is that of the process if there is a name. @return The child's number. */
 pid_t ask(cchar *terminal, int input) {
+    const std::string self = selfPath();
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
@@ -28,15 +30,20 @@ pid_t ask(cchar *terminal, int input) {
         } else {
             dup2(input, 0);
         }
-        int status = 2;
-        mprConfigure("everyyield=1");
-        if (mprCreate(0, nullptr, 0)) {
-            cchar *password = mprGetPassword(terminal ? "Word? " : nullptr);
-            status = !password ? 3 : std::string(password) == "open sesame" ? 0 : 1;
-        }
-        _exit(status);
+        becomeCase(self, terminal ? "child: asks at the terminal" : "child: asks standard input");
     }
     return child;
+}
+
+/* What a child does; its status says what it was told. */
+[[noreturn]] void hear(cchar *prompt) {
+    int status = 2;
+    mprConfigure("everyyield=1");
+    if (mprCreate(0, nullptr, 0)) {
+        cchar *password = mprGetPassword(prompt);
+        status = !password ? 3 : std::string(password) == "open sesame" ? 0 : 1;
+    }
+    _exit(status);
 }
 
 int statusOf(pid_t child) {
@@ -73,10 +80,15 @@ struct Terminal {
 };
 } // namespace
 
+TEST_CASE("child: asks at the terminal", "[.child]") {
+    hear("Word? ");
+}
+
+TEST_CASE("child: asks standard input", "[.child]") {
+    hear(nullptr);
+}
+
 TEST_CASE("a password is typed at a terminal and not shown", "[io][terminal]") {
-    if (emulator()) { // a child that is forked by a process with threads ends there when it makes a runtime
-        return;
-    }
     Watchdog watchdog(60);
     Terminal terminal;
     const int other = open(ptsname(terminal.fd), O_RDWR | O_NOCTTY); // it stays when the child ends
@@ -99,9 +111,6 @@ TEST_CASE("a password is typed at a terminal and not shown", "[io][terminal]") {
 }
 
 TEST_CASE("without a terminal a password comes from standard input", "[io][terminal]") {
-    if (emulator()) { // its child, too, is forked and makes a runtime
-        return;
-    }
     Watchdog watchdog(60);
     for (cchar *typed : {"open sesame\nmore", "open sesame", "else\n"}) {
         int ends[2];

@@ -91,7 +91,7 @@ TEST_CASE("unrooted blocks stay over calls for files and paths, though others co
 }
 
 TEST_CASE("calls that wait for the other end of a pipe let collections pass", "[io][file][path]") {
-    Runtime runtime;
+    Runtime runtime("deadline=10000");
     Folder folder;
     const std::string fifo = folder / "fifo";
     REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);

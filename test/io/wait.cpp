@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-
+#include <string>
 #include <vector>
 
 using namespace test;
@@ -245,6 +245,36 @@ TEST_CASE("a descriptor closed before its handler ends nothing", "[io][wait]") {
     }
 }
 
+namespace {
+
+/* What is asked in a log's handler, which may look. */
+MprCmd *command;
+std::atomic<int> looks;
+
+void look(cchar *, int, cchar *text) {
+    if (std::string(text).find("was closed before") != std::string::npos) {
+        looks += mprGetCmdPid(command) == 0;
+    }
+}
+} // namespace
+
+TEST_CASE("the log's handler may look when it is told of a descriptor that was closed", "[io][wait]") {
+    Pair pair;
+    Runtime runtime;
+    reset();
+    looks = 0;
+    command = mprCreateCmd(nullptr);
+    mprAddRoot(command);
+    MprWaitHandler *handler = noteReadable(pair);
+    pair.close(0);
+    MprLogHandler before = mprSetLogHandler(look);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    CHECK(looks == 1);
+    mprSetLogHandler(before);
+    mprRemoveRoot(handler);
+    mprRemoveRoot(command);
+}
+
 TEST_CASE("a descriptor that the system has no memory to wait for is tried again, not all the time", "[io][wait]") {
     Pair pair, other;
     Runtime runtime;
@@ -297,6 +327,7 @@ TEST_CASE("a thread waits for a descriptor, yielded", "[io][wait]") {
     CHECK(mprWaitForSingleIO(pair.fd[0], MPR_READABLE, 5) == 0);
     CHECK(mprWaitForSingleIO(pair.fd[0], MPR_READABLE | MPR_WRITABLE, 1000) == MPR_WRITABLE);
     CHECK(mprWaitForSingleIO(12345, MPR_READABLE, 10) == MPR_ERR_BAD_HANDLE);
+    CHECK(mprWaitForSingleIO(-1, MPR_READABLE, 10) == MPR_ERR_BAD_HANDLE);
     std::atomic<int> result{-1};
     {
         Mutator waiter("waiter", [&](Mutator &) { result = mprWaitForSingleIO(pair.fd[0], MPR_READABLE, -1); });

@@ -9,6 +9,8 @@
 #include <mpr.hpp>
 #include <mpr/board.h>
 
+#include "test/metal/say.hpp"
+
 #include <cstdint>
 #include <cstring>
 
@@ -16,21 +18,7 @@ namespace {
 
 // ---- Saying what happens ----------------------------------------------------------------------------------------
 
-int failures = 0;
 int checks = 0;
-
-void say(const char* text) {
-    mprBoardWrite(text, std::strlen(text));
-}
-
-void say(std::uint32_t number) {
-    char digits[11] = {};
-    char* at = digits + 10;
-    do {
-        *--at = static_cast<char>('0' + number % 10);
-    } while ((number /= 10) != 0);
-    say(at);
-}
 
 void check(bool right, const char* what, int line = __builtin_LINE()) {
     ++checks;

@@ -11,24 +11,13 @@
 #include <mpr.h>
 #include <mpr/board.h>
 
+#include "test/metal/say.hpp"
+
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 
 namespace {
-
-void say(const char* text) {
-    mprBoardWrite(text, std::strlen(text));
-}
-
-void say(std::uint32_t number) {
-    char digits[11] = {};
-    char* at = digits + 10;
-    do {
-        *--at = static_cast<char>('0' + number % 10);
-    } while ((number /= 10) != 0);
-    say(at);
-}
 
 std::uint32_t random() {
     static std::uint32_t state = 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
     barrier.cpp - Stores into an old barrier block, beside a marker and up to the next pauses: what a field holds at a
-    pause has been seen by then (mpr/barrier.h, mpr/gc/api_barrier.cpp, marker.cpp, logged.cpp).
+    pause has been seen by then (mpr/barrier.h, mpr/gc/api_barrier.cpp, marker.cpp, remembered.cpp).
 
-    The block has a field for each of two threads. Its head: bit 0 logged, bit 1 marked.
+    The block has a field for each of two threads. Its head: bit 0 remembered, bit 1 marked.
  */
 #include "test/model/shapes.hpp"
 
@@ -12,13 +12,13 @@ using namespace model;
 namespace {
 constexpr Order relaxed = Order::relaxed, acquire = Order::acquire, release = Order::release;
 
-constexpr Value logged = 1, marked = 2;
+constexpr Value remembered = 1, marked = 2;
 
 struct Storing {
     struct Orders {
         Gate::Orders gate;
         Order store = release, load = acquire;
-        bool asksAfter = false;         // whether the store need be logged, after it
+        bool asksAfter = false;         // whether the store need be remembered, after it
         bool logsByStore = false;       // in place of a compare and swap of the head
         bool marksByStore = false;      // the same
         bool marksAway = false;         // marking clears the bit, as in a pause
@@ -65,17 +65,17 @@ struct Storing {
         if (o.asksAfter) {
             h = co_await t.load(head, relaxed);
         }
-        if (h & logged) {
+        if (h & remembered) {
             co_return false;
         }
         if (o.logsByStore) {
-            co_await t.store(head, h | logged, relaxed);
+            co_await t.store(head, h | remembered, relaxed);
             co_return true;
         }
         const Value before = co_await t.update(head, relaxed, relaxed, [](Value seen, Value, Value) {
-            return Change{(seen & logged) == 0, seen | logged};
+            return Change{(seen & remembered) == 0, seen | remembered};
         });
-        co_return (before & logged) == 0;
+        co_return (before & remembered) == 0;
     }
 
     Task<> collects(Thread& t) {
@@ -101,7 +101,7 @@ struct Storing {
                 [](Value seen, Value clears, Value) {
                     return Change{true, (seen | marked) & ~clears};
                 },
-                o.marksAway ? logged : 0);
+                o.marksAway ? remembered : 0);
         }
         for (unsigned i = 0; i < 2; ++i) {
             const Value value = co_await t.load(field[i], o.load);
@@ -112,14 +112,14 @@ struct Storing {
         }
     }
 
-    /** WriteLog and Logged::markBlock: what is in the log and says so in its head. */
+    /** RememberedSet and Remembered::markBlock: what is in the set and says so in its head. */
     Task<> retraces(Thread& t) {
         const Value entries = t.read(log[0]) + t.read(log[1]);
         const Value h = co_await t.load(head, relaxed);
         t.check((h & marked) != 0, "a mark is lost");
-        const bool traces = entries != 0 && (h & logged) != 0;
+        const bool traces = entries != 0 && (h & remembered) != 0;
         if (traces && !o.keepsBit) {
-            co_await t.store(head, h & ~logged, relaxed);
+            co_await t.store(head, h & ~remembered, relaxed);
         }
         for (unsigned i = 0; i < 2; ++i) {
             t.write(log[i], 0);
@@ -141,23 +141,22 @@ struct Storing {
 } // namespace
 
 TEST_CASE("model: what is stored into an old barrier block is seen by a marker or at the next pause") {
-    checkMirrors("include/mpr/barrier.h",
-                 {"__atomic_load_n((const unsigned char *) known, __ATOMIC_RELAXED) & MPR_BARRIER_DONE",
-                  "const int done = mprBarrierDone(owner); __atomic_store_n((void **) field, (void *) value, "
-                  "__ATOMIC_RELEASE);"});
+    checkMirrors("include/mpr/barrier.h", {"return __atomic_load_n((const unsigned char *) known, __ATOMIC_RELAXED);",
+                                           "const unsigned char known = mprBarrierByte(owner);",
+                                           "__atomic_store_n((void **) field, (void *) value, __ATOMIC_RELEASE);"});
     checkMirrors("mpr/gc/api_barrier.cpp",
-                 {"region->map().update(g, [](Byte h) { return static_cast<Byte>(h | head::logged); });",
-                  "if (before != 0 && (before & head::logged) == 0)"});
+                 {"region->map().update(g, [](Byte h) { return static_cast<Byte>(h | head::remembered); });",
+                  "if (before != 0 && (before & head::remembered) == 0)"});
     checkMirrors("mpr/gc/marker.cpp", {"compare_exchange_weak(h, reached, std::memory_order_relaxed)",
                                        "mprMark(__atomic_load_n(static_cast<void* const*>(field), __ATOMIC_ACQUIRE));",
-                                       "colours_.survivor(h) | (waits ? h & head::logged : 0)"});
+                                       "colours_.survivor(h) | (waits ? h & head::remembered : 0)"});
     using Orders = Storing::Orders;
     checkShape<Storing>({
         {"the store does not release", "data race", [](Orders& o) { o.store = relaxed; }},
         {"the marker's load does not acquire", "data race", [](Orders& o) { o.load = relaxed; }},
         {"leaving does not release", "a store is lost", [](Orders& o) { o.gate.leave = acquire; }},
         {"entering does not acquire", "data race", [](Orders& o) { o.gate.enter = release; }},
-        {"the head is logged by a store", "a mark is lost", [](Orders& o) { o.logsByStore = true; }},
+        {"the head is remembered by a store", "a mark is lost", [](Orders& o) { o.logsByStore = true; }},
         {"the head is marked by a store", "a store is lost", [](Orders& o) { o.marksByStore = true; }},
         {"marking clears the bit", "a store is lost", [](Orders& o) { o.marksAway = true; }},
         {"the entry is written behind leaving", "data race", [](Orders& o) { o.logsLate = true; }},

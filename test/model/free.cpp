@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
     free.cpp - Blocks freed by hand, beside other threads that free, a marker, and a collector that clears or marks
-    (mpr/heap/map.hpp, free.cpp, nursery.cpp, mpr/gc/marker.cpp); and the lock under which their memory changes hands
+    (mpr/heap/map.hpp, free.cpp, span.cpp, mpr/gc/marker.cpp); and the lock under which their memory changes hands
     (mpr/os/lock.hpp).
  */
 #include "test/model/shapes.hpp"
@@ -164,7 +164,7 @@ struct FreeingTraced {
 
 /**
     A block that was found dead is held; its hold ends, or it is freed, while the collector clears the dead from its
-    nursery. That looks twice: at a word of the map for what is dead, then at the head for what is held.
+    span. That looks twice: at a word of the map for what is dead, then at the head for what is held.
 */
 struct Releasing {
     struct Orders {
@@ -204,7 +204,7 @@ struct Releasing {
             const Value h = co_await t.load(head, relaxed);
             if ((h & held) == 0) {
                 co_await t.store(head, none, relaxed);
-                t.write(memory, 2); // by who is given it next
+                t.write(memory, 2); // by the next owner
             }
         }
         if (o.excludes) {
@@ -287,7 +287,7 @@ struct HoldingReached {
 };
 } // namespace
 
-TEST_CASE("model: the lock orders those who have it, and nobody sleeps for ever") {
+TEST_CASE("model: the lock orders its holders, and nobody sleeps for ever") {
     checkMirrors("mpr/os/lock.hpp",
                  {"word_.compare_exchange_strong(expected, self, std::memory_order_acquire, std::memory_order_relaxed)",
                   "word_.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed)",
@@ -325,9 +325,9 @@ TEST_CASE("model: a block that is freed while a marker may trace it keeps its me
     });
 }
 
-TEST_CASE("model: a hold that ends beside the clearing of a nursery leaves the block alive") {
-    checkMirrors("mpr/heap/nursery.cpp",
-                 {"{ os::Locked clearing(clearing_); freed = clearNursery(region, i, swept, left); }"});
+TEST_CASE("model: a hold that ends beside the clearing of a span leaves the block alive") {
+    checkMirrors("mpr/heap/span.cpp",
+                 {"{ os::Locked clearing(clearing_); freed = clearSpan(region, i, swept, left); }"});
     checkMirrors("mpr/heap/free.cpp", {"os::Locked clearing(clearing_); os::Locked locked(lock_);"});
     checkShape<Releasing>({
         {"the hold ends without the lock", "data race", [](Releasing::Orders& o) { o.excludes = false; }},

@@ -16,7 +16,7 @@ struct GivingUp {
         Gate::Orders gate;
         bool waits = true;          // for all to have stopped, before the addresses go
         bool removesLate = false;   // from the table, behind the pause
-        bool clearedAtFront = true; // the words about nurseries lie in what stays mapped, whatever the index
+        bool clearedAtFront = true; // the words about spans lie in what stays mapped, whatever the index
     };
     GivingUp(World& w, const Orders& orders)
         : o(orders), gate(w, orders.gate, 1), slot(w.place("slot", 1)), large(w.place("origin", 1)),
@@ -74,7 +74,7 @@ struct GivingUp {
     }
     void finish(World&) {}
 
-    static constexpr Value most = 31; // no nurseries: every granule has index 0
+    static constexpr Value most = 31; // no spans: every granule has index 0
 
     Orders o;
     Gate gate;
@@ -110,7 +110,7 @@ struct Adding {
 } // namespace
 
 TEST_CASE("model: a region's addresses go when nobody looks there") {
-    checkMirrors("mpr/heap/purge.cpp", {"table_.remove(region); delist(region); if (LinkSpan::suffices"});
+    checkMirrors("mpr/heap/purge.cpp", {"table_.remove(region); delist(region); if (LinkRange::suffices"});
     checkMirrors("mpr/heap/sweep.cpp", {"gone_.seal();", "gone_.releaseSealed();"});
     using Orders = GivingUp::Orders;
     checkShape<GivingUp>({
@@ -123,7 +123,7 @@ TEST_CASE("model: a region's addresses go when nobody looks there") {
     });
 }
 
-TEST_CASE("model: who finds a region in the table finds its header") {
+TEST_CASE("model: a thread that finds a region in the table finds its header") {
     checkMirrors("mpr/heap/region_table.hpp", {"slot->store(value, std::memory_order_release);",
                                                "return leaf[slotOf(at)].load(std::memory_order_acquire);"});
     checkShape<Adding>({

@@ -285,7 +285,7 @@ TEST_CASE("model: a thread that goes as it is noted as late does not leave other
     CHECK(explore<Noting>(open).failure == "");
 }
 
-TEST_CASE("model: who finds threads running on finds what was noted for it") {
+TEST_CASE("model: a thread that finds others running on finds what was noted for it") {
     checkMirrors("mpr/gc/late.hpp", {"return course_.load(std::memory_order_acquire) == Course::runsOn;"});
     checkMirrors("mpr/gc/late.cpp", {"runsUntil_.store(until, std::memory_order_relaxed);",
                                      "m.late.store(late, std::memory_order_relaxed);"});
@@ -297,7 +297,7 @@ TEST_CASE("model: who finds threads running on finds what was noted for it") {
     });
 }
 
-TEST_CASE("model: who sets limits as threads stop leaves them the budget of those who do not run on") {
+TEST_CASE("model: setting limits as threads stop leaves them the budget of those that do not run on") {
     checkMirrors("mpr/gc/late.cpp",
                  {"boundRunningOn(roomToRunOn()); if (isRunningOn() && ", "if (bound) { budget_.rearm(); }",
                   "const bool ranOn = course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop; "
@@ -310,7 +310,7 @@ TEST_CASE("model: who sets limits as threads stop leaves them the budget of thos
     });
 }
 
-TEST_CASE("model: who waits for a late thread wakes up when the others run on") {
+TEST_CASE("model: a thread that waits for a late one wakes up when the others run on") {
     checkMirrors("mpr/gc/late.cpp", {"cycle_.announce();"});
     checkMirrors("mpr/gc/cycle.cpp", {"progress_.fetch_add(1, std::memory_order_release); os::wakeAll(progress_);"});
     constexpr const char* asleep = "nobody goes on: waiting";
@@ -323,7 +323,7 @@ TEST_CASE("model: who waits for a late thread wakes up when the others run on") 
     });
 }
 
-TEST_CASE("model: who stops the others has them all stopped, or parked") {
+TEST_CASE("model: a thread that stops the others has them all stopped, or parked") {
     checkMirrors("mpr/gc/others.cpp", {"parked_.fetch_add(1, std::memory_order_seq_cst); if (!awaitDuty(end)) {",
                                        "const unsigned running = cycle_.rendezvous().running(); if (running <= "
                                        "parked_.load(std::memory_order_seq_cst)) {",

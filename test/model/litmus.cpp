@@ -34,7 +34,7 @@ struct MessagePassing {
     Value a = 0, b = 0;
 };
 
-/** The same with fences. */
+/** Message passing with fences. */
 struct MessagePassingByFences {
     MessagePassingByFences(World& w, bool both) : both(both), x(w.place("x")), y(w.place("y")) {
         w.start("writer", [this](Thread& t) { return writes(t); });

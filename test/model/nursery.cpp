@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-    nursery.cpp - A stale nursery is cleared by the thread that fills it again, while others ask about addresses in it
-    (mpr/heap/nursery.hpp, region.hpp, Heap::resumeContext).
+    span.cpp - A stale span is cleared by the thread that fills it again, while others ask about addresses in it
+    (mpr/heap/span.hpp, region.hpp, Heap::resumeContext).
 
     The granule in question holds the head of a block that is dead. In map order it is the first behind what is cleared.
  */
@@ -18,7 +18,7 @@ struct Refilling {
     struct Orders {
         Order publish = release, ask = acquire;
         bool publishesFirst = false; // and then clears
-        bool mapFirst = false;       // who asks looks at the map and then whether that has a meaning
+        bool mapFirst = false;       // the asking thread reads the map, and then whether that is valid
     };
     Refilling(World& w, const Orders& orders) : o(orders), head(w.place("head", dead)), cleared(w.place("cleared")) {}
 
@@ -112,11 +112,11 @@ struct Publishing : Refilling {
 };
 } // namespace
 
-TEST_CASE("model: an address in a stale nursery is no block while its map is cleared") {
-    checkMirrors("mpr/heap/region.hpp", {"(!isLarge() || g == firstGranule) && !nurseries.isUncleared(g); const Byte h "
+TEST_CASE("model: an address in a stale span is no block while its map is cleared") {
+    checkMirrors("mpr/heap/region.hpp", {"(!isLarge() || g == firstGranule) && !spans.isUncleared(g); const Byte h "
                                          "= mayBegin ? map().get(g) : Byte{0};"});
-    checkMirrors("mpr/heap/nursery.hpp", {"g >= __atomic_load_n(cleared_ + (g >> shift_), __ATOMIC_ACQUIRE)",
-                                          "__atomic_store_n(cleared_ + i, g, __ATOMIC_RELEASE)"});
+    checkMirrors("mpr/heap/span.hpp", {"g >= __atomic_load_n(cleared_ + (g >> shift_), __ATOMIC_ACQUIRE)",
+                                       "__atomic_store_n(cleared_ + i, g, __ATOMIC_RELEASE)"});
     checkMirrors("mpr/heap/allocate.cpp", {"c.region->map().clear(from, std::min(to + swar::bytes, end));"});
     constexpr const char* wrong = "a dead block is said";
     checkShape<Asking>({
@@ -127,9 +127,9 @@ TEST_CASE("model: an address in a stale nursery is no block while its map is cle
     });
 }
 
-TEST_CASE("model: a stale pointer into a stale nursery frees nothing") {
+TEST_CASE("model: a stale pointer into a stale span frees nothing") {
     checkMirrors("mpr/gc/api_memory.cpp", {"const Byte h = GranuleMap::load(map);",
-                                           "freeable == Heap::Freeable::no || region->nurseries.isUncleared(g))",
+                                           "freeable == Heap::Freeable::no || region->spans.isUncleared(g))",
                                            "if (!GranuleMap::claim(map, h))"});
     checkMirrors("mpr/heap/map.hpp",
                  {"compare_exchange_strong(seen, to, std::memory_order_relaxed)", "change(head, seen, mark::opaque);"});
@@ -141,7 +141,7 @@ TEST_CASE("model: a stale pointer into a stale nursery frees nothing") {
     });
 }
 
-TEST_CASE("model: who is given a block finds its head, and that this has a meaning") {
+TEST_CASE("model: a thread that is given a block finds its head, and that the head is valid") {
     checkShape<Publishing>({
         {"the block is given without releasing", "a block in use is said",
          [](Publishing::Orders& o) { o.give = relaxed; }},

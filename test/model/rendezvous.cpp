@@ -169,7 +169,7 @@ struct Watching {
 struct Duty {
     struct Orders {
         Order take = acquire, giveUp = release;
-        bool rings = true;      // who is last and cannot have the duty
+        bool rings = true;      // the last thread rings if it cannot have the duty
         bool hearsLate = false; // the collector's thread looks at the bell after it has looked who runs
     };
     Duty(World& w, const Orders& orders)
@@ -248,7 +248,7 @@ struct Duty {
     Orders o;
     Gate gate;
     Place duty, phase, bell;
-    Data scope; // of what belongs to who has the duty
+    Data scope; // belongs to the holder of the duty
 };
 } // namespace
 

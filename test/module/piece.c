@@ -18,6 +18,13 @@ static int stop(MprModule *module) {
     return ((Piece *) module->moduleData)->stopResult;
 }
 
+__attribute__((constructor)) static void load(void) {
+    const Piece *loaded = (const Piece *) mprLookupModuleData("piece");
+    if (loaded && loaded->atLoad) {
+        loaded->atLoad();
+    }
+}
+
 int pieceInit(void *data, MprModule *module);
 int pieceInit(void *data, MprModule *module) {
     piece = (Piece *) data;

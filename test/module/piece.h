@@ -8,8 +8,9 @@
 
 typedef struct Piece {
     int entered, stopped, freed;
-    int result;     /* Of the entry point */
-    int stopResult; /* Of the finalizer */
-    int makes;      /* Blocks that the entry point makes */
-    MprList *list;  /* That they are put into */
+    int result;           /* Of the entry point */
+    int stopResult;       /* Of the finalizer */
+    int makes;            /* Blocks that the entry point makes */
+    void (*atLoad)(void); /* Called while the system loads the module, if set */
+    MprList *list;        /* That they are put into */
 } Piece;

@@ -10,7 +10,7 @@
 
 namespace test {
 
-/* What the managers of all nodes saw. Reset at the begin of a case. */
+/* What the managers of all nodes saw. Reset at the start of a case. */
 struct Calls {
     std::atomic<long> marks{0};
     std::atomic<long> frees{0};

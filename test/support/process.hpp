@@ -88,6 +88,22 @@ struct Ended {
     bool wrote(const char *part) const { return output.find(part) != std::string::npos; }
 };
 
+/*
+    For a child after fork: become a run of one (hidden) test case of this binary. Without that a child of a process with
+    threads cannot start any, as a runtime does, under an emulator or TSan.
+ */
+[[noreturn]] inline void becomeCase(const std::string &self, const char *testCase) {
+    setenv("MPR_TEST_CHILD", "1", 1);
+    if (!emulator()) {
+        execl(self.c_str(), self.c_str(), testCase, static_cast<char *>(nullptr));
+        _exit(127);
+    }
+    // "$0" keeps its spaces; the emulator's command is split at its own.
+    std::string command = std::string("exec ") + emulator() + " \"$0\" \"$1\"";
+    execl("/bin/sh", "sh", "-c", command.c_str(), self.c_str(), testCase, static_cast<char *>(nullptr));
+    _exit(127);
+}
+
 /* Run one (hidden) test case of this binary in a child process of its own. */
 inline Ended runChild(const char *testCase) {
     Ended ended;
@@ -102,15 +118,7 @@ inline Ended runChild(const char *testCase) {
         dup2(fds[1], 2);
         close(fds[0]);
         close(fds[1]);
-        setenv("MPR_TEST_CHILD", "1", 1);
-        if (!emulator()) {
-            execl(self.c_str(), self.c_str(), testCase, static_cast<char *>(nullptr));
-            _exit(127);
-        }
-        // "$0" keeps its spaces; the emulator's command is split at its own.
-        std::string command = std::string("exec ") + emulator() + " \"$0\" \"$1\"";
-        execl("/bin/sh", "sh", "-c", command.c_str(), self.c_str(), testCase, static_cast<char *>(nullptr));
-        _exit(127);
+        becomeCase(self, testCase);
     }
     close(fds[1]);
     char text[4096];

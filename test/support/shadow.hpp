@@ -76,7 +76,7 @@ public:
         return found != blocks.end() && checkBlock(found->first, found->second);
     }
 
-    /* The same, without asking the runtime. */
+    /* A block has its contents. The runtime is not asked. */
     bool holds(const void *ptr) {
         auto found = blocks.find(reinterpret_cast<uintptr_t>(ptr));
         return found != blocks.end() && (filled(ptr, found->second.size, found->second.seed, found->second.from) ||

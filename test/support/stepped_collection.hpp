@@ -29,13 +29,25 @@ struct Refs {
     static inline std::vector<void *> freed;
 };
 
+/* A block of references, all of them nullptr. */
+inline Refs *makeRefs(SteppedHeap &stepped, mpr::heap::Kind kind = mpr::heap::Kind::barrier) {
+    constexpr size_t n = mpr::heap::granulesFor(sizeof(Refs) + sizeof(MprManager));
+    auto refs = static_cast<Refs *>(stepped.make(n, static_cast<mpr::heap::Byte>(kind)));
+    *refs = {};
+    mpr::gc::setManager(refs, n, mpr::gc::codeOf(Refs::manage));
+    return refs;
+}
+
 class SteppedCollection {
     using Cycle = mpr::gc::Cycle;
     using Wish = mpr::gc::Wish;
 
 public:
-    explicit SteppedCollection(size_t young = 1 << 20) {
+    using Check = mpr::heap::Options::Check;
+
+    explicit SteppedCollection(size_t young = 1 << 20, Check check = Check::none) {
         stepped.options.young = young;
+        stepped.options.check = check;
         stepped.options.markers = 1; // no helpers
         Refs::freed.clear();
         budget.open(stepped.options, 0, false);
@@ -68,12 +80,8 @@ public:
         return reclaim();
     }
 
-    /* A block of references, all of them nullptr. */
     Refs *make(mpr::heap::Kind kind = mpr::heap::Kind::barrier, bool root = false) {
-        constexpr size_t n = mpr::heap::granulesFor(sizeof(Refs) + sizeof(MprManager));
-        auto refs = static_cast<Refs *>(stepped.make(n, static_cast<mpr::heap::Byte>(kind)));
-        *refs = {};
-        mpr::gc::setManager(refs, n, mpr::gc::numberOf(Refs::manage));
+        Refs *const refs = makeRefs(stepped, kind);
         if (root) {
             addRoot(refs);
         }
@@ -87,7 +95,7 @@ public:
     /* As the write barrier does it, of a store into an old block. */
     void store(Refs *owner, size_t i, Refs *value) {
         owner->refs[i] = value;
-        collection.tracing().logWrite(writer, mpr::gc::WriteLog::ofField(&owner->refs[i]));
+        collection.tracing().remember(writer, mpr::gc::RememberedSet::ofField(&owner->refs[i]));
     }
     bool lives(const void *block) { return stepped.isBlock(block); }
 

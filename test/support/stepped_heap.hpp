@@ -48,7 +48,7 @@ public:
         void *block = heap().allocateFast(local, n, flags);
         return block ? block : makeSlowly(n, flags);
     }
-    /* The same past the quick list and what is left of the context. */
+    /* A block of n granules that comes neither from the quick list nor from the rest of the context. */
     void *makeSlowly(size_t n, Byte flags = 0) {
         mpr::heap::Shortage shortage = mpr::heap::Shortage::none;
         void *block = heap().allocateSlow(local, n, flags, shortage);
@@ -77,17 +77,17 @@ public:
     void mark(const void *block) {
         mpr::heap::Region *region = regionOf(block);
         region->map().set(granuleOf(block), heap().colours().survivor(head(block)));
-        region->nurseries.keep(granuleOf(block));
+        region->spans.keep(granuleOf(block));
     }
     /* All of a sweep, stage by stage. @return blocks freed. */
     size_t sweep(mpr::heap::Sweep what) {
         heap().beginSweep(what);
         mpr::heap::Heap::Swept swept;
-        forRegions([&](mpr::heap::Region *region) { heap().releaseDeadNurseries(region, swept); });
+        forRegions([&](mpr::heap::Region *region) { heap().releaseDeadSpans(region, swept); });
         forRegions([&](mpr::heap::Region *region) {
-            while (heap().releaseKeptNurseries(region, swept, 1)) {}
+            while (heap().releaseKeptSpans(region, swept, 1)) {}
         });
-        while (heap().reclaimNursery(false)) {}
+        while (heap().reclaimSpan(false)) {}
         forRegions([&](mpr::heap::Region *region) { sweepLines(region, what, swept); });
         heap().endSweep();
         return swept.blocks;

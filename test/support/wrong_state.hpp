@@ -28,8 +28,9 @@ enum State : unsigned {
     notified = 16,
     forked = 32,
     ended = 64,
+    inSuspension = 128,
 };
-inline constexpr State states[] = {unattached, sticky, exempt, marking, notified, forked, ended};
+inline constexpr State states[] = {unattached, sticky, exempt, marking, notified, forked, ended, inSuspension};
 
 inline const char *nameOf(State state) {
     switch (state) {
@@ -39,15 +40,17 @@ inline const char *nameOf(State state) {
     case marking: return "inside MPR_MANAGE_MARK";
     case notified: return "inside the notifier";
     case forked: return "in a child of fork";
+    case inSuspension: return "inside a handler of suspensions";
     default: return "after mprDestroy";
     }
 }
 
 /* The classes of mpr/gc/guard.hpp: the states in which a function is refused. */
-inline constexpr unsigned everywhere = unattached | sticky | exempt | marking | notified | forked | ended;
+inline constexpr unsigned everywhere =
+    unattached | sticky | exempt | marking | notified | forked | ended | inSuspension;
 inline constexpr unsigned running = everywhere & ~notified;
 inline constexpr unsigned yielding = everywhere & ~(sticky | exempt);
-inline constexpr unsigned keeping = unattached | marking | forked | ended;
+inline constexpr unsigned keeping = unattached | marking | forked | ended | inSuspension;
 inline constexpr unsigned anywhere = marking | forked | ended;
 inline constexpr unsigned locking = marking | forked;
 
@@ -112,13 +115,18 @@ struct Call {
 };
 
 namespace detail {
-inline std::atomic<void (*)()> inManager{nullptr}, inNotifier{nullptr};
+inline std::atomic<void (*)()> inManager{nullptr}, inNotifier{nullptr}, inHandler{nullptr};
 
 inline void callInMark(void *, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         if (auto call = inManager.exchange(nullptr)) {
             call();
         }
+    }
+}
+inline void callInHandler(void *) {
+    if (auto call = inHandler.exchange(nullptr)) {
+        call();
     }
 }
 inline void callInNotifier(int, int, size_t, size_t) {
@@ -153,6 +161,14 @@ inline void callIn(State state, void (*call)()) {
         detail::inNotifier = call;
         mprAlloc(SIZE_MAX / 2);
         break;
+    case inSuspension: {
+        const MprSuspensionHandler handler{detail::callInHandler, nullptr, nullptr, nullptr, nullptr};
+        mprAddSuspensionHandler(&handler);
+        detail::inHandler = call;
+        mprGC(MPR_GC_FORCE);
+        mprRemoveSuspensionHandler(&handler);
+        break;
+    }
     default: call(); break;
     }
     mprSetThreadYield(nullptr, true);

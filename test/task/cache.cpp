@@ -3,6 +3,7 @@
     test/task/cache.cpp - Caches: what is written is read, versions, expiry, limits, the order of use, the pruner, many
     threads.
  */
+#include "mpr/task/cache.hpp"
 #include "test/support/every_yield.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/runtime.hpp"
@@ -10,7 +11,9 @@
 #include "test/support/wrong_state.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -126,7 +129,7 @@ TEST_CASE("values are added, appended and prepended", "[task][cache]") {
     CHECK(mprWriteCache(cache, "key", "x", 0, 0, 0, 0x100) == MPR_ERR_BAD_ARGS);
 }
 
-TEST_CASE("a write for another version is refused, one of an item written anew, too", "[task][cache]") {
+TEST_CASE("a write for another version is refused, even if the item was written again", "[task][cache]") {
     Runtime runtime;
     Rooted cache;
     CHECK(mprWriteCache(cache, "key", "x", 0, 0, 1, 0) == MPR_ERR_BAD_STATE);
@@ -340,6 +343,71 @@ TEST_CASE("a table of many items grows and shrinks, and all are found", "[task][
         set(cache, itos(i), "x");
     }
     CHECK(lengthOf(cache) == 1000);
+}
+
+namespace {
+
+using mpr::task::Item;
+using mpr::task::ItemTable;
+
+/* A table of items 0, 1, 2, ..., in a block as a cache has it. */
+struct Items {
+    Items() {
+        constexpr int flags = MPR_ALLOC_MANAGER | MPR_ALLOC_BARRIER | MPR_ALLOC_ZERO;
+        const MprManager mark = [](void *, int) {}; // no yield comes
+        owner = mprAllocManaged(sizeof(ItemTable), mark, flags);
+        table = new (owner) ItemTable;
+        table->reset(owner, room(2));
+    }
+    static ItemTable::Room room(size_t pairs) {
+        ItemTable::Room room;
+        REQUIRE(ItemTable::allocate(room, pairs));
+        return room;
+    }
+    Item **find(size_t i) const { return table->find(i * 0x9E3779B1u, std::to_string(i).c_str()); }
+    void add() {
+        if (!table->hasRoom()) {
+            table->take(owner, room(table->directoryRoom()));
+        }
+        const size_t i = table->count();
+        const std::string key = std::to_string(i);
+        auto item = static_cast<Item *>(mprAllocZeroed(sizeof(Item) + key.size()));
+        item->hash = i * 0x9E3779B1u;
+        strcpy(item->key, key.c_str());
+        table->insert(find(i), item);
+    }
+    bool areAllFound() const {
+        for (size_t i = 0; i < table->count(); i++) {
+            if (!*find(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void *owner;
+    ItemTable *table;
+};
+} // namespace
+
+TEST_CASE("room for a cache's items that was made before others added hundreds is not taken", "[task][cache]") {
+    Runtime runtime;
+    Items items;
+    const auto wantsDirectory = [&] { return !items.table->hasRoom() && items.table->directoryRoom() > 0; };
+    while (!wantsDirectory()) {
+        items.add();
+    }
+    const size_t wanted = items.table->directoryRoom();
+    const ItemTable::Room late = Items::room(wanted);
+    while (!wantsDirectory() || items.table->directoryRoom() < 4 * wanted) {
+        items.add();
+    }
+    items.table->take(items.owner, late);
+    CHECK_FALSE(items.table->hasRoom());
+    CHECK(items.table->directoryRoom() >= 4 * wanted);
+    CHECK(items.areAllFound());
+    items.add();
+    CHECK(items.areAllFound());
 }
 
 TEST_CASE("a cache and a map agree after random calls", "[task][cache]") {

@@ -49,7 +49,7 @@ struct Taker {
 } // namespace
 
 TEST_CASE("lock and unlock exclude one another by an object's mutex", "[task][lock]") {
-    Runtime runtime;
+    Runtime runtime("deadline=10000");
     static Account *account;
     account = mprAllocObj(Account, manageAccount);
     Root root(account);

@@ -2,6 +2,7 @@
 /*
     test/task/memory.cpp - Where libuv takes its memory: the runtime's loop from the heap, the application's from malloc.
 */
+#include "test/support/hoard.hpp"
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 
@@ -17,7 +18,7 @@ using namespace test;
 using mpr::task::events;
 using mpr::task::Loop;
 
-TEST_CASE("the memory of the runtime's loop is in the heap, and goes with it", "[task][uv]") {
+TEST_CASE("the memory of the runtime's loop is in the heap, and is freed with it", "[task][uv]") {
     Runtime runtime;
     REQUIRE(mprGetDispatcher());
     {
@@ -48,6 +49,63 @@ TEST_CASE("what libuv allocates later counts against the limits, too", "[task][u
         uv_run(*loop, UV_RUN_NOWAIT);
     }
     for (int descriptor : {end, ends[0], ends[1]}) {
+        close(descriptor);
+    }
+}
+
+namespace {
+
+/* What a notifier gives up when memory runs short: a handler, for which it needs the loop. */
+MprWaitHandler *spare;
+std::atomic<int> told;
+
+void giveUp(int, int, size_t, size_t) {
+    told++;
+    mprDestroyWaitHandler(spare);
+}
+} // namespace
+
+TEST_CASE("the notifier may use the loop: it is not called while libuv allocates", "[task][uv]") {
+    Runtime runtime;
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const int high = fcntl(ends[0], F_DUPFD, 901);
+    const auto ignore = reinterpret_cast<void *>(+[](void *, MprEvent *) {});
+    spare = mprCreateWaitHandler(ends[0], MPR_READABLE, nullptr, ignore, nullptr, 0);
+    MprWaitHandler *handler = mprCreateWaitHandler(high, 0, nullptr, ignore, nullptr, 0);
+    REQUIRE((spare && handler));
+    Root first(spare), second(handler);
+    told = 0;
+    SECTION("of the hard limit, where malloc serves") {
+        Hoard hoard;
+        mprSetMemLimits(0, static_cast<ssize>(stats().heap) + 1'000'000, -1);
+        while (hoard.grow(100'000) || hoard.grow(4000) || hoard.grow(64)) {}
+        mprSetMemNotifier(giveUp);
+        mprWaitOn(handler, MPR_READABLE); // libuv's table grows
+        CHECK(told == 0);
+        mprSetMemNotifier(nullptr);
+        mprSetMemLimits(0, 0, -1);
+        const Loop::Using loop(events().loop());
+        CHECK_FALSE(mprIsValid((*loop)->watchers));
+    }
+    SECTION("of the redline, which is told by the next allocation") {
+        mprSetMemNotifier(giveUp);
+        mprSetMemLimits(static_cast<ssize>(stats().heap) + 1, 0, -1);
+        void *large = nullptr;
+        {
+            const Loop::Using loop(events().loop());
+            large = palloc(16u << 20);
+            CHECK(told == 0);
+        }
+        mprAlloc(100'000);
+        CHECK(told == 1);
+        mprSetMemNotifier(nullptr);
+        pfree(large);
+    }
+    mprDestroyWaitHandler(spare);
+    mprDestroyWaitHandler(handler);
+    mprServiceEvents(0, 0);
+    for (int descriptor : {high, ends[0], ends[1]}) {
         close(descriptor);
     }
 }

@@ -118,9 +118,12 @@ TEST_CASE("other threads are waited for until they have yielded", "[task][thread
     reset();
     CHECK(mprSyncThreads(-1) == 1);
     {
-        Mutator busy("busy", [](Mutator &self) {
+        std::atomic<bool> holds{false};
+        Mutator busy("busy", [&holds](Mutator &self) {
             while (self.go()) {
-                while (gate.isOpen() && self.go()) {} // not to yield
+                while (gate.isOpen() && self.go()) { // not to yield
+                    holds = true;
+                }
                 runs++;
                 mprYield(0);
             }
@@ -128,10 +131,7 @@ TEST_CASE("other threads are waited for until they have yielded", "[task][thread
         char *mine = sclone("mine"); // which none of what follows lets be taken
         CHECK(mprSyncThreads(20000) == 1);
         gate.open();
-        for (int before = -1; before != runs;) {
-            before = runs;
-            mprNap(20);
-        }
+        CHECK(untilUnyielded([&holds] { return holds.load(); }));
         CHECK(mprSyncThreads(30) == 0);
         CHECK(Log::has("busy"));
         gate.close();
@@ -173,7 +173,7 @@ TEST_CASE("a condition for many wakes all of them, and stays", "[task][cond]") {
     mprSignalMultiCond(nullptr);
 }
 
-TEST_CASE("a signal for all wakes who waits by either call", "[task][cond]") {
+TEST_CASE("a signal for all wakes threads that wait by either call", "[task][cond]") {
     Runtime runtime;
     reset();
     MprCond *cond = mprCreateCond();
@@ -221,7 +221,7 @@ TEST_CASE("a lock whose owner has ended is not another thread's, and is named", 
     CHECK_FALSE(mprTryLock(lock));
 }
 
-TEST_CASE("a dispatcher is nobody's when the thread that has claimed it goes", "[task][event]") {
+TEST_CASE("a dispatcher is unclaimed when the thread that has claimed it ends", "[task][event]") {
     Runtime runtime;
     REQUIRE(mprStart() == 0);
     for (bool detaches : {true, false}) {
@@ -449,7 +449,7 @@ TEST_CASE("a program goes to the background before it makes a runtime", "[task][
     CHECK(Log::has("call it before mprCreate"));
 }
 
-TEST_CASE("a program is executed anew at once", "[task][shutdown]") {
+TEST_CASE("a program is executed again at once", "[task][shutdown]") {
     if (emulator()) {
         WARN("not tried: an emulated program that executes /proc/self/exe executes the emulator");
         return;

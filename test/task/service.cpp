@@ -32,7 +32,7 @@ void ask(void *data, MprEvent *) {
     mprCreateEvent(static_cast<MprDispatcher *>(data), "answer", 0, proc(answer), nullptr, 0);
 }
 
-/* Longer than any test: who waits so long has been forgotten. */
+/* Longer than any test: a thread that waits so long has been forgotten. */
 constexpr MprTicks tooLong = 40000;
 
 /* A dispatcher that the calling thread has claimed. */
@@ -133,7 +133,8 @@ void waitBesideAll(long waits) {
 
 } // namespace
 
-TEST_CASE("of those who wait for an answer of the main dispatcher none is late, whoever services", "[task][service]") {
+TEST_CASE("no thread that waits for an answer of the main dispatcher is late, whichever thread services",
+          "[task][service]") {
     waitBesideAll(static_cast<long>(inTrial() ? 400 : heavy(4000)));
 }
 
@@ -141,7 +142,7 @@ TEST_CASE("a hundred thousand waits, none late", "[.][soak]") {
     waitBesideAll(100000);
 }
 
-TEST_CASE("a thread that services first gives way to who comes to service for good", "[task][service]") {
+TEST_CASE("a thread that services while it waits gives way to one in mprServiceEvents", "[task][service]") {
     for (int flags : {0, MPR_USER_EVENTS_THREAD}) {
         Runtime runtime("", flags);
         REQUIRE(mprGetDispatcher());
@@ -175,6 +176,7 @@ TEST_CASE("timers, descriptors, signals and posts of other dispatchers do not wa
         CHECK(own.happens([&] { mprCreateEvent(other, "timer", 5, proc(ask), own.dispatcher, 0); }));
         MprWaitHandler *handler =
             mprCreateWaitHandler(ends[0], MPR_READABLE, other, reinterpret_cast<void *>(ask), own.dispatcher, 0);
+        Root ofHandler(handler); // which waits no more when it was called
         CHECK(own.happens([&] { CHECK(write(ends[1], "x", 1) == 1); }));
         mprDestroyWaitHandler(handler);
         MprSignal *signal = mprAddSignalHandler(SIGUSR1, reinterpret_cast<void *>(+handle), own.dispatcher, other, 0);
@@ -305,7 +307,8 @@ TEST_CASE("when the thread of the program's loop has ended, others run the main 
     CHECK(own.isAnswered(3));
 }
 
-TEST_CASE("who waits in an event of a dispatcher that another claims meanwhile goes on servicing", "[task][service]") {
+TEST_CASE("a thread that waits in an event of a dispatcher which another claims meanwhile continues to service",
+          "[task][service]") {
     Runtime runtime;
     static MprDispatcher *taken, *other;
     static std::atomic<int> step, result;
@@ -391,6 +394,34 @@ TEST_CASE("when an event ends a worker its dispatcher goes on, on another", "[ta
     CHECK(mprGetBusyWorkers() <= 1);
     CHECK(runtime.log.count("(pthread_exit)") >= 3);
     CHECK_FALSE(mprDispatcherHasEvents(dispatcher));
+}
+
+TEST_CASE("a thread that is exempt and goes gives up its dispatcher as any other", "[task][service]") {
+    Runtime runtime("", MPR_USER_EVENTS_THREAD);
+    const bool detaches = GENERATE(true, false);
+    MprDispatcher *dispatcher = mprCreateDispatcher("claimed", 0);
+    Root root(dispatcher);
+    std::atomic<bool> claimed{false};
+    Gate gate;
+    std::thread thread([&] {
+        mprAttachThread("exempt");
+        claimed = mprStartDispatcher(dispatcher) == 0;
+        mprSetThreadYield(nullptr, false);
+        untilUnyielded([&] { return gate.isOpen(); });
+        if (detaches) {
+            mprDetachThread();
+        }
+    });
+    CHECK(until([&] { return claimed.load(); }));
+    collect();
+    collect(); // what the room has is old, and its stores have been looked at
+    gate.open();
+    mprYield(MPR_YIELD_STICKY);
+    thread.join();
+    mprResetYield();
+    CHECK(mprStartDispatcher(dispatcher) == 0);
+    CHECK(mprStopDispatcher(dispatcher) == 0);
+    CHECK_FALSE(runtime.log.has("mprSetRef"));
 }
 
 TEST_CASE("when an event ends the thread that services, or one that waits, others service and run its dispatcher",

@@ -145,17 +145,19 @@ TEST_CASE("child: shut down to restart", "[.]") {
     char *argv[] = {self.data(), second, nullptr};
     mprCreate(2, argv, 0);
     mprStart();
-    static std::atomic<bool> busy;
+    static Gate busy, said;
     mprStartWorker(
         [](void *, MprWorker *) {
-            busy = true;
-            sleepYielded(20);
+            busy.open();
+            until([] { return said.isOpen(); });
+            sleepYielded(20); // others have time to restart too early
             mark("work is finished first");
         },
         nullptr);
-    until([] { return busy.load(); });
+    until([] { return busy.isOpen(); });
     mprShutdown(MPR_EXIT_RESTART, 5, -1);
     mark("not yet");
+    said.open();
     mprDestroy();
     mark("still here");
 }
@@ -167,7 +169,7 @@ TEST_CASE("child: begun anew", "[.]") {
     }
 }
 
-TEST_CASE("a shutdown to restart finishes work, then executes the program anew", "[task][shutdown]") {
+TEST_CASE("a shutdown to restart finishes work, then executes the program again", "[task][shutdown]") {
     if (emulator()) {
         WARN("not tried: an emulated program that executes /proc/self/exe executes the emulator");
         return;
@@ -244,6 +246,8 @@ TEST_CASE("mprDestroy names a thread of mprCreateThread that does not end in tim
     mprSetExitTimeout(50);
     CHECK_FALSE(mprDestroy());
     CHECK(runtime.log.has("stubborn"));
+    CHECK_FALSE(mprCancelShutdown()); // the services have stopped
+    CHECK(mprIsStopping());
     gate.open();
     mprSetExitTimeout(20000);
     runtime.end();

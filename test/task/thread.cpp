@@ -222,7 +222,7 @@ TEST_CASE("an attached thread allocates, and what it rooted outlives it", "[task
 }
 
 TEST_CASE("a thread that ends is detached by itself", "[task][thread]") {
-    Runtime runtime;
+    Runtime runtime("deadline=10000");
     for (int i = 0; i < 20; i++) {
         std::atomic<bool> ready{false};
         std::thread foreign([&] {
@@ -267,7 +267,7 @@ TEST_CASE("a thread that ends is detached by itself although others detached bef
 }
 
 TEST_CASE("a thread may end or detach in a sticky yield or exempt", "[task][thread]") {
-    Runtime runtime;
+    Runtime runtime("deadline=10000");
     for (int i = 0; i < 40; i++) {
         mprYield(MPR_YIELD_STICKY);
         std::thread foreign([i] {
@@ -319,6 +319,29 @@ TEST_CASE("a thread that the system refuses is reported", "[task][thread]") {
     for (void *addresses : taken) {
         munmap(addresses, size_t(giant));
     }
+}
+
+TEST_CASE("a thread that cannot be attached again and again is named once a second, and how often it was not",
+          "[task][thread]") {
+    Runtime runtime;
+    constexpr int times = 300;
+    const auto second = [] { return static_cast<int>(mprGetHiResTicks() >> 30); }; // as messages are counted by
+    const int begin = second();
+    const auto attach = [&runtime] {
+        std::thread([] { mprAttachThread("stranger"); }).join();
+        return runtime.log.count("thread \"stranger\" cannot be attached");
+    };
+    noValues = true;
+    for (int i = 0; i < times; i++) {
+        attach();
+    }
+    const int named = attach();
+    CHECK(named >= 1);
+    CHECK(named <= 1 + second() - begin);
+    std::thread([] { mprAttachThread("other"); }).join();
+    CHECK(runtime.log.count("thread \"other\" cannot be attached") == 1); // one hides no other
+    CHECK(runtime.log.has("such messages left out before this"));
+    noValues = false;
 }
 
 TEST_CASE("a thread whose end could not be told is not attached, nor started", "[task][thread]") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/task/worker.cpp - The pool: how many run, who is refused, who rests and ends.
+    test/task/worker.cpp - The pool: how many workers run, which are refused, which rest and end.
  */
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
@@ -143,7 +143,7 @@ TEST_CASE("one worker runs all that a dispatcher has queued", "[task][worker][ev
     CHECK(workers().count() == 1);
 }
 
-TEST_CASE("idle workers end after their time, but for the least number", "[task][worker]") {
+TEST_CASE("idle workers end after their time, except the least number", "[task][worker]") {
     Runtime runtime;
     reset();
     for (int i = 0; i < 6; i++) {
@@ -220,7 +220,7 @@ TEST_CASE("when memory is short a worker is refused, and nothing is lost", "[tas
     CHECK(until([] { return done == 1; }));
 }
 
-TEST_CASE("without threads work waits, which is said once, and goes on when there are", "[task][worker]") {
+TEST_CASE("without threads work waits, which is logged once, and continues when there are threads", "[task][worker]") {
     Runtime runtime;
     reset();
     REQUIRE(mprStart() == 0);
@@ -306,4 +306,118 @@ TEST_CASE("many procedures, collections meanwhile", "[task][worker]") {
     }
     CHECK(until([total] { return done == total; }));
     CHECK(wrong == 0);
+}
+
+namespace {
+/* Make a dispatcher's event run on a worker. */
+void makeEvent(MprDispatcher *dispatcher) {
+    const auto run = [](void *, MprEvent *) { done++; };
+    REQUIRE(mprCreateEvent(dispatcher, "run", 0, MPR_PROC(static_cast<MprEventProc>(run)), nullptr, 0));
+}
+} // namespace
+
+TEST_CASE("events get a worker when the one that they counted on is dedicated", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    static std::atomic<int> rounds;
+    static std::atomic<MprWorker *> mine;
+    rounds = 0;
+    mine = nullptr;
+    REQUIRE(mprStart() == 0);
+    MprDispatcher *dispatcher = mprCreateDispatcher("own", 0);
+    Root root(dispatcher);
+    // The dispatcher goes on after its first event, on the same worker, which has other plans.
+    const auto dedicate = [](void *, MprEvent *) {
+        mine = mprGetCurrentWorker();
+        mprDedicateWorker(mine);
+        rounds++;
+    };
+    const bool busy = GENERATE(false, true);
+    const auto activate = [](void *, MprEvent *) {
+        mine = mprGetCurrentWorker();
+        mprDedicateWorker(mine);
+        mprActivateWorker(mine, wait, nullptr);
+        rounds++;
+    };
+    MprEventProc proc = busy ? static_cast<MprEventProc>(activate) : static_cast<MprEventProc>(dedicate);
+    mprDisableDispatcher(dispatcher);
+    REQUIRE(mprCreateEvent(dispatcher, "dedicate", 0, MPR_PROC(proc), nullptr, 0));
+    for (int i = 0; i < 200; i++) { /* more than it runs at once */
+        makeEvent(dispatcher);
+    }
+    mprEnableDispatcher(dispatcher);
+    CHECK(until([] { return done == 200; }, 3000));
+    CHECK(rounds == 1);
+    gate.open();
+    mprReleaseWorker(mine);
+}
+
+TEST_CASE("events that wait because all workers are dedicated are named, and run when there is another",
+          "[task][worker]") {
+    Runtime runtime;
+    reset();
+    static std::atomic<MprWorker *> mine;
+    mine = nullptr;
+    mprSetMaxWorkers(1);
+    REQUIRE(mprStart() == 0);
+    MprDispatcher *dispatcher = mprCreateDispatcher("own", 0);
+    Root root(dispatcher);
+    const auto dedicate = [](void *, MprWorker *worker) {
+        mprDedicateWorker(worker);
+        mine = worker;
+    };
+    REQUIRE(mprStartWorker(dedicate, nullptr) == 0);
+    REQUIRE(until([] { return mine != nullptr; }));
+    makeEvent(dispatcher);
+    sleepYielded(50);
+    CHECK(done == 0);
+    CHECK(until([&] { return runtime.log.has("all that may exist are dedicated"); })); // another thread says it
+    SECTION("the worker is released") {
+        mprReleaseWorker(mine);
+    }
+    SECTION("there may be more workers") {
+        mprSetMaxWorkers(2);
+    }
+    SECTION("there may be more, another thread says") {
+        std::thread([] { mprSetMaxWorkers(2); }).join();
+    }
+    CHECK(until([] { return done == 1; }));
+    mprReleaseWorker(mine);
+}
+
+TEST_CASE("more workers run what waits, at once", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    mprSetMaxWorkers(1);
+    REQUIRE(mprStart() == 0);
+    REQUIRE(mprStartWorker(wait, nullptr) == 0);
+    MprDispatcher *dispatcher = mprCreateDispatcher("own", 0);
+    Root root(dispatcher);
+    makeEvent(dispatcher);
+    sleepYielded(50);
+    CHECK(done == 0);
+    mprSetMaxWorkers(2);
+    CHECK(until([] { return done == 1; }));
+    gate.open();
+}
+
+TEST_CASE("a worker that has ended cannot be dedicated", "[task][worker]") {
+    Runtime runtime;
+    reset();
+    static std::atomic<MprWorker *> mine;
+    mine = nullptr;
+    REQUIRE(mprStartWorker([](void *, MprWorker *worker) { mine = worker; }, nullptr) == 0);
+    REQUIRE(until([] { return mine != nullptr; }));
+    MprWorker *worker = mine;
+    Root root(worker);
+    REQUIRE(until([] { return mprGetBusyWorkers() == 0; }));
+    mprStopWorkers();
+    REQUIRE(until([] { return workers().count() == 0; }));
+    mprDedicateWorker(worker);
+    CHECK(Log::has("the worker has ended"));
+    mprActivateWorker(worker, count, nullptr);
+    CHECK(Log::has("it is not dedicated"));
+    mprReleaseWorker(worker);
+    REQUIRE(mprStartWorker(count, nullptr) == 0);
+    CHECK(until([] { return done == 1; }));
 }

@@ -21,7 +21,7 @@ std::string complaint(const House &house, MprSsl *client, const std::string &cer
     return str(pair.client->errorMsg);
 }
 
-/* The same for a certificate that the house's authority issues. */
+/* What a client says of a server with a certificate that the test's authority issues. */
 std::string complaint(const House &house, const Wish &wish, cchar *host = "localhost") {
     Identity identity;
     Identity::sign(identity, wish, &house.root);
@@ -100,7 +100,7 @@ TEST_CASE("a certificate that is wrong is refused, and errorMsg says how", "[tls
     contains(complaint(house, {.name = "client", .usage = "clientAuth"}), "purpose");
 }
 
-TEST_CASE("who issued a certificate is looked at, through all of the chain", "[tls]") {
+TEST_CASE("the issuers of a certificate are checked through the whole chain", "[tls]") {
     Runtime runtime;
     House house;
     Identity self, stranger, strange, middle, leaf, outsider;

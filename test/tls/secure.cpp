@@ -83,7 +83,7 @@ TEST_CASE("what the system does not take as a whole is written again, and arrive
     CHECK(memcmp(got.data(), data.data(), total) == 0);
 }
 
-TEST_CASE("who writes something else than what was not taken loses nothing", "[tls]") {
+TEST_CASE("a program that writes other bytes than those that were not taken loses nothing", "[tls]") {
     Runtime runtime;
     House house;
     Pair pair;
@@ -273,7 +273,7 @@ TEST_CASE("secure sockets live from events", "[tls]") {
     CHECK_FALSE(talk.server->errorMsg);
 }
 
-TEST_CASE("who waits during a handshake is not woken all the time", "[tls]") {
+TEST_CASE("a thread that waits during a handshake is not woken all the time", "[tls]") {
     Runtime runtime;
     House house;
     talk = {};
@@ -425,4 +425,60 @@ TEST_CASE("TLS can be provided by somebody else, or nobody", "[tls]") {
     CHECK(runtime.log.has("libmpr_tls"));
     CHECK(mprLoadSsl() == 0);
     CHECK(mprHasSecureSockets());
+}
+
+namespace {
+
+/* What says goodbye over its socket, which dies with it. */
+struct Guest {
+    MprSocket *sock;
+};
+std::atomic<bool> leaving{false}, left{false};
+std::atomic<ssize> heard{0};
+
+void manageGuest(void *ptr, int flags) {
+    auto *guest = static_cast<Guest *>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(guest->sock);
+    } else if ((flags & MPR_MANAGE_FREE) && guest->sock) {
+        char buf[8];
+        leaving = true;
+        heard = mprReadSocket(guest->sock, buf, 5); // closed, if it was freed first
+        left = true;
+    }
+}
+} // namespace
+
+TEST_CASE("a manager waits for a secure socket that is dead, too", "[tls]") {
+    Log log;
+    Runtime runtime("deadline=5000");
+    House house;
+    MprSsl *serverSsl = house.makeServer(), *clientSsl = house.makeClient();
+    heard = 0;
+    for (int i = 0; i < 10 && heard != 5; i++) {
+        // Before the socket, so that it is called before the socket mostly.
+        auto *guest = static_cast<Guest *>(rooted(mprAllocManaged(sizeof(Guest), manageGuest, MPR_ALLOC_ZERO)));
+        REQUIRE(guest);
+        Pair pair(MPR_SOCKET_BLOCK);
+        leaving = left = false;
+        Mutator peer("peer", [&](Mutator &) {
+            if (mprUpgradeSocket(pair.server, serverSsl, nullptr) == 0 && until([] { return leaving.load(); })) {
+                pause(50);
+                mprWriteSocket(pair.server, "bytes", 5);
+            }
+        });
+        REQUIRE(mprUpgradeSocket(pair.client, clientSsl, "localhost") == 0);
+        guest->sock = pair.client;
+        mprRemoveRoot(pair.client);
+        mprRemoveRoot(guest);
+        pair.client = rooted(mprCreateSocket());
+        CHECK(until([] {
+            collect();
+            return left.load();
+        }));
+        peer.join();
+    }
+    CHECK(heard == 5);
+    CHECK_FALSE(Log::has("mprAddRoot"));
+    CHECK_FALSE(Log::has("mprRemoveRoot"));
 }

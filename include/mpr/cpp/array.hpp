@@ -120,16 +120,16 @@ private:
         auto children = mpr::makeArray<mpr::Member<Node>>(4);
 
     @param count Elements, 0 included.
-    @return The elements; data() is the block: root, hold and mark that, for example in a `Member<T>` beside the count.
+    @return The elements; data() is the block: root, hold and mark that, for example in a `Member<T>` next to the count.
     data() is nullptr when memory fails or the array is larger than memory can be.
 
     Elements that are Members or Traceable are traced. Plain pointers as elements reference nothing. Destructors of
-    elements, unless trivial, run as those of single objects, in order of the elements. A constructor that throws ends
-    it: elements built so far are destroyed, last first, the block is freed. What make says of constructors that yield
-    holds for elements. The array must not be resized by mprRealloc.
+    elements, unless trivial, run as those of single objects, in order of the elements. If a
+    constructor throws, the elements built so far are destroyed, last first, and the block is freed. What make says of
+    constructors that yield holds for those of elements. The array must not be resized by mprRealloc.
 
     Threads: attached. Yields: never by itself. Cost: one allocation; one word more than the elements if they are traced
-    or destroyed, beside the word for the manager.
+    or destroyed, besides the word for the manager.
  */
 template <class T>
 [[nodiscard]] std::span<T> makeArray(std::size_t count) {

@@ -58,7 +58,7 @@ template <class T, std::size_t N>
     return {static_cast<Element*>(block), source.size()};
 }
 
-/** The same for anything that a span of T views: `mpr::copy<int>(vector)`. */
+/** A managed copy of anything that a span of T views: `mpr::copy<int>(vector)`. */
 template <class T>
 [[nodiscard]] std::span<T> copy(std::span<const T> source) noexcept {
     return copy<const T, std::dynamic_extent>(source);

@@ -25,8 +25,8 @@ namespace mpr {
         messages->set(id, message);
         if (Message* found = messages->find(id)) ...
 
-    Open addressing with linear probing, at most three quarters full; removal moves entries back (D. Knuth, TAOCP vol. 3,
-    6.4, algorithm R), so there are no tombstones. It doubles when full: that one call takes time for every entry.
+    Open addressing with linear probing, at most three quarters full; removal moves entries back (D. Knuth, TAOCP vol.
+    3, 6.4, algorithm R), so there are no tombstones. It doubles when full: that one call takes time for every entry.
 
     K is trivially copyable and holds no managed references. Hash is called often; std::hash of integers is mixed here.
     Threads: attached ones, one at a time, or all of them reading. Yields: never.
@@ -101,8 +101,8 @@ private:
     std::size_t capacity() const noexcept { return values_ ? values_->size() : 0; }
 
     /**
-        Eight consecutive integers, which many standard libraries hash to themselves, have a row of slots together: ids given
-        out one after the other are looked up in lines of the cache that are there already. The rows are spread by
+        Eight consecutive integers, which many standard libraries hash to themselves, share a row of slots: lookups of
+        ids that were given out one after another find the same lines of the cache. The rows are spread by
         multiplication (D. Knuth, TAOCP vol. 3, 6.4).
      */
     std::size_t home(const K& key) const noexcept {
@@ -138,7 +138,7 @@ private:
                 values->set(at, value);
             }
         }
-        // Nobody else has them. Left to a collection, they would mark what the program frees by hand until then.
+        // No one else references them. Until a collection they would mark objects that the program frees by hand.
         if (oldValues) {
             mprFree(oldValues);
             mprFree(oldKeys);

@@ -14,14 +14,14 @@
 namespace mpr {
 
 /**
-    Keeps one block while it exists, or holds nullptr. What the block references is not kept by it: for buffers, strings
-    and other leaves, above all those that foreign code uses while this thread is yielded. For objects with members use
+    Keeps one block while it exists, or holds nullptr. It does not keep what the block references: use it for buffers,
+    strings and other leaves, above all those that foreign code uses while this thread is yielded. For objects with members use
     Root.
 
     The target is the start of a block, as for Member. Holds nest: several Held of one block are fine.
 
     Threads: attached threads, yielded or not; one Held is used by one thread at a time. Yields: never.
-    Cost: a hold and a release, constant time; copying and assigning hold anew.
+    Cost: a hold and a release, constant time; a copy and an assignment, too.
  */
 template <class T>
 class Held {

@@ -23,6 +23,40 @@
 
 namespace mpr {
 
+namespace detail {
+/** The nearest as the C library reads it, whose decimal point is that of the locale. */
+inline void readNearest(const char* text, float& value) noexcept {
+    value = std::strtof(text, nullptr);
+}
+inline void readNearest(const char* text, double& value) noexcept {
+    value = std::strtod(text, nullptr);
+}
+inline void readNearest(const char* text, long double& value) noexcept {
+    value = std::strtold(text, nullptr);
+}
+
+/** The fewest digits that are read as this number, which is finite, in any locale: where there is no to_chars for it. */
+template <class T, std::size_t N>
+void writeShortest(char (&digits)[N], T value) noexcept {
+    using Limits = std::numeric_limits<T>;
+    T read = 0;
+    // Fewer than digits10 are among these, as %g leaves out zeros at the end; but not where precision is lost.
+    const bool normal = value == 0 || value >= Limits::min() || value <= -Limits::min();
+    for (int count = normal ? Limits::digits10 : 1; count <= Limits::max_digits10; ++count) {
+        std::snprintf(digits, N, "%.*Lg", count, static_cast<long double>(value));
+        readNearest(digits, read);
+        if (read == value) {
+            break;
+        }
+    }
+    const char* const point = std::localeconv()->decimal_point;
+    if (char* const at = std::strstr(digits, point)) {
+        *at = '.';
+        std::memmove(at + 1, at + std::strlen(point), std::strlen(at + std::strlen(point)) + 1);
+    }
+}
+} // namespace detail
+
 /**
     A node of a tree of JSON (mpr/json.h), or none.
 
@@ -130,8 +164,8 @@ public:
     /**
         Set what a path names (mprSetJson).
         @param value A number, a bool, a string, nullptr (null), or a Json, which is handled as by mprSetJsonObj.
-        Floating-point numbers are written so that the same is read again; what is no number becomes null. A zero within a
-        string is U+0000.
+        Floating-point numbers are written so that the same is read again; what is no number becomes null. A zero within
+        a string is U+0000.
         @return false when the path names nothing that can be set, or memory fails.
      */
     template <class T>
@@ -181,11 +215,6 @@ public:
 private:
     bool is(int types) const noexcept { return node_ && (node_->type & types) != 0; }
 
-    /** The nearest as the C library reads it, whose decimal point is that of the locale. */
-    static void readNearest(const char* text, float& value) noexcept { value = std::strtof(text, nullptr); }
-    static void readNearest(const char* text, double& value) noexcept { value = std::strtod(text, nullptr); }
-    static void readNearest(const char* text, long double& value) noexcept { value = std::strtold(text, nullptr); }
-
     /** @param text A number of JSON, with a zero behind it. @return false when it is too great, or memory fails. */
     template <class T>
     static bool readReal(std::string_view text, T& value) noexcept {
@@ -198,7 +227,7 @@ private:
         const std::string_view point = std::localeconv()->decimal_point;
         const std::size_t at = text.find('.');
         if (at == std::string_view::npos || point == ".") {
-            readNearest(text.data(), value);
+            detail::readNearest(text.data(), value);
         } else {
             char* const local = static_cast<char*>(mprAlloc(text.size() + point.size()));
             if (!local) {
@@ -207,7 +236,7 @@ private:
             std::memcpy(local, text.data(), at);
             std::memcpy(local + at, point.data(), point.size());
             std::memcpy(local + at + point.size(), text.data() + at + 1, text.size() - at); // and the zero
-            readNearest(local, value);
+            detail::readNearest(local, value);
             mprFree(local);
         }
         return value - value == 0; // finite
@@ -273,13 +302,7 @@ private:
 #ifdef __cpp_lib_to_chars
             *std::to_chars(digits, digits + N - 1, value).ptr = '\0';
 #else
-            const int exact = std::numeric_limits<T>::max_digits10;
-            std::snprintf(digits, N, "%.*Lg", exact, static_cast<long double>(value));
-            const char* const point = std::localeconv()->decimal_point;
-            if (char* const at = std::strstr(digits, point)) {
-                *at = '.';
-                std::memmove(at + 1, at + std::strlen(point), std::strlen(at + std::strlen(point)) + 1);
-            }
+            detail::writeShortest(digits, value);
 #endif
         }
     }

@@ -42,14 +42,14 @@ T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...
         Node* node = mpr::make<Node>(1, "one");
 
     @param args For the constructor, or the fields of an aggregate. Without any the object is value-initialised.
-    @return The object, safe until this thread yields, longer if rooted; nullptr when memory fails: then the notifier
-    of mpr/limits.h has been called and no constructor.
+    @return The object, safe until this thread yields, longer if rooted. nullptr when memory fails: the notifier of
+    mpr/limits.h has then been called, the constructor has not.
 
     Tracing. When T is Traceable T::trace says what it references; a Member and a container of Members are traced, too.
-    Any other T references nothing, whatever pointers it holds. A T that has Members and no trace function, or one that is
-    private, misspelt or has another parameter, does not compile as far as the compiler can tell. Where it cannot, in classes with
-    constructors, a collection that finds a reference in such an object names the type; option check=fields (mpr/runtime.h)
-    sees what even that does not.
+    Any other T references nothing, whatever pointers it holds. A T that has Members and no trace function, or one that
+    is private, misspelt or has another parameter, does not compile as far as the compiler can tell. Where it cannot, in
+    classes with constructors, a collection that finds a reference in such an object names the type; option check=fields
+    (mpr/runtime.h) sees what even that does not.
 
     Destruction. The destructor, unless trivial, runs exactly once, when the object is found dead or mprFree'd, at the
     latest with the end of the runtime. It runs on the collector's thread while the application runs, or on the thread
@@ -57,11 +57,11 @@ T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...
     through a Member there. It must not store `this` anywhere.
 
     Construction. A constructor that throws destroys what it had built; the block is freed at once, ~T does not run, and
-    the exception goes on to the caller. A constructor may yield, by waiting for something, for example. A collection
-    then keeps the object and what it references so far, calls trace on it (fields not constructed yet are zero), and
-    does not destroy it. The exception is a constructor that is noexcept: it is taken not to yield, and its object is not
-    zeroed before. If it does, then when all fields that trace looks at have their values, and with a `Root<T> self(this)`
-    meanwhile. Destructors that run because a constructor threw must not yield.
+    the exception reaches the caller. A constructor may yield, by waiting for something, for example. A collection then
+    keeps the object and what it references so far, calls trace on it (fields not constructed yet are zero), and does
+    not destroy it. A constructor that is noexcept is assumed not to yield, and its object is not zeroed before. If it
+    does yield, all fields that trace looks at must have their values, and a `Root<T> self(this)` must exist meanwhile.
+    Destructors that run because a constructor threw must not yield.
 
     Threads: attached. Yields: never by itself. Cost: one allocation, constant time. An object that is neither traced
     nor destroyed is a leaf without any overhead, others take one word for the manager. A constructor that is not

@@ -23,12 +23,12 @@ namespace mpr {
     write, no use of other managed objects. It may run several times in a collection. A derived class calls its base's
     trace, too.
 
-    All threads are stopped while it runs if the type has a destructor that does something. Otherwise it may run beside
-    them: what it reads besides Members is then constant once the object is built, or atomic.
+    All threads are stopped while it runs if the type has a destructor that does something. Otherwise threads may be
+    running: whatever it reads, except Members, must then be atomic or constant once the object is built.
 
     It may be called for an object whose constructor yields (see make): fields that are not constructed yet are all
-    bits zero then. A Member reads as nullptr and a vector, span or array as empty in that state. A field of which that
-    is not known (a list, a map) must be constructed before the first yield.
+    bits zero then. In that state a Member reads as nullptr, and a vector, span or array as empty. A field of any other
+    type (a list, a map) must be constructed before the first yield.
 
     In a type with a trivial destructor it marks only what lies in the object itself; one that reaches its references
     through a pointer to unmanaged memory (a table of a C library, a static array) needs a destructor, an empty one
@@ -51,7 +51,7 @@ struct Tracing;
         marker(span);                   each element, and the block in which they lie if it begins with the first
         marker(first, second, ...);     all of these
 
-    A plain pointer field may be set by the constructor only; one that changes later is to be a Member (see there).
+    A plain pointer field may be set by the constructor only; one that changes later must be a Member (see there).
     Parts and elements are traced as what they are declared, without virtual dispatch.
 
     Threads: within trace only; do not keep it. Yields: never. Cost: constant for a reference, no recursion.

@@ -27,7 +27,7 @@ namespace mpr {
         };
 
     Every field of a managed object that refers to managed memory and is written after construction, or after its
-    constructor has yielded, is to be a Member, not a T*: an assignment tells the collector what changed, by the write
+    constructor has yielded, must be a Member, not a T*: an assignment tells the collector what changed, by the write
     barrier (mpr/barrier.h). Elsewhere, on the stack and in globals, use T* or Root.
 
     The target is the start of a block: what make, makeArray, clone, copy or the C API returned. T may be incomplete

@@ -25,8 +25,8 @@ namespace mpr {
     For long rows that change often, in place of makeArray<Member<T>>: a store knows its owner, so that it costs what
     mprSetRef costs, and the collector looks again only at fields that were written.
 
-    Threads: attached ones. A slot may be read and set by several at once: each access is atomic, and what a reader finds
-    was complete before it was set. Yields: never.
+    Threads: attached ones. A slot may be read and set by several at once: each access is atomic, and what a reader
+    finds was complete before it was set. Yields: never.
  */
 template <class T>
 class Array {

@@ -94,7 +94,10 @@ public:
     friend void swap(Root& a, Root& b) noexcept { a.swap(b); }
 
 private:
-    void set(T* ref) noexcept { ref_.ptr = const_cast<std::remove_cv_t<T>*>(ref); }
+    void set(T* ref) noexcept {
+        mprPublish(const_cast<const void*>(static_cast<const volatile void*>(ref)));
+        ref_.ptr = const_cast<std::remove_cv_t<T>*>(ref);
+    }
     void link(T* ref) noexcept {
         set(ref);
         mprLinkRootRef(&ref_);

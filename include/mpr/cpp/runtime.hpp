@@ -47,8 +47,8 @@ public:
 
     /**
         End the runtime before the object's own end.
-        @return false when other threads are attached: they are named in the log, and the runtime goes on. Also false
-        when there was none.
+        @return false when other threads are attached: they are named in the log, and the runtime continues. Also
+        false when there was none.
      */
     bool destroy() noexcept {
         if (!runtime_ || !mprDestroy()) {

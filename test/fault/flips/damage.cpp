@@ -103,7 +103,7 @@ std::optional<Place> anyWhere(Random &random, Is is) {
     size_t seen = 0;
     for (Region *region = heap().firstRegion(); region; region = heap().nextRegion(region)) {
         for (size_t g = region->firstGranule; !region->isLarge() && g < region->endGranule; g++) {
-            if (!region->nurseries.isUncleared(g) && is(region, g) && random.below(++seen) == 0) {
+            if (!region->spans.isUncleared(g) && is(region, g) && random.below(++seen) == 0) {
                 chosen = Place{region, g, 0};
             }
         }
@@ -171,14 +171,14 @@ std::string flipInsideHole(Work &, Random &random) {
     return "";
 }
 
-/* Free memory of a nursery, or in a context: zero in the map, behind a block's end. */
+/* Free memory of a span, or in a context: zero in the map, behind a block's end. */
 std::string flipGap(Work &, Random &random) {
     const auto gap = anyWhere(random, [](Region *region, size_t g) {
-        if (region->map().get(g) != 0 || !region->nurseries.isWalked(g)) {
+        if (region->map().get(g) != 0 || !region->spans.isWalked(g)) {
             return false;
         }
         const size_t head = region->map().headBefore(g, region->firstGranule);
-        return region->nurseries.beginOf(g) > head || head + region->map().blockSize(head) <= g;
+        return region->spans.beginOf(g) > head || head + region->map().blockSize(head) <= g;
     });
     return gap ? flipByte(gap->region->map().at(gap->g), random) : "";
 }
@@ -218,10 +218,9 @@ Region *anyRegion(Random &random) {
     return chosen;
 }
 
-/* Of a region's header what stands before its nurseries. */
+/* Of a region's header what stands before its spans. */
 size_t headerBytes(const Region *region) {
-    return static_cast<size_t>(reinterpret_cast<const char *>(&region->nurseries) -
-                               reinterpret_cast<const char *>(region));
+    return static_cast<size_t>(reinterpret_cast<const char *>(&region->spans) - reinterpret_cast<const char *>(region));
 }
 
 std::string flipHeader(Work &, Random &random) {
@@ -230,7 +229,7 @@ std::string flipHeader(Work &, Random &random) {
     return "+" + std::to_string(bit / 8) + " " + flip(region, static_cast<unsigned>(bit));
 }
 
-std::string flipNurseries(Work &, Random &random) {
+std::string flipSpans(Work &, Random &random) {
     Region *region = anyRegion(random);
     const size_t bit = 8 * headerBytes(region) + random.below(8 * (sizeof(Region) - headerBytes(region)));
     return "+" + std::to_string(bit / 8) + " " + flip(region, static_cast<unsigned>(bit));
@@ -273,11 +272,11 @@ const Damage damages[] = {
     {"inside", "map: inside a block in use", flipInside},
     {"hole", "map: the ends of a hole", flipHoleMark},
     {"insidehole", "map: inside a hole", flipInsideHole},
-    {"gap", "map: free memory of a nursery", flipGap},
+    {"gap", "map: free memory of a span", flipGap},
     {"listed", "map: a block in a quick list", flipListedMark},
     {"slot", "a quick list", flipSlot},
     {"header", "a region's header", flipHeader},
-    {"nurseries", "a region's nurseries", flipNurseries},
+    {"spans", "a region's spans", flipSpans},
     {"queues", "the fronts and bitmaps of free queues", flipQueues},
     {"link", "a link of a hole", flipLink},
     {"manager", "the manager word of a block", flipManager},

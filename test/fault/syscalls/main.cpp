@@ -90,8 +90,19 @@ std::string besides() {
     return self.substr(0, self.rfind("/test/"));
 }
 
-std::vector<Program> programs() {
+/* A certificate for localhost that is its own issuer's, so that no run has to make one. @return false without openssl. */
+bool makeCertificate(const std::string &folder) {
+    const std::string command = "cd " + folder +
+                                " && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
+                                "-addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem 2>log && "
+                                "cp cert.pem ca.pem";
+    return system(command.c_str()) == 0;
+}
+
+/* @param folder Where to put what they need. */
+std::vector<Program> programs(const std::string &folder) {
     const std::string build = besides(), examples = build + "/examples/", tests = build + "/test/";
+    const auto isBuilt = [&](const char *name) { return access((examples + name).c_str(), X_OK) == 0; };
     const auto example = [&](const char *name, const char *done) { return Program{name, {examples + name}, done}; };
     std::vector<Program> all = {
         example("buffers", "as sent"),
@@ -114,13 +125,30 @@ std::vector<Program> programs() {
         {"readme_c", {tests + "readme_c"}, "999999"},
         {"readme_cpp", {tests + "readme_cpp"}, "999999"},
     };
-    if (access((examples + "service").c_str(), X_OK) == 0) {
+    // What a build may leave out.
+    for (const Program &program : {
+             example("cache", "4 items"),
+             example("digest", "$2b$10$"),
+             example("json", "cached: "),
+             example("mime", "index.page: "),
+             example("modules", "unloaded: yes"),
+             example("xml", "mismatched tag"),
+         }) {
+        if (isBuilt(program.name)) {
+            all.push_back(program);
+        }
+    }
+    if (isBuilt("tls") && makeCertificate(folder)) {
+        all.push_back({"tls", {examples + "tls", folder}, "came back"});
+    }
+    if (isBuilt("service")) {
         all.push_back(
             {"demo",
              {examples + "service", "--demo", "--seconds", "1", "--redline", "12m", "--max", "16m", "--cache", "3m"},
              "served on",
              25,
-             true});
+             true,
+             60});
     }
     return all;
 }
@@ -131,8 +159,14 @@ struct Trial {
     Outcome outcome;
 };
 
-/* Which of the calls of a kind are to fail: all, or the first, the last and some between. */
+/*
+    Which of the calls of a kind are to fail: all, or the first, the last and some between. One alone: an early one, after
+    which the program needs more of them.
+ */
 std::vector<uint64_t> choose(uint64_t calls, uint64_t most) {
+    if (most == 1 && calls > 1) {
+        return {(calls + 3) / 4};
+    }
     std::vector<uint64_t> chosen;
     const uint64_t count = std::min(calls, most);
     for (uint64_t i = 0; i < count; i++) {
@@ -154,13 +188,20 @@ void plan(const Program &program, const Outcome &reference, const Command &comma
         if (isDemo && command.isShort && !kind.ofDemo) {
             continue;
         }
+        // A thread to which OpenSSL 3.0 could give no value crashes in OpenSSL when it ends.
+        if (kind.call == callSetspecific && strcmp(program.name, "tls") == 0) {
+            continue;
+        }
         for (const uint64_t nth : choose(reference.calls[kind.call], most)) {
             for (const int error : kind.lasting) {
                 if (command.isShort && (error != kind.lasting[(nth + program.name[0]) % kind.lasting.size()])) {
                     continue;
                 }
                 trials.push_back({&program, {kind.call, error, nth, true}, {}});
-                trials.push_back({&program, {kind.call, error, nth, false}, {}});
+                // One that passes, as none does, OpenSSL ignores where a server offers a session: it would go on.
+                if (error != EPIPE || strcmp(program.name, "tls") != 0) {
+                    trials.push_back({&program, {kind.call, error, nth, false}, {}});
+                }
             }
             for (const int error : kind.once) {
                 if (!command.isShort || (error == kind.once[nth % kind.once.size()] && nth < 3 && !isDemo)) {
@@ -242,7 +283,8 @@ size_t printTable(const std::vector<Trial> &trials) {
 int runPrograms(const Command &command, const std::string &library) {
     const test::Folder folder;
     const auto begin = std::chrono::steady_clock::now();
-    const std::vector<Program> all = programs();
+    const test::Folder certificates;
+    const std::vector<Program> all = programs(certificates.root);
     std::vector<Trial> trials;
     for (const Program &program : all) {
         if (!command.program.empty() && command.program != program.name) {

@@ -7,6 +7,8 @@
 #include "test/stress/oracle/fault.hpp"
 #include "test/stress/oracle/objects.hpp"
 
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -24,10 +26,25 @@ int flagsOf(Kind kind) {
     return kind == Kind::barrier ? MPR_ALLOC_BARRIER : kind == Kind::noFree ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0;
 }
 
+/* A block in the thread's context, without a call. NULL: not this kind. */
+void *allocateInContext(Kind kind, size_t size, Random &random) {
+    MprBlockKind what;
+    MprContext *const context = mprGetContext();
+    const MprManager manager = kind == Kind::leaf ? nullptr : managerOf(kind, random);
+    const bool fits = context && (kind == Kind::leaf || kind == Kind::noFree) && size > 0;
+    if (!fits || mprSetBlockKind(&what, manager, manager ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0) != 0) {
+        return nullptr;
+    }
+    return mprAllocInContext(context, size, &what);
+}
+
 void *allocateBytes(Kind kind, size_t size, bool hold, Random &random) {
     const bool zero = random.chance(25);
     const int flags = flagsOf(kind) | (zero ? MPR_ALLOC_ZERO : 0) | (hold ? MPR_ALLOC_HOLD : 0);
-    void *ptr;
+    void *ptr = zero || hold || random.chance(70) ? nullptr : allocateInContext(kind, size, random);
+    if (ptr) {
+        return ptr;
+    }
     if (kind != Kind::leaf && random.chance(80)) {
         ptr = mprAllocManaged(size, managerOf(kind, random), flags);
     } else if (kind != Kind::leaf) {
@@ -52,6 +69,70 @@ void allocateTable(Record &record, const Shape &shape, Random &random) {
         as<Table>(record)->row = static_cast<void **>(calloc(shape.count + 1, sizeof(void *)));
         as<Table>(record)->count = shape.count;
     }
+}
+
+constexpr size_t rangeSize = 1 << 20;
+alignas(16) unsigned char range[rangeSize];
+bool hasRange;
+std::atomic<uint64_t> shortages{0};
+
+void allocatePinned(Record &record, const Shape &shape, Random &random) {
+    record.size = shape.size;
+    const size_t alignment = size_t{16} << random.below(9);
+    const int flags = (random.chance(25) ? MPR_ALLOC_ZERO : 0) | (shape.hold ? MPR_ALLOC_HOLD : 0);
+    const bool inRange = hasRange && random.chance(30);
+    if (!inRange && random.chance(20)) { // one of several, which die
+        void *blocks[8] = {};
+        mprAllocPinnedBatch(8, record.size, alignment, flags & ~MPR_ALLOC_HOLD, blocks);
+        record.ptr = blocks[random.below(8)];
+        if (record.ptr && shape.hold) {
+            mprHold(record.ptr);
+        }
+    } else {
+        record.ptr = inRange ? mprAllocPinnedIn("range", record.size, alignment, flags)
+                             : mprAllocPinned(record.size, alignment, flags);
+    }
+    shortages += inRange && !record.ptr;
+    if (reinterpret_cast<uintptr_t>(record.ptr) % alignment != 0 || (record.ptr && !mprIsPinned(record.ptr))) {
+        fault("a pinned block of %zu bytes at %p has not an alignment of %zu, or is not pinned", record.size,
+              record.ptr, alignment);
+    }
+    if (record.ptr && (flags & MPR_ALLOC_ZERO) && !test::zeros(record.ptr, record.size)) {
+        fault("a zeroed pinned block of %zu bytes is not zero", record.size);
+    }
+    if (record.ptr) {
+        fillPattern(record);
+    }
+}
+
+/* A list of NULLs, or an empty table. */
+void allocateContainer(Record &record, size_t count) {
+    record.size = 1;
+    if (record.kind == Kind::hash) {
+        record.ptr = mprCreateHash(static_cast<int>(count), 0);
+        return;
+    }
+    MprList *const list = mprCreateList(static_cast<int>(count), count % 2 ? MPR_LIST_STABLE : 0);
+    if (list && count > 0) {
+        mprSetItem(list, static_cast<int>(count) - 1, nullptr);
+    }
+    const bool whole = list && list->length == static_cast<int>(count);
+    record.ptr = whole ? list : nullptr;
+}
+
+struct Key {
+    char text[24];
+    explicit Key(size_t at) { snprintf(text, sizeof(text), "%zu", at); }
+};
+
+bool storeInHash(Record &record, size_t at, void *value) {
+    auto table = as<MprHash>(record);
+    const Key key(at);
+    if (value) {
+        return mprAddKey(table, key.text, value) != nullptr;
+    }
+    mprRemoveKey(table, key.text);
+    return true;
 }
 
 template <class T>
@@ -121,7 +202,11 @@ bool resizeTable(Record &record, size_t count) {
 }
 
 void storeBarrier(Record &record, void **field, void *value, Random &random) {
-    switch (random.below(4)) {
+    switch (random.below(5)) {
+    case 4: // behind the barrier, and told
+        __atomic_store_n(field, value, __ATOMIC_RELEASE);
+        mprNoteChanged(field, field + 1);
+        break;
     case 0: mprSetRefAt(field, value); break;
     case 1: mprSetRefs(record.ptr, field, &value, 1); break;
     default: mprSetRef(record.ptr, field, value); break;
@@ -147,6 +232,9 @@ bool allocate(Record &record, const Shape &shape, Random &random) {
     case Kind::vector: allocateObject<VectorObject>(record, shape.count); break;
     case Kind::pmrVector: allocateObject<PmrObject>(record, shape.count); break;
     case Kind::elements: allocateElements(record, shape.count); break;
+    case Kind::list:
+    case Kind::hash: allocateContainer(record, shape.count); break;
+    case Kind::pinned: allocatePinned(record, shape, random); break;
     case Kind::row:
         record.ptr = mpr::makeArray<Field>(shape.count).data();
         record.size = shape.count * sizeof(Field);
@@ -165,7 +253,7 @@ bool allocate(Record &record, const Shape &shape, Random &random) {
         fault("a new %s of %zu bytes at %p is misaligned, too short or no block", nameOf(record.kind), record.size,
               record.ptr);
     }
-    record.held = shape.hold && (inOneBlock(shape.kind) || shape.kind == Kind::leaf || shape.kind == Kind::table);
+    record.held = shape.hold && (withPattern(shape.kind) || shape.kind == Kind::table);
     return true;
 }
 
@@ -177,12 +265,17 @@ void *loadField(const Record &record, size_t at) {
     case Kind::row: return as<Field>(record)[at].get();
     case Kind::elements: return as<Element>(record)[at].field.get();
     case Kind::map: return as<Map>(record)->find(at);
+    case Kind::list: return mprGetItem(as<MprList>(record), static_cast<int>(at));
+    case Kind::hash: return mprLookupKey(as<MprHash>(record), Key(at).text);
     default: return __atomic_load_n(as<Head>(record)->fields() + at, __ATOMIC_RELAXED);
     }
 }
 
 bool storeField(Record &record, size_t at, void *value, Random &random, bool fresh) {
     auto any = static_cast<Any *>(value);
+    if (!fresh && (record.kind == Kind::table || record.kind == Kind::plain)) {
+        mprPublish(value); // the store does not
+    }
     switch (record.kind) {
     case Kind::table: __atomic_store_n(as<Table>(record)->row + at, value, __ATOMIC_RELAXED); break;
     case Kind::vector: as<VectorObject>(record)->row[at] = any; break;
@@ -190,6 +283,8 @@ bool storeField(Record &record, size_t at, void *value, Random &random, bool fre
     case Kind::row: as<Field>(record)[at] = any; break;
     case Kind::elements: as<Element>(record)[at].field = any; break;
     case Kind::map: return storeInMap(record, at, any);
+    case Kind::list: mprSetItem(as<MprList>(record), static_cast<int>(at), value); break;
+    case Kind::hash: return storeInHash(record, at, value);
     default: {
         void **const field = as<Head>(record)->fields() + at;
         if (fresh || record.kind == Kind::plain) {
@@ -201,6 +296,15 @@ bool storeField(Record &record, size_t at, void *value, Random &random, bool fre
     }
     }
     return true;
+}
+
+void openRange(Random &random) {
+    hasRange = random.chance(50) && mprAddPinnedRange("range", range, sizeof(range)) == 0;
+    shortages = 0;
+}
+
+uint64_t rangeShortages() {
+    return shortages;
 }
 
 bool resizeRow(Record &record, size_t count) {

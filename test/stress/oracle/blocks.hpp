@@ -40,6 +40,11 @@ void changeManager(const Record &record, Random &random);
 /* Fault unless the block is there with its contents. @param fields Look at references, too. */
 void lookAt(const Record &record, bool fields);
 
+/* A runtime has begun: there is a range for pinned blocks. */
+void openRange(Random &random);
+/* Pinned blocks for which that range had no room. */
+uint64_t rangeShortages();
+
 /* From here on managers of rooted and held blocks may be called: the runtime ends. */
 void setEnding(bool on);
 

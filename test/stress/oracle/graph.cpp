@@ -6,6 +6,8 @@
 
 #include "test/stress/oracle/fault.hpp"
 
+#include <string>
+
 namespace oracle {
 
 Graph::Graph(size_t slots, Random &random) {
@@ -65,12 +67,12 @@ Record *Graph::pickLonely(Random &random, size_t &slot) {
 
 void Graph::set(Record &owner, size_t at, Record *target, Random &random, bool fresh) {
     if (!storeField(owner, at, target ? target->ptr : nullptr, random, fresh)) {
-        return; // a map without memory to grow
+        return; // without memory to grow
     }
     Record *&ref = owner.refs[at];
     if (target) {
         target->in++;
-        target->mapped |= owner.kind == Kind::map;
+        target->mapped |= refersElsewhere(owner.kind);
     }
     if (ref) {
         ref->in--;
@@ -121,6 +123,7 @@ void Graph::freeByHand(Record &record) {
     if (callsFree(record.kind) && record.freed != 1) {
         fault("mprFree of a %s called its manager %d times", nameOf(record.kind), record.freed.load());
     }
+    forgetHandles(record);
     unlink(record);
     records.give(&record);
 }
@@ -138,6 +141,7 @@ void Graph::resizeBlock(Record &record, size_t slot, size_t size, Random &random
         }
         record.size = size;
         fillPattern(record);
+        handles.expectMoved(record);
     }
     set(*table, slot, &record, random);
 }
@@ -189,6 +193,7 @@ void Graph::setReference(Reference &reference, Record *record) {
         reference.record->in--;
     }
     reference.record = record;
+    mprPublish(record ? record->ptr : nullptr);
     reference.ref.ptr = record ? record->ptr : nullptr;
 }
 
@@ -199,6 +204,22 @@ void Graph::removeReference(size_t at) {
     delete reference;
     references[at] = references.back();
     references.pop_back();
+}
+
+void Graph::keep(Record *record) {
+    const std::string name = "graph " + std::to_string(reinterpret_cast<uintptr_t>(this));
+    mprSetKey(name.c_str(), record ? record->ptr : nullptr);
+    if (mprGetKey(name.c_str()) != (record ? record->ptr : nullptr)) {
+        return; // without memory for an entry; the next collections tell whether the old one is still there
+    }
+    if (record) {
+        record->in++;
+        record->mapped = true;
+    }
+    if (kept) {
+        kept->in--;
+    }
+    kept = record;
 }
 
 /* It is gone: it refers to nothing any more. */
@@ -226,11 +247,28 @@ void Graph::trace() {
     for (Reference *reference : references) {
         reach(reference->record);
     }
+    reach(kept);
+    for (const Handle *handle : handles.all) {
+        if (handle->isStrong()) {
+            reach(handle->block);
+        } else if (handle->isDependent() && handle->block && handle->block->held > 0) {
+            reach(handle->value);
+        }
+    }
+    reachAll();
+}
+
+void Graph::reachAll() {
     while (!stack.empty()) {
         Record *record = stack.back();
         stack.pop_back();
         for (Record *target : record->refs) {
             reach(target);
+        }
+        for (const Handle *handle : record->handles) {
+            if (handle->block == record && handle->isDependent()) {
+                reach(handle->value);
+            }
         }
     }
 }
@@ -244,11 +282,12 @@ void Graph::check() {
             lookAt(record, false);
         }
     });
+    handles.check(visit);
 }
 
 bool Graph::settled(bool report) {
     trace();
-    bool all = true;
+    bool all = handles.areCleared(visit, report);
     records.forEach([&](Record &record) {
         if (record.visit != visit && record.held == 0 && callsFree(record.kind) && record.freed == 0) {
             all = false;
@@ -273,6 +312,7 @@ void Graph::forget() {
     records.forEach([&](Record &record) {
         if (record.visit != visit) {
             if (record.held == 0) {
+                forgetHandles(record);
                 records.give(&record);
             } else {
                 record.dangling = true;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "test/stress/oracle/blocks.hpp"
+#include "test/stress/oracle/handles.hpp"
 
 #include <list>
 #include <vector>
@@ -62,6 +63,8 @@ public:
     Reference &addReference(Record *record);
     void setReference(Reference &reference, Record *record);
     void removeReference(size_t at);
+    /* By mprSetKey, in place of what it has kept so before. */
+    void keep(Record *record);
 
     /* ---- At rest ---- */
     /* Trace and look at what is alive. */
@@ -76,15 +79,18 @@ public:
 
     std::vector<Record *> roots, holds; /* One entry a mprAddRoot, a mprHold */
     std::vector<Reference *> references;
+    Handles handles;
     Record *table = nullptr;
 
 private:
     void trace();
     void reach(Record *record);
+    void reachAll();
     void forget();
     void unlink(Record &record);
 
     Records records;
+    Record *kept = nullptr;
     std::vector<Record *> stack;
     uint32_t visit = 0;
 };

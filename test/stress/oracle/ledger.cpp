@@ -53,6 +53,15 @@ constexpr const char *functions[] = {
     "mprAddItem",
     "mprCreateEventOutside",
     "mprSetMemNotifier",
+    "mprGetHandle",
+    "mprSetHandle",
+    "mprDestroyHandle",
+    "mprCreateHandle",
+    "mprSetHandleValue",
+    "mprCompareExchangeHandle",
+    "mprSetKey",
+    "mprNoteChanged",
+    "mprAllocPinned",
 };
 constexpr size_t functionCount = std::size(functions);
 
@@ -64,7 +73,7 @@ Entry entries[functionCount];
 std::atomic<uint64_t> total;
 
 /* Named, and no misuse: memory is short, or deadline=1 leaves the other threads 8 ms to stop. */
-constexpr const char *failures[] = {": no memory to ", "mprVerifyHeap: other threads do not stop"};
+constexpr const char *failures[] = {": no memory to ", ": no memory for ", "mprVerifyHeap: other threads do not stop"};
 
 bool isFailure(const char *message) {
     return std::any_of(std::begin(failures), std::end(failures),

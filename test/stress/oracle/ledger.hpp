@@ -26,7 +26,7 @@ void continueLedger();
 
 /* What does not agree; empty: all does. @param counted MprMemStats.misuses, or what stands for it. */
 std::string disagreement(uint64_t counted);
-/* The same without the count. */
+/* What does not agree, apart from that count. */
 std::string disagreement();
 
 /* Wrong calls so far. */

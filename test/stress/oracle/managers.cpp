@@ -6,6 +6,7 @@
 
 #include "mpr.h"
 #include "test/stress/oracle/fault.hpp"
+#include "test/stress/oracle/handles.hpp"
 #include "test/stress/oracle/objects.hpp"
 #include "test/stress/oracle/signals.hpp"
 #include "test/stress/oracle/trespass.hpp"
@@ -69,6 +70,7 @@ void called(Record &record, const void *ptr) {
     if (!record.wasHeld) {
         lookAtTargets(record);
     }
+    lookAtHandles(record, ending);
     const bool eager = record.eager;
     if (record.freed++ != 0) {
         fault("MPR_MANAGE_FREE twice at a time for one %s", kind);

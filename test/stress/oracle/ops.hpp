@@ -23,9 +23,10 @@ extern const size_t opCount;
 
 /* ops_blocks.cpp */
 void opLeaf(Worker &), opPlain(Worker &), opBarrier(Worker &), opNoFree(Worker &), opTable(Worker &),
-    opVector(Worker &), opPmr(Worker &), opRow(Worker &), opElements(Worker &), opMap(Worker &), opLarge(Worker &),
-    opGarbage(Worker &), opManaged(Worker &), opMemdup(Worker &), opPermanent(Worker &), opFree(Worker &),
-    opRealloc(Worker &), opGrow(Worker &), opSetManager(Worker &), opPoke(Worker &);
+    opVector(Worker &), opPmr(Worker &), opRow(Worker &), opElements(Worker &), opMap(Worker &), opLists(Worker &),
+    opHash(Worker &), opPinned(Worker &), opLarge(Worker &), opGarbage(Worker &), opManaged(Worker &),
+    opMemdup(Worker &), opPermanent(Worker &), opFree(Worker &), opRealloc(Worker &), opGrow(Worker &),
+    opSetManager(Worker &), opPoke(Worker &);
 /* ops_links.cpp */
 void opLink(Worker &), opUnlink(Worker &), opDrop(Worker &), opClear(Worker &), opList(Worker &), opShift(Worker &),
     opWide(Worker &), opResize(Worker &), opSwap(Worker &), opRowFree(Worker &);
@@ -38,6 +39,12 @@ void opYield(Worker &), opComplete(Worker &), opSticky(Worker &), opMinor(Worker
     opCollect(Worker &), opToggle(Worker &), opLimits(Worker &), opSpawn(Worker &), opLock(Worker &);
 /* ops_wait.cpp */
 void opMutex(Worker &), opCond(Worker &), opSleep(Worker &), opVerify(Worker &), opExchange(Worker &);
+/* ops_handles.cpp */
+void opHandle(Worker &), opHandles(Worker &), opChain(Worker &), opUnhandle(Worker &), opSetHandle(Worker &),
+    opExchangeHandle(Worker &), opChangeHandle(Worker &), opDuplicate(Worker &), opFollow(Worker &),
+    opContest(Worker &), opStale(Worker &);
+/* ops_doors.cpp */
+void opKeep(Worker &), opEvent(Worker &);
 /* ops_misuse.cpp */
 void opTrespass(Worker &), opPointWrongly(Worker &), opFork(Worker &), opSignal(Worker &);
 

@@ -27,7 +27,7 @@ void makeKind(Worker &worker, Kind kind) {
     Random &random = worker.random;
     Graph &graph = *worker.graph;
     const bool hold = graph.holds.size() < 500 && random.chance(5);
-    const size_t count = kind == Kind::leaf || hold ? 0 : drawCount(random); // see opHold
+    const size_t count = kind == Kind::leaf || kind == Kind::pinned || hold ? 0 : drawCount(random); // see opHold
     Record *made = graph.make({kind, drawSize(random), count, hold}, random);
     if (!made) {
         opDrop(worker);
@@ -72,6 +72,15 @@ void opElements(Worker &worker) {
 }
 void opMap(Worker &worker) {
     makeKind(worker, Kind::map);
+}
+void opLists(Worker &worker) {
+    makeKind(worker, Kind::list);
+}
+void opHash(Worker &worker) {
+    makeKind(worker, Kind::hash);
+}
+void opPinned(Worker &worker) {
+    makeKind(worker, Kind::pinned);
 }
 
 void opLarge(Worker &worker) {
@@ -120,7 +129,7 @@ void opPermanent(Worker &worker) {
 void opFree(Worker &worker) {
     size_t slot;
     Record *record = worker.graph->pickLonely(worker.random, slot);
-    if (record && record->held == 0 && !record->stands) {
+    if (record && record->held == 0 && !record->stands && !hasStrongHandle(*record)) {
         worker.graph->set(*worker.graph->table, slot, nullptr, worker.random);
         worker.graph->freeByHand(*record);
     }
@@ -130,7 +139,7 @@ void opRealloc(Worker &worker) {
     size_t slot;
     Random &random = worker.random;
     Record *record = worker.graph->pickLonely(random, slot);
-    if (record && withPattern(record->kind)) {
+    if (record && reallocable(record->kind)) {
         const bool near = random.chance(50);
         const size_t size = near ? record->size + random.below(64) - std::min<size_t>(record->size, random.below(64))
                                  : drawSize(random);
@@ -138,7 +147,7 @@ void opRealloc(Worker &worker) {
     }
 }
 
-/* Blocks that grow into what is free behind them, and shrink, while the nurseries that they lie in are swept. */
+/* Blocks that grow into what is free behind them, and shrink, while the spans that they lie in are swept. */
 void opGrow(Worker &worker) {
     constexpr size_t small = 600, great = 2000;
     Random &random = worker.random;
@@ -146,14 +155,14 @@ void opGrow(Worker &worker) {
     const auto resizeAny = [&](size_t size) {
         size_t slot;
         Record *record = graph.pickLonely(random, slot);
-        if (record && withPattern(record->kind)) {
+        if (record && reallocable(record->kind)) {
             graph.resizeBlock(*record, slot, size, random);
         }
     };
     const size_t count = graph.slots();
     for (size_t i = 0; i < count; i++) {
         graph.put(graph.make({Kind::leaf, great, 0, false}, random), random);
-        mprAlloc(200); // garbage: nurseries that hold little else are given up
+        mprAlloc(200); // garbage: spans that hold little else are given up
         mprFree(mprAlloc(great));
         resizeAny(small);
     }

@@ -73,8 +73,8 @@ void spawnOfRuntime(Worker &worker) {
 
 } // namespace
 
-void opYield(Worker &) {
-    mprYield(MPR_YIELD_DEFAULT);
+void opYield(Worker &worker) {
+    worker.yield();
 }
 void opComplete(Worker &) {
     mprYield(MPR_YIELD_COMPLETE);
@@ -97,6 +97,7 @@ void opSticky(Worker &worker) {
     mprYield(MPR_YIELD_STICKY);
     for (size_t left = worker.random.below(20); left > 0; left--) {
         worker.permanents.step(worker.random);
+        destroyAbandoned();
     }
     if (worker.random.chance(30)) {
         nap(static_cast<unsigned>(worker.random.below(500)));

@@ -96,14 +96,16 @@ void opShift(Worker &worker) {
 /* A block with many references, and what they refer to. */
 void opWide(Worker &worker) {
     Random &random = worker.random;
-    constexpr Kind kinds[] = {Kind::plain, Kind::barrier, Kind::noFree, Kind::row,      Kind::elements,
-                              Kind::map,   Kind::table,   Kind::vector, Kind::pmrVector};
+    constexpr Kind kinds[] = {Kind::plain, Kind::barrier, Kind::noFree,    Kind::row,  Kind::elements, Kind::map,
+                              Kind::table, Kind::vector,  Kind::pmrVector, Kind::list, Kind::hash};
     if (!worker.roomy()) {
         opClear(worker);
         return;
     }
-    const size_t count = 1 + random.below(random.chance(5) ? 300000 : random.chance(50) ? 3000 : 400);
-    Record *made = worker.graph->make({kinds[random.below(std::size(kinds))], 0, count, false}, random);
+    const Kind kind = kinds[random.below(std::size(kinds))];
+    const size_t most = random.chance(5) && kind != Kind::hash ? 300000 : random.chance(50) ? 3000 : 400;
+    const size_t count = 1 + random.below(most);
+    Record *made = worker.graph->make({kind, 0, count, false}, random);
     if (!made) {
         return;
     }
@@ -140,7 +142,7 @@ void opRowFree(Worker &worker) {
     Random &random = worker.random;
     size_t slot;
     Record *old = worker.graph->pickLonely(random, slot);
-    if (!old || old->held > 0 || (old->kind != Kind::row && old->kind != Kind::elements)) {
+    if (!old || old->held > 0 || hasStrongHandle(*old) || (old->kind != Kind::row && old->kind != Kind::elements)) {
         return;
     }
     worker.graph->set(*worker.graph->table, slot, nullptr, random);

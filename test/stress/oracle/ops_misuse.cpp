@@ -9,6 +9,7 @@
 #include "test/stress/oracle/signals.hpp"
 #include "test/stress/oracle/trespass.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <mutex>
@@ -54,8 +55,9 @@ bool aim(Aims &aims, Graph &graph, void *permanent, Random &random) {
     if (!aims.leaf || !aims.node || !permanent || graph.table->refs.size() < 2) {
         return false;
     }
-    // The second may have taken the first one's slot.
-    if (aims.node->in == 0 && aims.node->rooted == 0) {
+    // The second may have taken the first one's slot. What else refers to that may be garbage.
+    const auto &slots = graph.table->refs;
+    if (aims.node->rooted == 0 && std::find(slots.begin(), slots.end(), aims.node) == slots.end()) {
         return false;
     }
     Targets &t = aims.targets;

@@ -167,7 +167,7 @@ void opBatch(Worker &worker) {
     }
 }
 
-/* The same, freed by hand or resized in place of being published. */
+/* Blocks of a batch are freed by hand or resized instead of being published. */
 void opBatchFree(Worker &worker) {
     const std::vector<Record *> made = heldThroughMinor(worker);
     Graph &graph = *worker.graph;

@@ -49,12 +49,28 @@ constexpr Profile known[] = {
     {"holders", "all=0,leaf=10,barrier=10,major=100,minor=100,drop=10,sticky=10", 1, 4, 0, 0, 0},
     {"sizes", "realloc=300,large=40,leaf=300,free=200,memdup=50,wide=20", 3, 0, 60, 10, 0},
     {"grows", "all=0,leaf=20,grow=40,garbage=40,free=40,minor=5,yield=20,batchfree=5,drop=20", 3, 0, 20, 0, 0},
+    {"handles",
+     "handle=400,handles=6,chain=20,unhandle=250,sethandle=200,exchangehandle=100,changehandle=150,duplicate=40,"
+     "follow=400,contest=100,barrier=100,plain=100,leaf=100,free=150,realloc=60,drop=200,minor=6,major=3,sticky=10",
+     4, 2, 20, 20, 10},
+    {"contest", "all=0,contest=500,leaf=20,handle=20,unhandle=15,follow=20,minor=5,major=2,sticky=5,garbage=20", 4, 2,
+     0, 10, 0},
+    {"doors",
+     "mprlist=200,mprhash=150,pinned=200,keep=100,event=200,handle=200,follow=100,unhandle=150,map=60,row=100,"
+     "contest=100,spawn=10,drop=150",
+     4, 1, 10, 10, 60},
     {"lists", "list=100,wide=20,drop=30,shift=60", 3, 0, 40, 10, 0},
     {"threads", "spawn=40,sticky=60,fork=2,permanent=60,lock=60,mutex=60,cond=20,exchange=60", 4, 3, 20, 20, 30},
     {"signals", "signal=200,sticky=60,mutex=60,cond=30,sleep=3,spawn=10,permanent=60,minor=20,fork=1", 4, 3, 20, 20,
      30},
-    {"misuse", "trespass=60,pointwrongly=60,fork=1,garbage=100,minor=5,ask=5", 3, 2, 20, 20, 0},
+    {"misuse", "trespass=60,pointwrongly=60,stale=60,handle=100,unhandle=60,follow=60,fork=1,garbage=100,minor=5,ask=5",
+     3, 2, 20, 20, 0},
     {"checks", "verify=10,mutex=30,spawn=5,minor=20,ask=20", 4, 2, 10, 10, 10},
+    {"batches", "barrier=400,garbage=100,leaf=400,free=100,realloc=60,list=6,wide=2,permanent=60,yield=100", 4, 2, 20,
+     10, 20},
+    {"takers",
+     "all=0,leaf=20,nofree=300,barrier=100,free=400,link=300,yield=1,garbage=2,drop=30,follow=20,handle=20,unhandle=15",
+     4, 0, 0, 0, 0},
     {"frees", "free=500,rowfree=300,realloc=100,ask=20,permanent=200", 4, 2, 20, 10, 0},
 };
 
@@ -147,11 +163,16 @@ void drawAll(Plan &plan, const Profile &profile, Random &random, bool older) {
     plan.checkEvery = 500 << random.below(6);
     plan.settlePercent = percent(50) ? 90 : 10;
     plan.yieldPercent = percent(30) ? 5 : percent(50) ? 100 : 50;
-    plan.sharedPercent = percent(50) ? 10 : 0;
+    const std::string name = profile.name;
+    plan.sharedPercent = name == "takers" ? 60 : percent(50) ? 10 : 0;
     plan.hasty = percent(70);
     plan.operations = percent(profile.shortLives / 2) ? 20 : plan.operations;
     plan.operations = profile.brief ? profile.brief : plan.operations;
     plan.seconds = 1;
+    const bool batches = percent(name == "batches" || name == "doors" || name == "takers" ? 100
+                                 : name == "handles"                                      ? 50
+                                                                                          : 20);
+    plan.batches = batches && !older;
 }
 
 void obey(Plan &plan, const Wishes &wishes) {
@@ -180,7 +201,8 @@ Plan makePlan(const Wishes &wishes) {
     plan.seed = wishes.seed;
     drawAll(plan, drawProfile(wishes.profile, random), random, wishes.older);
     obey(plan, wishes);
-    plan.misuse = plan.weights[indexOf("trespass")] > 0 || plan.weights[indexOf("pointwrongly")] > 0;
+    plan.misuse = plan.weights[indexOf("trespass")] > 0 || plan.weights[indexOf("pointwrongly")] > 0 ||
+                  plan.weights[indexOf("stale")] > 0;
     plan.forks = plan.weights[indexOf("fork")] > 0;
     plan.signals = plan.weights[indexOf("signal")] > 0;
     return plan;
@@ -198,7 +220,8 @@ std::string Plan::text() const {
     std::ostringstream out;
     out << "seed " << seed << ", profile " << profile << ", options \"" << options << "\", limit " << limit
         << ", threads " << threads << ", ghosts " << ghosts << ", foreigners " << foreigners << ", lives " << lives
-        << ", slots " << slots << (events ? ", events" : "") << (hasty ? ", hasty" : "");
+        << ", slots " << slots << (events ? ", events" : "") << (batches ? ", batches" : "")
+        << (hasty ? ", hasty" : "");
     return out.str();
 }
 

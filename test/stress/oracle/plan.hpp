@@ -43,6 +43,7 @@ struct Plan {
     int settlePercent = 50;   /* Of the checks that collect and look at managers */
     int yieldPercent = 50;    /* Of the operations that are followed by a yield */
     int sharedPercent = 10;   /* Of the operations on a graph that all threads share */
+    bool batches = false;     /* Most threads take back what they have made and not published: mprSetBatches */
     bool misuse = false;      /* Calls that must be refused are made on purpose */
     bool forks = false;       /* Some of them in children of fork */
     bool signals = false;     /* Signals come to the program's threads */

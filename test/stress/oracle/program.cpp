@@ -55,6 +55,10 @@ void handleEvent(void *data, MprEvent *) {
 
 } // namespace
 
+void countEvent() {
+    ++*doneCount;
+}
+
 void nap(unsigned microseconds) {
     timespec time{0, static_cast<long>(microseconds) * 1000};
     while (nanosleep(&time, &time) != 0 && errno == EINTR) {}
@@ -127,11 +131,13 @@ void Program::begin(Random &random) {
     }
     posted = done = tooBig = 0;
     setManagersTrespass(plan.misuse);
+    openRange(random);
     meeting.open();
     lasting.open();
     shared = adopt(random);
     pins = adopt(random);
     pin(random);
+    contest.open(pinned.leaf);
 }
 
 /* Blocks that stay for a whole life, for ghosts and whoever marks. */
@@ -244,6 +250,9 @@ void Program::haunt(uint64_t seed, bool attached) {
     }
     while (!over()) {
         permanents.step(random);
+        if (attached && random.chance(20)) {
+            destroyAbandoned();
+        }
         if (attached && pins) {
             Record *pin = pins->table->refs[random.below(std::min(pinCount, pins->slots()))];
             for (size_t times = random.below(20); pin && times > 0; times--) {
@@ -360,7 +369,7 @@ MprMemStats Program::compareCounts() {
     if (stats.checkDefects > 0) {
         fault("option check=1 found a block that was not marked");
     }
-    if (stats.errors != tooBig && plan.limit == 0) {
+    if (stats.errors != tooBig + rangeShortages() && plan.limit == 0) {
         fault("%llu allocations returned NULL, %llu were too big, and there is no limit",
               static_cast<unsigned long long>(stats.errors), static_cast<unsigned long long>(tooBig.load()));
     }
@@ -369,7 +378,7 @@ MprMemStats Program::compareCounts() {
 
 /* Whether the runtime could not remember a root or a hold. */
 bool Program::scarce() const {
-    return said("no memory to remember another root") || said("no memory to count another hold");
+    return said("no memory to remember another");
 }
 
 void Program::compare() {
@@ -476,6 +485,7 @@ void Program::end(Random &random) {
         }
     }
     recallErrand();
+    contest.close();
     common.clear();
     lasting.close();
     const MprMemStats stats = compareCounts();
@@ -490,6 +500,7 @@ void Program::end(Random &random) {
     }
     graphs.clear();
     orphans.clear();
+    forgetAbandoned();
     setEnding(false);
 }
 

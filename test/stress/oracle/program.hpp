@@ -88,11 +88,12 @@ void forkAndWait(const std::function<void()> &inChild);
 /* One thread that runs operations. */
 class Worker {
 public:
-    Worker(Program &whole, Graph &mine, uint64_t seed, Role what)
-        : program(whole), random(seed), graph(&mine), role(what), own(mine) {}
+    Worker(Program &whole, Graph &mine, uint64_t seed, Role what);
 
     /* @return false when the life is over. */
     bool step();
+    /* A yield that waits for no more than a pause; with batches, perhaps one that discards. */
+    void yield();
     /* Room for more blocks; else a slot is cleared instead. */
     bool roomy() const { return graph->blocks() < 150000; }
 
@@ -104,6 +105,8 @@ public:
 
 private:
     size_t draw();
+
+    const bool discards; /* It has batches; others beside it have not */
 
     Graph &own;
 };
@@ -146,6 +149,7 @@ public:
 
     Meeting meeting;
     Lasting lasting;
+    Contest contest;
     Targets pinned;                  /* For wrong calls by whoever marks; no leaf: there was no memory */
     std::atomic<uint64_t> tooBig{0}; /* Allocations that could not be served */
 
@@ -180,6 +184,9 @@ private:
     std::atomic<bool> stopWanted{false}, ended{false};
     std::chrono::steady_clock::time_point deadline;
 };
+
+/* An event has run. */
+void countEvent();
 
 /* Sleep without a runtime's help. */
 void nap(unsigned microseconds);

@@ -40,8 +40,8 @@ std::atomic<uint64_t> serials{1};
 } // namespace
 
 const char *nameOf(Kind kind) {
-    constexpr const char *names[] = {"leaf",   "plain",     "barrier", "noFree",   "table",
-                                     "vector", "pmrVector", "row",     "elements", "map"};
+    constexpr const char *names[] = {"leaf", "plain",    "barrier", "noFree", "table", "vector", "pmrVector",
+                                     "row",  "elements", "map",     "list",   "hash",  "pinned"};
     static_assert(sizeof(names) / sizeof(names[0]) == static_cast<size_t>(Kind::count));
     return names[static_cast<size_t>(kind)];
 }
@@ -63,6 +63,7 @@ void Records::give(Record *record) {
     record->ptr = nullptr;
     record->serial = serials++; // no head of an old block fits
     record->refs.clear();
+    record->handles.clear();
     record->in = 0;
     record->visit = 0;
     record->used = record->mapped = record->dangling = record->stands = false;

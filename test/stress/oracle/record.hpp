@@ -27,16 +27,23 @@ enum class Kind : uint8_t {
     noFree,    /* MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE */
     table,     /* Ordinary manager, references in a table from malloc */
     vector,    /* A C++ object with a std::vector of members */
-    pmrVector, /* The same, the vector in permanent memory */
+    pmrVector, /* As vector, its memory allocated by palloc */
     row,       /* mpr::makeArray of members */
     elements,  /* mpr::makeArray of objects with destructors */
     map,       /* mpr::HashMap */
+    list,      /* MprList */
+    hash,      /* MprHash */
+    pinned,    /* A leaf of mpr/pinned.h */
     count
 };
 const char *nameOf(Kind kind);
 
 constexpr bool callsFree(Kind kind) {
-    return kind != Kind::leaf && kind != Kind::noFree && kind != Kind::row && kind != Kind::map;
+    return kind != Kind::leaf && kind != Kind::noFree && kind != Kind::row && kind < Kind::map;
+}
+/* They refer by arrays of their own, which they may outgrow. */
+constexpr bool refersElsewhere(Kind kind) {
+    return kind == Kind::map || kind == Kind::list || kind == Kind::hash;
 }
 /* Blocks that begin with a Head, references of a fixed number and a pattern behind them. */
 constexpr bool inOneBlock(Kind kind) {
@@ -46,23 +53,30 @@ constexpr bool withHead(Kind kind) {
     return inOneBlock(kind) || kind == Kind::table || kind == Kind::vector || kind == Kind::pmrVector;
 }
 constexpr bool withPattern(Kind kind) {
-    return kind == Kind::leaf || inOneBlock(kind);
+    return kind == Kind::leaf || kind == Kind::pinned || inOneBlock(kind);
+}
+/* Blocks that mprRealloc takes, as far as the oracle knows how they look then. */
+constexpr bool reallocable(Kind kind) {
+    return withPattern(kind) && kind != Kind::pinned;
 }
 /* Rows that are resized after the block was made. */
 constexpr bool resizable(Kind kind) {
     return kind == Kind::table || kind == Kind::vector || kind == Kind::pmrVector;
 }
 
+struct Handle;
+
 struct Record {
     void *ptr = nullptr;
     size_t size = 0;     /* Asked for */
     uint64_t serial = 0; /* Another one for each block */
     Kind kind = Kind::leaf;
-    std::vector<Record *> refs; /* What its references are */
-    size_t in = 0;              /* References to it from blocks that are not known to be gone, and root references */
-    uint32_t visit = 0;         /* The last trace that reached it */
+    std::vector<Record *> refs;    /* What its references are */
+    size_t in = 0;                 /* References to it from blocks that are not known to be gone, and root references */
+    std::vector<Handle *> handles; /* That refer to it, or have it as their value: handles.hpp */
+    uint32_t visit = 0;            /* The last trace that reached it */
     bool used = false;
-    bool mapped = false;            /* Has been in a map: an array that the map has outgrown may refer to it still */
+    bool mapped = false;            /* Has been in a map or list: an array that it has outgrown may refer to it still */
     bool dangling = false;          /* Only held for a while: its references may be gone */
     bool stands = false;            /* Of the oracle itself: never dropped */
     std::atomic<bool> eager{false}; /* Its manager locks and allocates in MPR_MANAGE_FREE */

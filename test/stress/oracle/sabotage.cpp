@@ -41,6 +41,97 @@ void loseRoot(Graph &graph, Random &random) {
     }
 }
 
+/* ---- Handles ---- */
+
+Handle *makeHandle(Graph &graph, Random &random, int type, bool keeps) {
+    Handle what;
+    what.type = type;
+    what.block = makePlain(graph, random);
+    if (what.block && keeps) {
+        graph.addRoot(*what.block);
+    }
+    what.value = what.isDependent() ? graph.make({Kind::leaf, 40, 0, false}, random) : nullptr;
+    return what.block ? graph.handles.create(what, 0) : nullptr;
+}
+
+/* It keeps nothing any more. */
+void weaken(Graph &graph, Random &random) {
+    if (Handle *handle = makeHandle(graph, random, MPR_HANDLE_VARIABLE, false)) {
+        handle->extra = MPR_HANDLE_STRONG;
+    }
+}
+
+void clearEarly(Graph &graph, Random &random) {
+    if (const Handle *handle = makeHandle(graph, random, MPR_HANDLE_WEAK_SHORT, true)) {
+        mprSetHandle(handle->number, nullptr);
+    }
+}
+
+/* The reference does not know that its block is a root; the block has no manager to be called. */
+void clearNever(Graph &graph, Random &random) {
+    Handle what;
+    what.block = graph.make({Kind::leaf, 40, 0, false}, random);
+    if (what.block && graph.handles.create(what, 0)) {
+        mprAddRoot(what.block->ptr);
+    }
+}
+
+void setElsewhere(Graph &graph, Random &random) {
+    const Handle *handle = makeHandle(graph, random, MPR_HANDLE_STRONG, true);
+    if (Record *other = makePlain(graph, random); other && handle) {
+        graph.addRoot(*other);
+        mprSetHandle(handle->number, other->ptr);
+    }
+}
+
+void loseValue(Graph &graph, Random &random) {
+    if (const Handle *handle = makeHandle(graph, random, MPR_HANDLE_DEPENDENT, true)) {
+        mprSetHandleValue(handle->number, nullptr);
+    }
+}
+
+/* A long one is taken for a short one: it refers to its block while the manager runs. */
+void clearLate(Graph &graph, Random &random) {
+    if (Handle *handle = makeHandle(graph, random, MPR_HANDLE_WEAK_LONG, false)) {
+        handle->type = MPR_HANDLE_WEAK_SHORT;
+
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    }
+}
+
+void clearBeforeManager(Graph &graph, Random &random) {
+    if (Handle *handle = makeHandle(graph, random, MPR_HANDLE_WEAK_SHORT, false)) {
+        handle->type = MPR_HANDLE_WEAK_LONG;
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    }
+}
+
+/* Somebody writes into what a handle refers to. */
+void changeLabelled(Graph &, Random &random) {
+    if (void *block = makeLabelled(random)) {
+        static_cast<unsigned char *>(block)[8] ^= 1;
+        lookAtLabelled(block, "a handle refers to");
+    }
+}
+
+/* A store that publishes nothing, of a block that is younger than its thread's last yield. */
+void storeUnpublished(Graph &graph, Random &random) {
+    for (int round = 0; round < 300; round++) { // until the thread stands in memory of its own
+        for (int i = 0; i < 100; i++) {
+            mprAlloc(100);
+        }
+        mprYield(MPR_YIELD_DISCARD);
+    }
+    if (Record *record = graph.make({Kind::noFree, 100, 2, false}, random)) {
+        Reference &reference = graph.addReference(nullptr);
+        reference.record = record;
+        record->in++;
+        reference.ref.ptr = record->ptr;
+        mprYield(MPR_YIELD_DISCARD);
+        graph.check();
+    }
+}
+
 void change(Graph &graph, Random &random) {
     if (Record *record = makePlain(graph, random)) {
         graph.addRoot(*record);
@@ -163,6 +254,15 @@ void damageHole(Graph &, Random &) {
 const Sabotage sabotages[] = {
     {"hold", loseHold, "MPR_MANAGE_FREE for a plain that is held"},
     {"root", loseRoot, "MPR_MANAGE_FREE for a plain that is a root"},
+    {"unpublished", storeUnpublished, "that is alive is no block any more"},
+    {"strong handle", weaken, "MPR_MANAGE_FREE for a plain that a strong handle refers to"},
+    {"weak handle cleared", clearEarly, "has lost it, and it is alive"},
+    {"weak handle not cleared", clearNever, "was never cleared, and it is dead"},
+    {"handle set", setElsewhere, "refers to something else"},
+    {"value lost", loseValue, "has lost its value"},
+    {"short handle in manager", clearLate, "still refers to it while its manager runs"},
+    {"long handle in manager", clearBeforeManager, "does not give it to its manager in MPR_MANAGE_FREE"},
+    {"labelled", changeLabelled, "what a handle refers to has been overwritten"},
     {"contents", change, "the contents of a plain that is alive are overwritten"},
     {"reference", changeReference, "reference 1 of 2 of a plain that is alive is not what was stored"},
     {"twice", callTwice, "MPR_MANAGE_FREE twice for one plain"},

@@ -21,6 +21,9 @@ const Op ops[] = {
     {"row", opRow, 40, false},
     {"elements", opElements, 20, false},
     {"map", opMap, 20, false},
+    {"mprlist", opLists, 10, false},
+    {"mprhash", opHash, 10, false},
+    {"pinned", opPinned, 20, false},
     {"large", opLarge, 1, false},
     {"garbage", opGarbage, 40, false},
     {"managed", opManaged, 20, false},
@@ -51,6 +54,18 @@ const Op ops[] = {
     {"hold", opHold, 30, false},
     {"release", opRelease, 30, false},
     {"relink", opRelink, 10, false},
+    {"keep", opKeep, 5, false},
+    {"event", opEvent, 5, false},
+    {"handle", opHandle, 60, false},
+    {"handles", opHandles, 1, false},
+    {"chain", opChain, 3, false},
+    {"unhandle", opUnhandle, 40, false},
+    {"sethandle", opSetHandle, 40, false},
+    {"exchangehandle", opExchangeHandle, 20, false},
+    {"changehandle", opChangeHandle, 30, false},
+    {"duplicate", opDuplicate, 10, false},
+    {"follow", opFollow, 60, false},
+    {"contest", opContest, 30, false},
     {"batch", opBatch, 1, true},
     {"batchfree", opBatchFree, 1, true},
     {"yield", opYield, 50, true},
@@ -71,15 +86,24 @@ const Op ops[] = {
     {"exchange", opExchange, 20, true},
     {"fork", opFork, 0, true},
     {"signal", opSignal, 0, false},
+    {"stale", opStale, 0, false},
     {"trespass", opTrespass, 0, true},
     {"pointwrongly", opPointWrongly, 0, true},
 };
 const size_t opCount = std::size(ops);
 
+Worker::Worker(Program &whole, Graph &mine, uint64_t seed, Role what)
+    : program(whole), random(seed), graph(&mine), role(what), discards(whole.plan.batches && random.chance(70)),
+      own(mine) {}
+
 size_t Worker::draw() {
     const auto &sums = program.cumulated;
     const int drawn = static_cast<int>(random.below(static_cast<size_t>(sums.back())));
     return static_cast<size_t>(std::upper_bound(sums.begin(), sums.end(), drawn) - sums.begin());
+}
+
+void Worker::yield() {
+    mprYield(discards && random.chance(90) ? MPR_YIELD_DISCARD : MPR_YIELD_DEFAULT);
 }
 
 bool Worker::step() {
@@ -99,7 +123,7 @@ bool Worker::step() {
         program.sharedLock.unlock();
     }
     if (random.chance(static_cast<unsigned>(program.plan.yieldPercent))) {
-        mprYield(MPR_YIELD_DEFAULT);
+        yield();
     }
     if (role == Role::worker && program.wantsRest()) {
         mprYield(MPR_YIELD_STICKY);

@@ -94,7 +94,7 @@ constexpr void nameManager() noexcept {
 template <class T, bool guarded>
 void* allocate(std::size_t size, [[maybe_unused]] MprManager manager) noexcept {
     if constexpr (isTraced<T>()) {
-        // What a type with a destructor references may stand in memory of its own, a vector's say: no barrier there.
+        // A type with a destructor may keep references in memory of its own, as a vector does, where no barrier sees stores.
         constexpr int kind = !destroyed<T> && tracedInside<T> ? MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE : 0;
         return mprAllocManaged(size, manager, MPR_ALLOC_MANAGER | (guarded ? MPR_ALLOC_ZERO : 0) | kind);
     } else if constexpr (destroyed<T>) {
@@ -111,12 +111,15 @@ void* allocate(std::size_t size, [[maybe_unused]] MprManager manager) noexcept {
 /** Roots a block while it is built; frees it, undestroyed, when an exception ends the scope. */
 class Building {
 public:
-    explicit Building(void* block) noexcept : ref_{nullptr, nullptr, block} {
-        mprLinkRootRef(&ref_);
+    explicit Building(void* block) noexcept : ref_{nullptr, nullptr, nullptr} {
+        mprLinkRootRef(&ref_); // publishes nothing: a yield in the constructor keeps all
+        ref_.ptr = block;
+        mprCountBuilding(1);
         // A collection during construction reads what the allocation has zeroed: those stores must be done.
         std::atomic_signal_fence(std::memory_order_release);
     }
     ~Building() {
+        mprCountBuilding(-1);
         mprUnlinkRootRef(&ref_);
         if (!complete_) {
             mprFree(ref_.ptr);

@@ -2,14 +2,14 @@
 /*
     mpr/cpp/detail/untraced.hpp - Types that hold references and have no trace function to say so. Not part of the API.
 
-    Nobody can ask a C++ 20 type for its fields, but an aggregate can be asked whether it would take a value at some place
-    of its list of initializers. So it is asked, place after place, whether it takes one that converts to Members, and to
-    what else is traced, and to nothing besides. Arrays and aggregates in it are not offered anything as a whole, hence
-    their braces count as left out and their fields are places as well.
+    Nobody can ask a C++ 20 type for its fields, but an aggregate can be asked whether it would take a value at some
+    place of its list of initializers. So it is asked, place after place, whether it takes one that converts to Members,
+    and to what else is traced, and to nothing else. Arrays and aggregates in it are not offered anything as a whole,
+    hence their braces count as left out and their fields are places as well.
 
-    Classes with constructors keep that to themselves. They may have a function that takes a Marker and is not called trace,
-    or one called trace that does not take it by reference: both are named. Of the rest those are suspected that are
-    special as a Member makes them: their copies are not trivial, their destructors are. They are watched.
+    Classes with constructors keep that to themselves. They may have a function that takes a Marker and is not called
+    trace, or one called trace that does not take it by reference: both are named. Of the rest those are suspected that
+    are special as a Member makes them: their copies are not trivial, their destructors are. They are watched.
  */
 #ifndef MPR_CPP_DETAIL_UNTRACED_HPP
 #define MPR_CPP_DETAIL_UNTRACED_HPP
@@ -68,7 +68,7 @@ constexpr bool takes(std::index_sequence<I...>) {
         T{AnyFieldAt<I>{}..., Last{}};
     };
 }
-/** The same with {} as the last: whether there is a field. */
+/** Whether T may be initialised by {any, any, ..., {}}: whether there is a field at the place of the last. */
 template <class T, std::size_t... I>
 constexpr bool hasField(std::index_sequence<I...>) {
     return requires {
@@ -78,7 +78,8 @@ constexpr bool hasField(std::index_sequence<I...>) {
 
 enum class HasMembers { no, yes, unknown };
 
-/** Whether an aggregate has Members, or containers of them, among its first places. @param before As far as is known. */
+/** Whether an aggregate has Members, or containers of them, among its first places. @param before As far as is
+    known. */
 template <class T, HasMembers before = HasMembers::no, std::size_t Place = 0>
 constexpr HasMembers membersFrom() {
     constexpr std::size_t most = 32;

@@ -90,7 +90,7 @@ bool isFile(int fd) {
     return file;
 }
 
-/** The same for reading and writing: who interrupts, does so anywhere. Only those that may fail are counted. */
+/** The error due for a read or write: an interruption may come anywhere. Only calls that may fail are counted. */
 int dueFor(Call call, int fd) {
     if (!report || report->call != call || report->error == EINTR || isFile(fd)) {
         return due(call);
@@ -106,7 +106,7 @@ bool isLibuv(const char* file) {
     return false;
 }
 
-/** What is there only when a file is made. */
+/** The argument that is there only when a file is made. */
 unsigned modeOf(int flags, va_list list) {
     return flags & (createFile | temporaryFile) ? va_arg(list, unsigned) : 0;
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/*
+    embed.cpp - The hooks of a program that embeds the runtime, in a pause; and the C API of mpr/embed.h that sets them and
+    looks at blocks. embed_memory.cpp has the rest of it.
+
+    Without threads they are called by what handles do in a collection (handle_tracing.cpp), so that core, which has no
+    room, knows nothing of them.
+ */
+#include "mpr/embed.h"
+
+#include <iterator>
+#include <utility>
+
+#include "mpr/collect.h"
+#include "mpr/gc/handle_store.hpp"
+#include "mpr/gc/handle_tracing.hpp"
+#include "mpr/gc/marker.hpp"
+#include "mpr/gc/runtime.hpp"
+
+namespace mpr::gc {
+
+using heap::Byte;
+using heap::Heap;
+using heap::Region;
+namespace head = heap::head;
+
+namespace {
+
+/** The callback that the calling thread is in; its own. */
+enum class Stage : unsigned char { none, stop, roots, marked, clear };
+constinit MPR_PER_THREAD Stage stage = Stage::none;
+
+// A running thread changes these, under the lock; the collector reads them while all threads are stopped.
+constinit os::Lock settingLock;
+constinit MprEmbedder embedder{};
+constinit bool young = false; // for mprIsMarked: old blocks are not told apart
+
+/** A callback is about to be called: its calls of the runtime are refused, except those that the stage admits. */
+class Calling {
+public:
+    explicit Calling(Stage now) : was_(std::exchange(current, nullptr)) {
+        os::assertUnlocked();
+        stage = now;
+    }
+    ~Calling() {
+        stage = Stage::none;
+        current = was_;
+    }
+    Calling(const Calling&) = delete;
+    Calling& operator=(const Calling&) = delete;
+
+private:
+    Mutator* was_;
+};
+
+int generationOf(HandleScan scan) {
+    return scan == HandleScan::young ? MPR_GENERATION_YOUNG : MPR_GENERATION_ALL;
+}
+
+void stop() {
+    if (embedder.stop) {
+        const Calling calling(Stage::stop);
+        embedder.stop(embedder.data);
+    }
+}
+
+void resume() {
+    if (embedder.resume) {
+        const Calling calling(Stage::none);
+        embedder.resume(embedder.data);
+    }
+}
+
+void mark(Marker&, HandleScan scan) {
+    if (embedder.roots) {
+        const Calling calling(Stage::roots);
+        embedder.roots(embedder.data, generationOf(scan));
+    }
+}
+
+/** A number that rises with each block that is marked. */
+std::size_t markedSoFar(const Marker& marker) {
+    if constexpr (os::hasGenerations) {
+        return marker.reachedSoFar().blocks;
+    }
+    Region* region = runtime().heap.firstRegion(); // the only one
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < region->endGranule; at += heap::swar::bytes) {
+        count += heap::swar::count(heap::swar::marked(region->map().word(at), runtime().heap.colours()));
+    }
+    return count;
+}
+
+void close(Marker& marker, HandleScan scan, const HandleHooks* handles) {
+    if (!embedder.marked) {
+        return;
+    }
+    young = scan == HandleScan::young;
+    for (int round = 0;; ++round) {
+        const std::size_t before = markedSoFar(marker);
+        {
+            const Calling calling(Stage::marked);
+            embedder.marked(embedder.data, generationOf(scan), round);
+        }
+        marker.drain();
+        if (markedSoFar(marker) == before) {
+            return;
+        }
+        if (handles) {
+            handles->values(marker, scan);
+        }
+    }
+}
+
+void clear(HandleScan scan) {
+    if (embedder.clear) {
+        const Calling calling(Stage::clear);
+        embedder.clear(embedder.data, generationOf(scan));
+    }
+}
+
+bool hasHooks() {
+    if constexpr (os::hasThreads) {
+        return runtime().roots.embedder();
+    }
+    return embedHooks && runtime().roots.handles(); // else they are an earlier runtime's
+}
+
+void setHooks(const EmbedHooks* hooks) {
+    if constexpr (os::hasThreads) {
+        return runtime().roots.setEmbedder(hooks);
+    }
+    if (hooks) {
+        handleStore.open(runtime().heap, runtime().roots); // which calls them
+    }
+    embedHooks = hooks;
+}
+
+void end() {
+    embedder = {};
+    setHooks(nullptr);
+}
+
+constexpr EmbedHooks hooks = {stop, resume, mark, close, clear, end};
+
+} // namespace
+
+bool isStopping() {
+    return stage == Stage::stop;
+}
+
+} // namespace mpr::gc
+
+using namespace mpr::gc;
+using mpr::heap::Byte;
+using mpr::heap::Heap;
+using mpr::heap::Region;
+namespace os = mpr::os;
+
+int mprSetEmbedder(const MprEmbedder* wanted) {
+    if (!admitRunning("mprSetEmbedder")) {
+        return MPR_ERR_BAD_STATE;
+    }
+    {
+        const os::Locked locked(settingLock);
+        if (!wanted || !hasHooks()) {
+            embedder = wanted ? *wanted : MprEmbedder{};
+            setHooks(wanted ? &hooks : nullptr);
+            return 0;
+        }
+    }
+    misuse("mprSetEmbedder", wanted, "there is an embedder; end that one with NULL first");
+    return MPR_ERR_ALREADY_EXISTS;
+}
+
+bool mprIsMarked(cvoid* block) {
+    if (stage != Stage::marked && stage != Stage::clear) {
+        misuse("mprIsMarked", block, "not in a callback that asks: marked, or clear");
+        return true;
+    }
+    Heap& heap = runtime().heap;
+    Region* region = block ? heap.find(block) : nullptr;
+    Byte h = region ? region->headAt(block) : Byte{0};
+    if (!Region::isBlock(h)) {
+        const mpr::heap::Annex* annex = block ? heap.annex() : nullptr; // it may be pinned, in memory of the program's
+        const mpr::heap::Place at = annex ? annex->find(block) : mpr::heap::Place{};
+        if (!at.region) {
+            return false;
+        }
+        h = at.head();
+    }
+    if (h & mpr::heap::head::held) {
+        return true;
+    }
+    return os::hasThreads && stage == Stage::clear ? !heap.dead(h)
+                                                   : heap.colours().marked(h) || (young && (h & mpr::heap::head::old));
+}
+
+void* mprBlockOf(cvoid* address) {
+    return address && running() ? runtime().heap.blockAround(address) : nullptr;
+}
+
+size_t mprBlocksIn(cvoid* begin, cvoid* end, bool (*visit)(void* data, void* block, size_t size), void* data) {
+    if (!running()) {
+        return 0;
+    }
+    const auto* from = static_cast<const Byte*>(begin);
+    const auto* to = static_cast<const Byte*>(end);
+    size_t visited = 0;
+    while (from < to) {
+        Heap::Inside found[64];
+        const unsigned count = runtime().heap.blocksIn(from, to, found, std::size(found));
+        for (unsigned i = 0; i < count; ++i) {
+            const auto& [block, n, h] = found[i];
+            const size_t word = mpr::heap::head::isLeaf(h) ? 0 : sizeof(MprManager);
+            ++visited;
+            if (!visit(data, block, (n << mpr::heap::granuleShift) - word)) {
+                return visited;
+            }
+        }
+    }
+    return visited;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/*
+    inside.cpp - From an address anywhere to the block around it, and the blocks of a range of addresses.
+ */
+#include <algorithm>
+
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::heap {
+
+namespace {
+
+/** The nearest head or mark at or before granule g; `least` when there is none. */
+std::size_t boundaryBefore(GranuleMap map, std::size_t g, std::size_t least) {
+    std::size_t at = g & ~std::size_t{swar::bytes - 1};
+    const swar::Word mine = ~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at)));
+    swar::Word found = swar::boundaries(map.word(at)) & mine;
+    while (found == 0 && at >= least + swar::bytes) {
+        at -= swar::bytes;
+        found = swar::boundaries(map.word(at));
+    }
+    return found != 0 ? std::max(at + swar::last(found), least) : least;
+}
+} // namespace
+
+/** Whether a block with this head is in use and not found dead. */
+bool Heap::isLive(Byte h) const {
+    return Region::isBlock(h) && (!dead(h) || (h & head::held));
+}
+
+void* Heap::blockAround(const void* address) {
+    if (const Annex* others = annex()) {
+        if (void* block = others->around(address)) {
+            return block;
+        }
+    }
+    os::Locked locked(lock_);
+    Region* region = table_.findField(address);
+    if (!region) {
+        return nullptr;
+    }
+    std::size_t g = region->granuleOf(address);
+    if (g < region->firstGranule) {
+        return nullptr;
+    }
+    if (region->isLarge()) {
+        const std::size_t first = region->firstGranule;
+        return g - first < region->largeGranules && isLive(region->map().get(first)) ? region->address(first) : nullptr;
+    }
+    if (g >= region->endGranule || region->spans.isUncleared(g)) {
+        return nullptr;
+    }
+    const std::size_t first = boundaryBefore(region->map(), g, region->firstGranule);
+    const bool known = !region->spans.isUncleared(first) && isLive(region->map().get(first));
+    return known && g - first < region->map().blockSize(first) ? region->address(first) : nullptr;
+}
+
+unsigned Heap::blocksIn(const Byte*& from, const Byte* to, Inside* found, unsigned most) {
+    constexpr std::size_t slot = std::size_t{1} << leastRegionShift;
+    constexpr unsigned longest = 4096; // words of maps, and regions, that are looked at in one hold of the lock
+    os::Locked locked(lock_);
+    unsigned count = 0;
+    for (unsigned steps = 0; from < to && count < most && steps < longest;) {
+        Region* region = table_.findField(from);
+        if (!region) {
+            ++steps;
+            const auto at = reinterpret_cast<std::uintptr_t>(from);
+            from += std::min(slot - (at & (slot - 1)), static_cast<std::size_t>(to - from));
+            continue;
+        }
+        if (region->isLarge()) {
+            ++steps;
+            const std::size_t g = region->firstGranule;
+            const Byte h = region->map().get(g);
+            Byte* block = region->address(g);
+            if (block >= from && block < to && isLive(h)) {
+                found[count++] = {block, region->largeGranules, h};
+            }
+            from = std::min<const Byte*>(reinterpret_cast<Byte*>(region) + region->length, to);
+            continue;
+        }
+        const std::size_t length = static_cast<std::size_t>(to - reinterpret_cast<Byte*>(region));
+        const std::size_t end = std::min<std::size_t>(region->endGranule, (length + granuleSize - 1) >> granuleShift);
+        std::size_t g =
+            (static_cast<std::size_t>(from - reinterpret_cast<Byte*>(region)) + granuleSize - 1) >> granuleShift;
+        g = std::max<std::size_t>(g, region->firstGranule);
+        for (; g < end && count < most && steps < longest; ++steps) {
+            const std::size_t at = g & ~std::size_t{swar::bytes - 1};
+            swar::Word heads = swar::heads(region->map().word(at)) & (~swar::Word{0} << (8 * (g - at)));
+            for (g = at + swar::bytes; heads != 0; heads &= heads - 1) {
+                const std::size_t first = at + swar::first(heads);
+                const Byte h = first < end && !region->spans.isUncleared(first) ? region->map().get(first) : Byte{0};
+                if (!isLive(h)) {
+                    continue;
+                }
+                if (count == most) {
+                    g = first;
+                    break;
+                }
+                found[count++] = {region->address(first), region->map().blockSize(first), h};
+            }
+        }
+        from = g < end ? region->address(g)
+                       : std::min<const Byte*>(
+                             end < region->endGranule ? to : reinterpret_cast<Byte*>(region) + region->length, to);
+    }
+    return count;
+}
+
+} // namespace mpr::heap

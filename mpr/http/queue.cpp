@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT
+/*
+    queue.cpp - Queues: the C API of mpr/http/queue.h, and which of them are serviced.
+
+    Queues that have something to do hang in a list of their connection, and are serviced one after another by its
+    event: so the stack does not grow with the pipeline. A queue whose successor is full waits (`waits`), and is
+    scheduled when there is room.
+ */
+#include <algorithm>
+#include <limits>
+
+#include "mpr/event.h"
+#include "mpr/gc/census.hpp"
+#include "mpr/http/net.hpp"
+#include "mpr/http/packet.hpp"
+
+using namespace mpr::http;
+
+namespace {
+
+void manageQueue(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        const auto* q = static_cast<Queue*>(ptr);
+        markAll(q->nextQ, q->prevQ, q->first, q->last, q->stream, q->net, q->stage, q->pair, q->queueData,
+                q->nextScheduled, q->nextRemoved);
+        mprMarkRef(&q->name);
+    }
+}
+const mpr::gc::ManagerName namedQueue(manageQueue, "HttpQueue");
+
+/** There is room in a queue again: those go on that have waited for it. */
+void resumeFeeders(HttpQueue* q) {
+    q->flags &= ~HTTP_QUEUE_FULL;
+    if (q->direction == HTTP_QUEUE_RX) {
+        resumeBody(*q->net);
+    }
+    for (HttpQueue* each = q->prevQ; each; each = each->prevQ) {
+        if (own(each)->waits) {
+            httpResumeQueue(each, false);
+            return;
+        }
+    }
+}
+
+/** The bytes of a queue are fewer. */
+void lessen(HttpQueue* q, MprOff size) {
+    addBytes(*q, -size);
+    holdsLess(*q);
+}
+
+/** Whether a queue takes no more. @param size Of a packet for it: the connector's takes none that its connection would not
+    write for a while, for such a packet may as well wait where it is, and nothing else is made for its place. */
+bool isFull(const HttpQueue* q, MprOff size = 0) {
+    const MprOff held = heldBy(*q);
+    const bool waits = q == q->stream->outputq && held > q->low;
+    return held >= q->max || (waits && held + std::min<MprOff>(size, q->packetSize) > q->max);
+}
+
+void append(HttpQueue* q, HttpPacket* packet) {
+    publish(packet);
+    setRef(packet, packet->next, nullptr);
+    if (!packet->stream) {
+        setRef(packet, packet->stream, q->stream);
+    }
+    if (q->last) {
+        setRef(q->last, q->last->next, packet);
+    } else {
+        setRef(q, q->first, packet);
+    }
+    setRef(q, q->last, packet);
+    addBytes(*q, bytesOf(packet));
+    count(own(q->stream)->memory, packet);
+    if (q->count >= q->max) {
+        q->flags |= HTTP_QUEUE_FULL;
+    }
+}
+
+/** Call what services a queue. */
+void callService(HttpQueue* q) {
+    const auto service = q->direction == HTTP_QUEUE_TX ? q->stage->outgoingService : q->stage->incomingService;
+    if (service) {
+        service(q);
+    } else if (q->nextQ) {
+        httpDefaultService(q);
+    }
+}
+
+/** Whether a packet may go through a queue without a stop. */
+bool passes(const HttpQueue* q, const HttpPacket* packet) {
+    return !q->first && !(q->flags & HTTP_QUEUE_SUSPENDED) && q->nextQ && !isFull(q->nextQ, bytesOf(packet)) &&
+           bytesOf(packet) <= q->nextQ->packetSize;
+}
+} // namespace
+
+void mpr::http::addBytes(HttpQueue& q, MprOff bytes) {
+    constexpr MprOff most = std::numeric_limits<ssize>::max();
+    MprOff& sum = static_cast<Queue&>(q).bytes;
+    sum = static_cast<MprOff>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(bytes));
+    q.count = static_cast<ssize>(std::clamp(sum, -most, most));
+}
+
+MprOff mpr::http::heldBy(const HttpQueue& q) {
+    return static_cast<const Queue&>(q).bytes + (&q == q.stream->outputq ? q.net->outCount : 0);
+}
+
+void mpr::http::holdsLess(HttpQueue& q) {
+    if ((q.flags & HTTP_QUEUE_FULL) && heldBy(q) <= q.low) {
+        resumeFeeders(&q);
+    }
+}
+
+Queue* mpr::http::makeQueue(Stream& stream, HttpStage* stage, int direction) {
+    auto* q = mpr::base::makeReferring<Queue>(manageQueue);
+    if (q) {
+        q->name = stage->name;
+        q->stage = stage;
+        q->stream = &stream;
+        q->net = stream.net;
+        q->direction = direction;
+        httpSetQueueLimits(q, stream.limits, -1, -1, -1, -1);
+    }
+    return q;
+}
+
+void mpr::http::closeQueue(Queue& q) {
+    if (q.opened) {
+        q.opened = false;
+        if (q.stage->close) {
+            q.stage->close(&q);
+        }
+    }
+}
+
+bool mpr::http::serviceScheduled(HttpNet& net) {
+    bool any = false;
+    while (Queue* q = net.firstScheduled) {
+        setRef(&net, net.firstScheduled, q->nextScheduled);
+        if (!net.firstScheduled) {
+            setRef(&net, net.lastScheduled, nullptr);
+        }
+        setRef(q, q->nextScheduled, nullptr);
+        q->flags &= ~HTTP_QUEUE_SCHEDULED;
+        if (!(q->flags & HTTP_QUEUE_SUSPENDED) && !q->removed && !own(q->stream)->gone) {
+            httpServiceQueue(q);
+            any = true;
+        }
+    }
+    return any;
+}
+
+// ---- Put and get ------------------------------------------------------------------------------------------------
+
+void httpPutForService(struct HttpQueue* q, HttpPacket* packet, bool serviceQ) {
+    if (!q || !packet) {
+        return;
+    }
+    append(q, packet);
+    if (serviceQ) {
+        httpScheduleQueue(q);
+    }
+}
+
+void httpPutPacket(struct HttpQueue* q, HttpPacket* packet) {
+    if (!q || !packet) {
+        return;
+    }
+    publish(packet);
+    if (q->direction == HTTP_QUEUE_TX) {
+        (q->stage->outgoing ? q->stage->outgoing : httpDefaultOutgoing)(q, packet);
+    } else {
+        (q->stage->incoming ? q->stage->incoming : httpDefaultIncoming)(q, packet);
+    }
+}
+
+void httpPutPacketToNext(struct HttpQueue* qp, HttpPacket* packet) {
+    httpPutPacket(qp ? qp->nextQ : nullptr, packet);
+}
+
+void httpPutBackPacket(struct HttpQueue* q, HttpPacket* packet) {
+    if (!q || !packet) {
+        return;
+    }
+    publish(packet);
+    setRef(packet, packet->next, q->first);
+    setRef(q, q->first, packet);
+    if (!q->last) {
+        setRef(q, q->last, packet);
+    }
+    addBytes(*q, bytesOf(packet));
+    count(own(q->stream)->memory, packet);
+}
+
+HttpPacket* httpGetPacket(struct HttpQueue* q) {
+    HttpPacket* packet = q ? q->first : nullptr;
+    if (!packet) {
+        return nullptr;
+    }
+    setRef(q, q->first, packet->next);
+    if (!packet->next) {
+        setRef(q, q->last, nullptr);
+    }
+    setRef(packet, packet->next, nullptr);
+    uncount(own(q->stream)->memory, packet);
+    lessen(q, bytesOf(packet));
+    return packet;
+}
+
+void httpDiscardQueueData(HttpQueue* q, bool removePackets) {
+    if (!q) {
+        return;
+    }
+    MprOff removed = 0;
+    HttpPacket* kept = nullptr;
+    HttpPacket* each = q->first;
+    setRef(q, q->first, nullptr);
+    setRef(q, q->last, nullptr);
+    while (each) {
+        HttpPacket* next = each->next;
+        removed += bytesOf(each);
+        if (!removePackets || (each->flags & HTTP_PACKET_END)) {
+            if (each->content) {
+                mprFlushBuf(each->content);
+            }
+            each->esize = 0;
+            setRef(each, each->next, nullptr);
+            if (kept) {
+                setRef(kept, kept->next, each);
+            } else {
+                setRef(q, q->first, each);
+            }
+            kept = each;
+            setRef(q, q->last, each);
+        } else {
+            uncount(own(q->stream)->memory, each);
+        }
+        each = next;
+    }
+    lessen(q, removed);
+}
+
+void httpJoinPackets(struct HttpQueue* q, ssize size) {
+    HttpPacket* head = q ? q->first : nullptr;
+    while (head && mayJoinNext(head)) {
+        HttpPacket* next = head->next;
+        if ((size >= 0 && bytesOf(next) > size - bytesOf(head)) || httpJoinPacket(head, next) != 0) {
+            return;
+        }
+        setRef(head, head->next, next->next);
+        uncount(own(q->stream)->memory, next);
+        count(own(q->stream)->memory, head);
+        if (q->last == next) {
+            setRef(q, q->last, head);
+        }
+    }
+}
+
+// ---- Service ----------------------------------------------------------------------------------------------------
+
+void httpScheduleQueue(HttpQueue* queue) {
+    if (!queue || (queue->flags & (HTTP_QUEUE_SCHEDULED | HTTP_QUEUE_SUSPENDED)) || own(queue)->removed ||
+        own(queue->stream)->gone) {
+        return;
+    }
+    Queue* q = own(queue);
+    HttpNet* net = q->net;
+    q->flags |= HTTP_QUEUE_SCHEDULED;
+    if (net->lastScheduled) {
+        setRef(net->lastScheduled, net->lastScheduled->nextScheduled, q);
+    } else {
+        setRef(net, net->firstScheduled, q);
+    }
+    setRef(net, net->lastScheduled, q);
+    pumpSoon(*net);
+}
+
+void httpServiceQueue(HttpQueue* q) {
+    if (!q) {
+        return;
+    }
+    if (q->flags & HTTP_QUEUE_SERVICED) {
+        httpScheduleQueue(q);
+        return;
+    }
+    q->flags |= HTTP_QUEUE_SERVICED;
+    callService(q);
+    q->flags &= ~HTTP_QUEUE_SERVICED;
+}
+
+void httpSuspendQueue(HttpQueue* q) {
+    if (q) {
+        q->flags |= HTTP_QUEUE_SUSPENDED;
+    }
+}
+
+bool httpResumeQueue(HttpQueue* q, bool force) {
+    const bool suspended = q && (q->flags & HTTP_QUEUE_SUSPENDED);
+    if (suspended || (q && force)) {
+        q->flags &= ~HTTP_QUEUE_SUSPENDED;
+        own(q)->waits = false;
+        httpScheduleQueue(q);
+    }
+    return suspended;
+}
+
+bool httpIsQueueSuspended(HttpQueue* q) {
+    return q && (q->flags & HTTP_QUEUE_SUSPENDED);
+}
+
+bool httpIsNextQueueSuspended(HttpQueue* q) {
+    return q && httpIsQueueSuspended(q->nextQ);
+}
+
+bool httpIsQueueEmpty(HttpQueue* q) {
+    return !q || !q->first;
+}
+
+bool httpFlushQueue(HttpQueue* q, int flags) {
+    if (!q) {
+        return false;
+    }
+    httpScheduleQueue(q);
+    HttpNet& net = *q->net;
+    pump(net);
+    while ((flags & HTTP_BLOCK) && q->count > 0 && net.phase != HttpNet::Phase::closed && !own(q->stream)->gone) {
+        if (mprWaitForEvent(net.dispatcher, own(q->stream)->inactivityTimeout, -1) < 0) {
+            break;
+        }
+    }
+    return q->count < q->max;
+}
+
+// ---- Room -------------------------------------------------------------------------------------------------------
+
+ssize httpGetQueueRoom(HttpQueue* q) {
+    return q && !isFull(q) ? static_cast<ssize>(q->max - heldBy(*q)) : 0;
+}
+
+bool httpWillQueueAcceptPacket(HttpQueue* q, HttpQueue* nextQ, HttpPacket* packet) {
+    if (!q || !nextQ) {
+        return false;
+    }
+    const MprOff size = bytesOf(packet);
+    if (size == 0) {
+        return true;
+    }
+    if (isFull(nextQ, size)) {
+        nextQ->flags |= HTTP_QUEUE_FULL;
+        q->flags |= HTTP_QUEUE_SUSPENDED;
+        own(q)->waits = true;
+        return false;
+    }
+    if (size > nextQ->packetSize && !(packet->flags & HTTP_PACKET_SOLO)) {
+        if (HttpPacket* rest = httpSplitPacket(packet, nextQ->packetSize)) {
+            httpPutBackPacket(q, rest);
+        }
+    }
+    return true;
+}
+
+bool httpWillNextQueueAcceptPacket(HttpQueue* q, HttpPacket* packet) {
+    return q && httpWillQueueAcceptPacket(q, q->nextQ, packet);
+}
+
+bool httpWillNextQueueAcceptSize(HttpQueue* q, ssize size) {
+    if (!q || !q->nextQ) {
+        return false;
+    }
+    const MprOff held = heldBy(*q->nextQ);
+    if (size <= 0 || held == 0 || held + size <= q->nextQ->max) { // what is empty would never wake q
+        return true;
+    }
+    q->nextQ->flags |= HTTP_QUEUE_FULL;
+    q->flags |= HTTP_QUEUE_SUSPENDED;
+    own(q)->waits = true;
+    return false;
+}
+
+void httpSetQueueLimits(HttpQueue* q, struct HttpLimits* limits, ssize packetSize, ssize low, ssize max, ssize) {
+    if (!q) {
+        return;
+    }
+    constexpr ssize leastPacket = 1024;
+    const ssize size = limits ? std::max(limits->packetSize, leastPacket) : q->packetSize;
+    q->packetSize = packetSize > 0 ? packetSize : size;
+    q->max = max > 0 ? max : size;
+    q->low = low >= 0 ? low : q->max / 4;
+}
+
+// ---- What stages do that say nothing else -----------------------------------------------------------------------
+
+void httpDefaultIncoming(HttpQueue* q, HttpPacket* packet) {
+    if (!q || !packet) {
+        return;
+    }
+    if (q->stage->incomingService) {
+        httpPutForService(q, packet, true);
+    } else if (q->nextQ) {
+        httpPutPacketToNext(q, packet);
+    } else {
+        httpPutForService(q, packet, false);
+    }
+}
+
+void httpDefaultOutgoing(HttpQueue* q, HttpPacket* packet) {
+    if (!q || !packet) {
+        return;
+    }
+    if (!q->stage->outgoingService && passes(q, packet)) {
+        httpPutPacketToNext(q, packet);
+    } else {
+        httpPutForService(q, packet, true);
+    }
+}
+
+void httpDefaultService(HttpQueue* q) {
+    while (HttpPacket* packet = httpGetPacket(q)) {
+        if (!httpWillNextQueueAcceptPacket(q, packet)) {
+            httpPutBackPacket(q, packet);
+            return;
+        }
+        httpPutPacketToNext(q, packet);
+    }
+}
+
+// ---- The rest ---------------------------------------------------------------------------------------------------
+
+void httpRemoveQueue(HttpQueue* q) {
+    if (!q || !q->prevQ || !q->nextQ) { // nothing replaces an end of the pipeline
+        return;
+    }
+    while (HttpPacket* packet = httpGetPacket(q)) { // the queue that waits for room in this one continues
+        httpPutPacket(q->nextQ, packet);
+    }
+    setRef(q->prevQ, q->prevQ->nextQ, q->nextQ);
+    setRef(q->nextQ, q->nextQ->prevQ, q->prevQ);
+    setRef(q, q->prevQ, nullptr);
+    setRef(q, q->nextQ, nullptr);
+    own(q)->removed = true;
+    setRef(own(q), own(q)->nextRemoved, own(q->stream)->removed);
+    setRef(own(q->stream), own(q->stream)->removed, own(q));
+    closeQueue(*own(q));
+}
+
+void* httpGetQueueData(HttpStream* stream) {
+    return stream && stream->writeq ? stream->writeq->queueData : nullptr;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+    service.hpp - The service of the room: what all connections have in common, and what the collector is told of.
+
+    There is one service in a runtime. Blocks of this room are barrier blocks. Yet programs store into streams, their
+    rx and tx, and queues by plain assignment, which the barrier does not see. So the service, which the collector
+    asks in each pause as it does all rooms, marks the fields of those streams that are at work: that costs a pause as
+    much as there are requests at work, some 50 ns each, and connections at rest nothing.
+
+    Connections stand in one of two lists: those at work, whose streams are marked, and those at rest, the one that
+    has rested longest first. The lists do not retain: connections at work are marked, and those at rest are retained
+    by the handler that waits for them. One lock guards the lists, the table of streams, clients and figures; nobody
+    yields or allocates meanwhile.
+
+    All that is done to a connection is done by events of its dispatcher, one at a time; assertHere() says so. Other
+    threads find it in the lists, and see of it no more than what the lock guards: its place in them, its dispatcher,
+    its endpoint. Who wants something of it sends its dispatcher an event.
+
+    A program may destroy a dispatcher that has connections. Nothing waits for them then, and nothing retains them: so they
+    are marked, too, until the clock has closed them.
+ */
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "mpr/http.h"
+#include "mpr/http/references.hpp"
+#include "mpr/os/lock.hpp"
+
+struct Http {
+    // References:
+    HttpLimits* limits;
+    HttpHost* defaultHost;
+    MprList* hosts;
+    MprList* endpoints;
+    MprHash* stages;  // by name
+    MprHash* actions; // by path: mpr::http::Action
+    MprHash* sessions;
+    MprHash* mimeTypes;
+    HttpStage* actionHandler;
+    HttpStage* fileHandler;
+    HttpStage* connector;
+    char* serverHeader; // "Server: name\r\n", or nullptr
+    // The rest:
+    HttpRequestCallback requestCallback;
+    std::atomic<bool> ended; // by httpDestroy: its connections are closed, each by its dispatcher
+};
+
+namespace mpr::http {
+
+struct Stream;
+
+/** What httpCreateEvent was asked for, outside of the heap, for foreign threads must not touch that. In Shared::orders
+    until it has been carried out: the service marks its data. */
+struct Order {
+    std::uint64_t seqno;
+    HttpEventProc proc;
+    void* data;
+    Order* next; // in its lane's list
+    Order* nextOfAll;
+    Order* previousOfAll;
+    std::uint64_t runtime; // Shared::runtimes of when it was made
+};
+
+/** What httpDefineAction knows. A managed block. */
+struct Action {
+    HttpAction call;
+};
+
+/** An address that is connected. A managed block, which its connections retain; in Shared::clients while there are any. */
+struct Client {
+    char* ip;     // reference
+    Client* next; // in its bucket
+    int connections;
+    int requests;
+    bool isMany; // processes of this machine, whose address says nothing
+};
+
+/** A dispatcher of an endpoint. A managed block, which the endpoint and connections retain; in Shared::lanes while it
+    has connections. */
+struct Lane {
+    MprDispatcher* dispatcher; // reference
+    MprEvent* work;            // reference: does what is in the lists below. It is there before there is any
+    HttpNet* firstPump;        // references: connections that are to be seen to soon. The dispatcher's own
+    HttpNet* lastPump;
+    HttpNet* firstWriter; // references: connections that can write. The dispatcher's own
+    HttpNet* lastWriter;
+    Order* firstOrder; // of other threads. The lock guards them
+    Order* lastOrder;
+    Lane* next;
+    std::uint64_t round; // the last one of lookEverywhere() that has come by
+    int connections;
+    int leaving; // of them, which it was told to close. The lock guards it
+    bool asked;  // to look after its connections, and has not begun yet
+};
+
+/** A list of connections, by their members next and previous. */
+struct NetList {
+    HttpNet* first = nullptr;
+    HttpNet* last = nullptr;
+    int count = 0;
+
+    void append(HttpNet& net);
+    void remove(HttpNet& net);
+};
+
+/** State outside the heap. */
+struct Shared {
+    static constexpr std::size_t buckets = 512;
+    static constexpr std::size_t clientBuckets = 256;
+
+    os::Lock lock;
+    NetList working;
+    NetList resting;
+    Stream* byNumber[buckets] = {};
+    Client* clients[clientBuckets] = {}; // by address
+    Lane* lanes = nullptr;
+    Order* orders = nullptr;
+    std::uint64_t runtimes = 0; // that have ended
+    std::uint64_t lastNumber = 0;
+    std::uint64_t rounds = 0; // of lookEverywhere()
+    int clientCount = 0;
+    int leaving = 0; // connections that their dispatchers were told to close
+    int requests = 0;
+    std::uint64_t totalRequests = 0;
+    std::uint64_t totalConnections = 0;
+    bool drains = false;                    // there may be connections of a service that has ended
+    std::atomic<bool> listenersWait{false}; // for the end of connections that leave; set with the lock
+    std::atomic<MprEvent*> clock{nullptr};  // a root
+    std::atomic<MprTicks> now{0};           // of the clock's last tick; 0: it does not tick
+    std::atomic<bool> redline{false};       // of the heap: more is in use
+    MprTicks collected = 0;                 // when the clock last asked for a collection past the redline
+
+    int connections() const { return working.count + resting.count; } // with the lock
+};
+extern constinit Shared shared;
+
+/** The service; nullptr: there is none. */
+Http* service();
+
+/** Milliseconds of the monotonic clock as of now, or of some milliseconds ago. */
+MprTicks now();
+/** "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", of this second. */
+struct DateLine {
+    static constexpr std::size_t length = 37;
+    char text[length + 1];
+};
+const DateLine& dateLine();
+
+/** Make the clock, which ticks while there are connections. @return false when memory is short. */
+bool makeClock();
+
+/** Whether the calling thread runs an event of a dispatcher. */
+bool isHere(const MprDispatcher& dispatcher);
+/** The calling thread is about to change a connection, so it runs the connection's dispatcher. */
+void assertHere(const HttpNet& net);
+
+/** A connection has something to do, or has not any more. */
+void setWorking(HttpNet& net, bool on);
+/** A connection has come or goes. @return For one that comes: 0, or the status with which it is refused. */
+int enter(HttpNet& net);
+void leave(HttpNet& net);
+/** A request begins or ends. @return 0, or the status with which it is refused. */
+int enterRequest(Stream& stream);
+void leaveRequest(Stream& stream);
+/**
+    Have the connection closed that has rested longest: at once if it is of the caller's dispatcher.
+    @param here That. @param elsewhere Only one of a dispatcher that was not told so of another, for those may be busy.
+    @return Whether there is one.
+ */
+bool closeResting(const MprDispatcher* here, bool elsewhere);
+/** Whether there are fewer connections than are allowed. */
+bool hasPlace(const Http& http);
+/** A connection has come: have one closed for it that rests, if need be. @param here The caller's dispatcher. @return Whether
+    it may be accepted, to be served or refused. Otherwise some leave, and the listeners are told when one has. */
+bool makePlace(const Http& http, const MprDispatcher* here);
+
+// ---- lane.cpp ----
+
+/** @return nullptr when memory is short. */
+Lane* makeLane();
+/** Make what a lane needs to be given work, once it has a dispatcher. @return false when memory is short. */
+bool openLane(Lane& lane);
+/** Have a lane's dispatcher carry an order out. Events of the main dispatcher may do this, and need no memory for it.
+    @return false: the lane's dispatcher has gone. */
+bool give(Lane& lane, Order& order);
+/** Its dispatcher was destroyed: the orders that it has not come to find no stream. */
+void dropOrders(Lane& lane);
+
+// ---- stream.cpp ----
+
+/** Carry out an order of another thread. @param there Its stream, if there still is one, is of the caller's dispatcher. */
+void carryOutThere(Order& order, bool there);
+
+} // namespace mpr::http

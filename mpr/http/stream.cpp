@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: MIT
+/*
+    stream.cpp - Streams: their life and states, and how others find them.
+
+    A stream is made with the first byte of a request and ends when its response has been sent, or never will be.
+    Between the two its connection is at work, and the service marks what programs have stored in it.
+ */
+#include <algorithm>
+#include <cstring>
+
+#include "mpr/base/retain.hpp"
+#include "mpr/event.h"
+#include "mpr/gc/census.hpp"
+#include "mpr/gc/runtime.hpp"
+#include "mpr/http/grammar.hpp"
+#include "mpr/http/head.hpp"
+#include "mpr/http/log.hpp"
+#include "mpr/http/net.hpp"
+#include "mpr/http/packet.hpp"
+#include "mpr/http/route.hpp"
+#include "mpr/string.h"
+#include "mpr/task/events.hpp"
+#include "mpr/time.h"
+
+namespace mpr::http {
+
+namespace {
+
+/** Texts may be slices of the head, which are no blocks. */
+template <typename... T>
+void markTexts(T* const&... fields) {
+    (gc::markLoose(&fields), ...);
+}
+
+void markStream(const Stream& s) {
+    markAll(s.net, s.rx, s.tx, s.readq, s.writeq, s.inputq, s.outputq, s.sock, s.limits, s.http, s.dispatcher,
+            s.endpoint, s.host, s.buffered, s.nextGone, s.removed);
+    markTexts(s.context, s.data, s.grid, s.record, s.errorMsg, s.ip, s.username);
+}
+
+void markRx(const Rx& rx) {
+    markTexts(rx.method, rx.uri, rx.pathInfo, rx.scriptName, rx.extraPath, rx.statusMessage, rx.accept,
+              rx.acceptEncoding, rx.acceptLanguage, rx.authType, rx.cookie, rx.connection, rx.hostHeader, rx.mimeType,
+              rx.origin, rx.originalUri, rx.pragma, rx.referrer, rx.userAgent);
+    markAll(rx.stream, rx.route, rx.session, rx.headers, rx.parsedUri, rx.params, rx.files, rx.svars, rx.head, rx.body);
+    gc::markLoose(&rx.lines); // rx.own is no block
+}
+
+void markTx(const Tx& tx) {
+    markTexts(tx.filename, tx.ext, tx.etag, tx.mimeType);
+    markAll(tx.headers, tx.cookies, tx.handler, tx.parsedUri, tx.file, tx.held);
+}
+
+void manageStream(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        markStream(*static_cast<Stream*>(ptr));
+    }
+}
+const gc::ManagerName namedStream(manageStream, "HttpStream");
+
+void manageRx(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        markRx(*static_cast<Rx*>(ptr));
+    }
+}
+const gc::ManagerName namedRx(manageRx, "HttpRx");
+
+void manageTx(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        markTx(*static_cast<Tx*>(ptr));
+    }
+}
+const gc::ManagerName namedTx(manageTx, "HttpTx");
+
+Rx* makeRx(Stream& stream) {
+    Rx* rx = base::makeReferring<Rx>(manageRx);
+    if (rx) {
+        static char nothing[] = "";
+        rx->stream = &stream;
+        rx->lines = rx->own;
+        rx->lineRoom = Rx::fewLines;
+        rx->length = -1;
+        rx->scriptName = nothing;
+    }
+    return rx;
+}
+
+Tx* makeTx() {
+    Tx* tx = base::makeReferring<Tx>(manageTx);
+    if (tx) {
+        tx->status = HTTP_CODE_OK;
+        tx->length = tx->entityLength = -1;
+        tx->chunkSize = -1;
+        tx->headers = mprCreateHash(0, MPR_HASH_CASELESS | MPR_HASH_STABLE);
+    }
+    return tx && tx->headers ? tx : nullptr;
+}
+
+// ---- By number --------------------------------------------------------------------------------------------------
+
+Stream*& bucketOf(std::uint64_t number) {
+    return shared.byNumber[number % Shared::buckets];
+}
+
+void enroll(Stream& stream) {
+    const os::Locked locked(shared.lock);
+    stream.seqno = ++shared.lastNumber;
+    Stream*& first = bucketOf(stream.seqno);
+    stream.nextByNumber = first;
+    first = &stream;
+}
+
+void strike(Stream& stream) {
+    const os::Locked locked(shared.lock);
+    Stream** at = &bucketOf(stream.seqno);
+    while (*at && *at != &stream) {
+        at = &(*at)->nextByNumber;
+    }
+    if (*at) {
+        *at = stream.nextByNumber;
+    }
+}
+
+Stream* lookUp(std::uint64_t number) {
+    const os::Locked locked(shared.lock);
+    return find(number);
+}
+
+/** Some of a body is what a form is. */
+void tellKind(Rx& rx) {
+    const std::string_view type = rx.mimeType ? rx.mimeType : "";
+    const std::string_view kind = cut(type, 0, type.find(';'));
+    rx.form = same(kind, "application/x-www-form-urlencoded");
+    rx.json = same(kind, "application/json");
+    rx.upload = same(kind, "multipart/form-data");
+}
+
+/** Whether there is more of a body than is allowed. */
+bool isTooLong(const Stream& stream, MprOff length) {
+    const MprOff most = stream.rx->form     ? std::min(stream.limits->rxFormSize, stream.limits->rxBodySize)
+                        : stream.rx->upload ? std::max(stream.limits->uploadSize, stream.limits->rxBodySize)
+                                            : stream.limits->rxBodySize;
+    return length > most;
+}
+
+/** OPTIONS *: what the server can do. */
+void answerForServer(Stream& stream) {
+    httpSetHeaderString(&stream, "Allow", "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS");
+    httpSetStatus(&stream, HTTP_CODE_NO_CONTENT);
+    httpFinalize(&stream);
+}
+
+void locate(Stream& stream) {
+    Rx& rx = stream.in();
+    char* path = pathOf(rx.uri);
+    if (!path) {
+        httpBadRequestError(&stream, HTTP_CODE_BAD_REQUEST, "the path of the request is none");
+        return;
+    }
+    setRef(&rx, rx.pathInfo, path);
+    if (!makeHeaders(rx)) {
+        httpMemoryError(&stream);
+        return;
+    }
+    const char* uri = rx.uri;
+    while (uri[0] == '/' && uri[1] == '/') {
+        ++uri; // or it would name a host
+    }
+    setRef(&rx, rx.parsedUri, httpCreateUri(uri, 0));
+    tellKind(rx);
+    if (stream.http->requestCallback) {
+        stream.http->requestCallback(&stream);
+    }
+    if (!stream.error) {
+        chooseRoute(stream);
+    }
+    if (!stream.error && rx.length > 0 && isTooLong(stream, rx.length)) {
+        httpLimitError(&stream, HTTP_CODE_REQUEST_TOO_LARGE, "the body has more bytes than are allowed");
+    }
+}
+} // namespace
+
+Stream* find(std::uint64_t number) {
+    Stream* stream = bucketOf(number);
+    while (stream && stream->seqno != number) {
+        stream = stream->nextByNumber;
+    }
+    return stream;
+}
+
+void markFields(const Stream& stream) {
+    markStream(stream);
+    markRx(stream.in());
+    markTx(*static_cast<const Tx*>(stream.tx));
+    for (const HttpQueue* q = stream.writeq; q; q = q->nextQ) {
+        gc::markLoose(&q->queueData);
+    }
+    for (const HttpQueue* q = stream.inputq; q; q = q->nextQ) {
+        gc::markLoose(&q->queueData);
+    }
+}
+
+void publish(Stream& stream) {
+    for (void** field : {&stream.context, &stream.data, &stream.grid, &stream.record}) {
+        if (mprIsValid(*field)) {
+            mprSetRef(&stream, field, *field);
+        }
+    }
+    for (HttpQueue* q : {stream.writeq, stream.readq}) {
+        if (q && mprIsValid(q->queueData)) {
+            setRef(q, q->queueData, q->queueData);
+        }
+    }
+}
+
+// ---- Life -------------------------------------------------------------------------------------------------------
+
+Stream* makeStream(HttpNet& net) {
+    Stream* stream = base::makeReferring<Stream>(manageStream);
+    Rx* rx = stream ? makeRx(*stream) : nullptr;
+    Tx* tx = rx ? makeTx() : nullptr;
+    if (!tx) {
+        return nullptr;
+    }
+    Http* http = net.http;
+    stream->net = &net;
+    stream->rx = rx;
+    stream->tx = tx;
+    stream->state = HTTP_STATE_CONNECTED;
+    stream->http = http;
+    stream->limits = http->limits;
+    stream->sock = net.sock;
+    stream->dispatcher = net.dispatcher;
+    stream->endpoint = net.endpoint;
+    stream->endpointNotifier = net.endpoint->notifier;
+    stream->ip = net.sock->ip;
+    stream->port = net.sock->port;
+    stream->secure = mprIsSocketSecure(net.sock);
+    stream->keepAliveCount = std::max(http->limits->keepAliveMax - net.requests, 0);
+    stream->started = stream->lastActivity = now();
+    stream->requestTimeout = http->limits->requestTimeout;
+    stream->inactivityTimeout = http->limits->inactivityTimeout;
+    stream->active = true;
+    enroll(*stream);
+    return stream;
+}
+
+void begin(Stream& stream) {
+    setState(stream, HTTP_STATE_FIRST);
+    setState(stream, HTTP_STATE_PARSED);
+    if (const int status = enterRequest(stream)) {
+        httpLimitError(&stream, status, "too many requests at a time");
+    } else if (std::string_view(stream.rx->uri) == "*") {
+        answerForServer(stream);
+    } else {
+        locate(stream);
+    }
+    if (!stream.error && stream.tx->handler && openPipeline(stream)) {
+        startPipeline(stream);
+    }
+    setState(stream, HTTP_STATE_CONTENT);
+}
+
+void receive(Stream& stream, HttpPacket* packet) {
+    Rx& rx = stream.in();
+    const bool ends = packet->flags & HTTP_PACKET_END;
+    rx.bytesRead += lengthOf(packet);
+    rx.remainingContent = rx.length > 0 ? rx.length - rx.bytesRead : 0;
+    stream.lastActivity = now();
+    if (!stream.error && isTooLong(stream, rx.bytesRead)) {
+        httpLimitError(&stream, HTTP_CODE_REQUEST_TOO_LARGE, "the body has more bytes than are allowed");
+    }
+    rx.eof = rx.eof || ends;
+    if (stream.tx->finalizedInput || !stream.opened) {
+        return;
+    }
+    httpPutPacket(stream.inputq, packet);
+    if (!ends) {
+        keepsWithin(*stream.net, HTTP_CODE_REQUEST_TOO_LARGE);
+    }
+    if (stream.opened && !stream.gone) {
+        httpNotify(&stream, HTTP_EVENT_READABLE, 0);
+    }
+}
+
+namespace {
+
+/** The handler has been told that all has come; there is room for more of its answer. */
+bool offerRoom(Stream& stream) {
+    HttpQueue* q = stream.writeq;
+    if (!stream.wantsRoom || stream.tx->finalizedOutput || q->count > q->low) {
+        return false;
+    }
+    stream.wantsRoom = false;
+    writablePipeline(stream);
+    return true;
+}
+
+/** Whether no more of the body comes, or what comes is dropped. */
+bool isInputOver(const Stream& stream) {
+    return stream.rx->eof || stream.net->phase == HttpNet::Phase::answering || stream.out().closes ||
+           stream.net->closes || stream.net->eof;
+}
+} // namespace
+
+bool advance(Stream& stream) {
+    switch (stream.state) {
+    case HTTP_STATE_CONTENT:
+        if (stream.tx->finalized) {
+            setState(stream, HTTP_STATE_FINALIZED);
+            return true;
+        }
+        if (!stream.rx->eof) {
+            return offerRoom(stream);
+        }
+        setState(stream, HTTP_STATE_READY);
+        if (stream.state == HTTP_STATE_READY && stream.opened) {
+            readyPipeline(stream);
+        }
+        if (stream.state == HTTP_STATE_READY) {
+            setState(stream, HTTP_STATE_RUNNING);
+            stream.wantsRoom = true;
+        }
+        return true;
+    case HTTP_STATE_READY:
+    case HTTP_STATE_RUNNING:
+        if (stream.tx->finalized) {
+            setState(stream, HTTP_STATE_FINALIZED);
+            return true;
+        }
+        return offerRoom(stream);
+    case HTTP_STATE_FINALIZED:
+        if (stream.out().endSent && isInputOver(stream) && stream.net->outCount == 0) {
+            setState(stream, HTTP_STATE_COMPLETE);
+            return true;
+        }
+        return false;
+    default: return false;
+    }
+}
+
+void setState(Stream& stream, int state) {
+    assertHere(*stream.net);
+    if (state > stream.state) {
+        stream.state = state;
+        httpNotify(&stream, HTTP_EVENT_STATE, state);
+    }
+}
+
+void end(Stream& stream) {
+    if (stream.ending) { // told once, whatever is done by those who are told
+        return;
+    }
+    stream.ending = true;
+    setState(stream, HTTP_STATE_COMPLETE);
+    logRequest(stream);
+    httpNotify(&stream, HTTP_EVENT_DONE, 0);
+    closePipeline(stream);
+    httpNotify(&stream, HTTP_EVENT_DESTROY, 0);
+    stream.active = false;
+    stream.gone = true;
+    strike(stream);
+    leaveRequest(stream);
+}
+
+void abort(Stream& stream, const char* why) {
+    if (stream.gone || stream.state == HTTP_STATE_COMPLETE) {
+        return;
+    }
+    if (!stream.error) {
+        stream.error = stream.disconnect = true;
+        setRef(&stream, stream.errorMsg, sclone(why));
+        if (stream.state >= HTTP_STATE_PARSED && !stream.out().endSent) {
+            stream.tx->status = HTTP_CODE_COMMS_ERROR;
+        }
+        httpNotify(&stream, HTTP_EVENT_ERROR, 0);
+    }
+    stream.tx->finalized = stream.tx->finalizedInput = stream.tx->finalizedOutput = true;
+}
+
+namespace {
+
+/** From now on the collector knows its data. */
+void enlist(Order& order) {
+    const os::Locked locked(shared.lock);
+    order.runtime = shared.runtimes;
+    order.nextOfAll = shared.orders;
+    if (order.nextOfAll) {
+        order.nextOfAll->previousOfAll = &order;
+    }
+    shared.orders = &order;
+}
+
+/** @return false: its heap has gone. */
+bool delist(const Order& order) {
+    const os::Locked locked(shared.lock);
+    if (order.runtime != shared.runtimes) {
+        return false;
+    }
+    (order.previousOfAll ? order.previousOfAll->nextOfAll : shared.orders) = order.nextOfAll;
+    if (order.nextOfAll) {
+        order.nextOfAll->previousOfAll = order.previousOfAll;
+    }
+    return true;
+}
+
+void forget(Order* order) {
+    if (delist(*order)) {
+        pfree(order);
+    }
+}
+
+/** Has an order forgotten at its end. */
+class Carried {
+public:
+    explicit Carried(Order& order) : order_(&order) {}
+    ~Carried() { forget(order_); }
+    Carried(const Carried&) = delete;
+    Carried& operator=(const Carried&) = delete;
+
+private:
+    Order* order_;
+};
+
+/** The procedure may wait: its stream, should that end meanwhile, and its data stay until it returns. */
+void carryOut(Order& order, Stream* stream) {
+    const Carried carried(order);
+    if (!stream) {
+        order.proc(nullptr, order.data);
+        return;
+    }
+    HttpNet& net = *stream->net;
+    const base::Rooted rooted(&net);
+    {
+        const Calls calls(net);
+        order.proc(stream, order.data);
+    }
+    if (!stream->gone) {
+        stream->lastActivity = now();
+        pump(net);
+    }
+}
+
+/** On the main dispatcher: where is the stream? Nothing here needs memory. */
+void runOrder(void* data, MprEvent*) {
+    auto* order = static_cast<Order*>(data);
+    Stream* stream = lookUp(order->seqno);
+    if (!stream || stream->dispatcher == mprGetDispatcher()) {
+        carryOut(*order, stream);
+        return;
+    }
+    if (!give(*stream->net->lane, *order)) {
+        carryOutThere(*order, false); // the dispatcher has gone
+    }
+}
+} // namespace
+
+void carryOutThere(Order& order, bool there) {
+    carryOut(order, there ? lookUp(order.seqno) : nullptr);
+}
+
+} // namespace mpr::http
+
+using namespace mpr::http;
+
+// ---- The C API --------------------------------------------------------------------------------------------------
+
+void httpSetStreamNotifier(HttpStream* stream, HttpNotifier notifier) {
+    if (stream) {
+        own(stream)->notifier = notifier;
+    }
+}
+
+void httpNotify(HttpStream* stream, int event, int arg) {
+    if (!stream) {
+        return;
+    }
+    if (const HttpNotifier notifier = own(stream)->notifier) {
+        notifier(stream, event, arg);
+    }
+    if (const HttpNotifier notifier = own(stream)->endpointNotifier) {
+        notifier(stream, event, arg);
+    }
+}
+
+void httpSetStreamContext(HttpStream* stream, void* context) {
+    if (stream) {
+        setRef(own(stream), stream->context, context);
+    }
+}
+
+void* httpGetStreamContext(HttpStream* stream) {
+    return stream ? stream->context : nullptr;
+}
+
+void httpSetTimeout(HttpStream* stream, MprTicks requestTimeout, MprTicks inactivityTimeout) {
+    constexpr MprTicks never = INT64_MAX / 2;
+    if (stream && requestTimeout >= 0) {
+        own(stream)->requestTimeout = requestTimeout > 0 ? requestTimeout : never;
+    }
+    if (stream && inactivityTimeout >= 0) {
+        own(stream)->inactivityTimeout = inactivityTimeout > 0 ? inactivityTimeout : never;
+    }
+}
+
+HttpStream* httpFindStream(uint64 seqno, HttpEventProc proc, void* data) {
+    Stream* stream = lookUp(seqno);
+    if (proc) {
+        proc(stream, data);
+    }
+    return stream;
+}
+
+int httpCreateEvent(uint64 streamSeqno, HttpEventProc callback, void* data) {
+    if (!callback) {
+        return MPR_ERR_BAD_ARGS;
+    }
+    auto* order = static_cast<Order*>(palloc(sizeof(Order)));
+    if (!order) {
+        return MPR_ERR_MEMORY;
+    }
+    *order = {};
+    order->seqno = streamSeqno;
+    order->proc = callback;
+    order->data = data;
+    mprPublish(data);
+    enlist(*order);
+    const int result = mprCreateEventOutside(nullptr, runOrder, order);
+    if (result != 0) {
+        forget(order);
+    }
+    return result;
+}
+
+void httpDisconnectStream(HttpStream* stream) {
+    if (stream && !own(stream)->gone) {
+        stream->disconnect = true;
+        HttpNet& net = *stream->net;
+        abort(*own(stream), "the stream was disconnected");
+        net.failed = true;
+        pumpSoon(net);
+    }
+}
+
+int httpGetKeepAliveCount(HttpStream* stream) {
+    return stream ? stream->keepAliveCount : 0;
+}
+
+bool httpIsEof(struct HttpStream* stream) {
+    return !stream || stream->rx->eof;
+}
+
+int httpIsFinalized(HttpStream* stream) {
+    return stream && stream->tx->finalized;
+}
+
+int httpIsOutputFinalized(HttpStream* stream) {
+    return stream && stream->tx->finalizedOutput;
+}
+
+bool httpRequestExpired(HttpStream* stream, MprTicks timeout) {
+    return stream && mprGetTicks() - stream->started >= timeout;
+}
+
+bool httpGetAsync(HttpNet* net) {
+    return net && net->async;
+}
+
+void httpSetAsync(HttpNet* net, bool async) {
+    if (net) {
+        net->async = async;
+    }
+}
+
+int httpStealSocketHandle(HttpNet* net) {
+    if (!net || net->phase == HttpNet::Phase::closed) {
+        return -1;
+    }
+    const Socket fd = mprStealSocketHandle(net->sock);
+    if (net->stream) {
+        abort(*net->stream, "the connection is the program's");
+    }
+    net->failed = true;
+    pumpSoon(*net);
+    return fd;
+}
+
+MprTicks httpGetTicks(cchar* value) {
+    static constexpr struct {
+        const char* unit;
+        MprTicks ticks;
+    } units[] = {{"s", 1000}, {"min", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"w", 604'800'000}};
+    if (!value) {
+        return 0;
+    }
+    if (scaselessmatch(value, "unlimited") || scaselessmatch(value, "infinite") || scaselessmatch(value, "never")) {
+        return MPR_MAX_TIMEOUT / 1000;
+    }
+    const MprTicks number = stoi(value);
+    const char* unit = value + std::strspn(value, " +-0123456789");
+    for (const auto& each : units) {
+        if (sncaselesscmp(unit, each.unit, static_cast<ssize>(std::strlen(each.unit))) == 0) {
+            return number > MPR_MAX_TIMEOUT / each.ticks ? MPR_MAX_TIMEOUT / 1000 : number * each.ticks;
+        }
+    }
+    return number * 1000;
+}

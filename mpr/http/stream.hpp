@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/*
+    stream.hpp - Streams, their receive and send side, and queues, as the files of this room see them.
+
+    Each begins with its public structure. They are made for one request, and are garbage after it.
+ */
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "mpr/http.h"
+#include "mpr/http/references.hpp"
+#include "mpr/http/service.hpp"
+
+namespace mpr::http {
+
+struct Queue : HttpQueue {
+    Queue* nextScheduled; // reference: in the list of its connection
+    Queue* nextRemoved;   // reference: in that of its stream, so that it outlives the procedures that have it
+    bool removed;         // from the pipeline: it is serviced no more
+    bool opened;          // its stage's open was called, and close not yet
+    bool waits;           // it is suspended until the next one has room
+    MprOff bytes;         // held; the public count has as many of them as it can count
+};
+
+/** A line of a head: offsets into the head's bytes. Names and values are terminated. */
+struct HeaderLine {
+    std::uint32_t name, nameLength, value, valueLength;
+};
+
+struct Rx : HttpRx {
+    static constexpr int fewLines = 16;
+
+    char* head;        // reference: the bytes of method, URI and headers
+    HeaderLine* lines; // reference, if there are more than few: else own
+    std::uint32_t headLength;
+    int lineCount;
+    int lineRoom;
+    HttpPacket* body; // reference: what httpRead has begun to read
+    int versionMinor; // of HTTP/1
+    bool chunked;     // the body comes in chunks
+    bool expects;     // Expect: 100-continue, not yet answered
+    bool keepsAlive;  // by version and Connection
+    bool paramsMade;  // query and form are in params
+    bool formMade;
+    HeaderLine own[fewLines];
+
+    std::string_view nameOf(const HeaderLine& line) const { return {head + line.name, line.nameLength}; }
+    std::string_view valueOf(const HeaderLine& line) const { return {head + line.value, line.valueLength}; }
+};
+
+struct Tx : HttpTx {
+    bool chunks;      // the body goes out in chunks
+    bool closes;      // Connection: close is sent, or nothing is
+    bool endSent;     // the last packet is with the connection
+    bool lengthKnown; // set by the program
+    MprOff sent;      // bytes of the body with the connection
+    HttpPacket* held; // reference: what the file handler or others hold back
+};
+
+struct Stream : HttpStream {
+    HttpNotifier notifier;
+    HttpNotifier endpointNotifier;
+    Stream* nextByNumber; // in Shared::byNumber
+    HttpPacket* buffered; // reference: the packet that httpWrite fills
+    Stream* nextGone;     // reference: in HttpNet::gone
+    Queue* removed;       // reference: queues that were taken out of its pipeline
+    MprTicks requestTimeout;
+    MprTicks inactivityTimeout;
+    bool opened;    // the pipeline is there
+    bool started_;  // stages were
+    bool wantsRoom; // its handler is told when there is room
+    bool counted;   // among the requests
+    bool ending;    // its end is being told
+    bool gone;
+    ptrdiff_t memory; // bytes that its packets and its compressor take
+
+    Rx& in() { return *static_cast<Rx*>(rx); }
+    const Rx& in() const { return *static_cast<const Rx*>(rx); }
+    Tx& out() { return *static_cast<Tx*>(tx); }
+    const Tx& out() const { return *static_cast<const Tx*>(tx); }
+};
+
+inline Stream* own(HttpStream* stream) {
+    return static_cast<Stream*>(stream);
+}
+inline Queue* own(HttpQueue* queue) {
+    return static_cast<Queue*>(queue);
+}
+
+// ---- stream.cpp ----
+
+/** A stream for the next request of a connection. @return nullptr when memory is short. */
+Stream* makeStream(HttpNet& net);
+/** Its headers have come: choose a route, make the pipeline, start it. */
+void begin(Stream& stream);
+/** Some of its body has come. */
+void receive(Stream& stream, HttpPacket* packet);
+/** Go on as far as the state allows. @return Whether something was done. */
+bool advance(Stream& stream);
+/** The connection has sent what there was; or nothing more can be sent. */
+void setState(Stream& stream, int state);
+/** The stream ends, whatever its state. */
+void end(Stream& stream);
+/** The connection is gone. */
+void abort(Stream& stream, const char* why);
+/** Mark what a program may have stored into a stream at work. */
+void markFields(const Stream& stream);
+/** A stream that has ended stays for a while: tell the collector what a program has stored in it. */
+void publish(Stream& stream);
+/** By its number. With the lock. */
+Stream* find(std::uint64_t number);
+
+// ---- pipeline.cpp ----
+
+/** Make the queues of a stream for its route. @return false when memory is short, or a stage has refused: then the
+    stream has failed. */
+bool openPipeline(Stream& stream);
+void startPipeline(Stream& stream);
+void readyPipeline(Stream& stream);
+void writablePipeline(Stream& stream);
+void closePipeline(Stream& stream);
+
+// ---- queue.cpp ----
+
+Queue* makeQueue(Stream& stream, HttpStage* stage, int direction);
+/** Have its stage close a queue that it has opened. */
+void closeQueue(Queue& q);
+/** Service what is scheduled. @return Whether anything was. */
+bool serviceScheduled(HttpNet& net);
+/** A queue holds so many bytes more, or fewer. */
+void addBytes(HttpQueue& q, MprOff bytes);
+/** What a queue holds: of the connector's that sends, with what its connection has yet to write. */
+MprOff heldBy(const HttpQueue& q);
+/** A queue holds less: if it was full and is not any more, those go on that have waited for it. */
+void holdsLess(HttpQueue& q);
+
+// ---- connector.cpp ----
+
+/** The stage at the end of both directions. @return false when memory is short. */
+bool defineConnector(Http& http);
+
+// ---- head.cpp ----
+
+/** A header of the request, of several of a name the first; nullptr data: none. @param name In lower case. */
+std::string_view header(const Stream& stream, std::string_view name);
+/** Whether a list of words, separated by commas, has a word, in any case. */
+bool hasWord(std::string_view list, std::string_view word);
+
+// ---- request.cpp ----
+
+/** Make rx.headers. */
+bool makeHeaders(Rx& rx);
+
+// ---- response.cpp ----
+
+/** What waits in queues is not sent. */
+void dropOutput(Stream& stream);
+/** Put a body straight before the connection, as all of the response. @param body nullptr: none. */
+void answer(Stream& stream, const char* body);
+
+// ---- error.cpp ----
+
+[[gnu::format(printf, 3, 4)]] void fail(Stream& stream, int status, const char* format, ...);
+
+} // namespace mpr::http

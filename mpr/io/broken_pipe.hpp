@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/*
+    broken_pipe.hpp - SIGPIPE kept from the program where a call of the system has no flag for that.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <cerrno>
+
+namespace mpr::io {
+
+/** While it exists the calling thread gets no SIGPIPE. One that comes of its own call is taken away: see set(). */
+class BrokenPipe {
+public:
+    BrokenPipe() {
+        sigemptyset(&broken_);
+        sigaddset(&broken_, SIGPIPE);
+        pthread_sigmask(SIG_BLOCK, &broken_, &before_);
+    }
+    ~BrokenPipe() {
+        if (error_ == EPIPE && !sigismember(&before_, SIGPIPE)) {
+            const timespec now{};
+            sigtimedwait(&broken_, nullptr, &now);
+        }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+        errno = error_ ? error_ : errno;
+    }
+    BrokenPipe(const BrokenPipe&) = delete;
+    BrokenPipe& operator=(const BrokenPipe&) = delete;
+
+    /** Say how the call ended. @param error The system's number, which errno has afterwards; 0: none. */
+    void set(int error) { error_ = error; }
+
+private:
+    sigset_t broken_, before_;
+    int error_ = 0;
+};
+
+} // namespace mpr::io

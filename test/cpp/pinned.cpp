@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/*
+    test/cpp/pinned.cpp - Arrays in pinned memory.
+ */
+#include "mpr.hpp"
+#include "test/support/runtime.hpp"
+
+#include <algorithm>
+
+using test::collect;
+using test::Runtime;
+
+namespace {
+
+struct alignas(64) Line {
+    int number = 7;
+    char rest[60];
+};
+
+bool isAligned(const void *ptr, size_t alignment) {
+    return reinterpret_cast<uintptr_t>(ptr) % alignment == 0;
+}
+} // namespace
+
+TEST_CASE("a pinned array is aligned, initialised and reached by its first element", "[cpp][pinned]") {
+    static unsigned char memory[100'000];
+    Runtime runtime;
+    REQUIRE(mprAddPinnedRange("range", memory, sizeof(memory)) == 0);
+    cchar *const range = GENERATE(static_cast<cchar *>(nullptr), "range");
+    {
+        auto zeros = mpr::makePinnedArray<double>(1000, 4096, range);
+        REQUIRE(zeros.size() == 1000);
+        CHECK(isAligned(zeros.data(), 4096));
+        CHECK(std::all_of(zeros.begin(), zeros.end(), [](double d) { return d == 0; }));
+        auto lines = mpr::makePinnedArray<Line>(10, 0, range);
+        REQUIRE(lines.size() == 10);
+        CHECK(isAligned(lines.data(), 64));
+        CHECK(std::all_of(lines.begin(), lines.end(), [](const Line &line) { return line.number == 7; }));
+        mpr::Root<double> root(zeros.data());
+        collect();
+        CHECK(mprIsPinned(zeros.data()));
+        CHECK_FALSE(mprIsPinned(lines.data()));
+        CHECK(mprGetBlockSize(zeros.data()) >= 8000);
+    }
+    CHECK(mpr::makePinnedArray<int>(0).empty());
+    CHECK(mpr::makePinnedArray<int>(SIZE_MAX / 2, 0, range).empty());
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+/*
+    test/http/coroutine.cpp - The C++ API: routes with lambdas, handlers as coroutines, typed filters.
+ */
+#include "mpr/http.hpp"
+
+#include "test/http/site.hpp"
+
+using namespace test;
+using namespace std::chrono_literals;
+using mpr::http::Stream;
+using mpr::http::Task;
+
+namespace {
+
+struct Note {
+    explicit Note(int number) : value(number) { ++alive; }
+    ~Note() { --alive; }
+    int value;
+    static inline std::atomic<int> alive{0};
+};
+
+/* Counts itself while it exists: destructors of a coroutine's locals. */
+struct Local {
+    Local() { ++alive; }
+    ~Local() { --alive; }
+    Local(const Local &) = delete;
+    Local &operator=(const Local &) = delete;
+    static inline int alive = 0;
+};
+
+Task echo(Stream stream) {
+    for (std::string_view piece = co_await stream.read(); !piece.empty(); piece = co_await stream.read()) {
+        if (!co_await stream.write(piece)) {
+            co_return;
+        }
+    }
+}
+
+struct Upper {
+    void outgoing(HttpQueue *q, HttpPacket *packet) {
+        for (char *c = httpGetPacketStart(packet); c && c < packet->content->end; ++c) {
+            *c = static_cast<char>(toupper(*c));
+            ++count;
+        }
+        total += httpGetPacketContents(packet);
+        httpPutPacketToNext(q, packet);
+    }
+    int count = 0;
+    static inline ssize total = 0;
+};
+} // namespace
+
+TEST_CASE("routes with lambdas", "[http][cpp]") {
+    Site site;
+    int calls = 0;
+    REQUIRE(mpr::http::route("GET,POST", "/hello/{name}", [&calls](Stream stream) {
+        ++calls;
+        stream.status(201);
+        stream.header("X-Method", std::string(stream.method()).c_str());
+        stream.type("text/plain");
+        stream.send("Hello ");
+        stream.send(stream.param("name"));
+        stream.send(stream.header("x-mark"));
+        stream.send(stream.param("q", "?"));
+    }));
+    Reply reply = site.get("/hello/joe", "X-Mark: !\r\n");
+    CHECK(reply.status == 201);
+    CHECK(reply.body == "Hello joe!?");
+    CHECK(reply.header("X-Method") == "GET");
+    CHECK(reply.header("Content-Type") == "text/plain");
+    reply = site.request("POST", "/hello/ann", "Content-Type: application/x-www-form-urlencoded\r\n", "q=1");
+    CHECK(reply.body == "Hello ann1");
+    CHECK(site.request("DELETE", "/hello/ann").status == 405);
+    CHECK(calls == 2);
+}
+
+TEST_CASE("a coroutine reads and writes", "[http][cpp]") {
+    Site site;
+    httpGetRouteLimits(site.route)->rxBodySize = 100 << 20;
+    REQUIRE(mpr::http::route(nullptr, "/echo", echo));
+    CHECK(site.get("/echo").body.empty());
+    CHECK(site.request("POST", "/echo", "", "some bytes").body == "some bytes");
+    CHECK(site.request("POST", "/echo", "", "byte by byte", 1).body == "byte by byte");
+    const std::string chunks = "4\r\nsome\r\n6\r\n bytes\r\n0\r\n\r\n";
+    CHECK(Reply(site.exchange("POST /echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: "
+                              "chunked\r\n\r\n" +
+                              chunks))
+              .body == "some bytes");
+}
+
+TEST_CASE("a coroutine waits for room", "[http][cpp]") {
+    Site site;
+    REQUIRE(mpr::http::route("GET", "/large", [](Stream stream) -> Task {
+        static const std::string part(100000, 'x');
+        for (int i = 0; i < 200; ++i) {
+            if (!co_await stream.write(part)) {
+                co_return;
+            }
+        }
+    }));
+    site.get("/none");
+    collect();
+    const uint64 before = stats().bytesLive;
+    site.measures = true;
+    const Reply reply = site.get("/large");
+    CHECK(reply.body.size() == 20000000);
+    CHECK(site.liveMeanwhile > 0);
+    CHECK(site.liveMeanwhile < before + (1 << 20)); /* of 20 MB */
+}
+
+TEST_CASE("what a coroutine's variables reference stays while it sleeps", "[http][cpp]") {
+    Site site;
+    Note::alive = 0;
+    REQUIRE(mpr::http::route("GET", "/sleep", [](Stream stream) -> Task {
+        const Local local;
+        mpr::Root<Note> root = mpr::make<Note>(1);
+        mpr::Member<Note> member = mpr::make<Note>(2);
+        Note *plain = mpr::make<Note>(3);
+        for (int i = 0; i < 3; ++i) {
+            co_await mpr::sleep(5ms);
+            collect();
+        }
+        stream.send(std::to_string(Note::alive) + std::to_string(root->value) + std::to_string(member->value) +
+                    std::to_string(plain->value));
+    }));
+    CHECK(site.get("/sleep").body == "3123");
+    CHECK(Local::alive == 0);
+    collect();
+    CHECK(Note::alive == 0);
+}
+
+TEST_CASE("a coroutine whose client goes is destroyed where it waits", "[http][cpp]") {
+    Site site;
+    REQUIRE(mpr::http::route(nullptr, "/wait", [](Stream stream) -> Task {
+        const Local local;
+        co_await stream.write("begun");
+        httpFlush(stream);
+        if (stream.param("for") == "time") {
+            for (;;) { /* a client that sends no more may read yet: what is written tells */
+                co_await mpr::sleep(5ms);
+                co_await stream.write("more");
+                httpFlush(stream);
+            }
+        } else {
+            while (!(co_await stream.read()).empty()) {}
+        }
+        stream.send("never");
+    }));
+    for (cchar *request : {"GET /wait?for=time HTTP/1.1\r\nHost: x\r\n\r\n",
+                           "POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n..."}) {
+        site.leaves = true;
+        site.exchange(request);
+        CHECK(serviceUntil([] { return Local::alive == 0; }));
+    }
+    collect();
+}
+
+TEST_CASE("a coroutine that throws is an error", "[http][cpp]") {
+    Site site;
+    REQUIRE(mpr::http::route("GET", "/throw", [](Stream stream) -> Task {
+        const Local local;
+        if (stream.param("late") == "1") {
+            co_await mpr::sleep(1ms);
+        }
+        throw std::runtime_error("thrown");
+    }));
+    CHECK(site.get("/throw").status == 500);
+    CHECK(site.get("/throw?late=1").status == 500);
+    CHECK(Local::alive == 0);
+}
+
+TEST_CASE("a typed filter has an object for each request", "[http][cpp]") {
+    Site site;
+    REQUIRE(mpr::http::filter<Upper>("upper"));
+    HttpRoute *route = mpr::http::route(nullptr, "/upper", echo);
+    REQUIRE(httpAddRouteFilter(route, "upper", nullptr, HTTP_STAGE_TX) == 0);
+    Upper::total = 0;
+    CHECK(site.request("POST", "/upper", "", "some bytes").body == "SOME BYTES");
+    CHECK(site.request("POST", "/upper", "", "more").body == "MORE");
+    CHECK(Upper::total == 14);
+}

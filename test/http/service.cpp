@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+    test/http/service.cpp - The service: figures, the access log, sessions, TLS, and its end.
+ */
+#include "test/support/folder.hpp"
+#include "test/support/http.hpp"
+
+#include <fstream>
+#include <sstream>
+
+using namespace test;
+
+namespace {
+
+const std::string hello = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
+
+std::string contents(const std::string &path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+std::string eventually(const std::string &path, const std::string &part) {
+    std::string text;
+    for (int i = 0; i < 1000 && text.find(part) == std::string::npos; i++) {
+        mprSleep(10);
+        text = contents(path);
+    }
+    return text;
+}
+} // namespace
+
+TEST_CASE("figures", "[http][service]") {
+    Server server;
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    Client client(server.port);
+    for (int i = 0; i < 3; i++) {
+        CHECK(client.ask(hello).status == 200);
+    }
+    HttpStats stats;
+    httpGetStats(&stats);
+    CHECK(stats.totalRequests == 3);
+    CHECK(stats.totalConnections == 1);
+    CHECK(stats.activeConnections == 1);
+    CHECK(stats.activeClients == 1);
+    CHECK(stats.heap > 0);
+    CHECK(stats.heapUsed > 0);
+    CHECK(std::string(httpStatsReport(0)).find("Requests") != std::string::npos);
+    CHECK(httpGetHttp());
+    httpGetStats(nullptr);
+}
+
+TEST_CASE("the access log has a line for each request, whatever is in it", "[http][service]") {
+    Folder folder;
+    const std::string path = folder / "access.log";
+    Server server;
+    httpDefineAction("/hello", answerHello);
+    SECTION("in the common form") {
+        CHECK(httpSetAccessLog(path.c_str(), HTTP_LOG_COMMON, 0, 0) == 0);
+        server.start();
+        server.get("/hello?a=\"b\"");
+        server.ask("BAD\r\n\r\n");
+        const std::string text = eventually(path, " 400 ");
+        CHECK(text.find("127.0.0.1 - - [") == 0);
+        CHECK(text.find("\"GET /hello?a=\\u0022b\\u0022 HTTP/1.1\" 200 5\n") != std::string::npos);
+        CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+    }
+    SECTION("as JSON") {
+        CHECK(httpSetAccessLog(path.c_str(), HTTP_LOG_JSON, 0, 0) == 0);
+        server.start();
+        server.get("/hello", "User-Agent: a\"b\\c\r\n");
+        const std::string text = eventually(path, "}");
+        MprJson *json = mprParseJson(text.c_str());
+        REQUIRE(json);
+        CHECK(std::string(mprGetJson(json, "method")) == "GET");
+        CHECK(std::string(mprGetJson(json, "uri")) == "/hello");
+        CHECK(std::string(mprGetJson(json, "status")) == "200");
+        CHECK(std::string(mprGetJson(json, "sent")) == "5");
+        CHECK(std::string(mprGetJson(json, "agent")) == "a\"b\\c");
+    }
+    SECTION("as JSON, whatever has to be cut") {
+        CHECK(httpSetAccessLog(path.c_str(), HTTP_LOG_JSON, 0, 0) == 0);
+        httpGetLimits()->uriSize = 12'000;
+        server.start();
+        for (size_t length : {2037u, 2038u, 2039u, 2040u, 2041u, 2042u, 2043u, 10'000u}) {
+            const std::string agent(length, '\xE4');
+            server.ask("GET /" + std::string(length, 'a') + "\" HTTP/1.1\r\nHost: a\r\nUser-Agent: " + agent +
+                       "\r\n\r\n");
+            server.ask("GET /" + agent + " HTTP/1.1\r\nHost: a\r\n\r\n");
+            server.ask(std::string(length, 'G') + " / HTTP/1.1\r\nHost: a\r\n\r\n");
+        }
+        server.get("/hello", "User-Agent: last\r\n");
+        std::string text = eventually(path, "last\"}");
+        int lines = 0;
+        for (size_t end; (end = text.find('\n')) != std::string::npos; lines++) {
+            const std::string line = text.substr(0, end);
+            INFO(line);
+            MprJson *json = mprParseJson(line.c_str());
+            CHECK(json);
+            CHECK(mprGetJson(json, "ms"));
+            CHECK(mprGetJson(json, "agent"));
+            text.erase(0, end + 1);
+        }
+        CHECK(lines == 25);
+    }
+    SECTION("renamed when it is long") {
+        CHECK(httpSetAccessLog(path.c_str(), HTTP_LOG_COMMON, 100, 2) == 0);
+        server.start();
+        for (int i = 0; i < 10 && contents(path + ".1").empty(); i++) {
+            server.get("/hello");
+            mprSleep(150);
+        }
+        CHECK_FALSE(contents(path + ".1").empty());
+    }
+    SECTION("where it cannot be") {
+        CHECK(httpSetAccessLog((folder / "no/such").c_str(), HTTP_LOG_COMMON, 0, 0) == MPR_ERR_CANT_OPEN);
+        CHECK(Log::has("cannot be opened"));
+    }
+}
+
+TEST_CASE("sessions by cookie", "[http][service]") {
+    Server server;
+    httpDefineAction(
+        "/count", +[](HttpStream *stream) {
+            const int count = static_cast<int>(stoi(httpGetSessionVar(stream, "count", "0"))) + 1;
+            CHECK(httpSetSessionVar(stream, "count", itos(count)) == 0);
+            httpWrite(stream->writeq, "%d", count);
+            httpFinalize(stream);
+        });
+    httpDefineAction(
+        "/end", +[](HttpStream *stream) {
+            httpDestroySession(stream);
+            CHECK_FALSE(httpGetSessionID(stream));
+            answerHello(stream);
+        });
+    httpDefineAction(
+        "/none", +[](HttpStream *stream) {
+            CHECK_FALSE(httpGetSession(stream, 0));
+            CHECK(httpRemoveSessionVar(stream, "count") == MPR_ERR_CANT_FIND);
+            answerHello(stream);
+        });
+    httpGetLimits()->sessionMax = 2;
+    server.start();
+    Answer first = server.get("/count");
+    const std::string cookie = first["Set-Cookie"].substr(0, first["Set-Cookie"].find(';'));
+    CHECK(cookie.find("-http-session-=") == 0);
+    CHECK(cookie.size() == 15 + 64);
+    CHECK(first["Set-Cookie"].find("HttpOnly") != std::string::npos);
+    CHECK(first.body == "1");
+    Answer second = server.get("/count", "Cookie: a=b; " + cookie + "\r\n");
+    CHECK(second.body == "2");
+    CHECK_FALSE(second.has("Set-Cookie"));
+    CHECK(server.get("/count", "Cookie: -http-session-=0123\r\n").body == "1"); /* Not a name of one's choice */
+    CHECK(server.get("/none").body == "hello");
+    CHECK(server.get("/end", "Cookie: " + cookie + "\r\n").body == "hello");
+    CHECK(server.get("/count", "Cookie: " + cookie + "\r\n").body == "1");
+}
+
+TEST_CASE("sessions that nobody uses are forgotten", "[http][service]") {
+    Server server;
+    httpGetLimits()->sessionTimeout = 100;
+    httpDefineAction(
+        "/id", +[](HttpStream *stream) {
+            CHECK(httpGetSession(stream, 1));
+            httpWriteString(stream->writeq, httpGetSessionID(stream));
+            httpFinalize(stream);
+        });
+    server.start();
+    const std::string id = server.get("/id").body;
+    mprSleep(300);
+    CHECK(server.get("/id", "Cookie: -http-session-=" + id + "\r\n").body != id);
+}
+
+TEST_CASE("the service ends with its connections, and with the runtime", "[http][service]") {
+    Server server;
+    httpDefineAction("/hello", answerHello);
+    httpDefineAction(
+        "/wait", +[](HttpStream *) {});
+    server.start();
+    Client idle(server.port), busy(server.port);
+    CHECK(idle.ask(hello).status == 200);
+    busy.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    mprSleep(50);
+    SECTION("by a call") {
+        mprCreateEvent(
+            nullptr, "end", 0, +[](void *, MprEvent *) { httpDestroy(); }, nullptr, 0);
+        CHECK(idle.isClosed());
+        CHECK(busy.isClosed());
+        for (int i = 0; httpGetHttp() && i < 500; ++i) { // the event goes on after it has closed them
+            mprSleep(10);
+        }
+        CHECK_FALSE(httpGetHttp());
+        httpDestroy();
+    }
+    SECTION("as it is") {}
+}
+
+TEST_CASE("times as texts", "[http][service]") {
+    Server server;
+    CHECK(httpGetTicks("30") == 30'000);
+    CHECK(httpGetTicks("30secs") == 30'000);
+    CHECK(httpGetTicks("5 mins") == 300'000);
+    CHECK(httpGetTicks("2hrs") == 7'200'000);
+    CHECK(httpGetTicks("1day") == 86'400'000);
+    CHECK(httpGetTicks("infinite") > 1'000'000'000);
+    CHECK(httpGetTicks(nullptr) == 0);
+}
