@@ -265,7 +265,9 @@ typedef struct MprSocketProvider {
     int (*buffered)(MprSocket *sp);
     bool (*handshaking)(MprSocket *sp);
     char *(*state)(MprSocket *sp);
-    /** Called before the descriptor is closed or given away. @param graceful Tell the peer. */
+    /** Called before the descriptor is closed or given away, also by the socket's manager when it dies: what sslSocket
+        has ends here, not in a manager of its own, since other managers may use a dead socket until its own was called.
+        @param graceful Tell the peer. */
     void (*close)(MprSocket *sp, bool graceful);
 } MprSocketProvider;
 

@@ -104,6 +104,9 @@ void manageSocket(void* ptr, int flags) {
     } else if (flags & MPR_MANAGE_FREE) {
         mpr::io::drop(own(sp)->tie);
         if (sp->fd != INVALID_SOCKET) {
+            if (sp->sslSocket) {
+                own(sp)->provider->close(sp, false);
+            }
             closeOwn(sp);
         }
     }

@@ -27,7 +27,10 @@ namespace {
 
 constexpr ssize recordSize = 16384;
 
-/** A socket's TLS: a managed block. */
+/**
+    A socket's TLS: a managed block. Its stream ends with the socket (close), not with this block: when both are dead the
+    managers of others may still use the socket until its own has been called, in whatever order.
+ */
 struct Secure {
     char* record; // reference: what is on its way and not reported as written; or null
     Stream* stream;
@@ -48,8 +51,6 @@ void manageSecure(void* ptr, int flags) {
     auto* secure = static_cast<Secure*>(ptr);
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRef(&secure->record);
-    } else if ((flags & MPR_MANAGE_FREE) && secure->stream) {
-        destroy(*secure->stream);
     }
 }
 
@@ -197,7 +198,7 @@ int prepare(MprSocket* sp, MprSsl& ssl, const char* peerName, Reason& reason) {
     }
     int result = MPR_ERR_BAD_ARGS;
     auto* secure = static_cast<Secure*>(
-        mprAllocManaged(sizeof(Secure), manageSecure, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
+        mprAllocManaged(sizeof(Secure), manageSecure, MPR_ALLOC_NO_FREE | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
     const char* host = hostOf(sp, ssl, peerName);
     if (!secure) {
         reason.say("no memory for TLS");
