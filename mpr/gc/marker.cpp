@@ -380,9 +380,17 @@ void Marker::markFields(const Row& row) {
     }
 }
 
-/** The top of the stack is a row. */
+/**
+    The top of the stack is a row. Its owner may have been freed by hand while the row waited, and after that what the row
+    references: whatever stands there now is not the owner's.
+ */
 void Marker::traceRow(MarkStack& stack) {
     Row row = stack.popRow();
+    const MarkEntry owner(row.owner, 0);
+    if (owner && isGone(owner)) {
+        return;
+    }
+    setTraced(owner);
     if (marking_ == Marking::slice && row.pause != pause_) {
         return resumeRow(row);
     }

@@ -155,3 +155,53 @@ TEST_CASE("a marker takes over what another has left and counted", "[gc][mark]")
     m.marker.end();
     CHECK(m.isMarked(byPlain));
 }
+
+namespace {
+/* More references side by side than are marked at once. */
+struct Wide {
+    static constexpr size_t most = 400;
+    void *refs[most];
+
+    static void manage(void *block, int flags) {
+        if (flags & MPR_MANAGE_MARK) {
+            mprMarkRefs(static_cast<Wide *>(block)->refs, most);
+        }
+    }
+};
+} // namespace
+
+TEST_CASE("a row whose block was freed by hand while it waited is not marked", "[gc][mark]") {
+    const bool freed = GENERATE(true, false);
+    Marked m;
+    constexpr size_t n = mpr::heap::granulesFor(sizeof(Wide) + sizeof(MprManager));
+    auto wide = static_cast<Wide *>(m.stepped.make(n, static_cast<mpr::heap::Byte>(Kind::barrier)));
+    *wide = {};
+    mpr::gc::setManager(wide, n, mpr::gc::codeOf(Wide::manage));
+    Refs *const last = m.make();
+    m.stepped.unmark(true);
+    m.stepped.mark(wide);
+    m.stepped.mark(last);
+    m.stepped.sweep(Sweep::all);
+    m.stepped.unmark(true);
+    m.stepped.heap().setTracing(true);
+    wide->refs[Wide::most - 1] = last;
+    m.marker.begin(Marking::concurrent);
+    m.marker.markRoot(wide);
+    CHECK(m.marker.advance()); // a part of the row waits
+    m.marker.end();
+    CHECK_FALSE(m.isMarked(last));
+    if (freed) {
+        CHECK(m.stepped.heap().freeTraced({m.stepped.regionOf(wide), m.stepped.granuleOf(wide)}));
+        m.stepped.freeApart(last);
+    } else {
+        wide->refs[Wide::most - 1] = &last->refs[1];
+    }
+    m.marker.begin(Marking::all);
+    m.marker.drain();
+    m.marker.end();
+    m.stepped.heap().setTracing(false);
+    CHECK(m.marker.misuses() == (freed ? 0 : 1));
+    if (!freed) {
+        wide->refs[Wide::most - 1] = nullptr;
+    }
+}
