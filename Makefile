@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 # Thin: names for the CMake presets, and the packages each target needs. `make help` lists the targets.
 #
-# Variables: V=1 shows commands. JOBS=N compiles N files at a time. PREFIX, DESTDIR say where to install.
+# Variables: V=1 shows commands. JOBS=N compiles N files at a time, TEST_JOBS=N runs N tests. PREFIX, DESTDIR say where to
+# install.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Most tests wait more than they compute.
+TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 V ?=
 
 Q := $(if $(V),,@)
@@ -18,7 +21,7 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo test soak cross metal boards bench bench-gc bench-http doc check check-turn check-format check-abi check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo built test one soak cross smoke metal boards bench bench-gc bench-http doc check check-flaky check-release check-format check-abi check-tidy fmt clean install uninstall deps help
 
 all: lib
 
@@ -35,12 +38,24 @@ demo:
 	$(Q)$(call BUILD,release,example_service)
 	$(Q)build/release/examples/service --demo
 
-## test       build everything and run all tests
-test:
+## built      build everything that `make test` runs
+built:
 	$(Q)$(DEPS) build test demo
 	$(Q)$(call CONFIGURE,release)
 	$(Q)$(call BUILD,release)
-	$(Q)ctest --preset release
+
+## test       build everything and run all tests
+test: built
+	$(Q)ctest --preset release --parallel $(TEST_JOBS)
+
+## one        build and run the tests of one room, or some of them: make one ROOM=gc CASE='[batch]'
+ROOM ?=
+CASE ?=
+one:
+	$(Q)$(DEPS) build test
+	$(Q)$(call CONFIGURE,release)
+	$(Q)$(call BUILD,release,test_$(ROOM))
+	$(Q)cd build/release && test/test_$(ROOM) $(if $(CASE),'$(CASE)')
 
 ## soak       random threads for a minute, 100,000 waits, 10,000 commands, then random programs for SECONDS=60; SEED=N for other ones
 # PRESET=tsan, asan, ubsan, debug or delays: random programs alone, in that build. PROFILE=NAME: one kind of them.
@@ -64,17 +79,17 @@ endif
 ## check      format; API reference; ABI; the tests by a second compiler and under three sanitizers; static analysis
 check: check-format doc check-abi check-clang check-asan check-ubsan check-tsan check-tidy
 
-## check-turn  what of it every commit has time for: one room by clang and under one sanitizer; TURN=N says which
-TURN ?= $(shell printf %d "0x$$(git rev-parse HEAD 2>/dev/null | cut -c 1-6 | grep . || date +%j)")
-TURN_ROOM = $(word $(shell expr $(TURN) % 9 + 1),os heap gc base task io tls http cpp)
-TURN_SANITIZER = $(word $(shell expr $(TURN) / 9 % 3 + 1),asan ubsan tsan)
-check-turn: check-format doc check-abi
-	$(Q)$(DEPS) build test demo check
-	@echo "turn $(TURN): test_$(TURN_ROOM) by clang and under $(TURN_SANITIZER)"
-	$(Q)$(foreach preset,clang $(TURN_SANITIZER),$(call CONFIGURE,$(preset)) && \
-	    $(call BUILD,$(preset),test_$(TURN_ROOM)) && \
-	    $(if $(filter tsan,$(preset)),$$(setarch -R true 2>/dev/null && echo setarch -R)) \
-	    ctest --preset $(preset) -R '^test_$(TURN_ROOM)$$' &&) true
+## check-flaky  each test ROUNDS=100 times, idle and beside two busy programs; R=REGEX narrows it
+ROUNDS ?= 100
+R ?= .
+check-flaky: built
+	$(Q)test/repeat -n $(ROUNDS) -R '$(R)'
+
+## check-release  hours, before a version: all targets, compilers, sanitizers, fuzzers, random programs; PART=NAME for one
+PART ?=
+check-release:
+	$(Q)$(DEPS) build test demo check doc metal cross
+	$(Q)JOBS=$(JOBS) test/release $(PART)
 
 ## check-delays  the tests with threads delayed at random at each atomic operation; MPR_SEED=N, MPR_DELAYS=N
 
@@ -109,6 +124,11 @@ RUNS ?= 1
 cross:
 	$(Q)$(DEPS) build $(if $(TARGET),$(TARGET:%=cross-%),cross)
 	$(Q)JOBS=$(JOBS) toolchains/cross $(RUNS) $(TARGET)
+
+## smoke      for each commit: the library and the tests tagged [port], for other processors; TARGET=armhf for one
+smoke:
+	$(Q)$(DEPS) build $(if $(TARGET),$(TARGET:%=cross-%),cross)
+	$(Q)JOBS=$(JOBS) toolchains/cross --smoke $(TARGET)
 
 ## metal      build and test for Cortex-M without an operating system under qemu-system; TARGET=cortex-m3 for one
 metal:

@@ -33,7 +33,7 @@ struct Budgeted : SteppedCollection {
 
 } // namespace
 
-TEST_CASE("attention is called for when the young budget is spent, once", "[gc][pace]") {
+TEST_CASE("attention is called for when the young budget is spent, once", "[gc][pace][port]") {
     Budgeted b;
     CHECK(b.budget.trigger() <= MB);
     CHECK(b.budget.trigger() >= MB - 128 * KB);
@@ -46,7 +46,7 @@ TEST_CASE("attention is called for when the young budget is spent, once", "[gc][
     CHECK_FALSE(b.heap().needsAttention());
 }
 
-TEST_CASE("half of the budget is spent when it is", "[gc][pace]") {
+TEST_CASE("half of the budget is spent when it is", "[gc][pace][port]") {
     Budgeted b;
     b.allocate(400 * KB);
     CHECK_FALSE(b.budget.halfSpent());
@@ -54,7 +54,7 @@ TEST_CASE("half of the budget is spent when it is", "[gc][pace]") {
     CHECK(b.budget.halfSpent());
 }
 
-TEST_CASE("a collection renews the budget, and what was allocated before it does not count", "[gc][pace]") {
+TEST_CASE("a collection renews the budget, and what was allocated before it does not count", "[gc][pace][port]") {
     Budgeted b;
     b.allocate(900 * KB);
     b.collect();
@@ -62,7 +62,7 @@ TEST_CASE("a collection renews the budget, and what was allocated before it does
     CHECK(b.allocate(4 * MB) >= MB - 128 * KB);
 }
 
-TEST_CASE("what counts as spent counts on when the budget is set again", "[gc][pace]") {
+TEST_CASE("what counts as spent counts on when the budget is set again", "[gc][pace][port]") {
     Budgeted b;
     b.allocate(900 * KB);
     b.budget.rearm();
@@ -70,7 +70,7 @@ TEST_CASE("what counts as spent counts on when the budget is set again", "[gc][p
     CHECK(left <= 200 * KB);
 }
 
-TEST_CASE("threads that mark are called for each part of a budget", "[gc][pace]") {
+TEST_CASE("threads that mark are called for each part of a budget", "[gc][pace][port]") {
     Budgeted b;
     b.cycle.major().count();
     b.cycle.major().start(false);
@@ -87,7 +87,7 @@ TEST_CASE("threads that mark are called for each part of a budget", "[gc][pace]"
     b.cycle.major().end();
 }
 
-TEST_CASE("while a sweep goes on more may be allocated where much lives", "[gc][pace]") {
+TEST_CASE("while a sweep goes on more may be allocated where much lives", "[gc][pace][port]") {
     Budgeted b;
     for (int i = 0; i < 8; i++) {
         b.allocate(MB, true);
@@ -100,7 +100,7 @@ TEST_CASE("while a sweep goes on more may be allocated where much lives", "[gc][
     CHECK(most <= 5 * MB / 2);
 }
 
-TEST_CASE("with a limit there is room for what it leaves", "[gc][pace]") {
+TEST_CASE("with a limit there is room for what it leaves", "[gc][pace][port]") {
     Budgeted b;
     b.heap().setLimits(mpr::heap::Limits::none, 8 * MB);
     b.budget.repace();
@@ -111,7 +111,7 @@ TEST_CASE("with a limit there is room for what it leaves", "[gc][pace]") {
     CHECK(b.budget.roomLeft() <= before - 400 * KB);
 }
 
-TEST_CASE("what was allocated since the last pause does not count as living", "[gc][pace]") {
+TEST_CASE("what was allocated since the last pause does not count as living", "[gc][pace][port]") {
     Budgeted b;
     const auto living = [&] {
         b.budget.repace();

@@ -105,6 +105,7 @@ TEST_CASE("hooks are called in their order, and not when they have been ended", 
 TEST_CASE("roots that a hook marks live, with what they lead to", "[gc][embed]") {
     Runtime runtime(GENERATE("", "check=1", "everyyield=1,check=1", "young=65536,check=1"));
     std::vector<uintptr_t> table;
+    const uintptr_t count = 1000;
     Host host;
     host.onRoots = [&](int) {
         for (const uintptr_t hidden : table) {
@@ -113,25 +114,25 @@ TEST_CASE("roots that a hook marks live, with what they lead to", "[gc][embed]")
     };
     host.begin();
     test::calls.reset();
-    for (uintptr_t i = 0; i < 3000; i++) {
+    for (uintptr_t i = 0; i < count; i++) {
         table.push_back(hide(makeNode(makeNode(nullptr, nullptr, i), nullptr, i)));
         makeNode();
         mprYield(0);
     }
     for (const int generation : {MPR_GENERATION_YOUNG, MPR_GENERATION_ALL, MPR_GENERATION_ALL}) {
         collect(generation);
-        for (uintptr_t i = 0; i < 3000; i++) {
+        for (uintptr_t i = 0; i < count; i++) {
             const Node *const node = shown(table[i]);
             if (!mprIsValid(node) || node->value != i || !mprIsValid(node->next) || node->next->value != i) {
                 FAIL("root " << i << " was lost");
             }
         }
     }
-    CHECK(test::calls.frees == 3000);
+    CHECK(test::calls.frees == count);
     table.clear();
     collect(MPR_GENERATION_ALL);
     collect(MPR_GENERATION_ALL);
-    CHECK(test::calls.frees == 9000);
+    CHECK(test::calls.frees == 3 * count);
 }
 
 TEST_CASE("a hook learns what is marked, brings blocks back, and is asked until nothing is new", "[gc][embed]") {

@@ -549,11 +549,11 @@ TEST_CASE("random stores by several threads: every mark is checked", "[gc][gener
 }
 
 TEST_CASE("random stores with a collection at every yield point", "[gc][generations]") {
-    storeAtRandom("check=1,everyyield=1", static_cast<int>(heavy(10000)), 200);
+    storeAtRandom("check=1,everyyield=1", static_cast<int>(heavy(3000)), 200);
 }
 
 TEST_CASE("random stores while mark stacks run over", "[gc][generations]") {
-    storeAtRandom("check=1,everyyield=1,marks=2k", static_cast<int>(heavy(5000)), 200);
+    storeAtRandom("check=1,everyyield=1,marks=2k", static_cast<int>(heavy(2000)), 200);
     storeAtRandom("check=1,young=128k,marks=2k,markers=4,pausebudget=20", 20000, 200);
 }
 

@@ -342,7 +342,7 @@ TEST_CASE("the heap is verified while others wait for a sweep at the hard limit"
     };
     Mutator first("first", works), second("second", works), third("third", works);
     int refused = 0;
-    for (size_t i = 0; i < heavy(300) && refused == 0; i++) {
+    for (size_t i = 0; i < heavy(100) && refused == 0; i++) {
         refused += mprVerifyHeap() != 0;
         mprYield(0);
     }

@@ -8,7 +8,8 @@
 
 using mpr::gc::Major;
 
-TEST_CASE("a major collection is traced when nothing is left, nothing waits and all roots are marked", "[gc][cycle]") {
+TEST_CASE("a major collection is traced when nothing is left, nothing waits and all roots are marked",
+          "[gc][cycle][port]") {
     Major major;
     CHECK_FALSE(major.isTracing());
     major.count();
@@ -32,7 +33,7 @@ TEST_CASE("a major collection is traced when nothing is left, nothing waits and 
     CHECK_FALSE(major.isTracing());
 }
 
-TEST_CASE("a major collection is forced when somebody asked for it before it began", "[gc][cycle]") {
+TEST_CASE("a major collection is forced when somebody asked for it before it began", "[gc][cycle][port]") {
     Major major;
     CHECK_FALSE(major.isForced()); // none has begun
     CHECK_FALSE(major.mustBegin());
@@ -49,7 +50,7 @@ TEST_CASE("a major collection is forced when somebody asked for it before it beg
     CHECK_FALSE(major.isForced());
 }
 
-TEST_CASE("nobody waits for the sweep of a major collection that nobody asked for", "[gc][cycle]") {
+TEST_CASE("nobody waits for the sweep of a major collection that nobody asked for", "[gc][cycle][port]") {
     Major major;
     const auto isSwept = [&] { return static_cast<int32_t>(major.swept().load() - major.forced()) >= 0; };
     CHECK(isSwept());
@@ -62,7 +63,7 @@ TEST_CASE("nobody waits for the sweep of a major collection that nobody asked fo
     CHECK(isSwept());
 }
 
-TEST_CASE("minor collections starve a major one that they keep from marking", "[gc][cycle]") {
+TEST_CASE("minor collections starve a major one that they keep from marking", "[gc][cycle][port]") {
     Major major;
     const auto passBy = [&](int times) {
         for (int i = 0; i < times; i++) {
@@ -88,7 +89,7 @@ TEST_CASE("minor collections starve a major one that they keep from marking", "[
     CHECK_FALSE(major.isStarved());
 }
 
-TEST_CASE("a major collection gets a share of the time that the pauses of minor ones take", "[gc][cycle]") {
+TEST_CASE("a major collection gets a share of the time that the pauses of minor ones take", "[gc][cycle][port]") {
     constexpr std::uint64_t millisecond = 1'000'000;
     Major major;
     major.start(false);

@@ -15,7 +15,7 @@
 
 using namespace test;
 
-TEST_CASE("mprMark of NULL is fine", "[gc][mark]") {
+TEST_CASE("mprMark of NULL is fine", "[gc][mark][port]") {
     Runtime runtime;
     calls.reset();
     Root root(makeNode(nullptr, nullptr));
@@ -25,7 +25,7 @@ TEST_CASE("mprMark of NULL is fine", "[gc][mark]") {
     CHECK(stats().misuses == 0);
 }
 
-TEST_CASE("mprMark of malloc memory is named in the log and ignored", "[gc][mark]") {
+TEST_CASE("mprMark of malloc memory is named in the log and ignored", "[gc][mark][port]") {
     Runtime runtime;
     auto foreign = static_cast<char *>(malloc(100));
     fill(foreign, 100, 3);
@@ -39,7 +39,7 @@ TEST_CASE("mprMark of malloc memory is named in the log and ignored", "[gc][mark
     free(foreign);
 }
 
-TEST_CASE("mprMark of a stack pointer is named in the log and ignored", "[gc][mark]") {
+TEST_CASE("mprMark of a stack pointer is named in the log and ignored", "[gc][mark][port]") {
     Runtime runtime;
     char local[64];
     fill(local, sizeof(local), 4);
@@ -49,7 +49,7 @@ TEST_CASE("mprMark of a stack pointer is named in the log and ignored", "[gc][ma
     CHECK(filled(local, sizeof(local), 4));
 }
 
-TEST_CASE("mprMark of an interior pointer is named in the log and ignored", "[gc][mark]") {
+TEST_CASE("mprMark of an interior pointer is named in the log and ignored", "[gc][mark][port]") {
     Runtime runtime;
     size_t offset = GENERATE(1, 8, 16, 32, 48);
     auto leaf = static_cast<char *>(mprAlloc(64));
@@ -60,7 +60,7 @@ TEST_CASE("mprMark of an interior pointer is named in the log and ignored", "[gc
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("mprMark of a block that was freed is named in the log and ignored", "[gc][mark]") {
+TEST_CASE("mprMark of a block that was freed is named in the log and ignored", "[gc][mark][port]") {
     Runtime runtime;
     void *leaf = mprAlloc(64);
     Root root(makeNode(nullptr, leaf));
@@ -70,7 +70,7 @@ TEST_CASE("mprMark of a block that was freed is named in the log and ignored", "
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("mprMark of addresses that no process owns is named in the log and ignored", "[gc][mark]") {
+TEST_CASE("mprMark of addresses that no process owns is named in the log and ignored", "[gc][mark][port]") {
     Runtime runtime;
     auto value = GENERATE(uintptr_t(16), uintptr_t(4096), ~uintptr_t(0), ~uintptr_t(15), ~uintptr_t(0) << 20,
                           uintptr_t(1) << (sizeof(uintptr_t) * 8 - 1));
@@ -80,7 +80,7 @@ TEST_CASE("mprMark of addresses that no process owns is named in the log and ign
     CHECK(runtime.log.names(wild) >= 1);
 }
 
-TEST_CASE("mprMark outside a manager does nothing", "[gc][mark]") {
+TEST_CASE("mprMark outside a manager does nothing", "[gc][mark][port]") {
     Runtime runtime;
     void *leaf = mprAlloc(64);
     mprMark(leaf);
@@ -114,7 +114,7 @@ void manageWatcher(void *, int flags) {
 
 } // namespace
 
-TEST_CASE("all threads are stopped while managers mark, and run while managers free", "[gc][mark]") {
+TEST_CASE("all threads are stopped while managers mark, and run while managers free", "[gc][mark][port]") {
     Runtime runtime("everyyield=0");
     progress = 0;
     changesInMark = changesInFree = marksSeen = freesSeen = 0;
@@ -139,7 +139,7 @@ TEST_CASE("all threads are stopped while managers mark, and run while managers f
     second.end();
 }
 
-TEST_CASE("a thread that allocates and yields does not run while managers mark", "[gc][mark]") {
+TEST_CASE("a thread that allocates and yields does not run while managers mark", "[gc][mark][port]") {
     Runtime runtime("young=64k");
     progress = 0;
     changesInMark = changesInFree = marksSeen = freesSeen = 0;
@@ -156,7 +156,7 @@ TEST_CASE("a thread that allocates and yields does not run while managers mark",
     CHECK(changesInMark == 0);
 }
 
-TEST_CASE("an array of a million items overflows a small mark stack and loses nothing", "[gc][mark]") {
+TEST_CASE("an array of a million items overflows a small mark stack and loses nothing", "[gc][mark][port]") {
     Runtime runtime("marks=4k");
     const size_t count = heavy(1000000);
     Root root(makeTable(count));
@@ -204,7 +204,7 @@ uintptr_t sumTree(Node *node) {
 
 } // namespace
 
-TEST_CASE("a tree is kept whole with every size of mark stack", "[gc][mark]") {
+TEST_CASE("a tree is kept whole with every size of mark stack", "[gc][mark][port]") {
     auto options = GENERATE("marks=4k", "marks=16k", "marks=64k", "marks=1m");
     Runtime runtime(options);
     uintptr_t count = 0;
@@ -215,7 +215,7 @@ TEST_CASE("a tree is kept whole with every size of mark stack", "[gc][mark]") {
     }
 }
 
-TEST_CASE("a deep list is kept on a small collector stack", "[gc][mark]") {
+TEST_CASE("a deep list is kept on a small collector stack", "[gc][mark][port]") {
     Runtime runtime("stack=64k,marks=4k");
     const size_t count = heavy(500000);
     Root root;
@@ -234,7 +234,7 @@ TEST_CASE("a deep list is kept on a small collector stack", "[gc][mark]") {
     CHECK(calls.frees == static_cast<long>(count));
 }
 
-TEST_CASE("lists of arrays, wide and deep at once, survive an overflowing mark stack", "[gc][mark]") {
+TEST_CASE("lists of arrays, wide and deep at once, survive an overflowing mark stack", "[gc][mark][port]") {
     Runtime runtime("marks=4k");
     const size_t lists = 2000, length = heavy(200);
     Root root(makeTable(lists));

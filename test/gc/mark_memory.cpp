@@ -41,7 +41,7 @@ struct Lent {
 
 } // namespace
 
-TEST_CASE("a small heap under a hard limit has its mark stacks in a block of its own", "[gc][marks]") {
+TEST_CASE("a small heap under a hard limit has its mark stacks in a block of its own", "[gc][marks][port]") {
     Lent lent;
     const size_t limited = lent.lend(64 << 20), unlimited = lent.lend(Limits::none);
     CHECK(limited <= 64 * 1024 / sizeof(MarkEntry));
@@ -49,7 +49,7 @@ TEST_CASE("a small heap under a hard limit has its mark stacks in a block of its
     CHECK(unlimited > (sizeof(void *) == 8 ? 100 : 10) * limited);
 }
 
-TEST_CASE("under a hard limit mark stacks grow with the heap, and count against the limit", "[gc][marks]") {
+TEST_CASE("under a hard limit mark stacks grow with the heap, and count against the limit", "[gc][marks][port]") {
     Lent lent;
     const size_t least = lent.lend(64 << 20), before = lent.committed();
     const size_t large = lent.lendOf(20 << 20, 64 << 20);
@@ -65,7 +65,7 @@ TEST_CASE("under a hard limit mark stacks grow with the heap, and count against 
     CHECK(lent.committed() == before); // what is lent without a limit does not count
 }
 
-TEST_CASE("mark stacks take nothing that would cross the redline", "[gc][marks]") {
+TEST_CASE("mark stacks take nothing that would cross the redline", "[gc][marks][port]") {
     Lent lent;
     const size_t least = lent.lend(64 << 20), before = lent.committed(), committed = 20 << 20, share = 1 << 20;
     CHECK(lent.lend(64 << 20, 0, 1, committed, committed + share - 1) == least);
@@ -75,7 +75,7 @@ TEST_CASE("mark stacks take nothing that would cross the redline", "[gc][marks]"
     CHECK(lent.committed() == before);
 }
 
-TEST_CASE("where memory is short, mark stacks stay in their block", "[gc][marks]") {
+TEST_CASE("where memory is short, mark stacks stay in their block", "[gc][marks][port]") {
     Lent lent;
     const size_t least = lent.lend(64 << 20), before = lent.committed();
     lent.stepped.heap().setLimits(Limits::none, before + 64 * 1024);
@@ -89,19 +89,19 @@ TEST_CASE("where memory is short, mark stacks stay in their block", "[gc][marks]
     CHECK(lent.committed() == before);
 }
 
-TEST_CASE("a size of mark stacks that was asked for is kept to", "[gc][marks]") {
+TEST_CASE("a size of mark stacks that was asked for is kept to", "[gc][marks][port]") {
     Lent lent(4096);
     const size_t room = lent.lend(Limits::none);
     CHECK(room <= 4096 / sizeof(MarkEntry));
     CHECK(lent.lend(64 << 20) == room);
 }
 
-TEST_CASE("a small heap spares a small part for mark stacks", "[gc][marks]") {
+TEST_CASE("a small heap spares a small part for mark stacks", "[gc][marks][port]") {
     Lent lent(0, 64 * 1024);
     CHECK(lent.lend(Limits::none) <= 64 * 1024 / 32 / sizeof(MarkEntry));
 }
 
-TEST_CASE("several markers share the memory, and none writes where another does", "[gc][marks]") {
+TEST_CASE("several markers share the memory, and none writes where another does", "[gc][marks][port]") {
     Lent lent;
     Marker others[] = {Marker(lent.stepped.heap()), Marker(lent.stepped.heap()), Marker(lent.stepped.heap())};
     const size_t alone = lent.lend(64 << 20);

@@ -29,14 +29,15 @@ struct Paced {
 
 } // namespace
 
-TEST_CASE("a full collection waits for growth in proportion, a minor one for the young budget", "[gc][pace]") {
+TEST_CASE("a full collection waits for growth in proportion, a minor one for the young budget", "[gc][pace][port]") {
     Paced paced;
     CHECK(paced.pacer.trigger(paced.usage(100 * MB), false) == 100 * MB / 100 * 100);
     CHECK(paced.pacer.trigger(paced.usage(100 * MB), true) == MB);
     CHECK(paced.pacer.trigger(paced.usage(0), false) == MB);
 }
 
-TEST_CASE("a young budget that nobody has chosen begins with half, since all of the young may live", "[gc][pace]") {
+TEST_CASE("a young budget that nobody has chosen begins with half, since all of the young may live",
+          "[gc][pace][port]") {
     Paced usual;
     usual.pacer.open(Options(), 0, 0);
     REQUIRE(usual.pacer.young() == MB);
@@ -49,7 +50,7 @@ TEST_CASE("a young budget that nobody has chosen begins with half, since all of 
     CHECK(minor() <= MB);
 }
 
-TEST_CASE("where all of the young live a minor collection takes the pause budget", "[gc][pace]") {
+TEST_CASE("where all of the young live a minor collection takes the pause budget", "[gc][pace][port]") {
     Paced paced;
     const auto minor = [&] { return paced.pacer.trigger(paced.usage(100 * MB), true); };
     // A budget of the young would take 2.5 pause budgets.
@@ -61,7 +62,7 @@ TEST_CASE("where all of the young live a minor collection takes the pause budget
     CHECK(cost(minor()) > paced.options.pauseBudget * 9 / 10);
 }
 
-TEST_CASE("the usual young budget comes from the cache, within bounds", "[gc][pace]") {
+TEST_CASE("the usual young budget comes from the cache, within bounds", "[gc][pace][port]") {
     const auto young = [](size_t cache, size_t fixed) {
         Pacer pacer;
         pacer.open(Options(), cache, fixed);
@@ -73,7 +74,7 @@ TEST_CASE("the usual young budget comes from the cache, within bounds", "[gc][pa
     CHECK(young(64 * MB, 64 * 1024) == 16 * 1024);
 }
 
-TEST_CASE("near a limit half of what is left stays for threads that have not yielded", "[gc][pace]") {
+TEST_CASE("near a limit half of what is left stays for threads that have not yielded", "[gc][pace][port]") {
     Paced paced;
     paced.limit(Limits::none, 64 * MB);
     const size_t room = paced.pacer.room(paced.usage(60 * MB));
@@ -85,14 +86,14 @@ TEST_CASE("near a limit half of what is left stays for threads that have not yie
     CHECK_FALSE(paced.pacer.tight(paced.usage(10 * MB)));
 }
 
-TEST_CASE("there is room up to the redline as long as it has not been reached", "[gc][pace]") {
+TEST_CASE("there is room up to the redline as long as it has not been reached", "[gc][pace][port]") {
     Paced paced;
     paced.limit(32 * MB, Limits::none);
     CHECK(paced.pacer.room(paced.usage(30 * MB)) == 2 * MB);
     CHECK(paced.pacer.room(paced.usage(40 * MB)) > 100 * MB);
 }
 
-TEST_CASE("memory that was of no use is forgotten slowly", "[gc][pace]") {
+TEST_CASE("memory that was of no use is forgotten slowly", "[gc][pace][port]") {
     Pacer pacer;
     pacer.noteScattered(64 * MB);
     pacer.noteScattered(0);
@@ -102,7 +103,7 @@ TEST_CASE("memory that was of no use is forgotten slowly", "[gc][pace]") {
 }
 
 TEST_CASE("the budget of minor collections follows their cost, half the way at a time and within bounds",
-          "[gc][pace]") {
+          "[gc][pace][port]") {
     Paced paced;
     const auto minor = [&](size_t old = 0) { return paced.pacer.trigger(paced.usage(100 * MB), true, old); };
     // To trace old blocks takes as long as what is between them: a tenth of the time is reached with nine times as much.
@@ -129,7 +130,8 @@ TEST_CASE("the budget of minor collections follows their cost, half the way at a
     CHECK(minor() == before);
 }
 
-TEST_CASE("garbage may take a share of what lives, and a little more than the young budget at least", "[gc][pace]") {
+TEST_CASE("garbage may take a share of what lives, and a little more than the young budget at least",
+          "[gc][pace][port]") {
     Paced paced;
     CHECK(paced.pacer.allowance(0) == MB + MB / 4);
     CHECK(paced.pacer.allowance(2 * MB) == MB + MB / 4);
@@ -141,7 +143,7 @@ TEST_CASE("garbage may take a share of what lives, and a little more than the yo
     CHECK(paced.pacer.trigger(paced.usage(2 * MB), true, MB) == MB / 8);
 }
 
-TEST_CASE("a sweep that threads assist leaves them less to allocate meanwhile", "[gc][pace]") {
+TEST_CASE("a sweep that threads assist leaves them less to allocate meanwhile", "[gc][pace][port]") {
     Paced paced;
     CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), false) == 64 * MB / 100 * 50 / 2);
     CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), true) == 8 * MB);

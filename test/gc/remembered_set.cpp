@@ -49,7 +49,7 @@ void *fields[4 * RememberedChunk::capacity];
 
 } // namespace
 
-TEST_CASE("stores into one field behind the other make a run", "[gc][remembered]") {
+TEST_CASE("stores into one field behind the other make a run", "[gc][remembered][port]") {
     Log log;
     for (int i = 0; i < 5; i++) {
         log.add(&fields[i]);
@@ -64,7 +64,7 @@ TEST_CASE("stores into one field behind the other make a run", "[gc][remembered]
                                                      &fields[9], &fields[8]});
 }
 
-TEST_CASE("a block does not belong to a run of fields", "[gc][remembered]") {
+TEST_CASE("a block does not belong to a run of fields", "[gc][remembered][port]") {
     Log log;
     log.add(&fields[0]);
     log.log.add(log.mine, RememberedSet::ofBlock(&fields[1]));
@@ -75,7 +75,7 @@ TEST_CASE("a block does not belong to a run of fields", "[gc][remembered]") {
     CHECK(RememberedSet::addressOf(log.mine->entries[1]) == &fields[1]);
 }
 
-TEST_CASE("a chunk takes so many stores, however few entries they make", "[gc][remembered]") {
+TEST_CASE("a chunk takes so many stores, however few entries they make", "[gc][remembered][port]") {
     Log log;
     for (size_t i = 0; i < RememberedChunk::capacity; i++) {
         log.add(&fields[i]);
@@ -90,7 +90,8 @@ TEST_CASE("a chunk takes so many stores, however few entries they make", "[gc][r
     CHECK(log.written().size() == RememberedChunk::capacity);
 }
 
-TEST_CASE("when enough has been remembered a pause is called for, and its chunks are used again", "[gc][remembered]") {
+TEST_CASE("when enough has been remembered a pause is called for, and its chunks are used again",
+          "[gc][remembered][port]") {
     Log log;
     size_t stores = 0;
     const auto fill = [&] {
@@ -111,7 +112,7 @@ TEST_CASE("when enough has been remembered a pause is called for, and its chunks
     CHECK(stores / RememberedChunk::capacity == chunks);
 }
 
-TEST_CASE("where reading the set takes long, less of it calls for a pause", "[gc][remembered]") {
+TEST_CASE("where reading the set takes long, less of it calls for a pause", "[gc][remembered][port]") {
     Log log;
     const auto fill = [&] { // @return Chunks that called for a pause
         size_t stores = 0;
@@ -141,7 +142,7 @@ TEST_CASE("where reading the set takes long, less of it calls for a pause", "[gc
     CHECK(fill() == most);
 }
 
-TEST_CASE("that something was lost is told once", "[gc][remembered]") {
+TEST_CASE("that something was lost is told once", "[gc][remembered][port]") {
     Log log;
     CHECK_FALSE(log.log.takeLost());
     log.log.lose();

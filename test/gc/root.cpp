@@ -13,7 +13,7 @@
 
 using namespace test;
 
-TEST_CASE("an unmarked block is collected and its manager freed", "[gc][root]") {
+TEST_CASE("an unmarked block is collected and its manager freed", "[gc][root][port]") {
     Runtime runtime;
     calls.reset();
     Node *node = makeNode();
@@ -23,7 +23,7 @@ TEST_CASE("an unmarked block is collected and its manager freed", "[gc][root]") 
     CHECK_FALSE(mprIsValid(node));
 }
 
-TEST_CASE("an unmarked leaf is collected", "[gc][root]") {
+TEST_CASE("an unmarked leaf is collected", "[gc][root][port]") {
     Runtime runtime;
     void *leaf = mprAlloc(100);
     REQUIRE(mprIsValid(leaf));
@@ -31,7 +31,7 @@ TEST_CASE("an unmarked leaf is collected", "[gc][root]") {
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("an unmarked cycle is collected", "[gc][root]") {
+TEST_CASE("an unmarked cycle is collected", "[gc][root][port]") {
     Runtime runtime;
     calls.reset();
     Node *a = makeNode();
@@ -42,7 +42,7 @@ TEST_CASE("an unmarked cycle is collected", "[gc][root]") {
     CHECK(calls.frees == 2);
 }
 
-TEST_CASE("a block that survived collections is collected once it is dropped", "[gc][root]") {
+TEST_CASE("a block that survived collections is collected once it is dropped", "[gc][root][port]") {
     Runtime runtime;
     calls.reset();
     Root root(makeNode(makeNode()));
@@ -58,7 +58,7 @@ TEST_CASE("a block that survived collections is collected once it is dropped", "
     CHECK(calls.frees == 2);
 }
 
-TEST_CASE("a root is kept and its manager marks its children", "[gc][root]") {
+TEST_CASE("a root is kept and its manager marks its children", "[gc][root][port]") {
     Runtime runtime;
     calls.reset();
     auto leaf = static_cast<char *>(mprAlloc(10));
@@ -81,7 +81,7 @@ TEST_CASE("a root is kept and its manager marks its children", "[gc][root]") {
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("a leaf may be a root", "[gc][root]") {
+TEST_CASE("a leaf may be a root", "[gc][root][port]") {
     Runtime runtime;
     void *leaf = mprAlloc(64);
     fill(leaf, 64, 1);
@@ -94,7 +94,7 @@ TEST_CASE("a leaf may be a root", "[gc][root]") {
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("roots nest", "[gc][root]") {
+TEST_CASE("roots nest", "[gc][root][port]") {
     Runtime runtime;
     Node *node = makeNode();
     mprAddRoot(node);
@@ -111,7 +111,7 @@ TEST_CASE("roots nest", "[gc][root]") {
     CHECK_FALSE(mprIsValid(node));
 }
 
-TEST_CASE("a thousand roots may be added and removed in any order", "[gc][root]") {
+TEST_CASE("a thousand roots may be added and removed in any order", "[gc][root][port]") {
     Runtime runtime;
     constexpr size_t count = 1000;
     std::vector<Node *> nodes;
@@ -139,7 +139,7 @@ TEST_CASE("a thousand roots may be added and removed in any order", "[gc][root]"
     CHECK_FALSE(mprIsValid(nodes[1]));
 }
 
-TEST_CASE("a root reference roots what it points to at the time", "[gc][root]") {
+TEST_CASE("a root reference roots what it points to at the time", "[gc][root][port]") {
     Runtime runtime;
     calls.reset();
     Node *first = makeNode(makeNode());
@@ -162,14 +162,14 @@ TEST_CASE("a root reference roots what it points to at the time", "[gc][root]") 
     CHECK_FALSE(mprIsValid(second));
 }
 
-TEST_CASE("the runtime object is kept", "[gc][root]") {
+TEST_CASE("the runtime object is kept", "[gc][root][port]") {
     Runtime runtime;
     CHECK(mprIsValid(runtime.mpr));
     collect();
     CHECK(mprIsValid(runtime.mpr));
 }
 
-TEST_CASE("a block stored into an old block is kept", "[gc][root]") {
+TEST_CASE("a block stored into an old block is kept", "[gc][root][port]") {
     Runtime runtime("young=64k");
     Root root(makeNode());
     collect();
@@ -187,7 +187,7 @@ TEST_CASE("a block stored into an old block is kept", "[gc][root]") {
     CHECK(stats().collections > 2);
 }
 
-TEST_CASE("when a root cannot be remembered nothing is collected any more", "[gc][root]") {
+TEST_CASE("when a root cannot be remembered nothing is collected any more", "[gc][root][port]") {
     const bool inBuffer = GENERATE(false, true);
     constexpr size_t size = 40;
     static int told;
@@ -236,7 +236,7 @@ TEST_CASE("when a root cannot be remembered nothing is collected any more", "[gc
     mprSetMemNotifier(nullptr);
 }
 
-TEST_CASE("the table of roots shrinks when they are removed, so that pauses need not walk it", "[gc][root]") {
+TEST_CASE("the table of roots shrinks when they are removed, so that pauses need not walk it", "[gc][root][port]") {
     Runtime runtime;
     constexpr size_t many = 100'000;
     std::vector<Node *> nodes;
@@ -262,7 +262,7 @@ TEST_CASE("the table of roots shrinks when they are removed, so that pauses need
     CHECK(stats().bytesLive < before + 64 * 1024);
 }
 
-TEST_CASE("a block that is resized in place is a block all the while", "[gc][root]") {
+TEST_CASE("a block that is resized in place is a block all the while", "[gc][root][port]") {
     Runtime runtime("everyyield=0");
     std::atomic<void *> block{nullptr};
     std::atomic<long> rooted{0};

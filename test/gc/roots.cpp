@@ -40,7 +40,7 @@ struct Rooted {
 
 } // namespace
 
-TEST_CASE("a table of roots agrees with a map, as it grows and shrinks", "[gc][root]") {
+TEST_CASE("a table of roots agrees with a map, as it grows and shrinks", "[gc][root][port]") {
     Rooted r;
     std::vector<void *> blocks;
     for (int i = 0; i < 600; i++) {
@@ -72,7 +72,7 @@ TEST_CASE("a table of roots agrees with a map, as it grows and shrinks", "[gc][r
     }
 }
 
-TEST_CASE("a table of roots that has become empty is small again", "[gc][root]") {
+TEST_CASE("a table of roots that has become empty is small again", "[gc][root][port]") {
     Rooted r;
     std::vector<void *> blocks;
     for (int i = 0; i < 5000; i++) {
@@ -90,7 +90,7 @@ TEST_CASE("a table of roots that has become empty is small again", "[gc][root]")
     CHECK(r.all().empty());
 }
 
-TEST_CASE("a root for which there is no memory is refused, and those before it stay", "[gc][root]") {
+TEST_CASE("a root for which there is no memory is refused, and those before it stay", "[gc][root][port]") {
     Rooted r;
     std::vector<void *> blocks;
     for (int i = 0; i < 100000; i++) {
@@ -111,7 +111,7 @@ TEST_CASE("a root for which there is no memory is refused, and those before it s
     CHECK(r.add(blocks[added]));
 }
 
-TEST_CASE("a block is held until each hold has been released", "[gc][root]") {
+TEST_CASE("a block is held until each hold has been released", "[gc][root][port]") {
     Rooted r;
     void *const block = r.stepped.make(2);
     CHECK_FALSE(r.release(block));
@@ -127,7 +127,7 @@ TEST_CASE("a block is held until each hold has been released", "[gc][root]") {
     CHECK(r.all().empty());
 }
 
-TEST_CASE("linked references are roots, with what they refer to now", "[gc][root]") {
+TEST_CASE("linked references are roots, with what they refer to now", "[gc][root][port]") {
     Rooted r;
     MprRootRef a{}, b{}, c{};
     for (MprRootRef *ref : {&a, &b, &c}) {

@@ -21,7 +21,7 @@ char *address(void *block) {
 
 } // namespace
 
-TEST_CASE("blocks from one context lie side by side", "[heap][context]") {
+TEST_CASE("blocks from one context lie side by side", "[heap][context][port]") {
     SteppedHeap stepped;
     CHECK(stepped.heap().allocateFast(stepped.local, 3, 0) == nullptr); // there is none yet
     char *const first = address(stepped.make(3));
@@ -32,7 +32,7 @@ TEST_CASE("blocks from one context lie side by side", "[heap][context]") {
     CHECK_FALSE(stepped.isBlock(first + 9 * granuleSize));
 }
 
-TEST_CASE("a context is closed at a rendezvous, and what was not used of it is a hole again", "[heap][context]") {
+TEST_CASE("a context is closed at a rendezvous, and what was not used of it is a hole again", "[heap][context][port]") {
     SteppedHeap stepped;
     stepped.make(1);
     const auto inUse = [&] { return stepped.heap().granulesInUse(); };
@@ -46,7 +46,8 @@ TEST_CASE("a context is closed at a rendezvous, and what was not used of it is a
     CHECK(stepped.heap().verify() == 0);
 }
 
-TEST_CASE("what is left of a context that was replaced becomes a hole with a later allocation", "[heap][context]") {
+TEST_CASE("what is left of a context that was replaced becomes a hole with a later allocation",
+          "[heap][context][port]") {
     SteppedHeap stepped;
     stepped.make(1);
     const size_t rest = contextOf(stepped).rest();
@@ -74,7 +75,8 @@ TEST_CASE("what is left of a context that was replaced becomes a hole with a lat
     CHECK(stepped.heap().allocateFast(stepped.local, 8, 0));
 }
 
-TEST_CASE("a block that would use up much of a context comes from a hole, and the context stays", "[heap][context]") {
+TEST_CASE("a block that would use up much of a context comes from a hole, and the context stays",
+          "[heap][context][port]") {
     SteppedHeap stepped(22);
     stepped.make(100);
     const AllocationContext &context = stepped.local.contexts[static_cast<unsigned>(Lane::big)];
@@ -87,7 +89,7 @@ TEST_CASE("a block that would use up much of a context comes from a hole, and th
     CHECK(context.bump == bump + 100 * granuleSize);
 }
 
-TEST_CASE("small blocks and large ones have contexts apart", "[heap][context]") {
+TEST_CASE("small blocks and large ones have contexts apart", "[heap][context][port]") {
     SteppedHeap stepped;
     char *const small = address(stepped.make(2));
     stepped.make(greatestSmall + 1);
@@ -96,7 +98,7 @@ TEST_CASE("small blocks and large ones have contexts apart", "[heap][context]") 
     CHECK(stepped.regionOf(stepped.make(greatestSmall + 1))->sort == Sort::big);
 }
 
-TEST_CASE("a context that is a whole aligned piece is a span, with a fence in front", "[heap][context]") {
+TEST_CASE("a context that is a whole aligned piece is a span, with a fence in front", "[heap][context][port]") {
     SteppedHeap stepped;
     while (!contextOf(stepped).span) {
         stepped.make(16);
@@ -109,7 +111,7 @@ TEST_CASE("a context that is a whole aligned piece is a span, with a fence in fr
     CHECK(context.region->spans.isWalked(begin));
 }
 
-TEST_CASE("a span in which nothing lives is filled once more by its thread", "[heap][context]") {
+TEST_CASE("a span in which nothing lives is filled once more by its thread", "[heap][context][port]") {
     SteppedHeap stepped;
     while (!contextOf(stepped).span) {
         stepped.make(16);
@@ -124,7 +126,7 @@ TEST_CASE("a span in which nothing lives is filled once more by its thread", "[h
     CHECK(contextOf(stepped).region == region);
 }
 
-TEST_CASE("what lives in a span stays, and the gaps beside it are filled", "[heap][context]") {
+TEST_CASE("what lives in a span stays, and the gaps beside it are filled", "[heap][context][port]") {
     SteppedHeap stepped;
     while (!contextOf(stepped).span) {
         stepped.make(16);

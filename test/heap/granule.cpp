@@ -8,7 +8,7 @@
 
 using namespace mpr::heap;
 
-TEST_CASE("bytes are rounded up to granules", "[heap][granule]") {
+TEST_CASE("bytes are rounded up to granules", "[heap][granule][port]") {
     CHECK(granulesFor(0) == 0);
     CHECK(granulesFor(1) == 1);
     CHECK(granulesFor(granuleSize) == 1);
@@ -21,7 +21,7 @@ TEST_CASE("bytes are rounded up to granules", "[heap][granule]") {
     CHECK(granulesFor(SIZE_MAX / 2) == (SIZE_MAX / 2 >> granuleShift) + 1);
 }
 
-TEST_CASE("values are rounded up to powers of two", "[heap][granule]") {
+TEST_CASE("values are rounded up to powers of two", "[heap][granule][port]") {
     CHECK(roundUp(0, 8) == 0);
     CHECK(roundUp(1, 8) == 8);
     CHECK(roundUp(8, 8) == 8);
@@ -30,7 +30,7 @@ TEST_CASE("values are rounded up to powers of two", "[heap][granule]") {
 }
 
 TEST_CASE("a granule has room for two links, and the greatest region no more granules than the map can say",
-          "[heap][granule]") {
+          "[heap][granule][port]") {
     CHECK(granuleSize >= 2 * sizeof(void *));
     CHECK(leastRegionShift < defaultRegionShift);
     CHECK(defaultRegionShift < greatestRegionShift);

@@ -105,7 +105,7 @@ uint64 churn(Random &random, size_t rounds, size_t least, size_t most, size_t wo
 }
 } // namespace
 
-TEST_CASE("a write to a small block that was freed leads no allocation astray", "[heap][hardening]") {
+TEST_CASE("a write to a small block that was freed leads no allocation astray", "[heap][hardening][port]") {
     for (size_t word = 0; word < 8; word++) {
         Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
         mprAlloc(64);
@@ -126,7 +126,7 @@ TEST_CASE("a write to a small block that was freed leads no allocation astray", 
     }
 }
 
-TEST_CASE("a small block that was written to after it was freed is not used again", "[heap][hardening]") {
+TEST_CASE("a small block that was written to after it was freed is not used again", "[heap][hardening][port]") {
     Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
     void *block = mprAlloc(64);
     mprFree(block);
@@ -140,7 +140,7 @@ TEST_CASE("a small block that was written to after it was freed is not used agai
 }
 
 TEST_CASE("a link of old that is written back leads nobody into the lowest region, given up since",
-          "[heap][hardening]") {
+          "[heap][hardening][port]") {
     if (sanitized) {
         return; // what was freed is read
     }
@@ -199,7 +199,7 @@ TEST_CASE("a link of old that is written back leads nobody into the lowest regio
     CHECK(Log::has("write after free"));
 }
 
-TEST_CASE("a write to a larger block that was freed is named, and the queues are rebuilt", "[heap][hardening]") {
+TEST_CASE("a write to a larger block that was freed is named, and the queues are rebuilt", "[heap][hardening][port]") {
     for (size_t word = 0; word < 2; word++) {
         Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
         void *block = mprAlloc(5000);
@@ -219,7 +219,7 @@ TEST_CASE("a write to a larger block that was freed is named, and the queues are
     }
 }
 
-TEST_CASE("a write to any part of a link is named", "[heap][hardening]") {
+TEST_CASE("a write to any part of a link is named", "[heap][hardening][port]") {
     for (size_t width : {1, 2, 4, 8}) {
         for (size_t at = 0; at < 2 * sizeof(uintptr_t); at += width) {
             for (unsigned char flips : {0x01, 0x10, 0x80, 0xff}) {
@@ -246,7 +246,7 @@ TEST_CASE("a write to any part of a link is named", "[heap][hardening]") {
     }
 }
 
-TEST_CASE("verifying the heap names a link that was overwritten, and mends it", "[heap][hardening]") {
+TEST_CASE("verifying the heap names a link that was overwritten, and mends it", "[heap][hardening][port]") {
     Runtime runtime("region=1m,poison=0", MPR_DISABLE_GC);
     void *block = mprAlloc(5000);
     mprAlloc(5000);
@@ -257,7 +257,7 @@ TEST_CASE("verifying the heap names a link that was overwritten, and mends it", 
     CHECK(mprVerifyHeap() == 0);
 }
 
-TEST_CASE("ten thousand writes to what was freed: named or harmless", "[heap][hardening]") {
+TEST_CASE("ten thousand writes to what was freed: named or harmless", "[heap][hardening][port]") {
     uint64 named = 0;
     const size_t ranges[][2] = {{16, 256}, {16, 4096}, {1100, 4000}, {4000, 40000}};
     for (const auto &range : ranges) {

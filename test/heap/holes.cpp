@@ -41,7 +41,8 @@ struct Row {
 
 } // namespace
 
-TEST_CASE("what is freed becomes one hole with its neighbours, in whichever order they are freed", "[heap][holes]") {
+TEST_CASE("what is freed becomes one hole with its neighbours, in whichever order they are freed",
+          "[heap][holes][port]") {
     std::vector<size_t> order = {0, 1, 2};
     do {
         Row row({70, 500, 90});
@@ -56,7 +57,7 @@ TEST_CASE("what is freed becomes one hole with its neighbours, in whichever orde
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("holes of one, two and three granules join, too", "[heap][holes]") {
+TEST_CASE("holes of one, two and three granules join, too", "[heap][holes][port]") {
     SteppedHeap stepped;
     const size_t a = GENERATE(1, 2, 3), b = GENERATE(1, 2, 3);
     CAPTURE(a, b);
@@ -75,7 +76,8 @@ TEST_CASE("holes of one, two and three granules join, too", "[heap][holes]") {
     CHECK(stepped.heap().verify() == 0);
 }
 
-TEST_CASE("a block is carved from the front of the hole that fits best, and the rest stays a hole", "[heap][holes]") {
+TEST_CASE("a block is carved from the front of the hole that fits best, and the rest stays a hole",
+          "[heap][holes][port]") {
     Row row({400, 100, 2000, 100, 200});
     row.stepped.freeApart(row.blocks[0]);
     row.stepped.freeApart(row.blocks[2]);
@@ -89,7 +91,7 @@ TEST_CASE("a block is carved from the front of the hole that fits best, and the 
     CHECK(row.stepped.heap().verify() == 0);
 }
 
-TEST_CASE("memory is committed as far as blocks reach, and a hole that was a block is warm", "[heap][holes]") {
+TEST_CASE("memory is committed as far as blocks reach, and a hole that was a block is warm", "[heap][holes][port]") {
     SteppedHeap stepped;
     stepped.makeApart(100);
     const size_t before = stepped.heap().limits().committed();
@@ -106,7 +108,7 @@ TEST_CASE("memory is committed as far as blocks reach, and a hole that was a blo
     CHECK(stepped.heap().limits().committed() == with);
 }
 
-TEST_CASE("a hole that would exceed the limit is not carved", "[heap][holes]") {
+TEST_CASE("a hole that would exceed the limit is not carved", "[heap][holes][port]") {
     SteppedHeap stepped;
     stepped.makeApart(100);
     Heap &heap = stepped.heap();

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t KB = 1024, MB = 1024 * KB;
 }
 
-TEST_CASE("without limits everything is allowed", "[heap][limits]") {
+TEST_CASE("without limits everything is allowed", "[heap][limits][port]") {
     Limits limits;
     CHECK(limits.allows(Limits::none, false));
     limits.commit(100 * MB);
@@ -22,7 +22,7 @@ TEST_CASE("without limits everything is allowed", "[heap][limits]") {
     CHECK(limits.crossings() == 0);
 }
 
-TEST_CASE("the last part below the hard limit is for the privileged", "[heap][limits]") {
+TEST_CASE("the last part below the hard limit is for the privileged", "[heap][limits][port]") {
     Limits limits;
     limits.set(Limits::none, 32 * MB);
     CHECK(limits.ceiling() == 31 * MB);
@@ -36,7 +36,7 @@ TEST_CASE("the last part below the hard limit is for the privileged", "[heap][li
     CHECK(limits.allows(0, true));
 }
 
-TEST_CASE("the reserve is 64 KiB at least, and a quarter of the limit at most", "[heap][limits]") {
+TEST_CASE("the reserve is 64 KiB at least, and a quarter of the limit at most", "[heap][limits][port]") {
     Limits limits;
     limits.set(Limits::none, MB);
     CHECK(limits.ceiling() == MB - 64 * KB);
@@ -44,7 +44,7 @@ TEST_CASE("the reserve is 64 KiB at least, and a quarter of the limit at most", 
     CHECK(limits.ceiling() == 75 * KB);
 }
 
-TEST_CASE("bytes are taken or refused as a whole", "[heap][limits]") {
+TEST_CASE("bytes are taken or refused as a whole", "[heap][limits][port]") {
     Limits limits;
     limits.set(Limits::none, 32 * MB);
     CHECK(limits.take(31 * MB, false));
@@ -55,7 +55,7 @@ TEST_CASE("bytes are taken or refused as a whole", "[heap][limits]") {
     CHECK(limits.committed() == 32 * MB);
 }
 
-TEST_CASE("memory is full when next to nothing may be committed", "[heap][limits]") {
+TEST_CASE("memory is full when next to nothing may be committed", "[heap][limits][port]") {
     Limits limits;
     limits.set(Limits::none, 32 * MB);
     limits.commit(30 * MB);
@@ -64,7 +64,7 @@ TEST_CASE("memory is full when next to nothing may be committed", "[heap][limits
     CHECK(limits.isFull());
 }
 
-TEST_CASE("the redline is crossed once, and again only after use has fallen well below", "[heap][limits]") {
+TEST_CASE("the redline is crossed once, and again only after use has fallen well below", "[heap][limits][port]") {
     Limits limits;
     limits.set(16 * MB, Limits::none);
     limits.commit(16 * MB);
@@ -85,7 +85,7 @@ TEST_CASE("the redline is crossed once, and again only after use has fallen well
     CHECK(limits.warned());
 }
 
-TEST_CASE("nobody is told of a redline that is not crossed any more", "[heap][limits]") {
+TEST_CASE("nobody is told of a redline that is not crossed any more", "[heap][limits][port]") {
     Limits limits;
     limits.set(16 * MB, Limits::none);
     limits.commit(17 * MB);
@@ -99,7 +99,7 @@ TEST_CASE("nobody is told of a redline that is not crossed any more", "[heap][li
     CHECK(limits.warned());
 }
 
-TEST_CASE("a redline set below what is in use is crossed at once", "[heap][limits]") {
+TEST_CASE("a redline set below what is in use is crossed at once", "[heap][limits][port]") {
     Limits limits;
     limits.commit(20 * MB);
     limits.set(16 * MB, Limits::none);
@@ -107,7 +107,7 @@ TEST_CASE("a redline set below what is in use is crossed at once", "[heap][limit
     CHECK(limits.crossings() == 1);
 }
 
-TEST_CASE("the peak is the most that was ever committed", "[heap][limits]") {
+TEST_CASE("the peak is the most that was ever committed", "[heap][limits][port]") {
     Limits limits;
     limits.commit(10 * MB);
     CHECK(limits.peak() == 10 * MB);

@@ -36,7 +36,7 @@ struct Listed {
 
 } // namespace
 
-TEST_CASE("a listed block is reused for its size, the last one first", "[heap][quick]") {
+TEST_CASE("a listed block is reused for its size, the last one first", "[heap][quick][port]") {
     Listed listed;
     void *const a = listed.push(2), *const b = listed.push(2), *const c = listed.push(3);
     CHECK(listed.quick.front(2) == b);
@@ -49,7 +49,7 @@ TEST_CASE("a listed block is reused for its size, the last one first", "[heap][q
     CHECK(listed.quick.front(3) == c);
 }
 
-TEST_CASE("a list takes so many blocks, none of them too large", "[heap][quick]") {
+TEST_CASE("a list takes so many blocks, none of them too large", "[heap][quick][port]") {
     Listed listed;
     for (size_t i = 1; i < QuickLists::slots; i++) {
         CHECK(listed.push(1));
@@ -62,7 +62,7 @@ TEST_CASE("a list takes so many blocks, none of them too large", "[heap][quick]"
     CHECK(listed.push(1));
 }
 
-TEST_CASE("all lists together take so many granules", "[heap][quick]") {
+TEST_CASE("all lists together take so many granules", "[heap][quick][port]") {
     Listed listed;
     size_t granules = 0, n = QuickLists::greatest, inList = 0;
     while (granules + n <= QuickLists::budget) {
@@ -79,7 +79,7 @@ TEST_CASE("all lists together take so many granules", "[heap][quick]") {
     CHECK(listed.push(n));
 }
 
-TEST_CASE("a write to a listed block's first word is seen", "[heap][quick]") {
+TEST_CASE("a write to a listed block's first word is seen", "[heap][quick][port]") {
     Listed listed;
     void *const block = listed.push(1);
     CHECK(QuickLists::isIntact(block, listed.secret));
@@ -88,7 +88,7 @@ TEST_CASE("a write to a listed block's first word is seen", "[heap][quick]") {
     CHECK(listed.quick.front(1) == block); // and leads nobody anywhere
 }
 
-TEST_CASE("without memory nothing can be listed", "[heap][quick]") {
+TEST_CASE("without memory nothing can be listed", "[heap][quick][port]") {
     Listed listed;
     listed.quick.open(nullptr);
     for (size_t n = 1; n <= QuickLists::greatest; n++) {
@@ -100,7 +100,7 @@ TEST_CASE("without memory nothing can be listed", "[heap][quick]") {
     CHECK(seen == 0);
 }
 
-TEST_CASE("a walk meets every listed block", "[heap][quick]") {
+TEST_CASE("a walk meets every listed block", "[heap][quick][port]") {
     Listed listed;
     std::set<const void *> pushed, seen;
     for (size_t n = 1; n <= QuickLists::greatest; n += 3) {
@@ -115,7 +115,7 @@ TEST_CASE("a walk meets every listed block", "[heap][quick]") {
     CHECK(seen == pushed);
 }
 
-TEST_CASE("what a counter has counted is taken once", "[heap][quick]") {
+TEST_CASE("what a counter has counted is taken once", "[heap][quick][port]") {
     Counter counter;
     counter.add(3);
     counter.add(4);

@@ -10,7 +10,7 @@
 using mpr::heap::Options;
 using test::Log;
 
-TEST_CASE("options are read from one string, in any order", "[heap][options]") {
+TEST_CASE("options are read from one string, in any order", "[heap][options][port]") {
     Log log;
     Options options;
     CHECK(options.parse("young=3m,region=1M,marks=2k,reserve=1g,growth=50,cpu=20,pausebudget=250,deadline=9,markers=2,"
@@ -33,7 +33,7 @@ TEST_CASE("options are read from one string, in any order", "[heap][options]") {
     CHECK(Log::size() == 0);
 }
 
-TEST_CASE("no string and an empty one change nothing, the last of two values counts", "[heap][options]") {
+TEST_CASE("no string and an empty one change nothing, the last of two values counts", "[heap][options][port]") {
     Options options;
     CHECK(options.parse(nullptr));
     CHECK(options.parse(""));
@@ -42,7 +42,7 @@ TEST_CASE("no string and an empty one change nothing, the last of two values cou
     CHECK(options.young == 2);
 }
 
-TEST_CASE("a bad option is named, and none of its string is taken", "[heap][options]") {
+TEST_CASE("a bad option is named, and none of its string is taken", "[heap][options][port]") {
     Log log;
     const auto spec =
         GENERATE("young", "young=", "young=x", "young=1kk", "young=-1", "=1", "yuong=1", "region=100k", "region=32k",

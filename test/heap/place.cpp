@@ -8,7 +8,7 @@
 
 using namespace mpr::heap;
 
-TEST_CASE("a place is where a block is, and has its head", "[heap][place]") {
+TEST_CASE("a place is where a block is, and has its head", "[heap][place][port]") {
     test::SteppedHeap stepped;
     void *block = stepped.makeApart(3);
     const Place at = Place::of(stepped.regionOf(block), block);
@@ -19,7 +19,7 @@ TEST_CASE("a place is where a block is, and has its head", "[heap][place]") {
     CHECK(stepped.free(block));
 }
 
-TEST_CASE("places are counted in granules", "[heap][place]") {
+TEST_CASE("places are counted in granules", "[heap][place][port]") {
     test::SteppedHeap stepped;
     void *block = stepped.makeApart(3);
     const Place at = Place::of(stepped.regionOf(block), block), behind = at + 3;
@@ -29,7 +29,7 @@ TEST_CASE("places are counted in granules", "[heap][place]") {
     CHECK(stepped.free(block));
 }
 
-TEST_CASE("there is room up to the end of the region, and none before its first granule", "[heap][place]") {
+TEST_CASE("there is room up to the end of the region, and none before its first granule", "[heap][place][port]") {
     test::SteppedHeap stepped;
     Region *region = stepped.heap().firstRegion();
     if (!region) {

@@ -66,7 +66,7 @@ size_t someSize(Random &random) {
 
 } // namespace
 
-TEST_CASE("a search finds a hole that fits, and misses only holes of the request's own range", "[heap][queues]") {
+TEST_CASE("a search finds a hole that fits, and misses only holes of the request's own range", "[heap][queues][port]") {
     const bool warm = GENERATE(true, false);
     Random random(1);
     for (int round = 0; round < 2000; round++) {
@@ -95,7 +95,7 @@ TEST_CASE("a search finds a hole that fits, and misses only holes of the request
     }
 }
 
-TEST_CASE("small holes have a queue for each size", "[heap][queues]") {
+TEST_CASE("small holes have a queue for each size", "[heap][queues][port]") {
     for (size_t n = 1; n < 16; n++) {
         Queued q;
         q.push(0, n);
@@ -106,7 +106,7 @@ TEST_CASE("small holes have a queue for each size", "[heap][queues]") {
     }
 }
 
-TEST_CASE("the largest hole is found within its range, the warm and the cold one apart", "[heap][queues]") {
+TEST_CASE("the largest hole is found within its range, the warm and the cold one apart", "[heap][queues][port]") {
     Queued q;
     CHECK(q.queues.largest(true) == nullptr);
     q.push(0, 5);
@@ -117,7 +117,7 @@ TEST_CASE("the largest hole is found within its range, the warm and the cold one
     CHECK(q.queues.largest(false) == q.hole(2));
 }
 
-TEST_CASE("warm and cold holes do not mix", "[heap][queues]") {
+TEST_CASE("warm and cold holes do not mix", "[heap][queues][port]") {
     Queued q;
     q.push(0, 100, false);
     CHECK(q.queues.findWarm(100) == FreeQueues::none);
@@ -131,7 +131,7 @@ TEST_CASE("warm and cold holes do not mix", "[heap][queues]") {
     CHECK(FreeQueues::isWarm(q.queues.findWarm(100)));
 }
 
-TEST_CASE("the words from a size on have holes of as much and more only", "[heap][queues]") {
+TEST_CASE("the words from a size on have holes of as much and more only", "[heap][queues][port]") {
     for (size_t n = 1; n < 3000; n++) {
         Queued q;
         q.push(0, n);
@@ -143,7 +143,7 @@ TEST_CASE("the words from a size on have holes of as much and more only", "[heap
     }
 }
 
-TEST_CASE("a hole leaves its queue from the front, the middle and the end", "[heap][queues]") {
+TEST_CASE("a hole leaves its queue from the front, the middle and the end", "[heap][queues][port]") {
     std::vector<size_t> order = {0, 1, 2};
     do {
         Queued q;
@@ -161,7 +161,7 @@ TEST_CASE("a hole leaves its queue from the front, the middle and the end", "[he
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("the last hole that came is the first to go", "[heap][queues]") {
+TEST_CASE("the last hole that came is the first to go", "[heap][queues][port]") {
     Queued q;
     for (size_t i = 0; i < 3; i++) {
         q.push(i, 7);
@@ -175,7 +175,7 @@ TEST_CASE("the last hole that came is the first to go", "[heap][queues]") {
     CHECK(q.queues.front(queue) == nullptr);
 }
 
-TEST_CASE("queues hold what was put there, whatever comes and goes", "[heap][queues]") {
+TEST_CASE("queues hold what was put there, whatever comes and goes", "[heap][queues][port]") {
     Random random(2);
     Queued q;
     std::vector<bool> in(Queued::most);
@@ -194,7 +194,8 @@ TEST_CASE("queues hold what was put there, whatever comes and goes", "[heap][que
     }
 }
 
-TEST_CASE("a hole whose links were overwritten is not taken out, and its queue stays as it was", "[heap][queues]") {
+TEST_CASE("a hole whose links were overwritten is not taken out, and its queue stays as it was",
+          "[heap][queues][port]") {
     if (!FreeQueues::checksLinks) {
         return;
     }
@@ -228,7 +229,7 @@ TEST_CASE("a hole whose links were overwritten is not taken out, and its queue s
     CHECK(q.count() == 2);
 }
 
-TEST_CASE("a hole whose neighbour was overwritten is not taken out", "[heap][queues]") {
+TEST_CASE("a hole whose neighbour was overwritten is not taken out", "[heap][queues][port]") {
     if (!FreeQueues::checksLinks) {
         return;
     }
@@ -246,7 +247,7 @@ TEST_CASE("a hole whose neighbour was overwritten is not taken out", "[heap][que
     CHECK(q.count() == 3);
 }
 
-TEST_CASE("links differ from the addresses that they lead to", "[heap][queues]") {
+TEST_CASE("links differ from the addresses that they lead to", "[heap][queues][port]") {
     if (!FreeQueues::checksLinks) {
         return;
     }
@@ -260,7 +261,7 @@ TEST_CASE("links differ from the addresses that they lead to", "[heap][queues]")
     CHECK(other.hole(0)->next != q.hole(0)->next); // both lead nowhere
 }
 
-TEST_CASE("a range of links holds addresses of granules between its ends", "[heap][queues]") {
+TEST_CASE("a range of links holds addresses of granules between its ends", "[heap][queues][port]") {
     LinkRange range;
     const auto at = [](uintptr_t address) { return reinterpret_cast<const void *>(address); };
     CHECK_FALSE(range.holds(at(0x100000)));

@@ -14,7 +14,7 @@
 
 using namespace test;
 
-TEST_CASE("the model finds overlapping, lost and overwritten blocks", "[heap][random]") {
+TEST_CASE("the model finds overlapping, lost and overwritten blocks", "[heap][random][port]") {
     Runtime runtime;
     Shadow shadow;
     CHECK(shadow.insert(1000, 100));
@@ -42,7 +42,7 @@ TEST_CASE("the model finds overlapping, lost and overwritten blocks", "[heap][ra
     CHECK(shadow.what().find("lost") != std::string::npos);
 }
 
-TEST_CASE("short random sequences, the heap verified after every operation", "[heap][random]") {
+TEST_CASE("short random sequences, the heap verified after every operation", "[heap][random][port]") {
     const uint64_t seeds = heavy(20);
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         Runtime runtime("region=256k,young=64k");
@@ -60,7 +60,7 @@ TEST_CASE("short random sequences, the heap verified after every operation", "[h
     }
 }
 
-TEST_CASE("long random sequences in each distribution of sizes", "[heap][random][large]") {
+TEST_CASE("long random sequences in each distribution of sizes", "[heap][random][large][port]") {
     auto options = GENERATE("", "region=256k,young=256k");
     for (uint64_t which = 0; which < std::size(allSizes); which++) {
         Runtime runtime(options, 0, 120);
@@ -79,7 +79,7 @@ TEST_CASE("long random sequences in each distribution of sizes", "[heap][random]
     }
 }
 
-TEST_CASE("random sequences in several threads do not disturb one another", "[heap][random]") {
+TEST_CASE("random sequences in several threads do not disturb one another", "[heap][random][port]") {
     Runtime runtime("region=256k,young=256k", 0, 120);
     resetManaged();
     std::atomic<int> failed{0};
@@ -111,7 +111,7 @@ TEST_CASE("random sequences in several threads do not disturb one another", "[he
     CHECK(managedBroken == 0);
 }
 
-TEST_CASE("random sequences in a small buffer", "[heap][random]") {
+TEST_CASE("random sequences in a small buffer", "[heap][random][port]") {
     static unsigned char buffer[256 << 10];
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Runtime runtime(buffer, sizeof(buffer));
@@ -168,7 +168,7 @@ MprMemStats freshStats() {
 
 } // namespace
 
-TEST_CASE("the heap recovers after every other block was freed, then the rest", "[heap][pattern][large]") {
+TEST_CASE("the heap recovers after every other block was freed, then the rest", "[heap][pattern][large][port]") {
     size_t size = GENERATE(16, 48, 200, 1000, 5000);
     Runtime runtime("region=256k", MPR_DISABLE_GC);
     auto fresh = freshStats();
@@ -182,7 +182,7 @@ TEST_CASE("the heap recovers after every other block was freed, then the rest", 
     checkRecovered(fresh);
 }
 
-TEST_CASE("freed blocks join in whatever order their neighbours go", "[heap][pattern]") {
+TEST_CASE("freed blocks join in whatever order their neighbours go", "[heap][pattern][port]") {
     Runtime runtime("region=256k", MPR_DISABLE_GC);
     auto fresh = freshStats();
     auto blocks = allocate(10000, 64);
@@ -194,7 +194,7 @@ TEST_CASE("freed blocks join in whatever order their neighbours go", "[heap][pat
     checkRecovered(fresh);
 }
 
-TEST_CASE("the heap recovers from a comb of long-lived teeth", "[heap][pattern]") {
+TEST_CASE("the heap recovers from a comb of long-lived teeth", "[heap][pattern][port]") {
     Runtime runtime("region=256k", MPR_DISABLE_GC);
     auto fresh = freshStats();
     std::vector<void *> teeth, gaps;
@@ -215,7 +215,7 @@ TEST_CASE("the heap recovers from a comb of long-lived teeth", "[heap][pattern]"
     checkRecovered(fresh);
 }
 
-TEST_CASE("blocks that grow by turns keep their contents", "[heap][pattern]") {
+TEST_CASE("blocks that grow by turns keep their contents", "[heap][pattern][port]") {
     Runtime runtime("region=256k", MPR_DISABLE_GC);
     auto fresh = freshStats();
     constexpr size_t count = 8;
@@ -241,7 +241,7 @@ TEST_CASE("blocks that grow by turns keep their contents", "[heap][pattern]") {
     checkRecovered(fresh);
 }
 
-TEST_CASE("blocks that shrink give memory back", "[heap][pattern]") {
+TEST_CASE("blocks that shrink give memory back", "[heap][pattern][port]") {
     Runtime runtime("region=256k", MPR_DISABLE_GC);
     auto fresh = freshStats();
     std::vector<void *> blocks = allocate(1000, 10000);
@@ -263,7 +263,7 @@ TEST_CASE("blocks that shrink give memory back", "[heap][pattern]") {
     checkRecovered(fresh);
 }
 
-TEST_CASE("phases of different sizes use the same memory", "[heap][pattern]") {
+TEST_CASE("phases of different sizes use the same memory", "[heap][pattern][port]") {
     Runtime runtime("region=256k", MPR_DISABLE_GC);
     auto fresh = freshStats();
     for (int round = 0; round < 3; round++) {
@@ -278,7 +278,7 @@ TEST_CASE("phases of different sizes use the same memory", "[heap][pattern]") {
     checkRecovered(fresh);
 }
 
-TEST_CASE("the same patterns recover by collection instead of mprFree", "[heap][pattern]") {
+TEST_CASE("the same patterns recover by collection instead of mprFree", "[heap][pattern][port]") {
     Runtime runtime("region=256k,young=1m");
     auto fresh = freshStats();
     {
@@ -298,7 +298,7 @@ TEST_CASE("the same patterns recover by collection instead of mprFree", "[heap][
     checkRecovered(fresh);
 }
 
-TEST_CASE("memory of large blocks is given back and had again", "[heap][pattern]") {
+TEST_CASE("memory of large blocks is given back and had again", "[heap][pattern][port]") {
     Runtime runtime("region=256k", MPR_DISABLE_GC);
     mprSetMemLimits(0, 0, 0);
     auto fresh = freshStats();

@@ -43,7 +43,7 @@ uint64_t chunksWhere(const Region &region, Shares shares) {
 
 } // namespace
 
-TEST_CASE("runs of ones in a word are found, up to its last bit", "[heap][region]") {
+TEST_CASE("runs of ones in a word are found, up to its last bit", "[heap][region][port]") {
     const auto runs = [](uint64_t word) {
         std::vector<std::pair<unsigned, unsigned>> found;
         forRuns(word, [&](unsigned first, unsigned count) { found.emplace_back(first, count); });
@@ -57,7 +57,7 @@ TEST_CASE("runs of ones in a word are found, up to its last bit", "[heap][region
     CHECK(runs(~uint64_t(0) << 60) == Runs{{60, 4}});
 }
 
-TEST_CASE("lines of a range of granules are added, and no others", "[heap][region]") {
+TEST_CASE("lines of a range of granules are added, and no others", "[heap][region][port]") {
     Random random(1);
     for (int round = 0; round < 500; round++) {
         Lines lines;
@@ -72,7 +72,7 @@ TEST_CASE("lines of a range of granules are added, and no others", "[heap][regio
     }
 }
 
-TEST_CASE("lines are removed from a set, and no others", "[heap][region]") {
+TEST_CASE("lines are removed from a set, and no others", "[heap][region][port]") {
     Random random(2);
     for (int round = 0; round < 500; round++) {
         Lines lines;
@@ -88,14 +88,14 @@ TEST_CASE("lines are removed from a set, and no others", "[heap][region]") {
     }
 }
 
-TEST_CASE("ranges of lines in a word are told in granules", "[heap][region]") {
+TEST_CASE("ranges of lines in a word are told in granules", "[heap][region][port]") {
     std::vector<std::pair<size_t, size_t>> found;
     LineSet::forRanges(2, LineSet::Word{0b1101}, [&](size_t from, size_t to) { found.emplace_back(from, to); });
     const size_t begin = 2 * LineSet::wordBits * line;
     CHECK(found == std::vector<std::pair<size_t, size_t>>{{begin, begin + line}, {begin + 2 * line, begin + 4 * line}});
 }
 
-TEST_CASE("chunks that granules touch, fill or reach up to", "[heap][region]") {
+TEST_CASE("chunks that granules touch, fill or reach up to", "[heap][region][port]") {
     SteppedHeap stepped;
     Region &region = *stepped.heap().firstRegion();
     Random random(3);
@@ -110,7 +110,7 @@ TEST_CASE("chunks that granules touch, fill or reach up to", "[heap][region]") {
     }
 }
 
-TEST_CASE("granules are committed when every chunk that they touch is", "[heap][region]") {
+TEST_CASE("granules are committed when every chunk that they touch is", "[heap][region][port]") {
     SteppedHeap stepped;
     Region &region = *stepped.heap().firstRegion();
     const uint64_t was = region.committed;
@@ -124,7 +124,8 @@ TEST_CASE("granules are committed when every chunk that they touch is", "[heap][
     region.committed = was;
 }
 
-TEST_CASE("the bytes of a set of chunks are those of its chunks, the last one as long as it is", "[heap][region]") {
+TEST_CASE("the bytes of a set of chunks are those of its chunks, the last one as long as it is",
+          "[heap][region][port]") {
     SteppedHeap stepped;
     Region region; // as if it ended inside of its fifth chunk
     static_cast<Shape &>(region) = *stepped.heap().firstRegion();
@@ -137,7 +138,7 @@ TEST_CASE("the bytes of a set of chunks are those of its chunks, the last one as
     CHECK(region.bytesOf(0b1'0000) == chunk - region.lastMissing);
 }
 
-TEST_CASE("an address is a block's where one begins, in use", "[heap][region]") {
+TEST_CASE("an address is a block's where one begins, in use", "[heap][region][port]") {
     SteppedHeap stepped;
     void *const block = stepped.make(5);
     Region *const region = stepped.regionOf(block);
@@ -158,7 +159,7 @@ TEST_CASE("an address is a block's where one begins, in use", "[heap][region]") 
     CHECK_FALSE(region->isBlock(block));
 }
 
-TEST_CASE("an address in a span that is to be filled once more says nothing", "[heap][region]") {
+TEST_CASE("an address in a span that is to be filled once more says nothing", "[heap][region][port]") {
     SteppedHeap stepped;
     void *block = stepped.make(4);
     while (!stepped.local.contexts[0].span) {
@@ -172,7 +173,7 @@ TEST_CASE("an address in a span that is to be filled once more says nothing", "[
     CHECK_FALSE(region->isBlock(block));
 }
 
-TEST_CASE("the two ends of a hole have to agree", "[heap][region]") {
+TEST_CASE("the two ends of a hole have to agree", "[heap][region][port]") {
     SteppedHeap stepped;
     stepped.makeApart(100);
     void *const block = stepped.makeApart(300);

@@ -67,7 +67,7 @@ private:
 
 } // namespace
 
-TEST_CASE("what has died comes back to its thread without growth", "[heap][span]") {
+TEST_CASE("what has died comes back to its thread without growth", "[heap][span][port]") {
     Runtime runtime;
     litter(20000, 64);
     collectYoung();
@@ -81,7 +81,7 @@ TEST_CASE("what has died comes back to its thread without growth", "[heap][span]
     CHECK(mprVerifyHeap() == 0);
 }
 
-TEST_CASE("gaps between survivors are filled, and survivors stay whole", "[heap][span]") {
+TEST_CASE("gaps between survivors are filled, and survivors stay whole", "[heap][span][port]") {
     Runtime runtime;
     Leaves leaves(400);
     std::set<char *> dead;
@@ -107,7 +107,7 @@ TEST_CASE("gaps between survivors are filled, and survivors stay whole", "[heap]
     CHECK(leaves.intact());
 }
 
-TEST_CASE("a gap that is too small for one block waits for a smaller one", "[heap][span]") {
+TEST_CASE("a gap that is too small for one block waits for a smaller one", "[heap][span][port]") {
     Runtime runtime("everyyield=0");
     const size_t small = 32, wide = 96, rounds = 8000;
     Root root(makeTable(8 * rounds));
@@ -147,7 +147,7 @@ TEST_CASE("a gap that is too small for one block waits for a smaller one", "[hea
     CHECK(mprVerifyHeap() == 0);
 }
 
-TEST_CASE("a hold, a free by hand and a quick list keep a span from being given back whole", "[heap][span]") {
+TEST_CASE("a hold, a free by hand and a quick list keep a span from being given back whole", "[heap][span][port]") {
     Runtime runtime;
     auto how = GENERATE("hold", "born held", "freed", "listed");
     CAPTURE(how);
@@ -183,7 +183,7 @@ TEST_CASE("a hold, a free by hand and a quick list keep a span from being given 
     }
 }
 
-TEST_CASE("a pointer to what has died is refused", "[heap][span]") {
+TEST_CASE("a pointer to what has died is refused", "[heap][span][port]") {
     Runtime runtime;
     auto dead = litter(5000, 64);
     collectYoung();
@@ -207,7 +207,7 @@ TEST_CASE("a pointer to what has died is refused", "[heap][span]") {
     CHECK(mprVerifyHeap() == 0);
 }
 
-TEST_CASE("managers of the dead in a span are called once", "[heap][span]") {
+TEST_CASE("managers of the dead in a span are called once", "[heap][span][port]") {
     Runtime runtime;
     calls.reset();
     Leaves leaves(50);
@@ -230,7 +230,7 @@ TEST_CASE("managers of the dead in a span are called once", "[heap][span]") {
     CHECK(mprVerifyHeap() == 0);
 }
 
-TEST_CASE("what threads leave behind is used by others", "[heap][span]") {
+TEST_CASE("what threads leave behind is used by others", "[heap][span][port]") {
     Runtime runtime;
     Leaves leaves(64);
     size_t before = 0;
@@ -245,7 +245,7 @@ TEST_CASE("what threads leave behind is used by others", "[heap][span]") {
     CHECK(stats().heap <= before + 4 * piece);
 }
 
-TEST_CASE("when memory is short, gaps become room for larger blocks", "[heap][span]") {
+TEST_CASE("when memory is short, gaps become room for larger blocks", "[heap][span][port]") {
     Runtime runtime("young=16m"); // no collection before the one asked for: about one survivor a span
     Leaves leaves(100);
     for (size_t i = 0; i < 100; i++) {
@@ -271,7 +271,7 @@ TEST_CASE("when memory is short, gaps become room for larger blocks", "[heap][sp
     mprSetMemLimits(0, 0, -1);
 }
 
-TEST_CASE("without collections freed memory is used again at once", "[heap][span]") {
+TEST_CASE("without collections freed memory is used again at once", "[heap][span][port]") {
     Runtime runtime;
     mprEnableGC(0);
     std::vector<void *> blocks;
@@ -331,7 +331,7 @@ size_t serve(Leaves &leaves, size_t size, size_t among) {
 
 } // namespace
 
-TEST_CASE("blocks of a size that lives stand apart from those that die, whichever size that is", "[heap][span]") {
+TEST_CASE("blocks of a size that lives stand apart from those that die, whichever size that is", "[heap][span][port]") {
     Runtime runtime("young=16m");
     Leaves leaves(500);
     CHECK(serve(leaves, 256, 20) <= 2);
@@ -350,7 +350,7 @@ TEST_CASE("blocks of a size that lives stand apart from those that die, whicheve
     CHECK(together >= 1);
 }
 
-TEST_CASE("garbage of a size that lives is found and its room used again", "[heap][span]") {
+TEST_CASE("garbage of a size that lives is found and its room used again", "[heap][span][port]") {
     Runtime runtime;
     Leaves leaves(2000);
     size_t heap = 0;
@@ -367,7 +367,8 @@ TEST_CASE("garbage of a size that lives is found and its room used again", "[hea
     CHECK(mprVerifyHeap() == 0);
 }
 
-TEST_CASE("what a full collection freed is not freed again where its memory is filled once more", "[heap][span]") {
+TEST_CASE("what a full collection freed is not freed again where its memory is filled once more",
+          "[heap][span][port]") {
     const long many = 12000 + GENERATE(range(0, 40)); // pieces of memory that die whole, the last one partly filled
     Runtime runtime("everyyield=1");                  // full collections by turns, which give no memory back at once
     calls.reset();
@@ -389,7 +390,7 @@ TEST_CASE("what a full collection freed is not freed again where its memory is f
     CHECK(calls.frees == made);
 }
 
-TEST_CASE("pieces are added to a set and removed from it, and all of them taken at once", "[heap][span]") {
+TEST_CASE("pieces are added to a set and removed from it, and all of them taken at once", "[heap][span][port]") {
     mpr::heap::PieceSet set;
     for (const size_t i : {0, 31, 32, 63}) {
         CHECK_FALSE(set.has(i));
@@ -406,7 +407,7 @@ TEST_CASE("pieces are added to a set and removed from it, and all of them taken 
     CHECK(set.get() == 0);
 }
 
-TEST_CASE("a span has a meaning in the map up to where its thread has cleared it", "[heap][span]") {
+TEST_CASE("a span has a meaning in the map up to where its thread has cleared it", "[heap][span][port]") {
     auto spans = std::make_unique<mpr::heap::Spans>();
     CHECK_FALSE(spans->isUncleared(5000)); // in a region without any
     CHECK_FALSE(spans->fits(0, 4096));
@@ -435,7 +436,7 @@ TEST_CASE("a span has a meaning in the map up to where its thread has cleared it
     CHECK(spans->cleared(2) == 12288);
 }
 
-TEST_CASE("a span is filled, judged, and filled again in part", "[heap][span]") {
+TEST_CASE("a span is filled, judged, and filled again in part", "[heap][span][port]") {
     auto spans = std::make_unique<mpr::heap::Spans>();
     spans->open(12);
     spans->pierce(4096);

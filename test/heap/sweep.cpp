@@ -108,7 +108,7 @@ void churnWith(cchar *options, size_t largest, int ms) {
 
 } // namespace
 
-TEST_CASE("the check of a leaf fires", "[heap][sweep]") {
+TEST_CASE("the check of a leaf fires", "[heap][sweep][port]") {
     Runtime runtime;
     auto leaf = static_cast<unsigned char *>(makeLeaf(100, 3));
     CHECK(intact(leaf));
@@ -119,19 +119,19 @@ TEST_CASE("the check of a leaf fires", "[heap][sweep]") {
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("the sweep leaves small blocks of running threads alone", "[heap][sweep]") {
+TEST_CASE("the sweep leaves small blocks of running threads alone", "[heap][sweep][port]") {
     churnWith("region=256k,young=64k", 300, 1500);
 }
 
-TEST_CASE("the sweep leaves middling blocks of running threads alone", "[heap][sweep]") {
+TEST_CASE("the sweep leaves middling blocks of running threads alone", "[heap][sweep][port]") {
     churnWith("region=256k,young=256k", 4000, 1500);
 }
 
-TEST_CASE("the sweep leaves large blocks of running threads alone", "[heap][sweep]") {
+TEST_CASE("the sweep leaves large blocks of running threads alone", "[heap][sweep][port]") {
     churnWith("region=256k,young=1m", 300000, 1500);
 }
 
-TEST_CASE("the sweep leaves blocks in large regions alone", "[heap][sweep]") {
+TEST_CASE("the sweep leaves blocks in large regions alone", "[heap][sweep][port]") {
     churnWith("", 4000, 1500);
 }
 
@@ -156,7 +156,7 @@ void managePearl(void *ptr, int flags) {
 } // namespace
 
 TEST_CASE("chains that grow among temporaries of other threads stay whole until their managers have run",
-          "[heap][sweep]") {
+          "[heap][sweep][port]") {
     Runtime runtime("region=256k,young=256k");
     overwritten = 0;
     auto temporaries = [](Mutator &self) {

@@ -33,7 +33,7 @@ inline void sleepYielded(int ms) {
     this process does not run does not count.
  */
 template <class Condition>
-bool until(Condition condition, int ms = 20000, void (*sleep)(int) = sleepYielded) {
+bool until(Condition condition, int ms = 60000, void (*sleep)(int) = sleepYielded) {
     for (; !condition(); ms--) {
         if (ms == 0) {
             return false;
@@ -48,7 +48,7 @@ bool until(Condition condition, int ms = 20000, void (*sleep)(int) = sleepYielde
     for a collection.
  */
 template <class Condition>
-bool untilUnyielded(Condition condition, int ms = 20000) {
+bool untilUnyielded(Condition condition, int ms = 60000) {
     return until(condition, ms, pause);
 }
 

@@ -32,6 +32,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int hangs = 300; // seconds that no program takes, however busy the machine
+
 double since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -94,7 +96,7 @@ void beChild(const Wishes &wishes, int fd) {
 /* Whether a program fails in so many tries. */
 bool fails(const Wishes &wishes, int tries, Clock::time_point end, Outcome &outcome) {
     for (; tries > 0 && Clock::now() < end; tries--) {
-        Outcome now = runInChild(wishes, 60);
+        Outcome now = runInChild(wishes, hangs);
         if (now.failed) {
             outcome = now;
             return true;
@@ -232,7 +234,7 @@ int detect() {
         wishes.ghosts = 0;
         wishes.operations = 50;
         wishes.sabotage = static_cast<int>(i);
-        const Outcome outcome = runInChild(wishes, 60);
+        const Outcome outcome = runInChild(wishes, hangs);
         const bool noticed = outcome.output.find(sabotages[i].noticed) != std::string::npos;
         printf("%s: %s\n", sabotages[i].name, noticed ? "noticed" : "not noticed");
         if (!noticed) {
@@ -243,14 +245,16 @@ int detect() {
     return missed;
 }
 
-int drive(Wishes first, double seconds, bool keepGoing) {
+int drive(Wishes first, Extent extent, bool keepGoing) {
     const auto begin = Clock::now();
     Outcome sum;
     int programs = 0, faults = 0;
-    printf("oracle: first seed %" PRIu64 "%s%s, %.0f s\n", first.seed, first.profile.empty() ? "" : ", profile ",
-           first.profile.c_str(), seconds);
-    for (; since(begin) < seconds && (faults == 0 || keepGoing); first.seed++) {
-        Outcome outcome = runInChild(first, 60);
+    const auto goesOn = [&] { return extent.programs ? programs < extent.programs : since(begin) < extent.seconds; };
+    printf("oracle: first seed %" PRIu64 "%s%s, ", first.seed, first.profile.empty() ? "" : ", profile ",
+           first.profile.c_str());
+    extent.programs ? printf("%d programs\n", extent.programs) : printf("%.0f s\n", extent.seconds);
+    for (; goesOn() && (faults == 0 || keepGoing); first.seed++) {
+        Outcome outcome = runInChild(first, hangs);
         programs++;
         sum.operations += outcome.operations;
         sum.collections += outcome.collections;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/stress/oracle/driver.hpp - Runs programs in child processes until time is over, and shortens those that fail.
+    test/stress/oracle/driver.hpp - Runs programs in child processes, and shortens those that fail.
  */
 #pragma once
 
@@ -36,7 +36,13 @@ std::string commandLine(const Wishes &wishes);
 /* Programs with faults made on purpose. @return How many of them were not noticed, or called something else. */
 int detect();
 
-/* Programs for so many seconds. @return Faults. */
-int drive(Wishes first, double seconds, bool keepGoing);
+/* How far to go: for a time, or so many programs. */
+struct Extent {
+    double seconds = 20;
+    int programs = 0; /* Not 0: whatever time they take */
+};
+
+/* Programs of consecutive seeds. @return Faults. */
+int drive(Wishes first, Extent extent, bool keepGoing);
 
 } // namespace oracle

@@ -3,6 +3,7 @@
     test/stress/oracle/main.cpp - The command line of the oracle.
 
         oracle [--seconds S] [--seed N] [--profile NAME] [--keep-going]   programs of seeds N, N+1, ... in child processes
+        oracle --programs P --seed N                                      so many, however long they take
         oracle --one --seed N ...                                         one program in this process
 
         oracle --detect                                                   faults made on purpose: whether it notices
@@ -28,7 +29,7 @@ namespace {
 
 struct Command {
     Wishes wishes;
-    double seconds = 20;
+    Extent extent;
     bool one = false, keepGoing = false, detects = false;
 };
 
@@ -38,10 +39,11 @@ uint64_t freshSeed() {
 }
 
 [[noreturn]] void usage() {
-    fprintf(stderr, "usage: oracle [--seconds S] [--seed N] [--profile NAME] [--keep-going] [--one] [--detect]\n"
-                    "              [--threads N] [--ghosts N] [--lives N] [--operations N] [--options O] [--without "
-                    "A,B] [--older]\n"
-                    "profiles:");
+    fprintf(stderr,
+            "usage: oracle [--seconds S | --programs P] [--seed N] [--profile NAME] [--keep-going] [--one] [--detect]\n"
+            "              [--threads N] [--ghosts N] [--lives N] [--operations N] [--options O] [--without "
+            "A,B] [--older]\n"
+            "profiles:");
     for (auto &name : profiles()) {
         fprintf(stderr, " %s", name.c_str());
     }
@@ -62,7 +64,9 @@ std::vector<std::string> split(const char *list) {
 bool take(Command &command, const std::string &name, const char *value) {
     Wishes &wishes = command.wishes;
     if (name == "--seconds") {
-        command.seconds = wishes.seconds = atof(value);
+        command.extent.seconds = wishes.seconds = atof(value);
+    } else if (name == "--programs") {
+        command.extent.programs = atoi(value);
     } else if (name == "--seed") {
         wishes.seed = strtoull(value, nullptr, 10);
     } else if (name == "--profile") {
@@ -117,5 +121,5 @@ int main(int argc, char **argv) {
         return detect() > 0 ? 1 : 0;
     }
     command.wishes.seconds = 0; // each program as long as its plan says
-    return drive(command.wishes, command.seconds, command.keepGoing) > 0 ? 1 : 0;
+    return drive(command.wishes, command.extent, command.keepGoing) > 0 ? 1 : 0;
 }
