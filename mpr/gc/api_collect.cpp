@@ -9,6 +9,7 @@
 #include "mpr/gc/batch.hpp"
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/gc/shortage.hpp"
 #include "mpr/limits.h"
 #include "mpr/os/log.hpp"
 #include "mpr/os/pages.hpp"
@@ -19,6 +20,12 @@ using mpr::heap::Region;
 namespace os = mpr::os;
 
 namespace {
+
+/** Whether an address is that of a block whose manager is called, or will be, since the block is dead. */
+bool isDying(const void* ptr) {
+    Region* region = os::hasThreads ? runtime().heap.find(ptr) : nullptr;
+    return region && Region::isBlock(region->headAt(ptr)) && runtime().collector.isLost(region->headAt(ptr));
+}
 
 /** The region of a block in use; otherwise names the wrong call and gives nullptr. There is a runtime. */
 MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
@@ -36,7 +43,8 @@ MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
     } else if (Region* region = runtime().heap.regionOfBlock(ptr)) {
         return region;
     }
-    misuse(function, ptr, "not the start of a block in use");
+    misuse(function, ptr, isDying(ptr) ? "it was found dead, and what is done to it now has no effect"
+                                       : "not the start of a block in use");
     return nullptr;
 }
 
@@ -45,31 +53,38 @@ bool keepsItself(const void* ptr) {
     return os::hasThreads && attached->beingFreed.has(ptr) && !runtime().roots.isHeldFurther(ptr);
 }
 
-/** There is no memory for a count of this root or hold, so nobody will know what it keeps alive. */
-MPR_APART void giveUp(const char* function, const void* ptr) {
-    runtime().roots.giveUp();
-    tellFailure(function, ptr, "no memory to remember another; nothing is collected from here on");
+/** There is no memory to count another root or hold of a block that is held: it stays. */
+void keepForGood(const char* function, const void* ptr) {
+    runtime().roots.keepForGood();
+    tellFailure(function, ptr, "no memory to count that it is kept once more; it stays for good");
 }
 
-/** There is no memory for another root. The notifier or a pruner may make some available. */
-MPR_APART void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage shortage) {
+/** There is no memory for another root. */
+MPR_APART void addRootShort(Region* region, void* ptr, mpr::heap::Shortage shortage) {
     Runtime& rt = runtime();
-    const unsigned refused = os::refusals();
-    if (os::hasPages &&
-        rt.roots.add(rt.heap, region, ptr, shortage)) { // or know now whether it is the host who refuses
-        return;
-    }
-    if (!rt.depletion.raise(*current, causeOf(shortage, os::refusals() != refused), sizeof(ptr)) ||
-        !rt.roots.add(rt.heap, region, ptr, shortage)) {
-        rt.depletion.countError();
-        giveUp("mprAddRoot", ptr);
+    Trying attempt(sizeof(ptr), [&](mpr::heap::Shortage& now) { return rt.roots.add(rt.heap, region, ptr, now); });
+    attempt.shortage = shortage;
+    if (!relieve(*current, attempt) && !rt.roots.addAsHold(rt.heap, region, ptr)) {
+        keepForGood("mprAddRoot", ptr);
     }
 }
 
-/** Name the end of what was never begun, unless its beginning could not be remembered. */
-void notBegun(const char* function, const void* ptr, const char* what) {
-    if (!os::hasThreads || !runtime().roots.incomplete()) {
-        misuse(function, ptr, what);
+/** There is no memory to count another hold. */
+MPR_APART void holdShort(Region* region, void* ptr, mpr::heap::Shortage shortage) {
+    Runtime& rt = runtime();
+    Trying attempt(sizeof(ptr), [&](mpr::heap::Shortage& now) { return rt.roots.hold(rt.heap, region, ptr, now); });
+    attempt.shortage = shortage;
+    if (!relieve(*attached, attempt)) {
+        keepForGood("mprHold", ptr);
+    }
+}
+
+/** A block is not in the table of roots. */
+MPR_APART void removeRootElsewhere(void* ptr) {
+    Runtime& rt = runtime();
+    Region* region = rt.roots.areElsewhere() ? regionOf("mprRemoveRoot", ptr) : nullptr;
+    if (!region || !rt.roots.removeHold(rt.heap, region, ptr)) {
+        misuse("mprRemoveRoot", ptr, "not a root");
     }
 }
 } // namespace
@@ -81,13 +96,13 @@ void mprAddRoot(cvoid* ptr) {
     auto shortage = mpr::heap::Shortage::none;
     publish(ptr);
     if (region && !runtime().roots.add(runtime().heap, region, ptr, shortage)) [[unlikely]] {
-        addRootShort(region, ptr, shortage);
+        addRootShort(region, const_cast<void*>(ptr), shortage);
     }
 }
 
 void mprRemoveRoot(cvoid* ptr) {
     if (admitRunning("mprRemoveRoot") && !runtime().roots.remove(runtime().heap, ptr)) {
-        notBegun("mprRemoveRoot", ptr, "not a root");
+        removeRootElsewhere(const_cast<void*>(ptr));
     }
 }
 
@@ -98,8 +113,9 @@ void mprHold(cvoid* ptr) {
     const Visit visit("mprHold");
     Region* region = visit ? regionOf("mprHold", ptr) : nullptr;
     publish(ptr);
-    if (region && !runtime().roots.hold(runtime().heap, region, const_cast<void*>(ptr))) {
-        giveUp("mprHold", ptr);
+    auto shortage = mpr::heap::Shortage::none;
+    if (region && !runtime().roots.hold(runtime().heap, region, const_cast<void*>(ptr), shortage)) [[unlikely]] {
+        holdShort(region, const_cast<void*>(ptr), shortage);
     }
 }
 
@@ -110,7 +126,7 @@ void mprRelease(cvoid* ptr) {
     const Visit visit("mprRelease");
     Region* region = visit ? regionOf("mprRelease", ptr) : nullptr;
     if (region && (keepsItself(ptr) || !runtime().roots.release(runtime().heap, region, const_cast<void*>(ptr)))) {
-        notBegun("mprRelease", ptr, "the block is not held");
+        misuse("mprRelease", ptr, "the block is not held");
     }
 }
 

@@ -11,6 +11,7 @@
 #include "mpr/gc/load_hooks.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/gc/shortage.hpp"
 #include "mpr/heap/context.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -23,6 +24,7 @@ using mpr::heap::granulesFor;
 using mpr::heap::granuleShift;
 using mpr::heap::Heap;
 using mpr::heap::Kind;
+using mpr::heap::Place;
 using mpr::heap::Region;
 using mpr::heap::Shortage;
 namespace head = mpr::heap::head;
@@ -51,28 +53,13 @@ namespace {
 
 [[gnu::cold, gnu::noinline]] void* allocateShort(Mutator& m, std::size_t n, Byte flags, std::size_t size,
                                                  Shortage shortage) {
-    Runtime& rt = runtime();
     void* block = nullptr;
-    const unsigned refused = os::refusals();
-    if (shortage != Shortage::tooBig) {
-        if (rt.collector.awaitSweep(m)) {
-            block = rt.heap.allocateSlow(m.local, n, flags, shortage);
-        }
-        if (!block) {
-            rt.collector.emergency(m);
-            block = rt.heap.allocateSlow(m.local, n, flags, shortage);
-        }
-        if (!block && rt.collector.makeRoom(m, n << granuleShift)) {
-            block = rt.heap.allocateSlow(m.local, n, flags, shortage);
-        }
-    }
-    if (!block && rt.depletion.raise(m, causeOf(shortage, os::refusals() != refused), size)) {
-        rt.heap.decommitRetired();
-        block = rt.heap.allocateSlow(m.local, n, flags, shortage);
-    }
-    if (!block) {
-        rt.depletion.countError();
-    }
+    Trying attempt(size, [&](Shortage& now) {
+        block = runtime().heap.allocateSlow(m.local, n, flags, now);
+        return block != nullptr;
+    });
+    attempt.shortage = shortage;
+    relieve(m, attempt);
     return block;
 }
 } // namespace
@@ -522,15 +509,13 @@ void* mprRealloc(void* ptr, size_t size) {
         if (os::hasThreads && managed && (h & (head::referenced | head::held))) {
             Heap::keepBatch(m->local, mpr::heap::Kept::outside); // no manager may look at it before it is filled
         }
-        while (os::hasThreads && (h & head::referenced) && runtime().roots.remove(runtime().heap, ptr)) {
-            mprAddRoot(block);
-        }
         // A manager may resize what its block refers to, and both are dead. The end of a hold would have it live, but
         // when the runtime ends.
         const auto& collector = runtime().collector;
         const bool doomed = os::hasThreads && (runtime().heap.ends() ? collector.isDoomed(h) : collector.isLost(h));
-        while (!doomed && runtime().roots.release(runtime().heap, region, ptr)) {
-            mprHold(block);
+        if (!doomed && (!os::hasThreads || (h & (head::referenced | head::held)))) {
+            publish(block);
+            runtime().roots.move(runtime().heap, {region, g}, Place::of(runtime().heap.find(block), block));
         }
         if (const HandleHooks* handles = handlesOf(h)) {
             handles->move(ptr, block);
@@ -621,14 +606,20 @@ namespace {
 
 /** Allocate on a thread that does not run. */
 void* allocateOutside(size_t size) {
-    Shortage shortage = Shortage::none;
     Runtime& rt = runtime();
-    void* block = size > Heap::greatestRequest
-                      ? nullptr
-                      : rt.heap.allocateShared(granulesFor(size + (size == 0)), head::held, false, shortage);
-    if (!block) {
+    void* block = nullptr;
+    Trying attempt(size, [&](Shortage& now) {
+        block = rt.heap.allocateShared(granulesFor(size + (size == 0)), head::held, false, now);
+        return block != nullptr;
+    });
+    if (size > Heap::greatestRequest) {
         rt.depletion.countError();
-    } else if (rt.heap.needsAttention()) {
+        return nullptr;
+    }
+    if (!attempt.again() && !relieveOutside(attempt)) {
+        return nullptr;
+    }
+    if (rt.heap.needsAttention()) {
         rt.heap.tell();
         if (rt.heap.allocatedSince() >= rt.collector.trigger()) {
             rt.collector.budgetSpent();

@@ -59,11 +59,8 @@ void Collection::pause() {
     cycle_.assists().choose(cycle_.major(), waiting, !traced);
     budget_.setSlack();
     heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
-    if (roots_.incomplete()) [[unlikely]] {
-        heap_.retainDead();
-    }
     if (const heap::Annex* annex = heap_.annex(); annex && !cycle_.isMinor()) {
-        annex->beginSweep(roots_.incomplete());
+        annex->beginSweep();
     }
     if (const HandleHooks* handles = roots_.handles()) {
         handles->clear(cycle_.isMinor() ? HandleScan::young : HandleScan::all);
@@ -147,6 +144,7 @@ void Collection::endReclaim() {
             annex->endSweep(cycle_.major().isForced() ? 0 : budget_.pacer().cache());
         }
     }
+    roots_.provide(heap_);
     budget_.renew(!cycle_.isMinor());
     givingBack_.swept(!cycle_.isMinor() && cycle_.major().isForced());
     stats_.sweep.record(reclaimed_);

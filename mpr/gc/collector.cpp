@@ -138,6 +138,26 @@ bool Collector::awaitSweep(Mutator& m) {
     return true;
 }
 
+/** Nanoseconds that a thread waits which does not run and needs memory. */
+static constexpr std::uint64_t longestOutside = 500'000'000;
+
+bool Collector::awaitSweepOutside() {
+    return cycle_.isReclaiming() && waits_.awaitSweep(longestOutside, Waits::longestFreeing);
+}
+
+bool Collector::collectOutside() {
+    heap_.decommitRetired();
+    heap_.retireSpans();
+    if (!cycle_.enabled() || (attached && (attached->isCollector || attached->callsNobody))) {
+        return false;
+    }
+    // A collection that begins from here on finds what is dead now.
+    const std::uint32_t target = cycle_.major().begun() + 1;
+    cycle_.request(Wish::urgent);
+    return waits_.awaitProgress([&] { return Cycle::reached(cycle_.major().swept(), target); }, longestOutside,
+                                Waits::longestFreeing);
+}
+
 void Collector::emergency(Mutator& m) {
     // The contract forbids reclaiming what a running thread may still use. Without a yield, memory can come only from
     // what the last rendezvous proved dead, once it is swept, from what was freed by hand, and from empty pages.

@@ -106,6 +106,12 @@ public:
      */
     bool awaitSweep(Mutator& m);
     /**
+        The same, and one for a collection, of a thread that does not run. Neither waits long: the caller may have a lock
+        for which a thread waits that would have to stop first. @return false when nothing has changed.
+     */
+    bool awaitSweepOutside();
+    bool collectOutside();
+    /**
         An allocation fails after a sweep, too: make usable what is already free, and request a collection of the rest.
      */
     void emergency(Mutator& m);

@@ -107,9 +107,6 @@ std::size_t CooperativeCollector::cycle() {
     heap_.beginMarking();
     mark();
     heap_.beginSweep(heap::Sweep::all);
-    if (roots_.incomplete()) {
-        heap_.retainDead();
-    }
     callFree(false);
     Region* region = heap_.firstRegion();
     heap::Heap::Swept swept;
@@ -123,7 +120,9 @@ std::size_t CooperativeCollector::cycle() {
 void CooperativeCollector::mark() {
     marks_.lend(marker_, 0, 1);
     marker_.begin(Marking::all);
-    roots_.forEach([this](const void* block) { marker_.markRoot(block); });
+    const auto mark = [this](const void* block) { marker_.markRoot(block); };
+    roots_.forEach(mark);
+    roots_.forEachElsewhere(heap_, mark);
     marker_.drain();
     if (const HandleHooks* handles = roots_.handles()) {
         handles->close(marker_, HandleScan::all);

@@ -64,6 +64,8 @@ public:
     void budgetSpent();
     void majorIsDue() { budgetSpent(); }
     static bool awaitSweep(Mutator&) { return false; }
+    static bool awaitSweepOutside() { return false; }
+    static bool collectOutside() { return false; }
     void emergency(Mutator&) {
         if (enabled_) {
             mprYieldWanted = true;

@@ -19,50 +19,70 @@
 namespace mpr::gc {
 
 /**
-    A set of pointers with a count each: open addressing with linear probing; deletion moves entries back, so there are
-    no tombstones (D. Knuth, TAOCP vol. 3, 6.4, algorithm R).
-    Invariant: a table is never full. It is more than three quarters full only while memory for a larger one is short,
-    and less than an eighth full only if it is small or while memory for a smaller one is short. Not synchronised.
+    A set of pointers with a count each: hashing with separate chaining (D. Knuth, TAOCP vol. 3, 6.4).
+
+    Entries lie in pieces of one size, in no order and without gaps: removing one moves the last into its place. So a
+    table grows where only small holes are left, and is walked in a row. The buckets are one block, twice as large as
+    the block before them; while there is no memory for it, chains are longer, and that is all.
+
+    Invariants: every piece but the last is full, and the last is not empty. An entry is in the chain of its bucket.
+    Not synchronised.
  */
 class CountedPointers {
 public:
-    /** @return false when the table is full and memory for a larger one could not be had. */
+    /** @return false when memory for another entry could not be had. */
     bool add(heap::Heap& heap, const void* key, heap::Shortage& shortage);
     /** @return the count left, or -1 when key was not there. */
     int remove(heap::Heap& heap, const void* key);
     std::uint32_t count(const void* key) const;
+    /** What a key counts is counted for another, which has nothing yet. Takes no memory. */
+    void rename(const void* key, const void* other);
+    /** Put an empty piece by, if there is none: the next one is needed when memory is short. Not of a buffer. */
+    void provide(heap::Heap& heap);
 
     template <typename F>
     void forEach(F&& f) const {
-        for (std::size_t i = 0; i < capacity_; ++i) {
-            if (entries_[i].key) {
-                f(entries_[i].key);
+        std::size_t n = inLast_;
+        for (const Piece* piece = last_; piece; piece = piece->before, n = perPiece) {
+            for (std::size_t i = 0; i < n; ++i) {
+                f(piece->entries[i].key);
             }
         }
     }
 
-    /** Check that every entry is where find looks for it, and that the table is not full. */
+    /** Check the invariants. */
     void check() const;
 
 private:
     struct Entry {
         const void* key;
+        Entry* next; // of its chain
         std::uint32_t count;
     };
+    static constexpr std::size_t pieceBytes = os::hasThreads ? 256 : 128;
+    static constexpr std::size_t perPiece = (pieceBytes - sizeof(void*)) / sizeof(Entry);
+    struct Piece {
+        Piece* before;
+        Entry entries[perPiece];
+    };
 
-    std::size_t slotOf(const void* key) const {
-        return (reinterpret_cast<std::uintptr_t>(key) >> heap::granuleShift) * 0x9E3779B1u & (capacity_ - 1);
-    }
-    /** The place of a key, or where it would go. The table has a free entry. */
-    std::size_t find(const void* key) const;
-    bool grow(heap::Heap& heap, heap::Shortage& shortage);
-    void shrink(heap::Heap& heap);
-    bool resize(heap::Heap& heap, std::size_t capacity, heap::Shortage& shortage);
-    static constexpr std::size_t leastCapacity = 16;
+    Entry*& bucketOf(const void* key) const;
+    /** The link to the entry of a key, or the null link at the end of its chain. */
+    Entry** find(const void* key) const;
+    Piece* makePiece(heap::Heap& heap, heap::Shortage& shortage);
+    bool extend(heap::Heap& heap, heap::Shortage& shortage);
+    void dropLast(heap::Heap& heap);
+    void resize(heap::Heap& heap, unsigned bits);
+    std::size_t buckets() const { return std::size_t{1} << bits_; }
+    static constexpr unsigned leastBits = os::hasThreads ? 4 : 3;
 
-    Entry* entries_ = nullptr;
-    std::size_t capacity_ = 0; // a power of two, or 0
+    Piece* last_ = nullptr;
+    Piece* spare_ = nullptr; // of a buffer, which is small, there is none
+    std::size_t inLast_ = perPiece; // entries in the last piece, as if it were full while there is none
     std::size_t used_ = 0;
+    Entry* few_[std::size_t{1} << leastBits] = {}; // the first buckets
+    Entry** buckets_ = few_;
+    unsigned bits_ = leastBits;
 };
 
 /**
@@ -79,22 +99,37 @@ private:
  */
 class Roots {
 public:
-    /** @return false when there is no memory to remember it: try again, or give up. */
+    /** @return false when there is no memory to remember it: make some, or call addAsHold. */
     bool add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage);
-    /** A root or hold could not be remembered, so nobody knows what it keeps alive: from here on nothing dies. Threads run. */
-    void giveUp() { incomplete_.store(true, std::memory_order_relaxed); }
-    bool incomplete() const { return incomplete_.load(std::memory_order_relaxed); }
+    /**
+        Keep a block for which add finds no memory, by a hold, which needs none. While there are such blocks, all that may
+        be one of them are marked as roots are. @return false: it is held, so see keepForGood.
+     */
+    bool addAsHold(heap::Heap& heap, heap::Region* region, void* block);
+    /**
+        There is no memory to count another root or hold of a block that is held. Which of them is the last nobody would
+        know: so no block that may have several loses its hold any more.
+     */
+    void keepForGood() { uncounted_.store(true, std::memory_order_relaxed); }
     /** @return false when it is not a root. */
     bool remove(heap::Heap& heap, const void* block);
+    /** Whether roots are remembered as holds, or are not counted. */
+    bool areElsewhere() const { return asHolds_.load(std::memory_order_relaxed) != 0 || uncounted(); }
+    /** The end of a root that stands as a hold. @return false when there is none, or the block is not held. */
+    bool removeHold(heap::Heap& heap, heap::Region* region, void* block);
+    /** Put memory by for what is to be remembered when there is none. Any thread that may allocate. */
+    void provide(heap::Heap& heap);
     bool isRoot(const void* block);
+    /** A block has moved: what keeps it keeps the new one instead. The old one is not dead. */
+    void move(heap::Heap& heap, heap::Place from, heap::Place to);
     void link(MprRootRef* ref);
     /** Does nothing when it is not linked. */
     void unlink(MprRootRef* ref);
     /** Unlink all: the runtime has ended, and no other thread is left. */
     void unlinkAll() MPR_UNANALYSED;
 
-    /** @return false when there is no memory to count it: give up. */
-    bool hold(heap::Heap& heap, heap::Region* region, void* block);
+    /** @return false when there is no memory to count it: make some, or call keepForGood. */
+    bool hold(heap::Heap& heap, heap::Region* region, void* block, heap::Shortage& shortage);
     /** @return false when it is not held. */
     bool release(heap::Heap& heap, heap::Region* region, void* block);
     /** Whether a block, whose head says head::referenced, is held more than once. */
@@ -119,15 +154,37 @@ public:
             mark(ref->ptr);
         }
     }
+    /** Call mark(pointer) for each block that may be a root for which there was no memory. All threads are stopped. */
+    template <typename F>
+    void forEachElsewhere(heap::Heap& heap, F&& mark) const {
+        const auto isHeld = [](std::size_t, auto words) { return heap::swar::held(words); };
+        for (auto* region = areElsewhere() ? heap.firstRegion() : nullptr; region; region = heap.nextRegion(region)) {
+            for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {
+                region->forEach(chunk, isHeld, [&](std::size_t g) {
+                    if (heap::Region::isBlock(region->map().get(g)) && mayBeCounted(region->map().get(g))) {
+                        mark(region->address(g));
+                    }
+                });
+            }
+        }
+    }
 
 private:
+    /** What a block's head says while there may be several holds of it, or it is a root that stands as a hold. */
+    static constexpr heap::Byte counted =
+        os::hasThreads ? heap::head::held | heap::head::referenced : heap::head::held;
+    static bool mayBeCounted(heap::Byte h) { return (h & counted) == counted; }
+    bool uncounted() const { return uncounted_.load(std::memory_order_relaxed); }
+    bool endHold(heap::Heap& heap, heap::Region* region, void* block) MPR_REQUIRES(lock_);
+
     os::Lock lock_;
     CountedPointers table_ MPR_GUARDED_BY(lock_);
     CountedPointers holds_ MPR_GUARDED_BY(lock_); // beyond the first hold, which is a bit in the block's head
     MprRootRef refs_ MPR_GUARDED_BY(lock_){&refs_, &refs_, nullptr};
     os::Shared<const HandleHooks*> handles_{nullptr};
     [[no_unique_address]] std::conditional_t<os::hasThreads, os::Shared<const EmbedHooks*>, NoEmbedHooks> embedder_{};
-    os::Shared<bool> incomplete_{false}; // never cleared; the rendezvous orders it with the next pause
+    os::Shared<std::size_t> asHolds_{0};   // roots that stand as holds; changes under the lock
+    os::Shared<bool> uncounted_{false}; // never cleared: what was not counted is not known later either
 };
 
 } // namespace mpr::gc

@@ -11,6 +11,7 @@
 #include "mpr/gc/batch.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/manager.hpp"
+#include "mpr/gc/shortage.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/os/pages.hpp"
@@ -158,6 +159,22 @@ bool stayAlone(Mutator& self, std::uint64_t deadline) {
     return false;
 }
 
+} // namespace
+
+Mutator* prepareThread(const char* name, bool service, void* thread) {
+    Mutator* mutator = nullptr;
+    Trying attempt(sizeof(Mutator), [&](heap::Shortage&) {
+        mutator = runtime().collector.prepare(name, service, thread);
+        return mutator != nullptr;
+    });
+    if (!attempt.again()) {
+        current ? relieve(*current, attempt) : relieveOutside(attempt);
+    }
+    return mutator;
+}
+
+namespace {
+
 /** @return 0 or MPR_ERR_. @param mutator What Collector::prepare returned. */
 int attachCurrent(Mutator* mutator) {
     if (!mutator) {
@@ -221,6 +238,9 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
         rt.batches = options.batches;
     }
     rt.owner = os::currentThread();
+    if constexpr (os::hasThreads) {
+        rt.roots.provide(rt.heap);
+    }
     if (attachCurrent(rt.collector.prepare("main", false, nullptr)) == 0) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
         heap::Shortage shortage = heap::Shortage::none;
@@ -379,7 +399,7 @@ int mprAttachThread(cchar* name) {
         writeRepeated(os::Level::error, message);
         return MPR_ERR_BAD_STATE;
     }
-    Mutator* mutator = runtime().collector.prepare(name, false, nullptr);
+    Mutator* mutator = prepareThread(name, false, nullptr);
     door.leave();
     return attachCurrent(mutator);
 }

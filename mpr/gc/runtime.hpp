@@ -64,6 +64,12 @@ inline Runtime& runtime() {
 bool running();
 
 /**
+    What stands for a thread that is to be attached; nullptr: there is no memory, though everything has been tried. Any
+    thread that is not attached, or runs. The runtime does not end meanwhile.
+ */
+Mutator* prepareThread(const char* name, bool service, void* thread);
+
+/**
     Have the calling thread detached when it ends, if it has not detached itself. @return false, logged: not possible.
  */
 bool detachAtEnd(const Mutator* mutator);

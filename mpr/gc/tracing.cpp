@@ -116,7 +116,9 @@ void Tracing::check() {
 
 void Tracing::markRoots(HandleScan scan) {
     cycle_.assertStopped();
-    roots_.forEach([this](const void* block) { marker_.markRoot(block); });
+    const auto mark = [this](const void* block) { marker_.markRoot(block); };
+    roots_.forEach(mark);
+    roots_.forEachElsewhere(heap_, mark);
     if (const HandleHooks* handles = roots_.handles()) {
         handles->mark(marker_, scan);
     }

@@ -201,31 +201,14 @@ void* Heap::allocateScarce(Local& local, NewBlock block, std::size_t want, Short
         queue = i < sorts ? queues->findWarm(n) : queues->findCold(n);
     }
     for (unsigned i = 0; !made && i < sorts; ++i) {
-        made = allocateTight(queues_[i], local, block);
+        Hole* hole = carveTight(queues_[i], n, local.privileged());
+        made = hole ? settle(local, contextFor(local, n), {{Place::of(regionOf(hole), hole), n}, n}, block) : nullptr;
     }
     if (!made && shortage == Shortage::none) {
         shortage = Shortage::limit;
     }
     lock_.unlock();
     return made;
-}
-
-/**
-    Allocate from a hole that is just large enough, among the first few of a queue where searches by range do not look.
- */
-void* Heap::allocateTight(const FreeQueues& queues, Local& local, NewBlock block) {
-    const std::size_t n = block.size;
-    Hole* hole = n > 1 ? queues.frontFor(n) : nullptr;
-    for (unsigned i = 0; hole && i < 8; ++i) {
-        const Place at = Place::of(regionOf(hole), hole);
-        std::size_t size = 0;
-        if (at.region->agreedHoleSize(at.granule, size) && size >= n &&
-            carve(at, size, n, local.privileged(), FreeQueues::none)) {
-            return settle(local, contextFor(local, n), {{at, n}, n}, block);
-        }
-        hole = queues.next(hole, MayLead{*this, at.region});
-    }
-    return nullptr;
 }
 
 /**
@@ -251,36 +234,6 @@ void Heap::noteScattered(const AllocationContext& c) {
 
 void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage) {
     return allocateInContext(local, n, flags, shortage);
-}
-
-void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage) {
-    os::Locked locked(lock_);
-    const Byte h = static_cast<Byte>(head::inUse | flags | state_.colours().newborn());
-    void* block = nullptr;
-    if (n <= greatestInRegion_) {
-        block = carveBlock(n, h, privileged, shortage);
-        unearth(block, n);
-    } else if (fixed()) {
-        shortage = Shortage::tooBig;
-    } else {
-        Region* region = reuseRetired(n);
-        if (!region) {
-            region = addLarge(n, privileged, shortage);
-        }
-        if (region) {
-            block = region->address(region->firstGranule);
-            region->map().setSizeElsewhere(region->firstGranule);
-            region->map().set(region->firstGranule, h);
-            if (head::wantsFree(h)) {
-                region->noteWantsFree(0);
-            }
-        }
-    }
-    if (block) {
-        took(n);
-        ++totals_.blocksAllocated;
-    }
-    return block;
 }
 
 } // namespace mpr::heap

@@ -270,8 +270,6 @@ public:
     void unmarkAll();
     /** Marking has ended, threads still stopped: from here on unmarked blocks are dead. */
     void beginSweep(Sweep sweep);
-    /** After beginSweep, threads still stopped: what has just been found dead lives on after all, untraced. */
-    void retainDead();
     void endSweep();
     const Colours& colours() const { return state_.colours(); }
     /** A block at address a has its head at a - i + bias + i / granuleSize, where i = a & inside. */
@@ -354,7 +352,7 @@ public:
     /** Give back blocks that were claimed, one after the other. */
     void freeClaimedRow(const Place* blocks, unsigned count);
     /** See Annex. @param colours Those of the collector's heap. */
-    void beginPinnedSweep(Colours colours, bool retain);
+    void beginPinnedSweep(Colours colours);
     void endPinnedSweep(std::size_t leastTrigger);
     void sealGone() { gone_.seal(); }
     void releaseGone() { gone_.releaseSealed(); }
@@ -545,7 +543,10 @@ private:
     std::size_t agreedSize(Place at) MPR_REQUIRES(lock_);
     std::size_t agreedSizeBefore(Place at) MPR_REQUIRES(lock_);
     unsigned findFresh(Sort sort, std::size_t n, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
-    bool findAny(std::size_t n, Sort& sort, unsigned& queue) const MPR_REQUIRES(lock_);
+    void* carveFront(const FreeQueues& queues, unsigned queue, NewBlock block, bool privileged) MPR_REQUIRES(lock_);
+    static void* makeCarved(Place at, NewBlock block);
+    void* carveAnywhere(NewBlock block, bool privileged) MPR_REQUIRES(lock_);
+    Hole* carveTight(const FreeQueues& queues, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
 
     /** The context for blocks of n granules. The asm keeps the compiler from recomputing it for each member access. */
@@ -606,7 +607,6 @@ private:
         MPR_REQUIRES(lock_);
     void* allocateOtherwise(Local& local, AllocationContext& c, NewBlock block, Sought sought, Shortage& shortage)
         MPR_RELEASES(lock_);
-    void* allocateTight(const FreeQueues& queues, Local& local, NewBlock block) MPR_REQUIRES(lock_);
     void* allocateScarce(Local& local, NewBlock block, std::size_t want, Shortage& shortage) MPR_RELEASES(lock_);
     void close(const Remainder& remainder) MPR_REQUIRES(lock_);
     void closeContexts(Local& local) MPR_REQUIRES(lock_);

@@ -21,57 +21,90 @@ unsigned Heap::findFresh(Sort sort, std::size_t n, bool privileged, Shortage& sh
     return queue;
 }
 
-/** Find a hole of any sort. @return false when there is none. */
-bool Heap::findAny(std::size_t n, Sort& sort, unsigned& queue) const {
-    os::assertHeld(lock_);
-    if constexpr (!os::hasPages) {
-        return false; // the one queue has been asked
+/** n granules of a block have been carved. */
+MPR_INLINE void* Heap::makeCarved(Place at, NewBlock block) {
+    at.region->young.add(at.granule);
+    at.region->map().setBlockSize(at.granule, block.size);
+    at.region->map().set(at.granule, block.head);
+    if (head::wantsFree(block.head)) {
+        at.region->noteWantsFree(at.granule);
     }
-    for (const bool warm : {true, false}) {
-        for (unsigned s = 0; s < sorts; ++s) {
-            const FreeQueues& queues = queues_[s];
-            queue = warm ? queues.findWarm(n) : queues.findCold(n);
-            if (queue != FreeQueues::none) {
-                sort = static_cast<Sort>(s);
-                return true;
-            }
-        }
+    return at.address();
+}
+
+/** Make a block at the start of a queue's front hole. @return nullptr: past the limit, or the hole was damaged. */
+MPR_INLINE void* Heap::carveFront(const FreeQueues& queues, unsigned queue, NewBlock block, bool privileged) {
+    const Place at = Place::of(regionOf(queues.front(queue)), queues.front(queue));
+    std::size_t size = 0;
+    if (!sizeOfFront(at, size) || !mayUse(block.size, privileged) ||
+        !carve(at, size, block.size, privileged, queue)) [[unlikely]] {
+        return nullptr;
     }
-    return false;
+    return makeCarved(at, block);
+}
+
+/** Make a block where the heap need not grow: in holes of all sorts, first what is committed, then what just fits. */
+void* Heap::carveAnywhere(NewBlock block, bool privileged) {
+    void* made = nullptr;
+    for (unsigned i = 0; !made && i < 2 * sorts; ++i) {
+        const FreeQueues& queues = queues_[i % sorts];
+        const unsigned queue = i < sorts ? queues.findWarm(block.size) : queues.findCold(block.size);
+        made = queue != FreeQueues::none ? carveFront(queues, queue, block, privileged) : nullptr;
+    }
+    for (unsigned i = 0; !made && i < sorts; ++i) {
+        Hole* hole = carveTight(queues_[i], block.size, privileged);
+        made = hole ? makeCarved(Place::of(regionOf(hole), hole), block) : nullptr;
+    }
+    return made;
 }
 
 /** Allocate a block straight from a hole. */
-void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortage) {
-    Sort sort = fixed() ? Sort::small : sortOf(n);
-    unsigned queue = queues_[static_cast<unsigned>(sort)].findWarm(n);
+MPR_INLINE void* Heap::carveBlock(std::size_t n, Byte h, bool privileged, Shortage& shortage) {
+    const Sort sort = fixed() ? Sort::small : sortOf(n);
+    const FreeQueues& queues = queues_[static_cast<unsigned>(sort)];
+    unsigned queue = queues.findWarm(n);
     if (queue == FreeQueues::none) [[unlikely]] {
         queue = findFresh(sort, n, privileged, shortage);
-        if (queue == FreeQueues::none && !findAny(n, sort, queue)) {
-            return nullptr;
+    }
+    if (queue != FreeQueues::none) [[likely]] {
+        if (void* made = carveFront(queues, queue, {n, h}, privileged)) [[likely]] {
+            return made;
         }
     }
-    if (!mayUse(n, privileged)) {
+    if (shortage == Shortage::none) {
         shortage = Shortage::limit;
-        return nullptr;
     }
-    Hole* hole = queues_[static_cast<unsigned>(sort)].front(queue);
-    const Place at = Place::of(regionOf(hole), hole);
-    const auto [region, g] = at;
-    std::size_t size = 0;
-    if (!sizeOfFront(at, size)) [[unlikely]] {
-        return carveBlock(n, h, privileged, shortage);
+    return os::hasPages ? carveAnywhere({n, h}, privileged) : nullptr; // without pages the one queue has been asked
+}
+
+void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage& shortage) {
+    os::Locked locked(lock_);
+    const Byte h = static_cast<Byte>(head::inUse | flags | state_.colours().newborn());
+    void* block = nullptr;
+    if (n <= greatestInRegion_) {
+        block = carveBlock(n, h, privileged, shortage);
+        unearth(block, n);
+    } else if (fixed()) {
+        shortage = Shortage::tooBig;
+    } else {
+        Region* region = reuseRetired(n);
+        if (!region) {
+            region = addLarge(n, privileged, shortage);
+        }
+        if (region) {
+            block = region->address(region->firstGranule);
+            region->map().setSizeElsewhere(region->firstGranule);
+            region->map().set(region->firstGranule, h);
+            if (head::wantsFree(h)) {
+                region->noteWantsFree(0);
+            }
+        }
     }
-    if (!carve(at, size, n, privileged, queue)) {
-        shortage = Shortage::limit;
-        return nullptr;
+    if (block) {
+        took(n);
+        ++totals_.blocksAllocated;
     }
-    region->young.add(g);
-    region->map().setBlockSize(g, n);
-    region->map().set(g, h);
-    if (head::wantsFree(h)) {
-        region->noteWantsFree(g);
-    }
-    return hole;
+    return block;
 }
 
 /**

@@ -85,8 +85,7 @@ int mprStartThread(MprThread* ptr) {
         return MPR_ERR_BAD_STATE;
     }
     mprPublish(thread); // a plain block
-    Collector& collector = runtime().collector;
-    Mutator* mutator = collector.prepare(thread->name, thread->ofService, thread);
+    Mutator* mutator = prepareThread(thread->name, thread->ofService, thread);
     if (!mutator) {
         thread->started.store(false);
         return MPR_ERR_MEMORY;
@@ -99,7 +98,7 @@ int mprStartThread(MprThread* ptr) {
         .first = [](void* tp) { return detachAtEnd(static_cast<Thread*>(tp)->mutator); },
     };
     if (!os::startThread(id, thread->name, runThread, thread, traits)) {
-        collector.abandon(mutator);
+        runtime().collector.abandon(mutator);
         thread->started.store(false);
         if (!thread->ofService) { // a room says what its thread is for, and when
             os::Message message;

@@ -55,6 +55,7 @@ public:
         REQUIRE(collection.open(stepped.options, 0, 1, false));
         budget.repace();
         cycle.takeDuty();
+        roots.provide(stepped.heap());
     }
     ~SteppedCollection() {
         cycle.giveUpDuty();
