@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <expat.h>
+#include <utility>
 
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/guard.hpp"
@@ -291,8 +292,8 @@ std::size_t step(MprXml& xml) {
 void manageXml(void* ptr, int flags) {
     if (flags & MPR_MANAGE_FREE) {
         auto& xml = of(ptr);
-        if (xml.parser) {
-            XML_ParserFree(xml.parser);
+        if (XML_Parser parser = std::exchange(xml.parser, nullptr)) { // managers of others may still use the block
+            XML_ParserFree(parser);
         }
         xml.text.release();
         xml.names.release();
@@ -338,6 +339,9 @@ int mprXmlParse(MprXml* xp) {
     if (!mpr::base::mayUse(xp) || !xp->stream) {
         return MPR_ERR_BAD_ARGS;
     }
+    if (!xp->parser) {
+        return MPR_ERR_BAD_STATE; // finalized
+    }
     if (xp->parsing) {
         return MPR_ERR_BUSY;
     }
@@ -356,7 +360,7 @@ cchar* mprXmlGetErrorMsg(MprXml* xp) {
 }
 
 int mprXmlGetLineNumber(MprXml* xp) {
-    if (!mpr::base::mayUse(xp)) {
+    if (!mpr::base::mayUse(xp) || !xp->parser) {
         return 0;
     }
     return xp->error ? xp->line : static_cast<int>(XML_GetCurrentLineNumber(xp->parser));

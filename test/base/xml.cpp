@@ -3,11 +3,14 @@
     test/base/xml.cpp - XML: what a handler is told, mistakes with their lines, limits, and what strangers' documents
     try.
  */
+#include "test/support/dying.hpp"
+#include "test/support/every_yield.hpp"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/wrong_state.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 
@@ -331,4 +334,20 @@ TEST_CASE("a call for XML by a thread in the wrong state is named and does nothi
     for (const Call &call : table) {
         tryCall(call, state);
     }
+}
+
+TEST_CASE("managers may use a parser that is dead, whether or not its own was called", "[base][xml]") {
+    Runtime runtime("poison=1");
+    static std::atomic<int> parsed, refused;
+    parsed = refused = 0;
+    useWhileDying([] { return mprXmlOpen(0, 0); },
+                  [](void *ptr) {
+                      auto *xp = static_cast<MprXml *>(ptr);
+                      mprXmlSetInputStream(xp, [](MprXml *, void *, char *, ssize) -> ssize { return -1; }, nullptr);
+                      const int result = mprXmlParse(xp);
+                      parsed += result == MPR_ERR_CANT_READ;
+                      refused += result == MPR_ERR_BAD_STATE && mprXmlGetLineNumber(xp) == 0;
+                  });
+    CHECK(parsed + refused == Dying::users);
+    CHECK((refused >= 1 || inTrial()));
 }
