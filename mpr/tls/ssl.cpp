@@ -12,12 +12,14 @@
 #include <atomic>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "mpr/barrier.h"
 #include "mpr/collect.h"
 #include "mpr/format.h"
 #include "mpr/log.h"
 #include "mpr/memory.h"
+#include "mpr/shutdown.h"
 #include "mpr/string.h"
 
 using namespace mpr::tls;
@@ -39,12 +41,13 @@ void manageSsl(void* ptr, int flags) {
             mprMarkRef(&(ssl->*text));
         }
     } else if (flags & MPR_MANAGE_FREE) {
+        // Managers of others may still use the block, so the lock stays: it owns nothing.
         MprSsl* expected = ssl;
         common.compare_exchange_strong(expected, nullptr);
-        if (ssl->context) {
-            release(*ssl->context);
+        ssl->finalized = true;
+        if (Context* context = std::exchange(ssl->context, nullptr)) {
+            release(*context);
         }
-        pthread_mutex_destroy(&ssl->lock);
     }
 }
 
@@ -97,6 +100,10 @@ Stamp stampOf(const char* path) {
 // ---- Contexts ---------------------------------------------------------------------------------------------------
 
 Context* mpr::tls::use(MprSsl& ssl, bool look, Reason& reason) {
+    if (ssl.finalized) {
+        reason.say("the settings have been collected");
+        return nullptr;
+    }
     if (ssl.incomplete) {
         reason.say("there was no memory for the settings");
         reason.isMemory = true;
@@ -141,7 +148,7 @@ Context* mpr::tls::use(MprSsl& ssl, bool look, Reason& reason) {
 
 MprSsl* mpr::tls::commonClient() {
     MprSsl* ssl = common.load(std::memory_order_acquire);
-    if (!ssl) {
+    if (!ssl && !mprIsStopped()) { // a manager's, while the runtime ends, would be there for the next one
         MprSsl* none = nullptr;
         ssl = mprCreateSsl(0);
         if (ssl && !common.compare_exchange_strong(none, ssl)) {

@@ -33,6 +33,7 @@ struct MprSsl : mpr::tls::Wishes {
     unsigned changes;     // of settings
     unsigned made;        // with how many of them the context was made
     mpr::tls::Context* context;
+    bool finalized;
     mpr::tls::Stamp stamps[5]; // of the files
 };
 

@@ -5,6 +5,7 @@
  */
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "test/support/dying.hpp"
 #include "test/support/service.hpp"
 #include "test/tls/pair.hpp"
 
@@ -522,4 +523,53 @@ TEST_CASE("a secure socket that nobody references takes its TLS along", "[tls]")
         collect();
         return static_cast<ssize>(mprGetSslMemory()) < before + 20'000; // some hundred thousand, were they to stay
     }));
+}
+
+TEST_CASE("managers may use settings that are dead, whether or not their own was called", "[tls]") {
+    Runtime runtime("poison=1");
+    House house;
+    static std::atomic<int> refused;
+    refused = 0;
+    ssize before = 0;
+    for (int i = 0; i < 20; i++) {
+        useWhileDying(
+            [&] {
+                MprSsl *ssl = mprCreateSsl(0);
+                mprSetSslCaFile(ssl, house.ca.c_str());
+                CHECK(mprPreloadSsl(ssl, 0) == 0);
+                return ssl;
+            },
+            [](void *ptr) {
+                auto *ssl = static_cast<MprSsl *>(ptr);
+                mprVerifySslDepth(ssl, 1);
+                refused += mprPreloadSsl(ssl, 0) != 0;
+            });
+        before = i == 10 ? static_cast<ssize>(mprGetSslMemory()) : before;
+    }
+    CHECK(refused > 0);
+    CHECK(Log::has("the settings have been collected"));
+    CHECK(static_cast<ssize>(mprGetSslMemory()) < before + 20'000);
+    CHECK(stats().misuses == 0);
+}
+
+TEST_CASE("a connection that a manager makes secure while the runtime ends leaves nothing to the next", "[tls]") {
+    const auto connect = [] {
+        MprSocket *sp = rooted(mprCreateSocket());
+        REQUIRE(mprConnectSocket(sp, "127.0.0.1", Pair::listen()->port, 0) == 0);
+        return sp;
+    };
+    static int begun; // with settings for all clients, which would be there for the next runtime, too
+    begun = 0;
+    {
+        Runtime runtime;
+        REQUIRE(mprLoadSsl() == 0);
+        useAtEnd(runtime, connect, [](void *sp) {
+            begun += mprUpgradeSocket(static_cast<MprSocket *>(sp), nullptr, "localhost") == 0;
+        });
+    }
+    CHECK(begun == 0);
+    Runtime runtime("poison=1");
+    REQUIRE(mprLoadSsl() == 0);
+    CHECK(mprUpgradeSocket(connect(), nullptr, "localhost") == 0); // begins
+    collect();
 }
