@@ -16,6 +16,7 @@
 #include <cstring>
 #include <utility>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -94,10 +95,23 @@ ssize transferIn(File* file, char* to, std::size_t count) {
 }
 
 /** Write all. @param mayWait false: in a manager. @return Bytes written, fewer than count after an error. */
+/** In a manager: how many bytes a pipe or the like takes at once. On the collector's thread nobody may wait for its reader. */
+std::size_t roomNow(const File* file) {
+    if (!gc::current->isCollector) {
+        return greatestTransfer;
+    }
+    pollfd ready{file->fd, POLLOUT, 0};
+    return poll(&ready, 1, 0) > 0 && ready.revents == POLLOUT ? std::size_t{PIPE_BUF} : 0;
+}
+
 std::size_t transferOut(File* file, const char* from, std::size_t count, bool mayWait = true) {
     std::size_t written = 0;
     while (written < count) {
-        const auto part = static_cast<unsigned>(std::min(count - written, greatestTransfer));
+        const std::size_t most = mayWait || file->hasPositions ? greatestTransfer : roomNow(file);
+        const auto part = static_cast<unsigned>(std::min(count - written, most));
+        if (part == 0) {
+            break;
+        }
         uv_buf_t buffer = uv_buf_init(const_cast<char*>(from) + written, part);
         Request request(mayWait && !file->hasPositions);
         const bool placed = file->hasPositions && !file->appends;

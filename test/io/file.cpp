@@ -2,12 +2,14 @@
 /*
     test/io/file.cpp - Files: buffered and not, lines, positions, pipes, files of the program, errors, collection.
  */
+#include "test/support/dying.hpp"
 #include "test/support/folder.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -514,4 +516,60 @@ TEST_CASE("the log goes to a file of the program's", "[io][file][log]") {
     CHECK(mprIsValid(mprGetLogFile()));
     mprSetLogFile(nullptr);
     CHECK(mprGetLogFile() == nullptr);
+}
+
+TEST_CASE("a file that is collected waits for no reader of a pipe", "[io][file]") {
+    Runtime runtime;
+    int ends[2];
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    while (write(ends[1], "x", 1) == 1) {} // full
+    fcntl(ends[1], F_SETFL, 0);
+    const int reader = dup(ends[0]);
+    MprFile *file = mprAttachFileFd(ends[1], "pipe", O_WRONLY);
+    REQUIRE(mprEnableFileBuffering(file, 0, 0) == 0);
+    REQUIRE(mprWriteFileString(file, "late") == 4);
+    file = nullptr;
+    collect();
+    CHECK(Log::has("a file was collected with data that cannot be written"));
+    close(ends[0]);
+    close(reader);
+}
+
+TEST_CASE("a file that is collected writes what a pipe takes", "[io][file]") {
+    Runtime runtime;
+    int ends[2];
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    MprFile *file = mprAttachFileFd(ends[1], "pipe", O_WRONLY);
+    const std::string text(3 * PIPE_BUF, 't'); // in more than one piece
+    REQUIRE(mprEnableFileBuffering(file, 4 * PIPE_BUF, 0) == 0);
+    REQUIRE(mprWriteFile(file, text.data(), static_cast<ssize>(text.size())) == static_cast<ssize>(text.size()));
+    file = nullptr;
+    collect();
+    std::string read(text.size(), ' ');
+    CHECK(::read(ends[0], read.data(), read.size()) == static_cast<ssize>(text.size()));
+    CHECK(read == text);
+    CHECK(Log::size() == 0);
+    close(ends[0]);
+}
+
+TEST_CASE("managers may use a file that is dead, whether or not its own was called", "[io][file]") {
+    Runtime runtime("poison=1");
+    Folder folder;
+    static std::atomic<ssize> written;
+    written = 0;
+    useWhileDying(
+        [&] {
+            MprFile *file = mprOpenFile((folder / "a").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+            REQUIRE(mprEnableFileBuffering(file, 0, 0) == 0);
+            return file;
+        },
+        [](void *file) {
+            const ssize count = mprWriteFileString(static_cast<MprFile *>(file), "abc");
+            written += count > 0 ? count : 0;
+        });
+    MprPath info;
+    CHECK(mprGetPathInfo((folder / "a").c_str(), &info) == 0);
+    CHECK(info.size == written);
+    CHECK(stats().misuses == 0);
 }
