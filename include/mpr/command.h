@@ -25,8 +25,8 @@ MPR_EXTERN_C_BEGIN
 
 struct MprBuf;
 
-/** A child process, or one to come. A managed block, retained while the process runs. Fields are for reading, except
-    userFlags. */
+/** A child process, or one to come. A managed block, retained while the process runs; mprFree ends it as mprDestroyCmd
+    does. Fields are for reading, except userFlags. */
 typedef struct MprCmd {
     int pid;                  /* As mprGetCmdPid */
     int status;               /* When it has ended: as mprGetCmdExitStatus */

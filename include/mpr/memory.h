@@ -60,7 +60,10 @@ MPR_EXTERN_C_BEGIN
     this and other blocks, several at the same time. Whatever it writes (its own statistics, for example) must
     therefore be atomic. With MPR_MANAGE_FREE it runs on the collector's thread while the application runs. The
     order between blocks is arbitrary; the memory of every block that dies in the same collection stays readable
-    until all managers have run. It may lock and allocate. It must not store ptr anywhere. A process can use 2047
+    until all managers have run. It may lock and allocate. It must not store ptr anywhere. It may give the runtime's
+    functions other blocks that die with ptr: one whose own manager has been called is found closed, as a socket, a file
+    or a command is after its end. A dying block that would be given to what lives on (a new event, an event that is
+    rescheduled, a worker, a thread, a handler that is to wait, a command to start) is refused and named. A process can use 2047
     different managers, including the runtime's own; a manager counts from its first use until the process ends.
     With any further one mprAllocManaged and mprSetManager return NULL and the log says why. Managers that are in
     use already are not affected. (Without an operating system there is no such limit.)

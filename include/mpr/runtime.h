@@ -76,7 +76,8 @@ MPR_EXPORT Mpr *mprCreateInBuffer(void *buffer, size_t size, int flags);
 /**
     End the runtime: stop its services and wait for work in progress, threads of mprCreateThread among it, as long
     as mprSetExitTimeout says; run every remaining block's manager with MPR_MANAGE_FREE, stop the collector, give
-    all memory back. Threads see by mprIsStopping that they are waited for.
+    all memory back. Those managers find services closed: they may end what there is, but no thread starts, and
+    mprCreateEvent and the like return NULL; the log says so. Threads see by mprIsStopping that they are waited for.
     @return false when other threads are still attached (they are named in the log and nothing is done), when work in
     progress does not end in time (the same, but the services have stopped), or there is no runtime.
     @remarks Call from the thread that created the runtime, not in an event, a terminator or a manager, where this and

@@ -20,6 +20,8 @@
 #include "mpr/host/load_state.hpp"
 #include "mpr/os/lock.hpp"
 #include "mpr/os/pages.hpp"
+#include "mpr/shutdown.h"
+#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -364,7 +366,9 @@ gc::Service service{[] {}, [](std::uint64_t deadline) { return watcher.stop(dead
 
 /** Have what belongs to one runtime end with it. By a thread that runs. */
 void MemoryLoad::enlist() {
-    gc::runtime().services.add(service);
+    if (!mprIsStopped()) {
+        gc::runtime().services.add(service);
+    }
 }
 
 /** Whether the calling thread may be told of short memory. */
@@ -388,7 +392,7 @@ using namespace mpr::host;
 namespace gc = mpr::gc;
 
 int mprWatchMemoryLoad(MprTicks period) {
-    if (!gc::admitRunning("mprWatchMemoryLoad")) {
+    if (!gc::admitRunning("mprWatchMemoryLoad") || !mpr::task::mayOpen("mprWatchMemoryLoad")) {
         return MPR_ERR_BAD_STATE;
     }
     gc::runtime().services.add(service);
@@ -429,7 +433,7 @@ int mprNoteMemoryLoad(int state) {
         return MPR_ERR_BAD_ARGS;
     }
     const gc::Stay stay("mprNoteMemoryLoad");
-    if (!stay) {
+    if (!stay || !mpr::task::mayOpen("mprNoteMemoryLoad")) {
         return MPR_ERR_BAD_STATE;
     }
     gc::runtime().services.add(service);
@@ -447,7 +451,7 @@ int mprNoteMemoryLoad(int state) {
 
 int mprAddMemoryLoadHandler(MprMemoryLoadHandler handler, void* data) {
     const gc::Stay stay("mprAddMemoryLoadHandler");
-    if (!stay) {
+    if (!stay || !mpr::task::mayOpen("mprAddMemoryLoadHandler")) {
         return MPR_ERR_BAD_STATE;
     }
     gc::runtime().services.add(service);

@@ -22,6 +22,7 @@
 #include "mpr/stats.h"
 #include "mpr/string.h"
 #include "mpr/task/events.hpp"
+#include "mpr/task/opening.hpp"
 #include "mpr/time.h"
 #include "mpr/worker.h"
 
@@ -732,6 +733,9 @@ using namespace mpr::http;
 Http* httpCreate(int) {
     if (Http* http = service()) {
         return http;
+    }
+    if (!mpr::task::mayOpen("httpCreate")) {
+        return nullptr;
     }
     Http* made = makeWhole();
     if (!made) {

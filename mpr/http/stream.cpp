@@ -512,7 +512,7 @@ HttpStream* httpFindStream(uint64 seqno, HttpEventProc proc, void* data) {
 }
 
 int httpCreateEvent(uint64 streamSeqno, HttpEventProc callback, void* data) {
-    if (!callback) {
+    if (!callback || mpr::base::refuseDying("httpCreateEvent", data)) {
         return MPR_ERR_BAD_ARGS;
     }
     auto* order = static_cast<Order*>(palloc(sizeof(Order)));

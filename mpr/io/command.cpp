@@ -116,6 +116,8 @@ constinit uv_signal_t* ofChildren = nullptr;
 void close();
 gc::Service room{[] { running.mark(); }, [](std::uint64_t) { return true; }, close};
 
+void leave(Command& cmd);
+
 void manageCmd(void* ptr, int flags) {
     auto* cmd = static_cast<Command*>(ptr);
     if (flags & MPR_MANAGE_MARK) {
@@ -133,9 +135,11 @@ void manageCmd(void* ptr, int flags) {
         mprMarkRef(&cmd->next);
         gc::markLoose(&cmd->data);
     } else if (flags & MPR_MANAGE_FREE) {
+        leave(*cmd);
         for (int channel = 0; channel < channels; ++channel) {
             mpr::io::drop(cmd->ties[channel]);
-            if (const int fd = cmd->fds[channel]; fd >= 0) {
+            // Managers of others may use the dead command until all have run: they find its channels closed.
+            if (const int fd = cmd->fds[channel].exchange(-1); fd >= 0) {
                 ::close(fd);
             }
         }
@@ -269,6 +273,15 @@ void killAll(const Command& cmd) {
     }
 }
 
+/** Kill the process, unless it is detached, and let it go. */
+void endProcess(Command& cmd) {
+    if (!cmd.process->detached) {
+        killAll(cmd);
+        cmd.status = 128 + SIGKILL;
+    }
+    letGo(cmd);
+}
+
 /** Kill what runs, as mprDestroyCmd does. Managers may still ask its commands what has become of it. */
 void killRunning() {
     const auto* all = running.head();
@@ -280,6 +293,19 @@ void killRunning() {
         forsake(*std::exchange(cmd->process, nullptr));
         cmd->runs = false;
         cmd->pid = 0;
+    }
+}
+
+/** A command that runs is freed by hand: no list and no event leads to it any more. */
+void leave(Command& cmd) {
+    if (cmd.process && running.head()) {
+        const Loop::Using loop(task::events().loop());
+        endProcess(cmd);
+    }
+    for (task::Event* event : {cmd.end, cmd.told}) {
+        if (event) {
+            task::events().remove(*event);
+        }
     }
 }
 
@@ -397,7 +423,8 @@ MprWaitHandler* makeHandler(Command& cmd, int channel, MprDispatcher* dispatcher
     MprWaitHandler* handler =
         mprCreateWaitHandler(cmd.fds[channel], 0, dispatcher, reinterpret_cast<void*>(proc), &cmd, 0);
     if (handler) {
-        mpr::io::drop(std::exchange(cmd.ties[channel], mpr::io::setOwner(*handler, &cmd)));
+        mpr::io::drop(cmd.ties[channel]);
+        cmd.ties[channel] = mpr::io::setOwner(*handler, &cmd);
     }
     mprSetRef(&cmd, &cmd.handlers[channel], handler);
     return handler;
@@ -675,6 +702,9 @@ bool setBuffer(Command& cmd, int channel, bool wanted) {
 
 /** Start a program. @param gathers For mprRunCmd, which reads the output itself, and may have to kill all of them. */
 int startCmd(Command& cmd, int argc, cchar** argv, cchar** envp, int flags, bool gathers) {
+    if (const int result = task::events().tryOpen("mprStartCmd")) {
+        return result; // the runtime ends
+    }
     if (cmd.process || (cmd.callback && !gathers && task::Events::isDestroyed(*cmd.dispatcher))) {
         return MPR_ERR_BAD_STATE;
     }
@@ -802,11 +832,7 @@ void mprDestroyCmd(MprCmd* ptr) {
     mprDisconnectCmd(cmd);
     const Loop::Using loop(task::events().loop());
     if (cmd->process) {
-        if (!cmd->process->detached) {
-            killAll(*cmd);
-            cmd->status = 128 + SIGKILL;
-        }
-        letGo(*cmd);
+        endProcess(*cmd);
     }
     cmd->started = false;
     task::events().remove(*cmd->end); // it may be queued still, and would be taken for the next run's
@@ -879,7 +905,7 @@ void mprSetCmdCallback(MprCmd* ptr, MprCmdProc callback, void* data) {
 
 int mprStartCmd(MprCmd* ptr, int argc, cchar** argv, cchar** envp, int flags) {
     auto* cmd = static_cast<Command*>(ptr);
-    if (!cmd || argc < 1 || !argv || !argv[0] || !*argv[0]) {
+    if (!cmd || argc < 1 || !argv || !argv[0] || !*argv[0] || mpr::base::refuseDying("mprStartCmd", cmd)) {
         return MPR_ERR_BAD_ARGS;
     }
     return startCmd(*cmd, argc, argv, envp, flags, false);

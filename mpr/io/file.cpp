@@ -36,6 +36,7 @@
 #include "mpr/log.h"
 #include "mpr/os/log.hpp"
 #include "mpr/base/retain.hpp"
+#include "mpr/task/opening.hpp"
 
 using mpr::base::Hold;
 using mpr::io::PathCopy;
@@ -94,7 +95,6 @@ ssize transferIn(File* file, char* to, std::size_t count) {
     return done;
 }
 
-/** Write all. @param mayWait false: in a manager. @return Bytes written, fewer than count after an error. */
 /** In a manager: how many bytes a pipe or the like takes at once. On the collector's thread nobody may wait for its reader. */
 std::size_t roomNow(const File* file) {
     if (!gc::current->isCollector) {
@@ -104,6 +104,7 @@ std::size_t roomNow(const File* file) {
     return poll(&ready, 1, 0) > 0 && ready.revents == POLLOUT ? std::size_t{PIPE_BUF} : 0;
 }
 
+/** Write all. @param mayWait false: in a manager. @return Bytes written, fewer than count after an error. */
 std::size_t transferOut(File* file, const char* from, std::size_t count, bool mayWait = true) {
     std::size_t written = 0;
     while (written < count) {
@@ -407,7 +408,7 @@ MprFile* mprGetStdin(void) {
         return nullptr;
     }
     File* file = input.load();
-    if (file) {
+    if (file || !mpr::task::mayOpen("mprGetStdin")) {
         return file;
     }
     gc::runtime().services.add(room);
@@ -749,7 +750,8 @@ MprOff mprSeekFile(MprFile* ptr, int seekType, MprOff distance) {
 // ---- The log ----------------------------------------------------------------------------------------------------
 
 void mprSetLogFile(MprFile* file) {
-    if (!gc::admitRunning("mprSetLogFile")) {
+    if (!gc::admitRunning("mprSetLogFile") || !mpr::task::mayOpen("mprSetLogFile") ||
+        mpr::base::refuseDying("mprSetLogFile", file)) {
         return;
     }
     const Hold hold(file);

@@ -28,6 +28,7 @@
 #include "mpr/os/os.hpp"
 #include "mpr/path.h"
 #include "mpr/string.h"
+#include "mpr/task/opening.hpp"
 #include "mpr/thread.h"
 #include "mpr/time.h"
 
@@ -103,10 +104,13 @@ bool stopAll(std::uint64_t deadline) {
 
 gc::Service service{[] { mprMark(theHub.load()); }, stopAll, [] { theHub.store(nullptr); }};
 
-/** nullptr when memory is short. */
-Hub* openHub() {
+/** nullptr when memory is short, or the runtime ends. */
+Hub* openHub(const char* function) {
     if (Hub* hub = theHub.load(std::memory_order_acquire)) {
         return hub;
+    }
+    if (!mpr::task::mayOpen(function)) {
+        return nullptr;
     }
     Hub* made = mpr::base::makeReferring<Hub>(manageHub);
     if (!made || !(made->modules = mprCreateList(0, 0))) {
@@ -324,7 +328,7 @@ MprModule* mprCreateModule(cchar* name, cchar* path, cchar* entry, void* data) {
     if (!gc::admitRunning("mprCreateModule")) {
         return nullptr;
     }
-    Hub* hub = name && (entry || !path) ? openHub() : nullptr;
+    Hub* hub = name && (entry || !path) ? openHub("mprCreateModule") : nullptr;
     if (!hub || !openTimer(hub)) {
         return nullptr;
     }
@@ -397,7 +401,7 @@ char* mprSearchForModule(cchar* module) {
 }
 
 void mprSetModuleSearchPath(char* searchPath) {
-    Hub* hub = gc::admitRunning("mprSetModuleSearchPath") ? openHub() : nullptr;
+    Hub* hub = gc::admitRunning("mprSetModuleSearchPath") ? openHub("mprSetModuleSearchPath") : nullptr;
     if (hub) {
         mprSetRef(hub, &hub->searchPath, searchPath ? sclone(searchPath) : nullptr);
     }

@@ -170,8 +170,8 @@ MprSignal* mprAddSignalHandler(int signo, void* handler, void* arg, MprDispatche
 }
 
 void mprRemoveSignalHandler(MprSignal* sp) {
-    if (!sp || !task::events().open("mprRemoveSignalHandler")) {
-        return;
+    if (!sp || !gc::admitRunning("mprRemoveSignalHandler") || !task::events().isOpen()) {
+        return; // without events none is there
     }
     auto& handler = *static_cast<Handler*>(sp);
     {

@@ -753,7 +753,7 @@ Socket mprStealSocketHandle(MprSocket* sp) {
 
 MprWaitHandler* mprAddSocketHandler(MprSocket* sp, int mask, MprDispatcher* dispatcher, void* proc, void* data,
                                     int flags) {
-    if (!isOpen(sp)) {
+    if (!isOpen(sp) || mpr::base::refuseDying("mprAddSocketHandler", sp)) {
         return nullptr;
     }
     mprRemoveSocketHandler(sp);
@@ -785,7 +785,7 @@ void mprRemoveSocketHandler(MprSocket* sp) {
     if (sp && sp->handler) {
         mprDestroyWaitHandler(sp->handler);
         mprSetRef(sp, &sp->handler, nullptr);
-        mpr::io::drop(std::exchange(own(sp)->tie, nullptr));
+        mpr::io::drop(own(sp)->tie);
     }
 }
 

@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "mpr/barrier.h"
+#include "mpr/base/retain.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
@@ -36,6 +37,7 @@
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 namespace task = mpr::task;
+using mpr::base::refuseDying;
 using task::Loop;
 
 namespace {
@@ -59,7 +61,7 @@ struct Handler : MprWaitHandler {
     void* owner;         // reference: the block that owns the descriptor, if the runtime knows one
     Handler* next;       // reference: in the list of those that wait
     Handler* previous;
-    mpr::io::Tie* tie;                   // what leads to its watch
+    mpr::io::Tie* tie;                   // what leads to its watch; null once finalized
     int (*wants)(void* owner, int mask); // or null: see setWants
     int wanted;                          // what to wait for when the pause ends
     bool pauses;
@@ -78,13 +80,14 @@ struct mpr::io::Tie {
 
 namespace {
 
-/** Null once destroyed. With the loop in use. */
-Watch* Handler::watch() const {
-    return tie->watch;
-}
-
 /** The handlers that wait. */
 constinit mpr::io::Retained<Handler> waiters;
+
+/** Null once destroyed or finalized, or when the loop has closed: managers of others may still use the block. With the loop
+    in use. */
+Watch* Handler::watch() const {
+    return tie && waiters.head() ? tie->watch : nullptr;
+}
 
 /** libuv's call before it registers what is new. Made with the first handler; the loop frees it when it is closed. */
 constinit uv_prepare_t* beforeTurn = nullptr;
@@ -275,12 +278,14 @@ bool openCheck(uv_loop_t* loop) {
     return true;
 }
 
-/** End a watch, unless that has been done. */
+/** End a watch, unless that has been done. Until then its handler has not been finalized. */
 void discard(mpr::io::Tie& tie) {
     if (Watch* watch = tie.watch) {
+        Handler& handler = *watch->handler;
         if (watch->waits) {
-            unlink(*watch->handler);
+            unlink(handler);
         }
+        __atomic_store_n(&handler.owner, nullptr, __ATOMIC_RELAXED); // it may be freed by hand before the handler
         tie.watch = nullptr;
         Loop::discard(reinterpret_cast<uv_handle_t*>(&watch->poll));
     }
@@ -369,12 +374,12 @@ void mpr::io::pauseHandler(MprWaitHandler& pausing, MprTicks rest) {
     events.schedule(*handler.resume, rest, -1);
 }
 
-void mpr::io::drop(Tie* tie) {
+void mpr::io::drop(Tie*& tie) {
     // While the runtime ends the loop has closed all handles already.
     if (tie && waiters.head()) {
         const Loop::Using loop(task::events().loop());
         discard(*tie);
-        untie(tie);
+        untie(std::exchange(tie, nullptr));
     }
 }
 
@@ -412,7 +417,7 @@ namespace {
 
 int waitOn(const char* function, MprWaitHandler* ptr, int mask) {
     auto* wp = static_cast<Handler*>(ptr);
-    if (!wp || !task::events().open(function)) {
+    if (!wp || !task::events().open(function) || refuseDying(function, wp)) {
         return wp ? MPR_ERR_BAD_STATE : MPR_ERR_BAD_ARGS;
     }
     const int needed = wp->wants && mask != 0 ? wp->wants(wp->owner, mask) : mask;
@@ -462,7 +467,7 @@ int mprNotifyOn(MprWaitHandler* wp, int mask) {
 
 void mprRecallWaitHandler(MprWaitHandler* ptr) {
     auto* wp = static_cast<Handler*>(ptr);
-    if (!wp || !task::events().open("mprRecallWaitHandler")) {
+    if (!wp || !task::events().open("mprRecallWaitHandler") || refuseDying("mprRecallWaitHandler", wp)) {
         return;
     }
     {
@@ -498,8 +503,8 @@ void mprWaitForIO(MprWaitService*, MprTicks timeout) {
 
 void mprDestroyWaitHandler(MprWaitHandler* ptr) {
     auto* wp = static_cast<Handler*>(ptr);
-    if (!wp || !task::events().open("mprDestroyWaitHandler")) {
-        return;
+    if (!wp || !gc::admitRunning("mprDestroyWaitHandler") || !task::events().isOpen()) {
+        return; // without events none waits
     }
     {
         const Loop::Using loop(task::events().loop());

@@ -30,8 +30,10 @@ bool prepareToPause(MprWaitHandler& handler);
     then. Needs no memory. */
 void pauseHandler(MprWaitHandler& handler, MprTicks rest);
 
-/** End the watch, unless that has been done, and give the caller's use of the tie up. Looks at no handler that does not wait,
-    so managers may do this with MPR_MANAGE_FREE. nullptr is fine. */
-void drop(Tie* tie);
+/**
+    End the watch, unless that has been done, and give up the caller's use of the tie, which is nullptr from now on. Looks at
+    no handler that does not wait, so managers may do this with MPR_MANAGE_FREE. nullptr is fine.
+ */
+void drop(Tie*& tie);
 
 } // namespace mpr::io

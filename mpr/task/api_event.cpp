@@ -31,7 +31,7 @@ void reschedule(const char* function, MprEvent* event, MprTicks period, int cont
 }
 
 void remove(const char* function, MprEvent* event) {
-    if (event && events().open(function)) {
+    if (event && mpr::gc::admitRunning(function)) {
         events().remove(*static_cast<Event*>(event));
     }
 }
@@ -48,10 +48,10 @@ MprDispatcher* mprGetDispatcher(void) {
 }
 
 void mprDestroyDispatcher(MprDispatcher* dispatcher) {
-    if (!dispatcher || !events().open("mprDestroyDispatcher")) {
+    if (!dispatcher || !mpr::gc::admitRunning("mprDestroyDispatcher")) {
         return;
     }
-    if (dispatcher == events().mainDispatcher()) {
+    if (events().isOpen() && dispatcher == events().mainDispatcher()) {
         mpr::gc::misuse("mprDestroyDispatcher", dispatcher, "the main dispatcher ends with the runtime");
         return;
     }

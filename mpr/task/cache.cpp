@@ -18,6 +18,7 @@
 #include "mpr/base/guard.hpp"
 #include "mpr/base/hash.hpp"
 #include "mpr/base/references.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/collect.h"
 #include "mpr/event.h"
 #include "mpr/gc/census.hpp"
@@ -25,9 +26,11 @@
 #include "mpr/limits.h"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/shutdown.h"
 #include "mpr/string.h"
 #include "mpr/task/cache.hpp"
 #include "mpr/task/events.hpp"
+#include "mpr/task/opening.hpp"
 #include "mpr/time.h"
 
 using namespace mpr::task;
@@ -198,8 +201,11 @@ bool trim(MprCache* cache, int steps) {
 
 void runTimer(MprCache* cache, MprEvent*);
 
-/** Have the timer run, unless it will. @param now At once. */
+/** Have the timer run, unless it will, or the cache is dead and a manager writes to it. @param now At once. */
 void startTimer(MprCache* cache, bool now = false) {
+    if (mpr::base::isDying(cache) || mprIsStopped()) {
+        return;
+    }
     MprTicks period = 0;
     {
         os::Locked locked(cache->lock);
@@ -639,7 +645,7 @@ bool mayUseItem(const MprCache* cache, const char* key, const char* function = _
 // ---- The API ----------------------------------------------------------------------------------------------------
 
 MprCache* mprCreateCache(int options) {
-    if (!gc::admitRunning("mprCreateCache")) {
+    if (!gc::admitRunning("mprCreateCache") || !mayOpen("mprCreateCache")) {
         return nullptr;
     }
     const bool shared = (options & MPR_CACHE_SHARED) != 0;

@@ -15,6 +15,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/base/retain.hpp"
+#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -97,7 +98,10 @@ int Events::openFirst(const char* function) {
     if (!gc::admitRunning(function)) {
         return MPR_ERR_BAD_STATE;
     }
-    return opened_.load(std::memory_order_acquire) ? 0 : openOnce();
+    if (opened_.load(std::memory_order_acquire)) {
+        return 0;
+    }
+    return mayOpen(function) ? openOnce() : MPR_ERR_BAD_STATE;
 }
 
 int Events::openOnce() {
@@ -215,6 +219,9 @@ void Events::settle(Dispatcher& d) {
 }
 
 void Events::destroy(MprDispatcher& dispatcher) {
+    if (!isOpen()) {
+        return; // as remove()
+    }
     Dispatcher& d = own(dispatcher);
     os::Locked locked(lock_);
     __atomic_store_n(&d.destroyed, true, __ATOMIC_RELAXED); // isDestroyed reads it without the lock
@@ -236,6 +243,9 @@ void Events::destroy(MprDispatcher& dispatcher) {
 }
 
 int Events::claim(MprDispatcher& dispatcher) {
+    if (base::refuseDying("mprStartDispatcher", &dispatcher)) {
+        return MPR_ERR_BAD_STATE;
+    }
     Dispatcher& d = own(dispatcher);
     os::Locked locked(lock_);
     const os::ThreadId self = os::currentThread();
@@ -469,8 +479,20 @@ void Events::queueNew(Event& event, Hands& hands) {
     return true;
 }
 
+namespace {
+
+/** In a manager's FREE call: whether a new event would outlive its dispatcher or its data, which is named. */
+inline bool refusesDying(const MprDispatcher& dispatcher, const void* data) {
+    return gc::current->isCollector &&
+           (base::refuseDying("mprCreateEvent", &dispatcher) || base::refuseDying("mprCreateEvent", data));
+}
+} // namespace
+
 Event* Events::makeDue(MprDispatcher* dispatcher, const char* name, MprEventProc proc, void* data) {
     MprDispatcher& d = dispatcher ? *dispatcher : *hub_->main;
+    if (refusesDying(d, data)) [[unlikely]] {
+        return nullptr;
+    }
     const MprTicks time = os::lastTick();
     Event* event = allocateEvent(d, name, time, proc, data, false);
     return event && queueNew(*event) ? event : nullptr;
@@ -481,7 +503,7 @@ Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, Mp
     if (period <= 0 && flags == 0) {
         return makeDue(&d, name, proc, data);
     }
-    if (isDestroyed(d)) {
+    if (isDestroyed(d) || refusesDying(d, data)) {
         return nullptr;
     }
     const bool isTimer = period > 0 || (flags & (MPR_EVENT_CONTINUOUS | MPR_EVENT_DONT_QUEUE));
@@ -499,6 +521,9 @@ Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, Mp
 
 bool Events::schedule(Event& event, MprTicks period, int continuous) {
     Dispatcher& d = event.owner();
+    if (!isOpen() || base::refuseDying("mprRescheduleEvent", &event)) {
+        return false; // the runtime ends; or what is alive would refer to it
+    }
     const MprTicks due = period > 0 ? dueIn(period) : event.timestamp;
     Hand whom = Hand::nobody;
     {
@@ -531,6 +556,9 @@ void Events::setRepeats(Event& event, bool on) {
 }
 
 void Events::queue(Event& event, int mask) {
+    if (!isOpen()) {
+        return; // as remove()
+    }
     Dispatcher& d = event.owner();
     Hand whom = Hand::nobody;
     {
@@ -555,6 +583,9 @@ void Events::cancel(Event& event) {
 }
 
 void Events::remove(Event& event) {
+    if (!isOpen()) {
+        return; // the runtime ends, and nothing is queued any more
+    }
     os::Locked locked(lock_);
     setContinuous(event, false);
     takeOut(event);

@@ -11,6 +11,7 @@
 
 #include "mpr/memory.h"
 #include "mpr/base/retain.hpp"
+#include "mpr/shutdown.h"
 #include "mpr/task/waiting.hpp"
 
 using namespace mpr;
@@ -48,8 +49,8 @@ gc::Service room{[] {}, [](std::uint64_t) { return true; }, [] {}, nameLocksHeld
 
 void countLock() {
     ++locksHeld;
-    if (gc::attached) {
-        gc::runtime().services.add(room);
+    if (gc::attached && !room.added.load(std::memory_order_relaxed) && !mprIsStopped()) {
+        gc::runtime().services.add(room); // not in managers at the runtime's end, or the next one would never have it
     }
 }
 

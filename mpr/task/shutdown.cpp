@@ -13,6 +13,7 @@
 #include "mpr/os/log.hpp"
 #include "mpr/runtime.h"
 #include "mpr/task/events.hpp"
+#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 #include "mpr/task/workers.hpp"
@@ -199,6 +200,15 @@ bool mprCancelShutdown(void) {
 
 int mprGetState(void) {
     return gc::running() ? gc::runtime().life.state.load(std::memory_order_acquire) : MPR_DESTROYED;
+}
+
+bool task::mayOpen(const char* function) {
+    if (!mprIsStopped()) {
+        return true;
+    }
+    os::Message message;
+    gc::writeRepeated(os::Level::info, message << function << ": mprDestroy has closed what this call needs");
+    return false;
 }
 
 bool mprIsDestroying(void) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mpr/collect.h"
 #include "mpr/gc/census.hpp"
@@ -13,7 +14,9 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/task/memory.hpp"
+#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -49,7 +52,8 @@ const mpr::gc::ManagerName namedThread(manageThread, "MprThread");
 
 void manageThreadLocal(void* ptr, int flags) {
     auto* tls = static_cast<MprThreadLocal*>(ptr);
-    if ((flags & MPR_MANAGE_FREE) && tls->made) {
+    // Managers of others may still ask: the key is another's as soon as it is dropped.
+    if ((flags & MPR_MANAGE_FREE) && std::exchange(tls->made, false)) {
         os::dropThreadKey(tls->key);
     }
 }
@@ -78,10 +82,11 @@ MprThread* mprCreateThread(cchar* name, void* proc, void* data, ssize stackSize)
 
 int mprStartThread(MprThread* ptr) {
     auto* thread = static_cast<Thread*>(ptr);
-    if (!admitRunning("mprStartThread")) {
+    if (!admitRunning("mprStartThread") || !mpr::task::mayOpen("mprStartThread") ||
+        mpr::base::refuseDying("mprStartThread", thread)) {
         return MPR_ERR_BAD_STATE;
     }
-    if (!thread || thread->started.exchange(true)) {
+    if (!thread || mpr::base::refuseDying("mprStartThread", thread->data) || thread->started.exchange(true)) {
         return MPR_ERR_BAD_STATE;
     }
     mprPublish(thread); // a plain block

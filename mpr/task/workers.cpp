@@ -9,10 +9,12 @@
 
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
+#include "mpr/base/retain.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/task/events.hpp"
+#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -532,7 +534,8 @@ void Workers::reset() {
 // ---- The C API --------------------------------------------------------------------------------------------------
 
 int mprStartWorker(MprWorkerProc proc, void* data) {
-    if (!gc::admitRunning("mprStartWorker")) {
+    if (!gc::admitRunning("mprStartWorker") || !mpr::task::mayOpen("mprStartWorker") ||
+        mpr::base::refuseDying("mprStartWorker", data)) {
         return MPR_ERR_BAD_STATE;
     }
     return proc ? workers().start(proc, data) : MPR_ERR_BAD_ARGS;

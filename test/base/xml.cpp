@@ -343,7 +343,8 @@ TEST_CASE("managers may use a parser that is dead, whether or not its own was ca
     useWhileDying([] { return mprXmlOpen(0, 0); },
                   [](void *ptr) {
                       auto *xp = static_cast<MprXml *>(ptr);
-                      mprXmlSetInputStream(xp, [](MprXml *, void *, char *, ssize) -> ssize { return -1; }, nullptr);
+                      mprXmlSetInputStream(
+                          xp, [](MprXml *, void *, char *, ssize) -> ssize { return -1; }, nullptr);
                       const int result = mprXmlParse(xp);
                       parsed += result == MPR_ERR_CANT_READ;
                       refused += result == MPR_ERR_BAD_STATE && mprXmlGetLineNumber(xp) == 0;

@@ -712,3 +712,48 @@ TEST_CASE("an empty queue takes any size, since nothing in it would wake who wai
     server.start();
     CHECK(server.get("/room").body == "yes");
 }
+
+/* ---- The end ---- */
+
+namespace {
+
+std::atomic<int> lateEnds;
+
+/* What lives as long as the stream, and ends it: as programs do that know no better. */
+struct Ender {
+    HttpStream *stream;
+};
+void manageEnder(void *ptr, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        HttpStream *stream = static_cast<Ender *>(ptr)->stream;
+        httpError(stream, 500, "late");
+        httpFinalize(stream);
+        httpDisconnectStream(stream);
+        lateEnds += httpCreateEvent(stream->seqno, wake, nullptr) != 0;
+    }
+}
+} // namespace
+
+TEST_CASE("managers that mprDestroy calls may end a stream that dies with their block", "[http][stream]") {
+    lateEnds = 0;
+    for (int i = 1; i <= 2; i++) {
+        Server server("poison=1");
+        httpDefineAction(
+            "/never", +[](HttpStream *stream) {
+                auto *ender = static_cast<Ender *>(mprAllocManaged(sizeof(Ender), manageEnder, 0));
+                ender->stream = stream;
+                mprSetRef(stream, &stream->data, ender);
+                seqno = stream->seqno;
+            });
+        httpDefineAction("/hello", answerHello);
+        server.start();
+        Client client(server.port);
+        seqno = 0;
+        client.send(get("/never"));
+        eventually([] { return seqno != 0; });
+        CHECK(server.get("/hello").status == 200);
+        server.stop();
+        server.runtime.end();
+        CHECK(lateEnds == i);
+    }
+}

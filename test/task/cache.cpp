@@ -4,6 +4,7 @@
     threads.
  */
 #include "mpr/task/cache.hpp"
+#include "test/support/dying.hpp"
 #include "test/support/every_yield.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/runtime.hpp"
@@ -670,4 +671,20 @@ TEST_CASE("a call for caches by a thread in the wrong state is named and does no
     for (const Call &call : table) {
         tryCall(call, state);
     }
+}
+
+TEST_CASE("managers may write to a cache that is dead: it has no timer", "[task][cache]") {
+    Runtime runtime("poison=1");
+    static std::atomic<ssize> written;
+    written = 0;
+    useWhileDying(
+        [] {
+            MprCache *cache = mprCreateCache(0);
+            mprSetCacheLimits(cache, -1, -1, -1, 1);
+            return cache;
+        },
+        [](void *ptr) { written += mprWriteCache(static_cast<MprCache *>(ptr), "key", "value", 0, 5, 0, 0); });
+    CHECK(written == 5 * Dying::users);
+    CHECK(mprGetEventCount(nullptr) == 0);
+    CHECK(stats().misuses == 0);
 }

@@ -2,6 +2,7 @@
 /*
     test/task/event.cpp - Dispatchers and events: order, threads, timers, removal, foreign threads, and the end.
  */
+#include "test/support/dying.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
@@ -865,4 +866,47 @@ TEST_CASE("a thread that has to wait for events lets a collection begin when hal
     mprServiceEvents(20, 0);
     CHECK(stats().collectionsIdle == 1);
     mprEnableGC(true);
+}
+
+namespace {
+std::atomic<int> ran;
+void *const noProc = reinterpret_cast<void *>(static_cast<MprEventProc>([](void *, MprEvent *) {}));
+void *const noteRun = reinterpret_cast<void *>(static_cast<MprEventProc>([](void *, MprEvent *) { ran++; }));
+} // namespace
+
+TEST_CASE("managers queue nothing that is dead", "[task][event]") {
+    Runtime runtime("poison=1");
+    REQUIRE(mprGetDispatcher());
+    static std::atomic<int> made;
+    made = 0;
+    useWhileDying([] { return mprCreateDispatcher("dead", MPR_DISPATCHER_IMMEDIATE); },
+                  [](void *ptr) {
+                      auto *dispatcher = static_cast<MprDispatcher *>(ptr);
+                      made += mprCreateEvent(dispatcher, "late", 0, noProc, nullptr, 0) != nullptr;
+                      made += mprCreateEvent(dispatcher, "late", 5, noProc, nullptr, 0) != nullptr;
+                      made += mprCreateEventOutside(dispatcher, noProc, nullptr) == 0;
+                      mprStartDispatcher(dispatcher);
+                  });
+    useWhileDying([] { return mprAlloc(40); },
+                  [](void *ptr) {
+                      made += mprCreateEvent(nullptr, "late", 0, noProc, ptr, 0) != nullptr;
+                      made += mprCreateEventOutside(nullptr, noProc, ptr) == 0;
+                  });
+    useWhileDying([] { return mprCreateEvent(nullptr, "late", 0, noProc, nullptr, MPR_EVENT_DONT_QUEUE); },
+                  [](void *ptr) {
+                      mprRescheduleEvent(static_cast<MprEvent *>(ptr), 5);
+                      mprRescheduleEvent(static_cast<MprEvent *>(ptr), 0);
+                      mprRemoveEvent(static_cast<MprEvent *>(ptr));
+                  });
+    CHECK(made == 0);
+    CHECK(stats().misuses == 8 * Dying::users);
+    CHECK(mprGetEventCount(nullptr) == 0);
+    collect();
+    mprServiceEvents(0, 0);
+    // What is alive is theirs to use.
+    ran = 0;
+    useWhileDying([] { return mprAlloc(40); },
+                  [](void *) { mprCreateEvent(nullptr, "farewell", 0, noteRun, nullptr, 0); });
+    CHECK(serviceUntil([] { return ran == Dying::users; }));
+    CHECK(stats().misuses == 8 * Dying::users);
 }

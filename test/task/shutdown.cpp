@@ -2,6 +2,7 @@
 /*
     test/task/shutdown.cpp - Start and end of the services: threads, strategies, a thousand lives.
  */
+#include "test/support/dying.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
@@ -284,5 +285,56 @@ TEST_CASE("errors of the system have codes", "[task][error]") {
         const int number = mprGetOsError(), code = mprGetError();
         CHECK(number == error.number);
         CHECK(code == error.code);
+    }
+}
+
+namespace {
+
+MprMutex *ofManager;
+
+/* What a manager may try while the runtime ends. */
+void openRooms(void *) {
+    mprCreateEvent(nullptr, "late", 0, proc(count), nullptr, 0);
+    mprCreateEventOutside(nullptr, proc(count), nullptr);
+    mprCreateCache(MPR_CACHE_SHARED);
+    mprStartWorker([](void *, MprWorker *) { runs++; }, nullptr);
+    mprStartThread(mprCreateThread("late", proc(count), nullptr, 0));
+    mprWatchMemoryLoad(10);
+    mprLock(ofManager);
+    mprUnlock(ofManager);
+}
+} // namespace
+
+TEST_CASE("managers that mprDestroy calls open nothing for the next runtime", "[task][shutdown]") {
+    runs = 0;
+    MprMutex lock;
+    ofManager = mprInitLock(&lock);
+    for (bool opened : {false, true}) {
+        INFO(opened);
+        {
+            Runtime runtime;
+            CHECK((!opened || mprGetDispatcher()));
+            useAtEnd(
+                runtime, [] { return mprAlloc(40); }, openRooms);
+        }
+        Runtime runtime("poison=1");
+        REQUIRE(mprGetDispatcher());
+        MprCache *cache = mprCreateCache(MPR_CACHE_SHARED);
+        CHECK(mprWriteCache(cache, "key", "value", 0, 0, 0, 0) == 5);
+        MprEvent *timer = mprCreateTimerEvent(nullptr, "timer", 1, proc(count), nullptr, 0);
+        const int before = runs;
+        CHECK(before == 0);
+        collect(); // retained by their rooms
+        CHECK(mprReadCache(mprCreateCache(MPR_CACHE_SHARED), "key", nullptr, nullptr));
+        while (runs == 0) {
+            mprServiceEvents(10, MPR_SERVICE_ONE_THING);
+        }
+        mprRemoveEvent(timer);
+        runs = 0;
+        MprMutex left;
+        mprInitLock(&left);
+        Mutator forgetful("forgetful", [&](Mutator &) { mprLock(&left); });
+        forgetful.join();
+        CHECK(Log::has("of its locks locked"));
     }
 }

@@ -2,6 +2,8 @@
 /*
     test/task/thread.cpp - Threads: made by the runtime, attached, exempt; living and dying while collections run.
  */
+#include "test/support/dying.hpp"
+#include "test/support/every_yield.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -779,4 +781,46 @@ TEST_CASE("the check of a list fires", "[task][thread]") {
     list->next->value = 77;
     checkList(list);
     CHECK(brokenNodes == 2);
+}
+
+TEST_CASE("a value per thread that is dead gives nothing of another's", "[task][thread]") {
+    Runtime runtime;
+    static int mine, others;
+    static std::atomic<int> wrong, set;
+    wrong = set = 0;
+    useWhileDying([] { return mprCreateThreadLocal(); },
+                  [](void *ptr) {
+                      auto *tls = static_cast<MprThreadLocal *>(ptr);
+                      if (mprSetThreadData(tls, &mine) == 0) {
+                          set++; // it has not been finalized
+                          return;
+                      }
+                      pthread_key_t key; // the one that was dropped, mostly
+                      pthread_key_create(&key, nullptr);
+                      pthread_setspecific(key, &others);
+                      wrong += mprGetThreadData(tls) != nullptr;
+                      wrong += mprSetThreadData(tls, &mine) == 0 || pthread_getspecific(key) != &others;
+                      pthread_key_delete(key);
+                  });
+    CHECK(wrong == 0);
+    CHECK((set < Dying::users || inTrial()));
+}
+
+TEST_CASE("managers start no thread with what is dead", "[task][thread]") {
+    Runtime runtime("poison=1");
+    static std::atomic<int> started;
+    started = 0;
+    const auto run = [](void *, MprThread *) { started++; };
+    static void *const proc = reinterpret_cast<void *>(static_cast<MprThreadProc>(run));
+    useWhileDying([] { return mprCreateThread("late", proc, nullptr, 0); },
+                  [](void *ptr) { mprStartThread(static_cast<MprThread *>(ptr)); });
+    useWhileDying([] { return mprAlloc(40); },
+                  [](void *ptr) {
+                      mprStartThread(mprCreateThread("late", proc, ptr, 0));
+                      mprStartWorker([](void *, MprWorker *) { started++; }, ptr);
+                  });
+    CHECK(started == 0);
+    CHECK(stats().misuses == 3 * Dying::users);
+    CHECK(Log::has("mprStartThread"));
+    CHECK(Log::has("mprStartWorker"));
 }

@@ -563,9 +563,8 @@ TEST_CASE("a connection that a manager makes secure while the runtime ends leave
     {
         Runtime runtime;
         REQUIRE(mprLoadSsl() == 0);
-        useAtEnd(runtime, connect, [](void *sp) {
-            begun += mprUpgradeSocket(static_cast<MprSocket *>(sp), nullptr, "localhost") == 0;
-        });
+        useAtEnd(runtime, connect,
+                 [](void *sp) { begun += mprUpgradeSocket(static_cast<MprSocket *>(sp), nullptr, "localhost") == 0; });
     }
     CHECK(begun == 0);
     Runtime runtime("poison=1");
