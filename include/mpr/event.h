@@ -32,6 +32,13 @@
     on another thread and is no longer claimed. Another thread services events, and that of mprStart is replaced. What
     the procedure's callers held or rooted stays held or rooted for good.
 
+    A procedure leaves its thread as it found it. If it returns yielded (MPR_YIELD_STICKY), exempt (mprSetThreadYield) or
+    with a lock locked, it is named in the log and counts as misuse. Then the thread runs again, while a lock stays locked.
+    A procedure may neither detach its thread nor end the runtime. On the runtime's own threads signals that it has
+    unblocked are blocked again after its dispatcher's turn. On a worker a dispatcher that it has claimed is nobody's
+    again, and batches (mprSetBatches) are as before. The same holds for all that the runtime calls of a program: workers'
+    procedures, handlers of I/O and signals, callbacks of commands, caches and sockets, entry points of modules.
+
     Unless said otherwise these calls are for attached threads and do not yield. The thread that services events yields
     between events and while it waits: an event procedure roots what it wants to find again. It runs what is queued
     before a collection that only a spent budget asks for, for up to 50 ms, while all other threads wait in calls of the

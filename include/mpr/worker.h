@@ -4,7 +4,8 @@
 
     Workers are created when they are needed, up to a limit, and end after they have been idle for a minute. They are
     attached threads. Dispatchers run their events on them (mpr/event.h). A procedure that ends its thread
-    (pthread_exit) is named in the log. The pool then has one worker fewer, and makes another for the next work.
+    (pthread_exit) is named in the log. The pool then has one worker fewer, and makes another for the next work. It
+    leaves its thread as it found it, since the next work is another's: mpr/event.h says what is put right and named.
  */
 #ifndef MPR_WORKER_H
 #define MPR_WORKER_H

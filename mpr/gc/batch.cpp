@@ -113,7 +113,7 @@ bool setBatches(Mutator& m, bool on) {
     if (m.isCollector) {
         return false; // its yields do nothing
     }
-    const bool was = m.local.batch && m.local.batch->always;
+    const bool was = batchesAlways(m);
     if (on != was || (!on && m.local.batch)) {
         closeBatch(m);
         if (on) {

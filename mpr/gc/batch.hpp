@@ -77,6 +77,9 @@ void endBatch(Mutator& m, bool discards);
 void beginBatch(Mutator& m);
 /** @return The setting before. */
 bool setBatches(Mutator& m, bool on);
+inline bool batchesAlways(const Mutator& m) {
+    return m.local.batch && m.local.batch->always;
+}
 /** The thread leaves the heap. */
 void closeBatch(Mutator& m);
 /** See mpr/stats.h. */

@@ -44,6 +44,7 @@
 #include "mpr/path.h"
 #include "mpr/shutdown.h"
 #include "mpr/string.h"
+#include "mpr/task/callback.hpp"
 #include "mpr/task/events.hpp"
 #include "mpr/base/retain.hpp"
 #include "mpr/task/waiting.hpp"
@@ -409,7 +410,7 @@ void onChannel(void* data, MprEvent* event) {
             std::uint8_t seen = state;
             // Stored at once: other threads look meanwhile whether more is to come.
             while (!state.compare_exchange_weak(seen, static_cast<std::uint8_t>((seen & ~armed) | calling))) {}
-            cmd->callback(cmd, channel, cmd->data);
+            task::callProgram({"command callback"}, [=] { cmd->callback(cmd, channel, cmd->data); });
             state &= static_cast<std::uint8_t>(seen & calling ? ~0 : ~calling); // it may nest
             cmd->caller = outer;
             isComplete(*cmd);
@@ -797,7 +798,7 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
                 // Another thread may be ending the run.
                 const bool isTold = __atomic_load_n(&each->told, __ATOMIC_ACQUIRE) == event;
                 if (isTold && each->callback) { // not that of a run which the program has ended since
-                    each->callback(each, -1, each->data);
+                    task::callProgram({"command callback"}, [=] { each->callback(each, -1, each->data); });
                 }
             };
             task::Event* event =

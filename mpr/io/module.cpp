@@ -28,6 +28,7 @@
 #include "mpr/os/os.hpp"
 #include "mpr/path.h"
 #include "mpr/string.h"
+#include "mpr/task/callback.hpp"
 #include "mpr/task/opening.hpp"
 #include "mpr/thread.h"
 #include "mpr/time.h"
@@ -189,7 +190,10 @@ int stopModule(Module& module) {
     if (!module.is(MPR_MODULE_STARTED)) {
         return 0;
     }
-    const int result = module.stop ? module.stop(&module) : 0;
+    int result = 0;
+    if (module.stop) {
+        mpr::task::callProgram({"module stop procedure", module.name}, [&] { result = module.stop(&module); });
+    }
     module.set(MPR_MODULE_STARTED, result < 0);
     return result < 0 ? result : 0;
 }
@@ -278,7 +282,10 @@ int load(Module& module) {
         }
     }
     module.set(MPR_MODULE_LOADED | MPR_MODULE_STARTED, true);
-    const int result = entry ? entry(module.moduleData, &module) : 0;
+    int result = 0;
+    if (entry) {
+        mpr::task::callProgram({"module entry point", module.name}, [&] { result = entry(module.moduleData, &module); });
+    }
     if (result >= 0) {
         return 0;
     }

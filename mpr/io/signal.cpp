@@ -19,6 +19,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/shutdown.h"
+#include "mpr/task/callback.hpp"
 #include "mpr/task/events.hpp"
 
 namespace gc = mpr::gc;
@@ -61,7 +62,7 @@ const mpr::gc::ManagerName namedSignal(manageHandler, "MprSignal");
 
 void call(void* data, MprEvent*) {
     auto* handler = static_cast<Handler*>(data);
-    handler->handler(handler->data, handler);
+    task::callProgram({"signal handler"}, [=] { handler->handler(handler->data, handler); });
 }
 
 // ---- With the loop in use ---------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/string.h"
+#include "mpr/task/callback.hpp"
 #include "mpr/base/retain.hpp"
 #include "mpr/thread.h"
 
@@ -200,7 +201,8 @@ bool askProgram(MprSocket* sp, int fd) {
         return true;
     }
     sp->fd = fd;
-    const bool wanted = ask(sp) >= 0;
+    bool wanted = false;
+    mpr::task::callProgram({"prebind callback"}, [&] { wanted = ask(sp) >= 0; });
     sp->fd = INVALID_SOCKET;
     errno = wanted ? 0 : ECANCELED;
     return wanted;

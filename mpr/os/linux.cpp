@@ -623,6 +623,18 @@ void giveStacks() {
     }
 }
 
+bool takeNoSignals() {
+    if (!isRuntimes) {
+        return false;
+    }
+    const sigset_t none = programSignals();
+    sigset_t before;
+    sigemptyset(&before); // the system fills in what it knows
+    pthread_sigmask(SIG_BLOCK, &none, &before);
+    constexpr SignalBits unblockable = SignalBits{1} << (SIGKILL - 1) | SignalBits{1} << (SIGSTOP - 1);
+    return (bitsOf(none) & ~bitsOf(before) & ~unblockable) != 0;
+}
+
 int currentProcessor() {
     return sched_getcpu();
 }

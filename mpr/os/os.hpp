@@ -87,6 +87,12 @@ ThreadId threadSerial();
 /** The calling thread, as the kernel numbers it: greater than 0, less than 2^30. */
 inline std::uint32_t threadNumber();
 
+/**
+    Have the calling thread take no signal of the program's, as it began, if it belongs to the runtime (ThreadTraits).
+    @return Whether it would have taken one.
+ */
+bool takeNoSignals();
+
 struct ThreadTraits {
     std::size_t stackSize = 0; // bytes, besides thread-local data; rounded up; 0: the system's default
     bool joinable = false;     // whether joinThread will be called

@@ -29,6 +29,7 @@
 #include "mpr/shutdown.h"
 #include "mpr/string.h"
 #include "mpr/task/cache.hpp"
+#include "mpr/task/callback.hpp"
 #include "mpr/task/events.hpp"
 #include "mpr/task/opening.hpp"
 #include "mpr/time.h"
@@ -135,7 +136,7 @@ MprTicks after(MprTicks now, MprTicks lifespan) {
 void tell(MprCache* cache, MprCacheProc notify, const Item* item) {
     if (notify && item) {
         os::assertUnlocked();
-        notify(cache, item->key, item->value, MPR_CACHE_NOTIFY_REMOVE);
+        callProgram({"cache callback"}, [=] { notify(cache, item->key, item->value, MPR_CACHE_NOTIFY_REMOVE); });
     }
 }
 } // namespace

@@ -15,6 +15,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/base/retain.hpp"
+#include "mpr/task/callback.hpp"
 #include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
@@ -22,6 +23,9 @@
 namespace mpr::task {
 
 namespace {
+
+/** Dispatchers that the calling thread has claimed. */
+constinit MPR_PER_THREAD int claims = 0;
 
 /** Events that a worker runs of one dispatcher before others have their turn. */
 constexpr int turnOfWorker = 64;
@@ -252,6 +256,7 @@ int Events::claim(MprDispatcher& dispatcher) {
     if (d.destroyed || (d.owner != 0 && d.owner != self)) {
         return MPR_ERR_BAD_STATE;
     }
+    claims += d.owner == 0;
     d.owner = self;
     settle(d);
     return 0;
@@ -266,6 +271,7 @@ int Events::unclaim(MprDispatcher& dispatcher) {
             return MPR_ERR_BAD_STATE;
         }
         d.owner = 0;
+        --claims;
         whom = hand(d);
         settle(d);
     }
@@ -676,9 +682,8 @@ int Events::run(Dispatcher& d, int most) {
     const bool services = servicer_.load(std::memory_order_relaxed) == self;
     int count = 0;
     Hand whom = Hand::nobody;
-    const bool was = std::exchange(gc::attached->calledBack, true); // events may neither end the runtime nor leave it
     while (Event* event = running.event) {
-        event->proc(event->data, event);
+        callProgram({"event", event->name}, [=] { event->proc(event->data, event); });
         yield(services && __atomic_load_n(&d.head, __ATOMIC_RELAXED), services);
         bool sooner = false;
         {
@@ -699,7 +704,9 @@ int Events::run(Dispatcher& d, int most) {
             ring();
         }
     }
-    gc::attached->calledBack = was;
+    if (!gc::attached->calledBack) { // no outer event: what that has claimed is its own
+        endTurn({"an event of dispatcher", d.name});
+    }
     tell(d, whom);
     return count;
 }
@@ -725,6 +732,7 @@ Events::Hand Events::leave(Dispatcher& d, const Running& running) {
 const char* Events::giveUpDispatchers(Hands& hands) {
     const os::ThreadId self = os::currentThread();
     const char* inside = nullptr;
+    claims = 0;
     os::Locked locked(lock_);
     for (Dispatcher* d = hub_->active; d;) {
         Dispatcher* next = d->nextActive;
@@ -742,6 +750,16 @@ const char* Events::giveUpDispatchers(Hands& hands) {
         d = next;
     }
     return inside;
+}
+
+bool Events::giveUpClaims() {
+    if (claims == 0) {
+        return false;
+    }
+    Hands hands;
+    giveUpDispatchers(hands); // it runs no event
+    tell(hands);
+    return true;
 }
 
 void Events::detachThread() {

@@ -90,6 +90,8 @@ public:
     void leaveThread();
     /** The calling thread is about to be detached: what it has claimed is nobody's. */
     void detachThread();
+    /** What the calling thread has claimed is nobody's. It runs no event. @return Whether there was something. */
+    bool giveUpClaims();
     /** Have all waiting threads look again, because the runtime stops, for example. */
     void wakeAll();
     Loop& loop() { return loop_; }

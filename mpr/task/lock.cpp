@@ -12,9 +12,12 @@
 #include "mpr/memory.h"
 #include "mpr/base/retain.hpp"
 #include "mpr/shutdown.h"
+#include "mpr/task/callback.hpp"
 #include "mpr/task/waiting.hpp"
 
 using namespace mpr;
+
+constinit MPR_PER_THREAD int mpr::task::programLocks = 0;
 
 namespace {
 
@@ -34,13 +37,10 @@ os::Word& wordOf(MprCond& cond) {
 /** For the first that takes it; for all, until it is reset. */
 constexpr std::uint32_t forOne = 1, forAll = 2;
 
-/** Locks and spin locks that the calling thread has. */
-constinit MPR_PER_THREAD int locksHeld = 0;
-
 void nameLocksHeld() {
-    if (locksHeld > 0) {
+    if (task::programLocks > 0) {
         os::Message message;
-        os::log(os::Level::error, message << "thread \"" << gc::attached->name << "\" goes and leaves " << locksHeld
+        os::log(os::Level::error, message << "thread \"" << gc::attached->name << "\" goes and leaves " << task::programLocks
                                           << " of its locks locked: no other can unlock them");
     }
 }
@@ -48,7 +48,7 @@ void nameLocksHeld() {
 gc::Service room{[] {}, [](std::uint64_t) { return true; }, [] {}, nameLocksHeld, nameLocksHeld};
 
 void countLock() {
-    ++locksHeld;
+    ++task::programLocks;
     if (gc::attached && !room.added.load(std::memory_order_relaxed) && !mprIsStopped()) {
         gc::runtime().services.add(room); // not in managers at the runtime's end, or the next one would never have it
     }
@@ -157,7 +157,7 @@ void mprUnlock(MprMutex* lock) {
         return;
     }
     if (--lock->depth == 0) {
-        --locksHeld;
+        --task::programLocks;
         setOwner(lock->owner, 0);
         give(wordOf(lock->word));
     }
@@ -217,7 +217,7 @@ void mprSpinUnlock(MprSpin* lock) {
         gc::misuse("mprSpinUnlock", lock, "the calling thread has not locked it");
         return;
     }
-    --locksHeld;
+    --task::programLocks;
     setOwner(lock->owner, 0);
     give(wordOf(lock->word));
 }

@@ -64,7 +64,9 @@ void runThread(void* argument) {
     auto* tp = static_cast<Thread*>(argument);
     attachPrepared(tp->mutator);
     tp->proc(tp->data, tp);
-    mprDetachThread();
+    if (attached) { // it may have detached itself
+        mprDetachThread();
+    }
 }
 } // namespace
 

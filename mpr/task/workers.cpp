@@ -10,9 +10,11 @@
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
 #include "mpr/base/retain.hpp"
+#include "mpr/gc/batch.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
+#include "mpr/task/callback.hpp"
 #include "mpr/task/events.hpp"
 #include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
@@ -34,6 +36,7 @@ struct MprWorker {
     bool dedicated;      // under the lock, as nextProc and ended
     bool ended;          // it is not counted any more
     bool leaves;         // ends if there is no work
+    bool batches;        // it has them between procedures: the program's start callback may have asked for them
     os::Word wake;       // changes when there is work, or another reason to look; behind that, which it releases
     std::uint32_t woken; // the value of wake that the worker has seen
 };
@@ -319,8 +322,9 @@ void Workers::main(void* data, MprThread*) {
     auto& worker = *static_cast<MprWorker*>(data);
     self = &worker;
     if (const MprWorkerProc atStart = workers().atStart_.load(std::memory_order_relaxed)) {
-        atStart(nullptr, &worker);
+        callProgram({"worker"}, [&] { atStart(nullptr, &worker); });
     }
+    worker.batches = gc::batchesAlways(*gc::attached);
     do {
         if (Job* job = worker.job) {
             worker.job = nullptr;
@@ -328,7 +332,8 @@ void Workers::main(void* data, MprThread*) {
             job->run(job);
             worker.running = nullptr;
         } else if (worker.proc) {
-            worker.proc(worker.data, &worker);
+            callProgram({"worker"}, [&] { worker.proc(worker.data, &worker); });
+            endTurn({"worker"});
             worker.proc = nullptr;
             mprSetRef(&worker, &worker.data, nullptr);
         }
@@ -421,6 +426,14 @@ void Workers::end(MprWorker* worker) {
     --count_;
     changes_.fetch_add(1, std::memory_order_release);
     os::wakeAll(changes_);
+}
+
+bool Workers::restoreBatches() {
+    const bool differ = gc::batchesAlways(*gc::attached) != self->batches;
+    if (differ) {
+        gc::setBatches(*gc::attached, self->batches);
+    }
+    return differ;
 }
 
 void Workers::leaveThread() {

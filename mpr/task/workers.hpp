@@ -32,6 +32,8 @@ public:
     /** Make workers for jobs that wait although there may be more. @return false when it is to be tried once more. */
     bool retry();
 
+    /** The calling thread is a worker: it has batches as it had before its work. @return Whether it had not. */
+    static bool restoreBatches();
     /** The calling thread ends. If it is a worker it is none any more. */
     void leaveThread();
 
