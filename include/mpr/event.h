@@ -101,8 +101,8 @@ MPR_EXPORT MprDispatcher *mprCreateDispatcher(const char *name, int flags);
 /** The main dispatcher, made with the runtime. @return NULL without a runtime or memory. */
 MPR_EXPORT MprDispatcher *mprGetDispatcher(MPR_NOTHING);
 
-/** End a dispatcher: drop all its events, and refuse those made for it later. An event that is running finishes. NULL
-    is fine. The main dispatcher ends with the runtime: for it the call is refused and named in the log. */
+/** End a dispatcher: drop all its events, and refuse those made for it later. An event that is running finishes. Waits
+    for its events end with MPR_ERR_BAD_STATE. NULL is fine. The main dispatcher ends with the runtime: for it the call is refused and named in the log. */
 MPR_EXPORT void mprDestroyDispatcher(MprDispatcher *dispatcher);
 
 /**
@@ -189,7 +189,8 @@ MPR_EXPORT int mprServiceEvents(MprTicks delay, int flags);
     the calling thread does so meanwhile: see the top of this file.
     @param dispatcher NULL: the main dispatcher. @param timeout Milliseconds; negative: for ever.
     @param mark From mprGetEventMark: an event that ran since then counts, too. -1: from now on.
-    @return 0; MPR_ERR_TIMEOUT; MPR_ERR_ABORTED when the runtime is stopping; MPR_ERR_BAD_STATE.
+    @return 0; MPR_ERR_TIMEOUT; MPR_ERR_ABORTED when the runtime is stopping; MPR_ERR_BAD_STATE, also when the dispatcher is
+    destroyed.
  */
 MPR_EXPORT int mprWaitForEvent(MprDispatcher *dispatcher, MprTicks timeout, long long mark);
 

@@ -227,7 +227,17 @@ void Events::destroy(MprDispatcher& dispatcher) {
         return; // as remove()
     }
     Dispatcher& d = own(dispatcher);
-    os::Locked locked(lock_);
+    {
+        os::Locked locked(lock_);
+        dropAll(d);
+    }
+    if (waiters_.load(std::memory_order_seq_cst) > 0) {
+        ring(); // for a thread that waits for its events
+    }
+}
+
+void Events::dropAll(Dispatcher& d) {
+    os::assertHeld(lock_);
     __atomic_store_n(&d.destroyed, true, __ATOMIC_RELAXED); // isDestroyed reads it without the lock
     while (d.head) {
         takeOut(*d.head);
@@ -581,10 +591,10 @@ void Events::queue(Event& event, int mask) {
 }
 
 void Events::cancel(Event& event) {
-    remove(event);
     os::Locked locked(lock_);
+    drop(event);
     EventState state = event.state();
-    state.cancelled = true;
+    state.cancelled = true; // under the same lock: else another thread could queue it in between
     event.set(state);
 }
 
@@ -593,6 +603,12 @@ void Events::remove(Event& event) {
         return; // the runtime ends, and nothing is queued any more
     }
     os::Locked locked(lock_);
+    drop(event);
+}
+
+/** Take it out and do not repeat it. */
+void Events::drop(Event& event) {
+    os::assertHeld(lock_);
     setContinuous(event, false);
     takeOut(event);
     settle(event.owner());
@@ -647,7 +663,8 @@ bool isRunning(const Running* running, const Event& event) {
  */
 bool Events::repeat(Dispatcher& d, Event& event, const Running* outer) {
     os::assertHeld(lock_);
-    if (event.state().place != EventState::nowhere || d.destroyed || isRunning(outer, event)) {
+    const EventState state = event.state();
+    if (state.place != EventState::nowhere || state.cancelled || d.destroyed || isRunning(outer, event)) {
         return false;
     }
     event.due = dueIn(event.period);

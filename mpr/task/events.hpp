@@ -137,6 +137,8 @@ private:
     void queueNew(Event& event, Hands& hands) MPR_REQUIRES(lock_);
     void enqueue(Event& event) MPR_REQUIRES(lock_);
     void takeOut(Event& event) MPR_REQUIRES(lock_);
+    void drop(Event& event) MPR_REQUIRES(lock_);
+    void dropAll(Dispatcher& dispatcher) MPR_REQUIRES(lock_);
     void setTimer(Event& event) MPR_REQUIRES(lock_);
     void leaveTimed(Event& event) MPR_REQUIRES(lock_);
     bool isMine(const Dispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);

@@ -309,7 +309,7 @@ bool Events::mustStayAwake(const Awaited* awaited, bool runsReady) {
     const os::ThreadId self = os::currentThread();
     return awaited->any([&](const Dispatcher& d, std::int64_t since) {
         os::assertHeld(lock_);
-        return d.mark != since || (d.head && !d.disabled && isMine(d, self));
+        return d.destroyed || d.mark != since || (d.head && !d.disabled && isMine(d, self));
     });
 }
 
@@ -443,7 +443,8 @@ Events::Found Events::lookFor(const Awaited& awaited, os::ThreadId self) {
     Found found;
     found.ran = awaited.any([](const Dispatcher& d, std::int64_t since) { return d.mark != since; });
     if (!found.ran) {
-        found.error = own(*awaited.dispatchers[0]).destroyed ? MPR_ERR_BAD_STATE : stopping() ? MPR_ERR_ABORTED : 0;
+        const bool destroyed = awaited.any([](const Dispatcher& d, std::int64_t) { return d.destroyed; });
+        found.error = destroyed ? MPR_ERR_BAD_STATE : stopping() ? MPR_ERR_ABORTED : 0;
     }
     for (MprDispatcher* each : awaited.dispatchers) {
         auto* d = static_cast<Dispatcher*>(each);

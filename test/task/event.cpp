@@ -10,7 +10,7 @@
 #include "test/support/service.hpp"
 #include "test/support/value.hpp"
 
-#include "mpr/task/event.hpp"
+#include "mpr/task/events.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -909,4 +909,61 @@ TEST_CASE("managers queue nothing that is dead", "[task][event]") {
                   [](void *) { mprCreateEvent(nullptr, "farewell", 0, noteRun, nullptr, 0); });
     CHECK(serviceUntil([] { return ran == Dying::users; }));
     CHECK(stats().misuses == 8 * Dying::users);
+}
+
+TEST_CASE("an event that was cancelled is not queued any more, whoever does so at that moment", "[task][event]") {
+    Runtime runtime;
+    reset();
+    mpr::task::Events &all = mpr::task::events();
+    MprDispatcher *dispatcher = mprCreateDispatcher("disabled", 0);
+    Root root(dispatcher);
+    mprDisableDispatcher(dispatcher); // what is queued stays where it can be seen
+    for (int round = 0; round < 3000; round++) {
+        auto *event = static_cast<mpr::task::Event *>(
+            mprCreateEvent(dispatcher, "handler", 0, proc(count), nullptr, MPR_EVENT_DONT_QUEUE));
+        REQUIRE(event);
+        Root kept(event);
+        std::atomic<int> begun{0};
+        std::atomic<bool> over{false};
+        {
+            Mutator queues("queues", [&](Mutator &) {
+                for (begun = 1; !over; begun++) {
+                    all.queue(*event, MPR_READABLE);
+                }
+            });
+            while (begun < 10) {}
+            all.cancel(*event);
+            over = true;
+        }
+        const bool queued = mprDispatcherHasEvents(dispatcher);
+        REQUIRE_FALSE(queued);
+    }
+    mprEnableDispatcher(dispatcher);
+    CHECK(runs == 0);
+}
+
+TEST_CASE("a thread that waits for an event ends its wait when the dispatcher is destroyed", "[task][event]") {
+    const bool started = GENERATE(false, true); // else the thread itself services
+    const bool claims = GENERATE(false, true);
+    Runtime runtime;
+    reset();
+    if (started) {
+        REQUIRE(mprStart() == 0);
+    }
+    MprDispatcher *dispatcher = mprCreateDispatcher("going", 0);
+    Root root(dispatcher);
+    std::atomic<int> result{0};
+    std::atomic<bool> waits{false};
+    Mutator waiter("waiter", [&](Mutator &) {
+        if (claims) {
+            mprStartDispatcher(dispatcher);
+        }
+        waits = true;
+        result = mprWaitForEvent(dispatcher, -1, -1);
+    });
+    REQUIRE(until([&] { return waits.load(); }));
+    sleepYielded(20); // most often it sleeps by then
+    mprDestroyDispatcher(dispatcher);
+    waiter.join();
+    CHECK(result == MPR_ERR_BAD_STATE);
 }
