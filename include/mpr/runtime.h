@@ -148,8 +148,8 @@ MPR_EXPORT MprLogHandler mprSetLogHandler(MprLogHandler handler);
 /** Runs when the process ends by memory policy EXIT and in mprDestroy. Parameters: state (1), strategy (0), status. */
 typedef void (*MprTerminator)(int state, int how, int status);
 
-/** Add a terminator. They run in the order added. At most 16 (without an operating system: 4); more are refused with a
-    message. */
+/** Add a terminator. They run in the order added, each once, even if mprDestroy is refused and called again. At most 16
+    (without an operating system: 4); more are refused with a message. */
 MPR_EXPORT void mprAddTerminator(MprTerminator terminator);
 
 /** Does nothing with ptr; hides it from the optimiser. */

@@ -72,8 +72,9 @@ MPR_EXPORT bool mprIsDestroyed(MPR_NOTHING);
 MPR_EXPORT bool mprCancelShutdown(MPR_NOTHING);
 
 /** Execute the program again, at once, with the arguments of mprCreate. Nothing is finished, and no terminator or
-    manager runs; for an orderly end see MPR_EXIT_RESTART. Returns only when the system refuses, which the log says. Any
-    thread. */
+    manager runs; for an orderly end see MPR_EXIT_RESTART. The program begins with the signal mask of the calling thread,
+    or, on a thread of the runtime, with that of the thread which started it. Returns only when the system refuses, which
+    the log says. Any thread. */
 MPR_EXPORT void mprRestart(MPR_NOTHING);
 /**
     Continue in the background: in a child of fork that has a session of its own, the same current directory, and

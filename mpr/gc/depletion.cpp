@@ -174,12 +174,12 @@ bool Depletion::addTerminator(MprTerminator terminator) {
 }
 
 void Depletion::runTerminators(int how, int status) {
-    for (int i = 0;; ++i) {
+    for (;;) {
         MprTerminator terminator = nullptr;
         {
             os::Locked locked(lock_);
-            if (i < terminatorCount_) {
-                terminator = terminators_[i];
+            if (terminatorsRun_ < terminatorCount_) {
+                terminator = terminators_[terminatorsRun_++];
             }
         }
         if (!terminator) {

@@ -86,6 +86,7 @@ private:
     } pruners_[places] MPR_GUARDED_BY(lock_) = {};
     MprTerminator terminators_[places] MPR_GUARDED_BY(lock_) = {};
     int terminatorCount_ MPR_GUARDED_BY(lock_) = 0;
+    int terminatorsRun_ MPR_GUARDED_BY(lock_) = 0; // from the first: each runs once, however often the end is refused
 };
 
 } // namespace mpr::gc

@@ -900,7 +900,16 @@ void restart(char** argv) {
         }
         closedir(open);
     }
+    // A program keeps the mask of the thread that executes it, and one of the runtime's blocks all signals.
+    const sigset_t mask = setOf(programMask);
+    sigset_t before;
+    if (isRuntimes) {
+        pthread_sigmask(SIG_SETMASK, &mask, &before);
+    }
     execv("/proc/self/exe", argv);
+    if (isRuntimes) {
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
 }
 
 void exit(int status) {

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <pthread.h>
+#include <signal.h>
 
 using namespace test;
 
@@ -337,4 +339,78 @@ TEST_CASE("managers that mprDestroy calls open nothing for the next runtime", "[
         forgetful.join();
         CHECK(Log::has("of its locks locked"));
     }
+}
+
+namespace {
+
+int terminated;
+Gate busyUntil;
+} // namespace
+
+TEST_CASE("a terminator runs once, however often the end of the runtime is refused", "[task][shutdown]") {
+    Runtime runtime;
+    terminated = 0;
+    busyUntil.close();
+    mprAddTerminator([](int, int, int) { terminated++; });
+    static std::atomic<bool> begun;
+    begun = false;
+    REQUIRE(mprStartWorker(
+                [](void *, MprWorker *) {
+                    begun = true;
+                    while (!busyUntil.isOpen()) {
+                        sleepYielded(1);
+                    }
+                },
+                nullptr) == 0);
+    REQUIRE(until([] { return begun.load(); }));
+    mprSetExitTimeout(0);
+    CHECK_FALSE(mprDestroy());
+    CHECK_FALSE(mprDestroy());
+    CHECK(terminated == 1);
+    mprAddTerminator([](int, int, int) { terminated += 10; });
+    busyUntil.open();
+    mprSetExitTimeout(60000);
+    runtime.end();
+    CHECK(terminated == 11); // one that was added since runs, too
+}
+
+TEST_CASE("child: restart from a thread of the runtime", "[.]") {
+    static char name[] = "test", second[] = "child: masks after a restart";
+    static char *argv[] = {name, second, nullptr};
+    sigset_t usr;
+    sigemptyset(&usr);
+    sigaddset(&usr, SIGUSR2); // which the program blocks itself, and so keeps
+    pthread_sigmask(SIG_BLOCK, &usr, nullptr);
+    REQUIRE(mprCreate(2, argv, 0));
+    REQUIRE(mprStart() == 0);
+    if (getenv("MPR_TEST_BY_WORKER")) {
+        mprStartWorker([](void *, MprWorker *) { mprRestart(); }, nullptr);
+    } else {
+        mprCreateEvent(nullptr, "restart", 0, proc([](void *, MprEvent *) { mprRestart(); }), nullptr, 0);
+    }
+    sleepYielded(60000);
+}
+
+TEST_CASE("child: masks after a restart", "[.]") {
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    int blocked = 0;
+    for (int signal = 1; signal < 32; signal++) {
+        blocked += sigismember(&now, signal);
+    }
+    mark(blocked == 1 && sigismember(&now, SIGUSR2) ? "only its own is blocked" : "others are blocked");
+}
+
+TEST_CASE("a program that restarts from a thread of the runtime begins with its own signal mask", "[task][shutdown]") {
+    if (emulator()) {
+        WARN("not tried: an emulated program that executes /proc/self/exe executes the emulator");
+        return;
+    }
+    for (cchar *byWorker : {static_cast<cchar *>(nullptr), "1"}) {
+        byWorker ? setenv("MPR_TEST_BY_WORKER", byWorker, 1) : unsetenv("MPR_TEST_BY_WORKER");
+        const Ended ended = runChild("child: restart from a thread of the runtime");
+        INFO(ended.output);
+        CHECK(ended.wrote("only its own is blocked"));
+    }
+    unsetenv("MPR_TEST_BY_WORKER");
 }
