@@ -2,6 +2,8 @@
 /*
     mpr/file.h - Files: opened, read, written, buffered or not; and read-only files linked into the program.
 
+    To write to a pipe that nobody reads any more is an error, and raises no SIGPIPE.
+
     A file is a managed block: what is written to its buffer and the system's file are given up when it is closed, or by
     the collector when nothing references it any more. One thread uses a file at a time.
 

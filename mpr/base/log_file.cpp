@@ -18,6 +18,7 @@
 #include <cstring>
 
 #include "mpr/log.h"
+#include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/lock.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
@@ -153,7 +154,10 @@ int writeStream(Log& log, const char* text, std::size_t length) {
 }
 
 int writeText(Log& log, const char* text, std::size_t length) {
-    return log.file >= 0 ? writeFile(log, text, length) : log.stream ? writeStream(log, text, length) : 0;
+    os::BrokenPipe broken; // nobody reads any more: an error of the log, and no signal for the program
+    const int error = log.file >= 0 ? writeFile(log, text, length) : log.stream ? writeStream(log, text, length) : 0;
+    broken.set(error);
+    return error;
 }
 
 /** Once a log can be written again: end the line that was cut, and say how many were lost. @return 0 or an error. */

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "mpr/log.h"
+#include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/lock.hpp"
 #include "mpr/shutdown.h"
 #include "mpr/string.h"
@@ -141,9 +142,11 @@ int openFile(const char* path) {
 /** With the lock. */
 void writeOut(AccessLog& log) {
     std::size_t at = 0;
+    mpr::os::BrokenPipe broken;
     while (log.fd >= 0 && at < log.used) {
         const ssize count = write(log.fd, log.text + at, log.used - at);
         if (count <= 0) {
+            broken.set(count < 0 ? errno : 0);
             break; // a full disk, say: the lines are lost, the service goes on
         }
         at += static_cast<std::size_t>(count);

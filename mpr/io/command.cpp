@@ -36,10 +36,10 @@
 #include "mpr/buffer.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
-#include "mpr/io/broken_pipe.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
+#include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/path.h"
 #include "mpr/shutdown.h"
@@ -936,7 +936,7 @@ ssize mprWriteCmd(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
     }
     ssize count = 0;
     {
-        mpr::io::BrokenPipe broken; // a pipe raises it whatever its flags
+        os::BrokenPipe broken; // a pipe raises it whatever its flags
         do {
             count = write(cmd->fds[channel], buf, static_cast<std::size_t>(bufsize));
         } while (count < 0 && errno == EINTR);

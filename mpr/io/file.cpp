@@ -34,6 +34,7 @@
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
 #include "mpr/log.h"
+#include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/base/retain.hpp"
 #include "mpr/task/opening.hpp"
@@ -104,6 +105,15 @@ std::size_t roomNow(const File* file) {
     return poll(&ready, 1, 0) > 0 && ready.revents == POLLOUT ? std::size_t{PIPE_BUF} : 0;
 }
 
+/** Write to what may be a pipe that nobody reads any more: that is an error, as of other files, and no signal. */
+template <class Write>
+auto withoutSignal(Write write) -> decltype(write()) {
+    mpr::os::BrokenPipe broken;
+    const auto done = write();
+    broken.set(done < 0 ? -done : 0);
+    return done;
+}
+
 /** Write all. @param mayWait false: in a manager. @return Bytes written, fewer than count after an error. */
 std::size_t transferOut(File* file, const char* from, std::size_t count, bool mayWait = true) {
     std::size_t written = 0;
@@ -116,7 +126,10 @@ std::size_t transferOut(File* file, const char* from, std::size_t count, bool ma
         uv_buf_t buffer = uv_buf_init(const_cast<char*>(from) + written, part);
         Request request(mayWait && !file->hasPositions);
         const bool placed = file->hasPositions && !file->appends;
-        const auto done = request(uv_fs_write, file->fd, &buffer, 1u, placed ? file->position : std::int64_t{-1});
+        const auto write = [&] {
+            return request(uv_fs_write, file->fd, &buffer, 1u, placed ? file->position : std::int64_t{-1});
+        };
+        const auto done = file->hasPositions ? write() : withoutSignal(write);
         if (done <= 0) {
             break;
         }

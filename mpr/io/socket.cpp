@@ -27,10 +27,10 @@
 #include "mpr/format.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/io/address.hpp"
-#include "mpr/io/broken_pipe.hpp"
 #include "mpr/io/local_socket.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
+#include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/string.h"
 #include "mpr/task/callback.hpp"
@@ -623,7 +623,7 @@ ssize sendDirectly(Socket fd, int file, MprOff offset, MprOff bytes) {
 #if __has_include(<sys/sendfile.h>)
     constexpr MprOff most = 1 << 30;
     auto from = static_cast<off_t>(offset);
-    mpr::io::BrokenPipe broken; // there is no flag for it
+    os::BrokenPipe broken; // there is no flag for it
     if (from != offset) {
         broken.set(ENOSYS); // further than this system's numbers go
         return -1;

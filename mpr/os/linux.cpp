@@ -4,6 +4,7 @@
  */
 #include "mpr/os/os.hpp"
 
+#include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/delay.hpp"
 #include "mpr/os/fence.hpp"
 #include "mpr/os/lock.hpp"
@@ -804,9 +805,17 @@ bool random(void* out, std::size_t size, Entropy entropy) {
     return true;
 }
 
+/** A pipe that nobody reads any more is an error, and no signal. */
+static ssize_t writeQuietly(int fd, const char* text, std::size_t length) {
+    BrokenPipe broken;
+    const ssize_t written = ::write(fd, text, length);
+    broken.set(written < 0 ? errno : 0);
+    return written;
+}
+
 void write(const char* text, std::size_t length) {
     while (length > 0) {
-        const ssize_t written = ::write(STDERR_FILENO, text, length);
+        const ssize_t written = writeQuietly(STDERR_FILENO, text, length);
         if (written <= 0 && errno != EINTR) {
             return;
         }

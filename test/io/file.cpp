@@ -7,6 +7,7 @@
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
+#include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 
 #include <fcntl.h>
@@ -572,4 +573,32 @@ TEST_CASE("managers may use a file that is dead, whether or not its own was call
     CHECK(mprGetPathInfo((folder / "a").c_str(), &info) == 0);
     CHECK(info.size == written);
     CHECK(stats().misuses == 0);
+}
+
+TEST_CASE("child: writes where nobody reads any more", "[.]") {
+    if (!getenv("MPR_TEST_CHILD")) {
+        return;
+    }
+    mprCreate(0, nullptr, 0);
+    int ends[2];
+    if (pipe(ends) == 0) {
+        MprFile *file = mprAttachFileFd(ends[1], "pipe", O_WRONLY);
+        close(ends[0]);
+        mark(mprWriteFile(file, "text", 4) < 0 && errno == EPIPE ? "the file has failed" : "the file was written");
+        dup2(ends[1], STDERR_FILENO);
+        mprError("nobody reads this");
+        mark("the log has failed");
+        mprStartLogging("stderr:4", 0);
+        mprError("nor this");
+        mark("the log that was started has failed");
+    }
+}
+
+TEST_CASE("a pipe that nobody reads any more is an error of the file or log, and ends no program", "[io][file]") {
+    const Ended ended = runChild("child: writes where nobody reads any more");
+    INFO(ended.output);
+    CHECK(ended.wrote("the file has failed"));
+    CHECK(ended.wrote("the log has failed"));
+    CHECK(ended.wrote("the log that was started has failed"));
+    CHECK_FALSE(ended.killed(SIGPIPE));
 }

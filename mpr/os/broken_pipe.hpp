@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    broken_pipe.hpp - SIGPIPE kept from the program where a call of the system has no flag for that.
+    broken_pipe.hpp - SIGPIPE kept from the program where a call of the system has no flag for that. For rooms that have signals.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include <cerrno>
 
-namespace mpr::io {
+namespace mpr::os {
 
 /** While it exists the calling thread gets no SIGPIPE. One that comes of its own call is taken away: see set(). */
 class BrokenPipe {
@@ -39,4 +39,4 @@ private:
     int error_ = 0;
 };
 
-} // namespace mpr::io
+} // namespace mpr::os
