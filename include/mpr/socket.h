@@ -24,7 +24,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_SOCKET_CLOSED 0x4       /* State: it was closed */
 #define MPR_SOCKET_CONNECTING 0x8   /* State: the peer has not answered yet */
 #define MPR_SOCKET_DATAGRAM 0x10    /* UDP */
-#define MPR_SOCKET_EOF 0x20         /* State: nothing more will come */
+#define MPR_SOCKET_EOF 0x20         /* State: nothing more will come. Never of datagrams */
 #define MPR_SOCKET_LISTENER 0x40    /* State: it listens */
 #define MPR_SOCKET_NOREUSE 0x80     /* Do not take an address over that was in use a moment ago */
 #define MPR_SOCKET_NODELAY 0x100    /* Send small packets at once */
@@ -141,7 +141,8 @@ MPR_EXPORT ptrdiff_t mprFlushSocket(MprSocket *sp);
 /** Close. @param graceful Send what was written before the end; false: reset the connection. NULL is fine, and so is
     a second call. */
 MPR_EXPORT void mprCloseSocket(MprSocket *sp, bool graceful);
-/** End both directions without closing: a thread that waits or reads finds the end. */
+/** End both directions without closing: a thread that waits or reads finds the end. Any attached thread, also while the
+    socket's own closes it. */
 MPR_EXPORT void mprDisconnectSocket(MprSocket *sp);
 
 /**

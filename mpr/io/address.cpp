@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -53,6 +54,7 @@ int resolve(const char* host, int port, bool datagram, bool passive, addrinfo*& 
     if (port < 0 || port > 65535) {
         os::Message message;
         os::log(os::Level::error, message << "socket: " << port << " is not a port");
+        errno = EINVAL;
         return MPR_ERR_BAD_ARGS;
     }
     char service[8];
@@ -73,9 +75,11 @@ int resolve(const char* host, int port, bool datagram, bool passive, addrinfo*& 
         result = getaddrinfo(host, service + at, &hints, &found);
     }
     if (result != 0) {
+        const int error = errno;
         os::Message message;
         os::log(os::Level::error, message << "socket: address \"" << std::string_view(host ? host : "")
                                           << "\": " << gai_strerror(result));
+        errno = result == EAI_SYSTEM ? error : result == EAI_MEMORY ? ENOMEM : EADDRNOTAVAIL;
         return result == EAI_MEMORY ? MPR_ERR_MEMORY : MPR_ERR_CANT_FIND;
     }
     return 0;

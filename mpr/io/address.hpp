@@ -24,7 +24,7 @@ struct Address {
 
 /**
     The addresses of a host, the best first, to be given back by freeaddrinfo. Numeric ones are not looked up; a name is,
-    yielded. @param passive For a listener: no host means all. @return 0, or MPR_ERR_*.
+    yielded. @param passive For a listener: no host means all. @return 0, or MPR_ERR_*, and errno says why.
  */
 int resolve(const char* host, int port, bool datagram, bool passive, addrinfo*& found, const void* site);
 

@@ -68,6 +68,12 @@ constexpr MprTicks connectTimeout = 10'000; // milliseconds: TCP tries again aft
 constexpr int settable = MPR_SOCKET_BLOCK | MPR_SOCKET_BROADCAST | MPR_SOCKET_DATAGRAM | MPR_SOCKET_NOREUSE |
                          MPR_SOCKET_NODELAY | MPR_SOCKET_REUSE_PORT | MPR_SOCKET_THREAD;
 
+/**
+    Guards the descriptors of all sockets against mprDisconnectSocket of other threads: under it the number in a socket is
+    that socket's. Held for one system call that does not wait.
+ */
+constinit os::Lock descriptors;
+
 /** A socket's descriptor is no longer its own. */
 int giveUp(MprSocket* sp) {
     if (mpr::io::ListenerFile* file = std::exchange(own(sp)->file, nullptr)) {
@@ -76,7 +82,13 @@ int giveUp(MprSocket* sp) {
     if (std::exchange(own(sp)->counted, false)) {
         accepted.fetch_sub(1, std::memory_order_relaxed);
     }
-    return std::exchange(sp->fd, INVALID_SOCKET);
+    os::Locked locked(descriptors);
+    return __atomic_exchange_n(&sp->fd, INVALID_SOCKET, __ATOMIC_RELAXED);
+}
+
+void setDescriptor(MprSocket* sp, int fd) {
+    os::Locked locked(descriptors);
+    __atomic_store_n(&sp->fd, fd, __ATOMIC_RELAXED);
 }
 
 /** A descriptor is closed, and the file of a listener removed. */
@@ -160,7 +172,7 @@ void logFailure(const char* function, MprSocket* sp, int error) {
 }
 
 void adopt(MprSocket* sp, int fd, int flags) {
-    sp->fd = fd;
+    setDescriptor(sp, fd);
     sp->flags = flags;
     if ((flags & MPR_SOCKET_NODELAY) && !(flags & MPR_SOCKET_DATAGRAM)) {
         setOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -200,10 +212,10 @@ bool askProgram(MprSocket* sp, int fd) {
     if (!ask) {
         return true;
     }
-    sp->fd = fd;
+    setDescriptor(sp, fd);
     bool wanted = false;
     mpr::task::callProgram({"prebind callback"}, [&] { wanted = ask(sp) >= 0; });
-    sp->fd = INVALID_SOCKET;
+    setDescriptor(sp, INVALID_SOCKET);
     errno = wanted ? 0 : ECANCELED;
     return wanted;
 }
@@ -290,7 +302,10 @@ ssize outcome(MprSocket* sp, ssize count) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
         return 0;
     }
-    sp->flags |= MPR_SOCKET_EOF;
+    // A datagram that is refused or too large ends nothing, nor does a moment without memory.
+    if (!(sp->flags & MPR_SOCKET_DATAGRAM) && errno != ENOBUFS && errno != ENOMEM) {
+        sp->flags |= MPR_SOCKET_EOF;
+    }
     noteError(sp, errno);
     return MPR_ERR;
 }
@@ -348,8 +363,7 @@ int connectFirst(MprSocket* sp, const addrinfo* found, int flags) {
         adopt(sp, fd, flags & settable);
         error = connectOne(sp, *each);
         if (error != 0) {
-            close(fd);
-            sp->fd = INVALID_SOCKET;
+            close(giveUp(sp));
         }
     }
     return error;
@@ -358,12 +372,14 @@ int connectFirst(MprSocket* sp, const addrinfo* found, int flags) {
 
 Socket mprListenOnSocket(MprSocket* sp, cchar* ip, int port, int flags) {
     if (!sp || isOpen(sp)) {
+        errno = sp ? EISCONN : EINVAL;
         return SOCKET_ERROR;
     }
     const bool local = mpr::io::isLocal(ip);
     const char* host = ip && *ip && std::strcmp(ip, "*") != 0 ? ip : mprHasDualNetworkStack() ? "::" : "0.0.0.0";
     addrinfo* found = nullptr;
     if (!local && mpr::io::resolve(host, port, (flags & MPR_SOCKET_DATAGRAM) != 0, true, found, nullptr) != 0) {
+        noteError(sp, errno);
         return SOCKET_ERROR;
     }
     int fd = local ? listenAtPath(sp, ip, flags) : -1;
@@ -415,6 +431,7 @@ int mprConnectSocket(MprSocket* sp, cchar* ip, int port, int flags) {
         addrinfo* found = nullptr;
         const bool datagram = (flags & MPR_SOCKET_DATAGRAM) != 0;
         if (const int result = mpr::io::resolve(host, port, datagram, false, found, __builtin_return_address(0))) {
+            noteError(sp, errno);
             return result;
         }
         error = connectFirst(sp, found, flags);
@@ -735,8 +752,12 @@ void mprCloseSocket(MprSocket* sp, bool graceful) {
 }
 
 void mprDisconnectSocket(MprSocket* sp) {
-    if (isOpen(sp)) {
-        shutdown(sp->fd, SHUT_RDWR);
+    if (!sp) {
+        return;
+    }
+    os::Locked locked(descriptors);
+    if (const int fd = __atomic_load_n(&sp->fd, __ATOMIC_RELAXED); fd != INVALID_SOCKET) {
+        shutdown(fd, SHUT_RDWR);
     }
 }
 

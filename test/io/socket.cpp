@@ -392,8 +392,11 @@ TEST_CASE("what cannot be opened is refused and named", "[io][socket]") {
     CHECK(mprConnectSocket(sp, "127.0.0.1", port, 0) == MPR_ERR_BAD_STATE);
     CHECK(mprListenOnSocket(other, "127.0.0.1", port, 0) == SOCKET_ERROR);
     CHECK(runtime.log.has("port " + std::to_string(port)));
+    CHECK(mprGetSocketError(other) == EADDRINUSE);
     CHECK(mprListenOnSocket(other, "127.0.0.1", 70000, 0) == SOCKET_ERROR);
+    CHECK((errno == EINVAL && mprGetSocketError(other) == EINVAL)); // not that of the call before
     CHECK(mprListenOnSocket(other, "not an address", 0, 0) == SOCKET_ERROR);
+    CHECK((errno == EADDRNOTAVAIL && mprGetSocketError(other) == EADDRNOTAVAIL));
     CHECK(mprListenOnSocket(nullptr, nullptr, 0, 0) == SOCKET_ERROR);
     CHECK(mprConnectSocket(other, nullptr, 80, 0) == MPR_ERR_BAD_ARGS);
     CHECK(mprConnectSocket(other, "127.0.0.1", -1, 0) == MPR_ERR_BAD_ARGS);
@@ -727,4 +730,72 @@ TEST_CASE("addresses of either family, as text and for the system", "[io][socket
         mprCloseSocket(six.client, true);
         CHECK_FALSE(mprIsSocketV6(six.client));
     }
+}
+
+namespace {
+
+/* A call of shutdown waits a little before it is made: others may close the descriptor, if they can. */
+std::atomic<bool> lingers{false};
+} // namespace
+
+extern "C" int __real_shutdown(int fd, int how);
+extern "C" int __wrap_shutdown(int fd, int how) {
+    if (lingers) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return __real_shutdown(fd, how);
+}
+
+TEST_CASE("to disconnect a socket that its owner closes meanwhile shuts no other's descriptor", "[io][socket]") {
+    Runtime runtime;
+    lingers = true;
+    for (int round = 0; round < 30; round++) {
+        Connection c;
+        std::atomic<bool> begun{false};
+        {
+            Mutator other("other", [&](Mutator &) {
+                begun = true;
+                mprDisconnectSocket(c.client);
+            });
+            while (!begun) {}
+            sleepYielded(1);
+            const int number = c.client->fd;
+            mprCloseSocket(c.client, true);
+            int ends[2];
+            REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0);
+            CHECK((ends[0] == number || ends[1] == number)); // the lowest that is free
+            other.join();
+            char byte = 0;
+            CHECK((read(ends[0], &byte, 1) == -1 && errno == EAGAIN)); // 0: it was shut
+            CHECK(write(ends[1], "x", 1) == 1);
+            close(ends[0]);
+            close(ends[1]);
+        }
+    }
+    lingers = false;
+}
+
+TEST_CASE("a datagram that is refused or too large ends nothing", "[io][socket]") {
+    Runtime runtime;
+    char buf[100];
+    MprSocket *probe = Connection::rooted(mprCreateSocket()), *sender = Connection::rooted(mprCreateSocket());
+    REQUIRE(mprListenOnSocket(probe, "127.0.0.1", 0, MPR_SOCKET_DATAGRAM) != SOCKET_ERROR);
+    const int port = probe->port;
+    mprCloseSocket(probe, true); // nobody is there
+    REQUIRE(mprConnectSocket(sender, "127.0.0.1", port, MPR_SOCKET_DATAGRAM) == 0);
+    CHECK(mprWriteSocketString(sender, "refused") == 7);
+    CHECK(mprWaitForSingleIO(sender->fd, MPR_READABLE, 5000) == MPR_READABLE);
+    CHECK(mprReadSocket(sender, buf, sizeof(buf)) < 0);
+    CHECK(mprGetSocketError(sender) == ECONNREFUSED);
+    CHECK_FALSE(mprIsSocketEof(sender));
+    const std::vector<char> large(100'000);
+    CHECK(mprWriteSocket(sender, large.data(), static_cast<ssize>(large.size())) < 0);
+    CHECK(mprGetSocketError(sender) == EMSGSIZE);
+    CHECK_FALSE(mprIsSocketEof(sender));
+    REQUIRE(mprListenOnSocket(probe, "127.0.0.1", port, MPR_SOCKET_DATAGRAM) != SOCKET_ERROR);
+    CHECK(mprWriteSocketString(sender, "heard") == 5);
+    CHECK(mprWaitForSingleIO(probe->fd, MPR_READABLE, 5000) == MPR_READABLE);
+    CHECK(mprReadSocket(probe, buf, sizeof(buf)) == 5);
+    mprRemoveRoot(probe);
+    mprRemoveRoot(sender);
 }
