@@ -8,8 +8,10 @@
     closed standard input or output, its children have /dev/null there.
 
     The runtime waits for its children by number, so it does not touch those that the application starts by itself. It
-    learns of their end by SIGCHLD, which it watches from the first start on. In a program that ignores SIGCHLD, or
-    waits for all children itself, the exit status is MPR_ERR.
+    learns of their end by a descriptor of each child, and by SIGCHLD, which it watches from the first start on. A
+    program may block or handle SIGCHLD. Where there is no such descriptor (before Linux 5.3, or when descriptors are
+    short), the end is then found up to 200 ms late. In a program that ignores SIGCHLD, or waits for all children
+    itself, the exit status is MPR_ERR.
 
     When the runtime ends, children that still run are killed, as by mprDestroyCmd, and waited for. Detached children
     are not killed. They, and those that do not end at once, are waited for by the next runtime of the process that
@@ -65,7 +67,8 @@ MPR_EXPORT MprCmd *mprCreateCmd(MprDispatcher *dispatcher);
  */
 MPR_EXPORT void mprDestroyCmd(MprCmd *cmd);
 
-/** Set the folders in which programs are looked for, separated by colons. NULL: the variable PATH. Copied. */
+/** Set the folders in which programs are looked for, separated by colons. An empty one is the current folder. NULL: the
+    variable PATH. Copied. */
 MPR_EXPORT void mprSetCmdSearchPath(MprCmd *cmd, const char *search);
 
 /** Set the current directory of the child. NULL: ours. Copied. A relative path of a program is still relative to
@@ -98,8 +101,9 @@ MPR_EXPORT int mprStartCmd(MprCmd *cmd, int argc, const char **argv, const char 
     ended. */
 MPR_EXPORT ptrdiff_t mprWriteCmd(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
 /**
-    Write all of a text to the child's standard input. Waits, yielded, until the child has taken it. The text is held
-    meanwhile if it is a block. @return bufsize; fewer, or negative, when the child has ended.
+    Write all of a text to the child's standard input. Waits, yielded, until the child has taken it, or has ended. Events
+    run meanwhile as in mprWaitForCmd, since a child may want its output read first. The text is held meanwhile if it is
+    a block. @return bufsize; fewer, or negative, when the child has ended.
  */
 MPR_EXPORT ptrdiff_t mprWriteCmdBlock(MprCmd *cmd, int channel, const char *buf, ptrdiff_t bufsize);
 /** Read what a channel has. @return Bytes; 0 at the end; MPR_ERR_WOULD_BLOCK when there is nothing yet;
@@ -135,7 +139,8 @@ MPR_EXPORT void mprEnableCmdOutputEvents(MprCmd *cmd, bool on);
     mprGetCmdExitStatus is known by then.
     @param timeout Milliseconds; negative: for ever.
     @return 0; MPR_ERR_TIMEOUT, also when the process has ended and others hold its output open; MPR_ERR_ABORTED when
-    the runtime is stopping; MPR_ERR_BAD_STATE when none was started.
+    the runtime is stopping; MPR_ERR_BAD_STATE when none was started. When the command's dispatcher is destroyed
+    meanwhile, the callback is called for no output any more, and only the process is waited for.
  */
 MPR_EXPORT int mprWaitForCmd(MprCmd *cmd, MprTicks timeout);
 /** Send the process a signal. @param signal 0: SIGTERM. @return 0; MPR_ERR_BAD_STATE when it does not run. */

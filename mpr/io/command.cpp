@@ -20,6 +20,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +65,8 @@ using task::Loop;
 namespace {
 
 constexpr int channels = 3;
+constexpr int endPlace = channels;   // of the descriptor that tells of the process's end, beside those of the channels
+constexpr int places = channels + 1; // for descriptors
 
 /** A child that has not been waited for. */
 struct Process {
@@ -83,8 +87,8 @@ struct Command : MprCmd {
     MprDispatcher* own;                 // reference: of the end
     task::Event* end;                   // reference: the process has ended
     task::Event* told;                  // reference: the event that tells the callback of this run's end
-    MprWaitHandler* handlers[channels]; // references
-    mpr::io::Tie* ties[channels];       // to them
+    MprWaitHandler* handlers[places];   // references
+    mpr::io::Tie* ties[places];         // to them
     void* data;                         // of the callback: a block or not
     char* search;                       // reference
     char* folder;                       // reference: in which it runs
@@ -97,10 +101,11 @@ struct Command : MprCmd {
     task::Fired fired;
     std::atomic<os::ThreadId> caller; // of the callback for a channel, while it runs; a number, orders nothing
     std::atomic<std::uint8_t> states[channels];
-    std::atomic<int> fds[channels];
+    std::atomic<int> fds[places];
     std::atomic<std::uint32_t> waiter; // in mprWaitForCmd or mprRunCmd: Mutator::number, orders nothing
     std::atomic<bool> started;         // what follows from it is asked with the loop in use; orders nothing
     bool runs;                         // the process has not ended, as far as is known
+    bool endIsNew;                     // it has, and the callback's event has not been made
     bool leads;                        // it leads a process group, perhaps of a session of its own
     bool keepsLead;                    // it is not waited for until the command lets it go
 };
@@ -126,7 +131,7 @@ void manageCmd(void* ptr, int flags) {
         mprMarkRef(&cmd->own);
         mprMarkRef(&cmd->end);
         mprMarkRef(&cmd->told);
-        mprMarkRefs(cmd->handlers, channels);
+        mprMarkRefs(cmd->handlers, places);
         mprMarkRef(&cmd->search);
         mprMarkRef(&cmd->folder);
         mprMarkRef(&cmd->environment);
@@ -137,10 +142,10 @@ void manageCmd(void* ptr, int flags) {
         gc::markLoose(&cmd->data);
     } else if (flags & MPR_MANAGE_FREE) {
         leave(*cmd);
-        for (int channel = 0; channel < channels; ++channel) {
-            mpr::io::drop(cmd->ties[channel]);
+        for (int place = 0; place < places; ++place) {
+            mpr::io::drop(cmd->ties[place]);
             // Managers of others may use the dead command until all have run: they find its channels closed.
-            if (const int fd = cmd->fds[channel].exchange(-1); fd >= 0) {
+            if (const int fd = cmd->fds[place].exchange(-1); fd >= 0) {
                 ::close(fd);
             }
         }
@@ -190,6 +195,7 @@ bool findEnd(Command& cmd) {
         pfree(std::exchange(cmd.process, nullptr));
     }
     notRunning(cmd);
+    cmd.endIsNew = true;
     return true;
 }
 
@@ -438,12 +444,20 @@ void waitOnChannel(Command& cmd, int channel) {
 /** Whether the callback is to be called for output, or runs, but not in the calling thread, which waits inside. */
 bool hasOutput(const Command& cmd) {
     bool more = false;
+    const bool called = !task::Events::isDestroyed(*cmd.dispatcher);
     for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {
         const std::uint8_t state = cmd.states[channel];
-        more = more || (cmd.fds[channel] >= 0 && (state & armed) && !(state & atEnd)) ||
+        more = more || (called && cmd.fds[channel] >= 0 && (state & armed) && !(state & atEnd)) ||
                ((state & calling) && cmd.caller != os::currentThread());
     }
     return more;
+}
+
+/** Events that tell of a command: of its end, and of the callback as long as it is called. */
+task::Awaited eventsOf(const Command& cmd) {
+    task::Events& events = task::events();
+    MprDispatcher* const callbacks = task::Events::isDestroyed(*cmd.dispatcher) ? nullptr : cmd.dispatcher;
+    return {{cmd.own, callbacks}, {events.mark(*cmd.own), callbacks ? events.mark(*callbacks) : 0}};
 }
 
 // ---- The program to run ------------------------------------------------------------------------------------------------
@@ -454,33 +468,48 @@ bool makeAbsolute(char* path) {
     return absolute && scopy(path, PATH_MAX, absolute) >= 0;
 }
 
+/** @return false when the path would be too long. */
+bool join(char* path, string_view folder, string_view name) {
+    if (folder.size() + name.size() + 2 > PATH_MAX) {
+        return false;
+    }
+    char* end = std::copy(folder.begin(), folder.end(), path);
+    if (!folder.empty()) {
+        *end++ = '/';
+    }
+    *std::copy(name.begin(), name.end(), end) = '\0';
+    return true;
+}
+
+/** Whether a program stands at a path. A folder, which may be entered, is none. @return 0 or MPR_ERR_*. */
+int lookAt(const char* path) {
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return MPR_ERR_CANT_FIND;
+    }
+    return S_ISREG(info.st_mode) && access(path, X_OK) == 0 ? 0 : MPR_ERR_CANT_ACCESS;
+}
+
+/** Look for a program in folders, of which an empty one is the current (POSIX, PATH). @return 0 or MPR_ERR_*. */
+int findInFolders(string_view folders, const char* name, char* path) {
+    int result = MPR_ERR_CANT_FIND;
+    for (bool more = true; more && result != 0;) {
+        const std::size_t colon = folders.find(':');
+        const string_view folder = part(folders, 0, colon);
+        more = colon != string_view::npos;
+        folders.remove_prefix(more ? colon + 1 : folders.size());
+        const int found = join(path, folder.empty() ? "." : folder, name) ? lookAt(path) : MPR_ERR_CANT_FIND;
+        result = found == MPR_ERR_CANT_FIND ? result : found;
+    }
+    return result;
+}
+
 /** Find a program. @param path At least PATH_MAX bytes. @return 0 or MPR_ERR_*. */
 int findProgram(const Command& cmd, const char* name, char* path) {
     const char* folders = cmd.search ? cmd.search : os::environment("PATH");
-    string_view rest = std::strchr(name, '/') ? "" : folders ? folders : "/bin:/usr/bin";
     const bool given = std::strchr(name, '/') != nullptr;
-    int result = MPR_ERR_CANT_FIND;
-    for (bool more = true; more && result != 0;) {
-        const std::size_t colon = rest.find(':');
-        const string_view folder = part(rest, 0, colon);
-        more = colon != string_view::npos;
-        rest.remove_prefix(more ? colon + 1 : rest.size());
-        const string_view program(name);
-        if (folder.size() + program.size() + 2 > PATH_MAX) {
-            continue;
-        }
-        char* end = path;
-        if (!given) {
-            end = std::copy(folder.begin(), folder.end(), end);
-            *end++ = '/';
-        }
-        *std::copy(program.begin(), program.end(), end) = '\0';
-        if (access(path, X_OK) == 0) {
-            result = 0;
-        } else if (access(path, F_OK) == 0) {
-            result = MPR_ERR_CANT_ACCESS;
-        }
-    }
+    int result = given ? (join(path, "", name) ? lookAt(path) : MPR_ERR_CANT_FIND)
+                       : findInFolders(folders ? folders : "/bin:/usr/bin", name, path);
     if (result == 0 && cmd.folder && path[0] != '/' && !makeAbsolute(path)) {
         result = MPR_ERR_CANT_FIND;
     }
@@ -608,6 +637,82 @@ private:
     bool made_ = false;
 };
 
+/** Whether the process runs, asked of the system: it may have ended before its command stood in the list. */
+bool stillRuns(Command& cmd);
+
+/** With the loop in use: nobody is told any more that the last run has ended. */
+void forgetEnd(Command& cmd) {
+    cmd.endIsNew = false;
+    mprSetRef(&cmd, &cmd.told, nullptr);
+}
+
+/** A descriptor that is readable when a child has ended. @return -1: the system has none (Linux before 5.3). */
+int openEnd(pid_t pid) {
+#ifdef SYS_pidfd_open
+    return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); // not inherited
+#else
+    return -1;
+#endif
+}
+
+/**
+    Tells of the end of a process although the program blocks SIGCHLD, or handles it: by a descriptor, or, where there is
+    none, by a look every now and then.
+ */
+class EndWatch {
+public:
+    /** Make it: the process is not in the list yet, so its number is its own. */
+    EndWatch(Command& cmd, pid_t pid) : cmd_(cmd), fd_(openEnd(pid)) {
+        handler_ = fd_ < 0 ? nullptr : mprCreateWaitHandler(fd_, 0, cmd.own, reinterpret_cast<void*>(look), &cmd, 0);
+        if (handler_) {
+            mpr::io::drop(std::exchange(cmd.ties[endPlace], mpr::io::setOwner(*handler_, &cmd)));
+        } else if (fd_ >= 0) {
+            ::close(std::exchange(fd_, -1));
+        }
+    }
+    /** With the loop in use: whoever finds the end also finds what is to be closed then. */
+    void place() {
+        cmd_.fds[endPlace] = fd_;
+        mprSetRef(&cmd_, &cmd_.handlers[endPlace], handler_);
+    }
+    void begin() {
+        constexpr MprTicks often = 200; // milliseconds
+        if (handler_) {
+            mprWaitOn(handler_, MPR_READABLE);
+        } else {
+            mprCreateTimerEvent(cmd_.own, "command", often, reinterpret_cast<void*>(look), &cmd_, 0);
+        }
+    }
+
+private:
+    static void look(void* data, MprEvent* event) {
+        if (!stillRuns(*static_cast<Command*>(data))) {
+            mprRemoveEvent(event);
+        }
+    }
+
+    Command& cmd_;
+    int fd_;
+    MprWaitHandler* handler_; // safe: nothing here yields
+};
+
+/** Close the descriptor of a process that has ended, unless the next run has its own there by now. */
+void closeEnd(Command& cmd) {
+    int fd = -1;
+    MprWaitHandler* handler = nullptr;
+    {
+        const Loop::Using loop(task::events().loop());
+        if (!cmd.runs) {
+            fd = cmd.fds[endPlace].exchange(-1);
+            handler = cmd.handlers[endPlace];
+        }
+    }
+    if (fd >= 0) {
+        mprDestroyWaitHandler(handler);
+        ::close(fd);
+    }
+}
+
 /** What a command runs, and how. */
 struct Start {
     const char* path;
@@ -616,6 +721,19 @@ struct Start {
     char** environment; // nullptr: ours
     int childs[channels];
 };
+
+/** Name what kept a process from starting. The system gives one error for several causes. */
+void sayWhy(const Command& cmd, const char* path, int error) {
+    os::Message message;
+    message << "mprStartCmd: \"" << string_view(path) << "\": ";
+    const bool inFolder = cmd.folder && access(cmd.folder, X_OK) != 0;
+    if (inFolder) {
+        message << "its working folder \"" << string_view(cmd.folder) << "\": ";
+    } else if (error == ENOENT && access(path, F_OK) == 0) {
+        message << "the interpreter that its first line names, or its loader: ";
+    }
+    os::log(os::Level::error, message << strerror(error));
+}
 
 /** Start the process. @return 0 or MPR_ERR_*. */
 int spawn(Command& cmd, const Start& start, int flags) {
@@ -645,23 +763,26 @@ int spawn(Command& cmd, const Start& start, int flags) {
     }
     if (error != 0) {
         pfree(process);
-        os::Message message;
-        os::log(os::Level::error, message << "mprStartCmd: \"" << string_view(start.path) << "\": " << strerror(error));
+        sayWhy(cmd, start.path, error);
         return error == EACCES ? MPR_ERR_CANT_ACCESS : MPR_ERR_CANT_CREATE;
     }
-    const Loop::Using loop(task::events().loop());
     process->detached = (flags & MPR_CMD_DETACH) != 0;
-    cmd.process = process;
-    cmd.started = true;
-    cmd.runs = true;
-    __atomic_store_n(&cmd.pid, process->pid, __ATOMIC_RELAXED);
-    mprSetRef(&cmd, &cmd.told, nullptr);
-    running.link(cmd);
+    EndWatch watch(cmd, process->pid);
+    {
+        const Loop::Using loop(task::events().loop());
+        cmd.process = process;
+        cmd.started = true;
+        cmd.runs = true;
+        __atomic_store_n(&cmd.pid, process->pid, __ATOMIC_RELAXED);
+        forgetEnd(cmd);
+        watch.place();
+        running.link(cmd);
+    }
+    watch.begin();
     task::processesRunning.fetch_add(1, std::memory_order_relaxed);
     return 0;
 }
 
-/** Whether the process runs, asked of the system: it may have ended before its command stood in the list. */
 bool stillRuns(Command& cmd) {
     bool found = false;
     {
@@ -716,6 +837,7 @@ int startCmd(Command& cmd, int argc, cchar** argv, cchar** envp, int flags, bool
     for (char** set : {cmd.environment, cmd.usualEnvironment}) {
         envp = envp ? envp : const_cast<cchar**>(set);
     }
+    closeEnd(cmd);
     const bool mixes = envp && !(flags & MPR_CMD_EXACT_ENV);
     auto** arguments = static_cast<char**>(palloc((static_cast<std::size_t>(argc) + 2) * sizeof(char*)));
     Start start{path, arguments, argc, mixes ? mixEnvironment(envp) : const_cast<char**>(envp), {-1, -1, -1}};
@@ -769,6 +891,41 @@ int startCmd(Command& cmd, int argc, cchar** argv, cchar** envp, int flags, bool
 
 // ---- Making -----------------------------------------------------------------------------------------------------
 
+namespace {
+
+/** Tell the callback of a run's end, unless the program has ended that run itself, or begun another, since. */
+void tellEnd(void* data, MprEvent* event) {
+    auto* cmd = static_cast<Command*>(data);
+    const bool isTold = __atomic_load_n(&cmd->told, __ATOMIC_ACQUIRE) == event;
+    if (isTold && cmd->callback) {
+        task::callProgram({"command callback"}, [=] { cmd->callback(cmd, -1, cmd->data); });
+    }
+}
+
+/** Make an event the one that tells of the last end. @return false when that is told already, or of a run before this one. */
+bool takeEnd(Command& cmd, task::Event& event) {
+    const Loop::Using loop(task::events().loop());
+    const bool isNew = std::exchange(cmd.endIsNew, false);
+    if (isNew) {
+        mprSetRef(&cmd, &cmd.told, &event);
+    }
+    return isNew;
+}
+
+/** The event of a process's end. It may run late, when the program has begun another run. */
+void onEnd(void* data, MprEvent*) {
+    auto& cmd = *static_cast<Command*>(data);
+    closeEnd(cmd);
+    isComplete(cmd);
+    task::Events& events = task::events();
+    task::Event* event =
+        cmd.callback ? events.makeEvent(*cmd.dispatcher, "command", 0, tellEnd, &cmd, MPR_EVENT_DONT_QUEUE) : nullptr;
+    if (event && takeEnd(cmd, *event)) {
+        events.queue(*event, 0);
+    }
+}
+} // namespace
+
 MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     task::Events& events = task::events();
     if (!events.open("mprCreateCmd") || !running.open(room)) {
@@ -789,27 +946,7 @@ MprCmd* mprCreateCmd(MprDispatcher* dispatcher) {
     if (!cmd->own) {
         return nullptr;
     }
-    const auto ended = [](void* data, MprEvent*) {
-        auto* self = static_cast<Command*>(data);
-        isComplete(*self);
-        if (self->callback) {
-            const auto tell = [](void* ptr, MprEvent* event) {
-                auto* each = static_cast<Command*>(ptr);
-                // Another thread may be ending the run.
-                const bool isTold = __atomic_load_n(&each->told, __ATOMIC_ACQUIRE) == event;
-                if (isTold && each->callback) { // not that of a run which the program has ended since
-                    task::callProgram({"command callback"}, [=] { each->callback(each, -1, each->data); });
-                }
-            };
-            task::Event* event =
-                task::events().makeEvent(*self->dispatcher, "command", 0, tell, self, MPR_EVENT_DONT_QUEUE);
-            mprSetRef(self, &self->told, event);
-            if (event) {
-                task::events().queue(*event, 0);
-            }
-        }
-    };
-    cmd->end = events.makeEvent(*cmd->own, "command", 0, ended, cmd, MPR_EVENT_DONT_QUEUE);
+    cmd->end = events.makeEvent(*cmd->own, "command", 0, onEnd, cmd, MPR_EVENT_DONT_QUEUE);
     return cmd->end ? cmd : nullptr;
 }
 
@@ -831,13 +968,16 @@ void mprDestroyCmd(MprCmd* ptr) {
         return;
     }
     mprDisconnectCmd(cmd);
-    const Loop::Using loop(task::events().loop());
-    if (cmd->process) {
-        endProcess(*cmd);
+    {
+        const Loop::Using loop(task::events().loop());
+        if (cmd->process) {
+            endProcess(*cmd);
+        }
+        cmd->started = false;
+        forgetEnd(*cmd);
     }
-    cmd->started = false;
-    task::events().remove(*cmd->end); // it may be queued still, and would be taken for the next run's
-    mprSetRef(cmd, &cmd->told, nullptr);
+    closeEnd(*cmd);
+    task::events().remove(*cmd->end); // it may be queued still
 }
 
 void mprSetCmdSearchPath(MprCmd* ptr, cchar* search) {
@@ -945,19 +1085,79 @@ ssize mprWriteCmd(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
     return count >= 0 ? count : errno == EAGAIN ? 0 : MPR_ERR_CANT_WRITE;
 }
 
+namespace {
+
+/**
+    Waits until a child takes more input, or has ended: others may hold its input open. Events run meanwhile, for the child
+    may first want us to read. It has a descriptor of its own, because the program may wait for the channel's.
+ */
+class InputWatch {
+public:
+    InputWatch(Command* cmd, int channel) : cmd_(cmd), channel_(channel) {}
+    ~InputWatch() {
+        if (handler_) {
+            mprDestroyWaitHandler(handler_);
+            mprRemoveRoot(handler_);
+        }
+        if (fd_ >= 0) {
+            ::close(fd_);
+        }
+    }
+    InputWatch(const InputWatch&) = delete;
+    InputWatch& operator=(const InputWatch&) = delete;
+
+    /** @return false without a descriptor or memory. */
+    bool open() {
+        if (!handler_) {
+            fd_ = fcntl(cmd_->fds[channel_], F_DUPFD_CLOEXEC, 3);
+            void* const wakes = reinterpret_cast<void*>(+[](void*, MprEvent*) {});
+            handler_ = fd_ >= 0 ? mprCreateWaitHandler(fd_, 0, cmd_->own, wakes, nullptr, 0) : nullptr;
+            mprAddRoot(handler_); // NULL is fine
+        }
+        return handler_ != nullptr;
+    }
+    /** @return false when the child has ended. */
+    bool wait(const void* site) {
+        constexpr MprTicks now = 10; // while the runtime stops, when nobody waits for events
+        const task::Awaited awaited = eventsOf(*cmd_);
+        if (!stillRuns(*cmd_)) {
+            return false;
+        }
+        mprWaitOn(handler_, MPR_WRITABLE);
+        if (mprIsStopping()) {
+            mprSleep(now);
+        } else {
+            task::events().waitFor(awaited, -1, site);
+        }
+        return true;
+    }
+
+private:
+    Command* cmd_;
+    int channel_;
+    int fd_ = -1;
+    MprWaitHandler* handler_ = nullptr; // a root
+};
+} // namespace
+
 ssize mprWriteCmdBlock(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
     auto* cmd = static_cast<Command*>(ptr);
+    const void* site = __builtin_return_address(0);
     const Rooted rooted(cmd);
     const Hold hold(buf);
     ssize written = 0;
-    for (;;) {
+    InputWatch watch(cmd, channel);
+    for (bool ended = false;;) {
         const ssize count = mprWriteCmd(cmd, channel, buf + written, bufsize - written);
         written += count > 0 ? count : 0;
         if (count < 0 || written == bufsize) {
             return written > 0 || count >= 0 ? written : count;
         }
-        if (count == 0 && mprWaitForSingleIO(cmd->fds[channel], MPR_WRITABLE, -1) < 0) {
-            return MPR_ERR_BAD_HANDLE;
+        if (count == 0 && (ended || !watch.open())) {
+            return written > 0 ? written : ended ? MPR_ERR_CANT_WRITE : MPR_ERR_MEMORY;
+        }
+        if (count == 0) {
+            ended = !watch.wait(site);
         }
     }
 }
@@ -1094,8 +1294,7 @@ int mprWaitForCmd(MprCmd* ptr, MprTicks timeout) {
     const Awaiting awaiting(*cmd);
     for (int result = 0;;) {
         // Taken before it looks: then no event is missed.
-        const task::Awaited awaited{{cmd->own, cmd->dispatcher},
-                                    {task::events().mark(*cmd->own), task::events().mark(*cmd->dispatcher)}};
+        const task::Awaited awaited = eventsOf(*cmd);
         if (isComplete(*cmd)) {
             return 0;
         }
@@ -1103,6 +1302,9 @@ int mprWaitForCmd(MprCmd* ptr, MprTicks timeout) {
             return result;
         }
         result = task::events().waitFor(awaited, restUntil(deadline), site);
+        if (result == MPR_ERR_BAD_STATE && awaited.dispatchers[1] && task::Events::isDestroyed(*cmd->dispatcher)) {
+            result = 0; // no callback comes any more, and the process goes on
+        }
     }
 }
 
@@ -1243,8 +1445,11 @@ int runCmd(Command& cmd, int argc, cchar** argv, cchar** envp, cchar* in, char**
     if (result == 0) {
         isComplete(cmd);
         result = mprGetCmdExitStatus(&cmd);
-        const Loop::Using loop(task::events().loop());
-        letGo(cmd);
+        {
+            const Loop::Using loop(task::events().loop());
+            letGo(cmd);
+        }
+        closeEnd(cmd);
     } else {
         killAndWait(cmd);
         mprDestroyCmd(&cmd);

@@ -2,6 +2,7 @@
 /*
     test/io/command.cpp - Commands: output, input, status, time limits, events, what cannot be run.
  */
+#include "test/support/folder.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/process.hpp"
@@ -10,6 +11,7 @@
 #include "test/support/sanitizer.hpp"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <unistd.h>
 #include <cstdio>
@@ -267,4 +269,93 @@ TEST_CASE("many commands leave nothing behind", "[io][command]") {
     CHECK(countEntries("/proc/self/fd") == files);
     cchar *argv[] = {"sleep", "0.1", nullptr};
     CHECK(mprStartCmd(mprCreateCmd(nullptr), 2, argv, nullptr, MPR_CMD_OUT) == 0); // it outlives the runtime
+}
+
+TEST_CASE("a folder named like a program hides none, and an empty folder of the search path is the current one",
+          "[io][command]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string before = std::filesystem::current_path(), own = folder.root + "/own";
+    mkdir((folder.root + "/sh").c_str(), 0755);
+    {
+        std::ofstream(own) << "#!/bin/sh\nexit 7\n";
+    }
+    chmod(own.c_str(), 0755);
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    mprSetCmdSearchPath(cmd, (folder.root + ":/bin").c_str());
+    CHECK(mprRunCmd(cmd, "sh -c 'exit 3'", nullptr, nullptr, nullptr, nullptr, -1, 0) == 3);
+    CHECK(mprRunCmd(cmd, (folder.root + "/sh").c_str(), nullptr, nullptr, nullptr, nullptr, -1, 0) ==
+          MPR_ERR_CANT_ACCESS);
+    std::filesystem::current_path(folder.root);
+    for (cchar *search : {":/bin", "/bin:", "/bin::/usr/bin", ""}) {
+        INFO(search);
+        mprSetCmdSearchPath(cmd, search);
+        CHECK(mprRunCmd(cmd, "own", nullptr, nullptr, nullptr, nullptr, -1, 0) == 7);
+        mprSetCmdDir(cmd, "/");
+        CHECK(mprRunCmd(cmd, "own", nullptr, nullptr, nullptr, nullptr, -1, 0) == 7);
+        mprSetCmdDir(cmd, nullptr);
+    }
+    std::filesystem::current_path(before);
+}
+
+TEST_CASE("the log says what was not there: the program, its interpreter, or its working folder", "[io][command]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string script = folder.root + "/script";
+    {
+        std::ofstream(script) << "#!/no/such/interpreter\n";
+    }
+    chmod(script.c_str(), 0755);
+    CHECK(mprRun(nullptr, script.c_str(), nullptr, nullptr, nullptr, -1) < 0);
+    CHECK(runtime.log.has("interpreter"));
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    mprSetCmdDir(cmd, "/no/such/folder");
+    CHECK(mprRunCmd(cmd, "/bin/true", nullptr, nullptr, nullptr, nullptr, -1, 0) < 0);
+    CHECK(runtime.log.has("working folder \"/no/such/folder\""));
+}
+
+TEST_CASE("a text is written as far as the child takes it, though another holds its input open", "[io][command]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    const std::string text(1'000'000, 'x');
+    // What it leaves in the background has its input and reads nothing of it.
+    cchar *argv[] = {"sh", "-c", "exec 3<&0; sleep 30 <&3 & sleep 0.05", nullptr};
+    REQUIRE(mprStartCmd(cmd, 3, argv, nullptr, MPR_CMD_IN | MPR_CMD_NEW_SESSION) == 0);
+    const int pid = mprGetCmdPid(cmd);
+    const ssize written = mprWriteCmdBlock(cmd, MPR_CMD_STDIN, text.data(), static_cast<ssize>(text.size()));
+    CHECK(written < static_cast<ssize>(text.size()));
+    CHECK_FALSE(mprIsCmdRunning(cmd));
+    kill(-pid, SIGKILL);
+}
+
+TEST_CASE("a child that wants its output read before it takes more input gets both", "[io][command]") {
+    Runtime runtime("", MPR_USER_EVENTS_THREAD); // nobody but the calls here services
+    static std::atomic<long> came;
+    came = 0;
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    mprSetCmdCallback(
+        cmd,
+        [](MprCmd *cmd, int channel, void *) {
+            char buf[8192];
+            const ssize count = channel >= 0 ? mprReadCmd(cmd, channel, buf, sizeof(buf)) : 0;
+            came += count > 0 ? count : 0;
+            if (channel >= 0 && count != 0) {
+                mprEnableCmdEvents(cmd, channel);
+            }
+            return count;
+        },
+        nullptr);
+    const std::string text(1'000'000, 'x');
+    cchar *argv[] = {"cat", nullptr};
+    REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, MPR_CMD_IN | MPR_CMD_OUT) == 0);
+    CHECK(mprWriteCmdBlock(cmd, MPR_CMD_STDIN, text.data(), static_cast<ssize>(text.size())) ==
+          static_cast<ssize>(text.size()));
+    mprFinalizeCmd(cmd);
+    CHECK(mprWaitForCmd(cmd, -1) == 0);
+    CHECK(came == static_cast<long>(text.size()));
 }

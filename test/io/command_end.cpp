@@ -13,6 +13,7 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,28 @@ namespace {
 
 /* Whether a child that is made has ended, and others had time to hear of that, before who made it goes on. */
 std::atomic<bool> endsFirst;
+
+/* Whether the system has no descriptors any more once a child is made, until a Shortage ends. */
+std::atomic<bool> fewDescriptors;
+
+struct Shortage {
+    Shortage() {
+        getrlimit(RLIMIT_NOFILE, &before);
+        fewDescriptors = true;
+    }
+    ~Shortage() {
+        fewDescriptors = false;
+        setrlimit(RLIMIT_NOFILE, &before);
+    }
+    static void begin() {
+        rlimit none{};
+        getrlimit(RLIMIT_NOFILE, &none);
+        none.rlim_cur = 0;
+        setrlimit(RLIMIT_NOFILE, &none);
+    }
+
+    rlimit before;
+};
 } // namespace
 
 extern "C" int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
@@ -35,6 +58,9 @@ extern "C" int __real_posix_spawn(pid_t *pid, const char *path, const posix_spaw
 extern "C" int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                                   const posix_spawnattr_t *attributes, char *const *argv, char *const *envp) {
     const int result = __real_posix_spawn(pid, path, actions, attributes, argv, envp);
+    if (result == 0 && fewDescriptors) {
+        Shortage::begin();
+    }
     if (result == 0 && endsFirst) {
         siginfo_t how{};
         while (waitid(P_PID, static_cast<id_t>(*pid), &how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
@@ -478,4 +504,113 @@ TEST_CASE("the end of a run is reported to nobody once the program has changed i
     }
     CHECK(toldEnds == told);
     mprRemoveRoot(cmd);
+}
+
+namespace {
+
+/* A program that does not let the runtime hear of its children. */
+class Deaf {
+public:
+    explicit Deaf(bool blocks) {
+        sigemptyset(&child);
+        sigaddset(&child, SIGCHLD);
+        blocks ? pthread_sigmask(SIG_BLOCK, &child, &mask) : pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+        sigaction(SIGCHLD, nullptr, &action);
+        if (!blocks) {
+            struct sigaction own {};
+            own.sa_handler = [](int) {};
+            sigaction(SIGCHLD, &own, nullptr);
+        }
+    }
+    ~Deaf() {
+        sigaction(SIGCHLD, &action, nullptr);
+        pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    }
+    Deaf(const Deaf &) = delete;
+    Deaf &operator=(const Deaf &) = delete;
+
+private:
+    sigset_t child, mask;
+    struct sigaction action;
+};
+
+/* A command of some milliseconds, started with or without descriptors to spare, is waited for without a time-out. */
+int waitsForEnd(bool spare) {
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    cchar *argv[] = {"sh", "-c", "sleep 0.05; exit 3", nullptr};
+    int result = 0;
+    if (spare) {
+        result = mprStartCmd(cmd, 3, argv, nullptr, 0);
+    } else {
+        const Shortage shortage;
+        result = mprStartCmd(cmd, 3, argv, nullptr, 0);
+    }
+    result = result == 0 ? mprWaitForCmd(cmd, -1) : result;
+    return result == 0 ? mprGetCmdExitStatus(cmd) : result;
+}
+} // namespace
+
+TEST_CASE("commands end for a program that blocks SIGCHLD, or handles it", "[io][command]") {
+    const bool blocks = GENERATE(true, false);
+    const bool spare = GENERATE(true, false);
+    const bool started = GENERATE(true, false);
+    Runtime runtime;
+    if (started) {
+        REQUIRE(mprStart() == 0);
+    }
+    REQUIRE(mprRun(nullptr, "true", nullptr, nullptr, nullptr, -1) == 0); // from here libuv handles it
+    const int before = countEntries("/proc/self/fd");
+    {
+        const Deaf deaf(blocks);
+        CHECK(waitsForEnd(spare) == 3);
+        char *out = nullptr;
+        CHECK(mprRun(nullptr, "echo heard", nullptr, &out, nullptr, -1) == 0);
+        CHECK(std::string(out ? out : "") == "heard\n");
+    }
+    CHECK(until([&] { return collect() >= 0 && countEntries("/proc/self/fd") == before; })); // its events have run
+}
+
+TEST_CASE("the end of a run is not told as the next one's", "[io][command]") {
+    Runtime runtime("", MPR_USER_EVENTS_THREAD);
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    toldEnds = 0;
+    mprSetCmdCallback(cmd, tellEnd, nullptr);
+    cchar *first[] = {"/bin/true", nullptr}, *second[] = {"cat", nullptr};
+    REQUIRE(mprStartCmd(cmd, 1, first, nullptr, 0) == 0);
+    REQUIRE(until([&] { return !mprIsCmdRunning(cmd) || mprIsCmdComplete(cmd); })); // its event is queued, and waits
+    REQUIRE(mprStartCmd(cmd, 1, second, nullptr, MPR_CMD_IN) == 0);
+    for (int turns = 0; turns < 20; turns++) {
+        mprServiceEvents(1, 0);
+    }
+    CHECK(mprIsCmdRunning(cmd));
+    CHECK(toldEnds == 0);
+    mprFinalizeCmd(cmd);
+    CHECK(serviceUntil([] { return toldEnds > 0; }));
+    CHECK(mprGetCmdExitStatus(cmd) == 0);
+    for (int turns = 0; turns < 20; turns++) {
+        mprServiceEvents(1, 0);
+    }
+    CHECK(toldEnds == 1);
+}
+
+TEST_CASE("a wait for a command ends when the dispatcher of its callback is destroyed meanwhile", "[io][command]") {
+    Runtime runtime;
+    REQUIRE(mprStart() == 0);
+    MprDispatcher *dispatcher = mprCreateDispatcher("going", 0);
+    Root a(dispatcher);
+    mprDisableDispatcher(dispatcher); // the callback is never called
+    MprCmd *cmd = mprCreateCmd(dispatcher);
+    Root b(cmd);
+    mprSetCmdCallback(cmd, tellEnd, nullptr);
+    cchar *argv[] = {"echo", "text", nullptr};
+    REQUIRE(mprStartCmd(cmd, 2, argv, nullptr, MPR_CMD_OUT) == 0);
+    std::atomic<int> result{1};
+    Mutator waiter("waiter", [&](Mutator &) { result = mprWaitForCmd(cmd, -1); });
+    REQUIRE(until([&] { return !mprIsCmdRunning(cmd); }));
+    CHECK(result == 1); // its output is still to come
+    mprDestroyDispatcher(dispatcher);
+    waiter.join();
+    CHECK(result == 0);
 }
