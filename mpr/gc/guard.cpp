@@ -190,7 +190,7 @@ bool admitAttachedLeaving(const char* function) {
     }
     if (attached->calledBack) {
         misuse(function, nullptr,
-               "called by an event, a manager or a terminator, whose caller goes on with the runtime");
+               "called by an event, a worker, a manager or a terminator, whose caller goes on with the runtime");
         return false;
     }
     return true;

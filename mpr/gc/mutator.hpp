@@ -79,7 +79,7 @@ struct Mutator {
     os::Shared<bool> late{false};
     bool visits = false; // it is counted in the rendezvous whatever its state (Visit); the thread's own
     bool isCollector = false;
-    bool calledBack = false; // it is in an event, a manager of mprFree or a terminator; the thread's own
+    bool calledBack = false; // in a procedure of the program, a manager of mprFree or a terminator; the thread's own
     bool ofService = false;  // it belongs to a room of the runtime, and ends when the runtime does
     /** It runs, but waits for its turn to stop the others, so it is not named as late. Written by the thread itself. */
     os::Shared<bool> parked{false};

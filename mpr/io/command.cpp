@@ -83,18 +83,18 @@ enum ChannelState : std::uint8_t {
 };
 
 struct Command : MprCmd {
-    MprDispatcher* dispatcher;          // reference: of the callbacks
-    MprDispatcher* own;                 // reference: of the end
-    task::Event* end;                   // reference: the process has ended
-    task::Event* told;                  // reference: the event that tells the callback of this run's end
-    MprWaitHandler* handlers[places];   // references
-    mpr::io::Tie* ties[places];         // to them
-    void* data;                         // of the callback: a block or not
-    char* search;                       // reference
-    char* folder;                       // reference: in which it runs
-    char** environment;                 // reference: of mprSetCmdEnv
-    char** usualEnvironment;            // reference: of mprSetCmdDefaultEnv
-    Command* next;                      // reference: in the list of those that run
+    MprDispatcher* dispatcher;        // reference: of the callbacks
+    MprDispatcher* own;               // reference: of the end
+    task::Event* end;                 // reference: the process has ended
+    task::Event* told;                // reference: the event that tells the callback of this run's end
+    MprWaitHandler* handlers[places]; // references
+    mpr::io::Tie* ties[places];       // to them
+    void* data;                       // of the callback: a block or not
+    char* search;                     // reference
+    char* folder;                     // reference: in which it runs
+    char** environment;               // reference: of mprSetCmdEnv
+    char** usualEnvironment;          // reference: of mprSetCmdDefaultEnv
+    Command* next;                    // reference: in the list of those that run
     Command* previous;
     MprCmdProc callback;
     Process* process; // until it has been waited for

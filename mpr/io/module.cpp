@@ -284,7 +284,8 @@ int load(Module& module) {
     module.set(MPR_MODULE_LOADED | MPR_MODULE_STARTED, true);
     int result = 0;
     if (entry) {
-        mpr::task::callProgram({"module entry point", module.name}, [&] { result = entry(module.moduleData, &module); });
+        mpr::task::callProgram({"module entry point", module.name},
+                               [&] { result = entry(module.moduleData, &module); });
     }
     if (result >= 0) {
         return 0;

@@ -40,8 +40,8 @@ constexpr std::uint32_t forOne = 1, forAll = 2;
 void nameLocksHeld() {
     if (task::programLocks > 0) {
         os::Message message;
-        os::log(os::Level::error, message << "thread \"" << gc::attached->name << "\" goes and leaves " << task::programLocks
-                                          << " of its locks locked: no other can unlock them");
+        os::log(os::Level::error, message << "thread \"" << gc::attached->name << "\" goes and leaves "
+                                          << task::programLocks << " of its locks locked: no other can unlock them");
     }
 }
 

@@ -275,18 +275,14 @@ TEST_CASE("a folder named like a program hides none, and an empty folder of the 
           "[io][command]") {
     Runtime runtime;
     Folder folder;
-    const std::string before = std::filesystem::current_path(), own = folder.root + "/own";
-    mkdir((folder.root + "/sh").c_str(), 0755);
-    {
-        std::ofstream(own) << "#!/bin/sh\nexit 7\n";
-    }
+    const std::string before = std::filesystem::current_path(), own = folder.write("own", "#!/bin/sh\nexit 7\n");
+    mkdir((folder / "sh").c_str(), 0755);
     chmod(own.c_str(), 0755);
     MprCmd *cmd = mprCreateCmd(nullptr);
     Root root(cmd);
     mprSetCmdSearchPath(cmd, (folder.root + ":/bin").c_str());
     CHECK(mprRunCmd(cmd, "sh -c 'exit 3'", nullptr, nullptr, nullptr, nullptr, -1, 0) == 3);
-    CHECK(mprRunCmd(cmd, (folder.root + "/sh").c_str(), nullptr, nullptr, nullptr, nullptr, -1, 0) ==
-          MPR_ERR_CANT_ACCESS);
+    CHECK(mprRunCmd(cmd, (folder / "sh").c_str(), nullptr, nullptr, nullptr, nullptr, -1, 0) == MPR_ERR_CANT_ACCESS);
     std::filesystem::current_path(folder.root);
     for (cchar *search : {":/bin", "/bin:", "/bin::/usr/bin", ""}) {
         INFO(search);
@@ -302,10 +298,7 @@ TEST_CASE("a folder named like a program hides none, and an empty folder of the 
 TEST_CASE("the log says what was not there: the program, its interpreter, or its working folder", "[io][command]") {
     Runtime runtime;
     Folder folder;
-    const std::string script = folder.root + "/script";
-    {
-        std::ofstream(script) << "#!/no/such/interpreter\n";
-    }
+    const std::string script = folder.write("script", "#!/no/such/interpreter\n");
     chmod(script.c_str(), 0755);
     CHECK(mprRun(nullptr, script.c_str(), nullptr, nullptr, nullptr, -1) < 0);
     CHECK(runtime.log.has("interpreter"));

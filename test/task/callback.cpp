@@ -103,8 +103,10 @@ TEST_CASE("what an event leaves behind is not there for the next", "[task][callb
     mprSetMaxWorkers(1);
     MprDispatcher *dispatcher = mprCreateDispatcher("dispatcher", onWorker ? 0 : MPR_DISPATCHER_IMMEDIATE);
     Root root(dispatcher);
-    mprCreateEvent(dispatcher, "messy", 0, +[](void *, MprEvent *) { makeMess(); }, nullptr, 0);
-    mprCreateEvent(dispatcher, "next", 0, +[](void *, MprEvent *) { lookAfter(); }, nullptr, 0);
+    mprCreateEvent(
+        dispatcher, "messy", 0, +[](void *, MprEvent *) { makeMess(); }, nullptr, 0);
+    mprCreateEvent(
+        dispatcher, "next", 0, +[](void *, MprEvent *) { lookAfter(); }, nullptr, 0);
     REQUIRE(isDone(2));
     check(mess, "event \"messy\": its procedure");
 }
@@ -129,7 +131,8 @@ TEST_CASE("an event that waits finds its thread running after an event inside ha
     mprCreateEvent(
         nullptr, "outer", 0,
         +[](void *, MprEvent *event) {
-            mprCreateEvent(nullptr, "inner", 0, +[](void *, MprEvent *) { makeMess(); }, nullptr, 0);
+            mprCreateEvent(
+                nullptr, "inner", 0, +[](void *, MprEvent *) { makeMess(); }, nullptr, 0);
             mprWaitForEvent(event->dispatcher, -1, -1);
             lookAfter();
         },
@@ -145,7 +148,8 @@ TEST_CASE("what a callback of a cache leaves behind is not there for its caller"
     begin(messes[0]);
     MprCache *cache = mprCreateCache(0);
     Root root(cache);
-    mprSetCacheNotify(cache, +[](MprCache *, cchar *, cchar *, int) { makeMess(); });
+    mprSetCacheNotify(
+        cache, +[](MprCache *, cchar *, cchar *, int) { makeMess(); });
     mprWriteCache(cache, "key", "value", 0, 0, 0, MPR_CACHE_SET);
     mprRemoveCache(cache, "key");
     lookAfter();
@@ -222,7 +226,8 @@ TEST_CASE("a dispatcher that a worker has claimed is nobody's when its procedure
                 [](void *data, MprWorker *) {
                     auto *mine = static_cast<MprDispatcher *>(data);
                     mprStartDispatcher(mine);
-                    mprCreateEvent(mine, "event", 0, +[](void *, MprEvent *) { runs++; }, nullptr, 0);
+                    mprCreateEvent(
+                        mine, "event", 0, +[](void *, MprEvent *) { runs++; }, nullptr, 0);
                 },
                 dispatcher) == 0);
     CHECK(until([] { return runs == 1; }));
@@ -246,7 +251,8 @@ TEST_CASE("batches that a worker's procedure asks for end with it", "[task][call
 
 TEST_CASE("a thread's procedure may detach its thread", "[task][callback]") {
     Runtime runtime;
-    MprThread *thread = mprCreateThread("leaves", MPR_PROC(+[](void *, MprThread *) { mprDetachThread(); }), nullptr, 0);
+    MprThread *thread =
+        mprCreateThread("leaves", MPR_PROC(+[](void *, MprThread *) { mprDetachThread(); }), nullptr, 0);
     REQUIRE(mprStartThread(thread) == 0);
     CHECK(until([] { return stats().threads == 1; }));
     runtime.end();
