@@ -40,8 +40,11 @@ MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
         if (at.region && !runtime().collector.isLost(at.head())) {
             return at.region;
         }
-    } else if (Region* region = runtime().heap.regionOfBlock(ptr)) {
-        return region;
+    } else {
+        Region* region = runtime().heap.regionOfBlock(ptr);
+        if (region && !runtime().collector.isLost(region->map().get(region->granuleOf(ptr)))) {
+            return region;
+        }
     }
     misuse(function, ptr, isDying(ptr) ? "it was found dead, and what is done to it now has no effect"
                                        : "not the start of a block in use");
@@ -50,7 +53,7 @@ MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
 
 /** Whether the only hold of a block is that of mprFree, by which the calling thread is in the block's manager. */
 bool keepsItself(const void* ptr) {
-    return os::hasThreads && attached->beingFreed.has(ptr) && !runtime().roots.isHeldFurther(ptr);
+    return attached->beingFreed.has(ptr) && !runtime().roots.isHeldFurther(ptr);
 }
 
 /** There is no memory to count another root or hold of a block that is held: it stays. */

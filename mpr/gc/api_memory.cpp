@@ -265,7 +265,7 @@ void callToFree(Mutator& m, void* ptr, MprManager manager) {
     manager(ptr, MPR_MANAGE_FREE);
     m.beingFreed.leave();
     m.calledBack = was;
-    if (!current) [[unlikely]] {
+    if (os::hasThreads && !current) [[unlikely]] {
         misuse("mprFree", ptr, "its manager has returned yielded or exempt");
         runtime().collector.resume(m);
     }
@@ -276,6 +276,9 @@ void callToFree(Mutator& m, void* ptr, MprManager manager) {
     have gone meanwhile, with its region, and another may stand there.
  */
 bool isStillHeld(Region* region, void* ptr) {
+    if constexpr (!os::hasThreads) {
+        return true; // nobody else releases it, and what the manager tries is refused
+    }
     if (runtime().heap.table().candidate(ptr) == region) [[likely]] {
         const Byte h = region->map().get(region->granuleOf(ptr));
         if (Region::isBlock(h) && (h & head::held)) [[likely]] {
@@ -291,15 +294,9 @@ bool isStillHeld(Region* region, void* ptr) {
     free the block meanwhile. @return 0, or an error: another thread is freeing it already, or has released it.
  */
 int freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
-    if constexpr (!os::hasThreads) {
-        const bool was = std::exchange(m.isCollector, true); // so that a yield does not collect
-        manager(ptr, MPR_MANAGE_FREE);
-        m.isCollector = was;
-        return 0;
-    }
     Heap& heap = runtime().heap;
     const Byte before = heap.changeHead(region, ptr, head::held, 0);
-    if ((before & (head::inUse | head::held)) != head::inUse) {
+    if (os::hasThreads && (before & (head::inUse | head::held)) != head::inUse) {
         return freedMeanwhile(ptr);
     }
     callToFree(m, ptr, manager);
@@ -311,7 +308,7 @@ int freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
 }
 
 bool isRoot(const void* ptr, Byte h) {
-    return os::hasThreads && (h & head::referenced) && runtime().roots.isRoot(ptr);
+    return (h & head::referenced) && runtime().roots.isRoot(ptr);
 }
 
 /** Why a block with this head may not be freed by hand, or nullptr. */
@@ -332,7 +329,7 @@ void endReferences(Region* region, void* ptr) {
     while (isRoot(ptr, h) && runtime().roots.remove(runtime().heap, ptr)) {
         misuse("mprFree", ptr, "its manager has made the block a root, which ends");
     }
-    if (os::hasThreads && (h & head::referenced) && runtime().roots.endHolds(runtime().heap, ptr)) {
+    if ((h & head::referenced) && runtime().roots.endHolds(runtime().heap, ptr)) {
         misuse("mprFree", ptr, "its manager has held the block, which ends");
     }
     if (const HandleHooks* handles = handlesOf(h)) {
@@ -481,11 +478,9 @@ void* mprRealloc(void* ptr, size_t size) {
     if (size > Heap::greatestRequest) {
         return allocateTooBig(size);
     }
-    if constexpr (os::hasThreads) {
-        if ((h & head::held) && m->beingFreed.has(ptr)) [[unlikely]] {
-            misuse("mprRealloc", ptr, "called by the block's manager while mprFree frees the block");
-            return nullptr;
-        }
+    if ((h & head::held) && m->beingFreed.has(ptr)) [[unlikely]] {
+        misuse("mprRealloc", ptr, "called by the block's manager while mprFree frees the block");
+        return nullptr;
     }
     const std::size_t n = region->blockSize(g);
     const std::size_t whole = size + (managed ? sizeof(MprManager) : 0);
@@ -512,8 +507,8 @@ void* mprRealloc(void* ptr, size_t size) {
         // A manager may resize what its block refers to, and both are dead. The end of a hold would have it live, but
         // when the runtime ends.
         const auto& collector = runtime().collector;
-        const bool doomed = os::hasThreads && (runtime().heap.ends() ? collector.isDoomed(h) : collector.isLost(h));
-        if (!doomed && (!os::hasThreads || (h & (head::referenced | head::held)))) {
+        const bool doomed = runtime().heap.ends() ? collector.isDoomed(h) : collector.isLost(h);
+        if (!doomed && (h & (head::referenced | head::held))) {
             publish(block);
             runtime().roots.move(runtime().heap, {region, g}, Place::of(runtime().heap.find(block), block));
         }
@@ -634,7 +629,7 @@ void* allocatePermanent(size_t size) {
 
 /** Whether a block is held more than once. */
 bool isHeldFurther(const void* ptr, Byte h) {
-    return os::hasThreads && (h & head::referenced) && runtime().roots.isHeldFurther(ptr);
+    return (h & head::referenced) && runtime().roots.isHeldFurther(ptr);
 }
 
 /** Permanent memory is a leaf with one hold, and no root. Another thread may end that hold: ending it will tell. */
@@ -643,19 +638,17 @@ bool mayBePermanent(Region* region, void* ptr) {
     return (h & head::held) != 0 && !hasManager(h) && !isRoot(ptr, h) && !isHeldFurther(ptr, h);
 }
 
-constexpr const char* notPermanent = os::hasThreads ? "not permanent memory, or held besides" : "not permanent memory";
+constexpr const char* notPermanent = "not permanent memory, or held besides";
 
 /** Free permanent memory. @return false when the block is none, or another thread was faster. */
 bool freePermanent(Region* region, void* ptr) {
     Runtime& rt = runtime();
-    if constexpr (os::hasThreads) {
-        if (!mayBePermanent(region, ptr)) {
-            return false;
-        }
-        const HandleHooks* handles = handlesOf(region->map().get(region->granuleOf(ptr)));
-        if (handles && !handles->release(ptr)) {
-            return false;
-        }
+    if (!mayBePermanent(region, ptr)) {
+        return false;
+    }
+    const HandleHooks* handles = handlesOf(region->map().get(region->granuleOf(ptr)));
+    if (handles && !handles->release(ptr)) {
+        return false;
     }
     if (os::hasThreads && !current) {
         return rt.heap.freeHeld(region, ptr);
@@ -693,7 +686,7 @@ bool admitResizing(void* ptr) {
 }
 
 void* resizePermanent(void* ptr, size_t size) {
-    if (os::hasThreads && !admitResizing(ptr)) {
+    if (!admitResizing(ptr)) {
         return nullptr;
     }
     const size_t old = psize(ptr);

@@ -89,9 +89,12 @@ int CooperativeCollector::collect(Mutator& m, Wish wish, bool complete, const vo
     return complete ? static_cast<int>(freed) : 0;
 }
 
-/** Run the collection that is wanted, if any. @return Blocks freed. */
+/**
+    Run the collection that is wanted, if any; not while a manager is called, by a collection or by mprFree, whose caller
+    may use blocks that nothing keeps. @return Blocks freed.
+ */
 std::size_t CooperativeCollector::collectHere(Mutator& m) {
-    if (!wanted() || m.isCollector || stopped_) {
+    if (!wanted() || m.isCollector || m.beingFreed.any() || stopped_) {
         return 0;
     }
     const std::uint64_t begin = os::now();
@@ -139,6 +142,9 @@ void CooperativeCollector::callFree(bool everything) {
     };
     region->forEach(0, doomed, [&](std::size_t g) {
         void* block = region->address(g);
+        if (const heap::Byte h = region->headAt(block); !Region::isBlock(h) || !heap::head::wantsFree(h)) {
+            return; // a manager that was called before has resized it
+        }
         if (const MprManager manager = managerOf(block, region->blockSize(g))) {
             manager(block, MPR_MANAGE_FREE);
             ++stats_.managersFreed;
@@ -158,6 +164,7 @@ void CooperativeCollector::repace() {
 void CooperativeCollector::freeEverything() {
     // Nothing is marked, so everything is dead, held or not.
     heap_.beginMarking();
+    heap_.endLives();
     heap_.beginSweep(heap::Sweep::all);
     callFree(true);
 }

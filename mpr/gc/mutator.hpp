@@ -33,6 +33,7 @@ public:
         ++depth_;
     }
     void leave() { --depth_; }
+    bool any() const { return depth_ > 0; }
     bool has(const void* block) const {
         unsigned at = 0;
         while (at < depth_ && at < most && blocks_[at] != block) {
@@ -42,17 +43,10 @@ public:
     }
 
 private:
-    static constexpr unsigned most = 8; // what managers free that are nested deeper is not known
+    static constexpr unsigned most = os::cooperative ? 4 : 8; // what managers free that are nested deeper is not known
     unsigned depth_ = 0;
     const void* blocks_[most] = {};
 };
-/** Without threads a manager does not yield, so nothing need be held for it. */
-struct NothingBeingFreed {
-    static void enter(const void*) {}
-    static void leave() {}
-    static bool has(const void*) { return false; }
-};
-
 struct Mutator {
     /**
         Written by the thread itself. Others read it and `site`, relaxed, to name late threads. A thread that gives up on
@@ -102,7 +96,7 @@ struct Mutator {
     struct Never {};
     [[no_unique_address]] std::conditional_t<os::hasThreads, os::Counter, Never> passedAt{};
     Publisher* publisher = nullptr; // of a thread with a batch: batch.hpp
-    [[no_unique_address]] std::conditional_t<os::hasThreads, BeingFreed, NothingBeingFreed> beingFreed; // its own
+    BeingFreed beingFreed; // its own
     [[no_unique_address]] std::conditional_t<os::hasThreads, Suspended, NeverSuspended> suspended{};
 };
 

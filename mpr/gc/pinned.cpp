@@ -211,9 +211,8 @@ int claim(const char* function, Place at, const void* block) {
     const Byte h = at.head();
     const HandleHooks* handles = !os::hasThreads || (h & head::referenced) ? rt.roots.handles() : nullptr;
     const char* why = (h & head::held) ? "the block is held; release it first"
-                      : os::hasThreads && (h & head::referenced) && rt.roots.isRoot(block)
-                          ? "the block is a root; remove it first"
-                          : nullptr;
+                      : (h & head::referenced) && rt.roots.isRoot(block) ? "the block is a root; remove it first"
+                                                                       : nullptr;
     if (why) {
         misuse(function, block, why);
         return MPR_ERR_BAD_ARGS;

@@ -166,8 +166,8 @@ void CountedPointers::rename(const void* key, const void* other) {
 }
 
 bool Roots::add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage) {
-    if (os::hasThreads &&
-        (region->home.heap() || (region->map().get(region->granuleOf(block)) & heap::head::referenced) == 0)) {
+    const bool elsewhere = os::hasPages && region->home.heap();
+    if (elsewhere || (region->map().get(region->granuleOf(block)) & heap::head::referenced) == 0) {
         heap.changeHead(region, block, heap::head::referenced, 0);
     }
     os::Locked locked(lock_);
@@ -201,7 +201,7 @@ bool Roots::removeHold(heap::Heap& heap, heap::Region* region, void* block) {
 void Roots::move(heap::Heap& heap, heap::Place from, heap::Place to) {
     os::Locked locked(lock_);
     const heap::Byte kept = static_cast<heap::Byte>(heap.changeHead(from.region, from.address(), 0, heap::head::held) & counted);
-    if (os::hasThreads && kept == 0) {
+    if (kept == 0) {
         return;
     }
     heap.changeHead(to.region, to.address(), kept, 0);

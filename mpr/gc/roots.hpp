@@ -87,7 +87,7 @@ private:
 
 /**
     The head of a block that has been a root says so (head::referenced), and whoever frees such a block by hand asks
-    isRoot first. (Without an operating system heads do not say so: code memory is short.)
+    isRoot first.
 
     A bit in a block's head stands for its first hold; `holds_` counts further ones. Counting, and clearing the bit,
     needs the lock. The head of a block that has been counted there says so (head::referenced), as that of a root: an
@@ -171,8 +171,7 @@ public:
 
 private:
     /** What a block's head says while there may be several holds of it, or it is a root that stands as a hold. */
-    static constexpr heap::Byte counted =
-        os::hasThreads ? heap::head::held | heap::head::referenced : heap::head::held;
+    static constexpr heap::Byte counted = heap::head::held | heap::head::referenced;
     static bool mayBeCounted(heap::Byte h) { return (h & counted) == counted; }
     bool uncounted() const { return uncounted_.load(std::memory_order_relaxed); }
     bool endHold(heap::Heap& heap, heap::Region* region, void* block) MPR_REQUIRES(lock_);

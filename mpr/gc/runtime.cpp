@@ -245,7 +245,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
         rt.mpr = mprAllocObj(Mpr, manageMpr);
         heap::Shortage shortage = heap::Shortage::none;
         if (rt.mpr && fill(*rt.mpr) &&
-            rt.roots.add(rt.heap, os::hasThreads ? rt.heap.find(rt.mpr) : nullptr, rt.mpr, shortage)) {
+            rt.roots.add(rt.heap, rt.heap.find(rt.mpr), rt.mpr, shortage)) {
             rt.mpr->argc = argc;
             rt.mpr->argv = argv;
             return true;

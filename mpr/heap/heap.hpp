@@ -391,7 +391,9 @@ public:
     Limits limits();
     bool fixed() const { return !os::hasPages || buffer_; }
     /** Whether the runtime ends and every block with it. */
-    bool ends() const { return os::hasThreads && ends_; }
+    bool ends() const { return ends_; }
+    /** The runtime ends: from here on no block comes to life again, not by the end of its hold either. */
+    void endLives() { ends_ = true; }
 
     /** How often free memory was found overwritten, or the map damaged; each is named in the log. */
     std::uint64_t damages() const { return damages_.load(std::memory_order_relaxed); }
@@ -675,7 +677,7 @@ private:
     std::size_t reserve_ = 0;
     bool spans_ MPR_GUARDED_BY(lock_) = true;
     bool buffer_ = false;
-    bool ends_ = false; // since unmarkAll no block comes to life again, not by the end of its hold either
+    bool ends_ = false; // see endLives
     [[no_unique_address]] std::conditional_t<os::hasPages, Serving, NotServing> serving_;
     os::Shared<const Annex*> annex_{nullptr};
     [[no_unique_address]] std::conditional_t<os::hasPages, Scattered, NoScattered> scattered_ MPR_GUARDED_BY(lock_);

@@ -84,7 +84,7 @@ void Heap::unmarkOld() {
 void Heap::unmarkAll() {
     beginMarking();
     const os::Locked locked(lock_);
-    ends_ = true;
+    endLives();
     const auto parity = static_cast<Byte>(state_.colours().oldParity ^ head::parity);
     for (Region* region = regions_; region; region = region->next) {
         for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/*
+    test/metal/promises.cpp - What the headers promise of wrong calls, and of memory that runs short, without an operating
+    system: where code memory is scarce, a promise is easily left out with the code that keeps it.
+ */
+#include <mpr.h>
+#include <mpr/board.h>
+
+#include <cstring>
+
+#include "test/metal/say.hpp"
+
+namespace {
+
+// ---- What the runtime says --------------------------------------------------------------------------------------
+
+char lastMessage[200];
+int messages = 0;
+bool saidOne = false; // some message had `expected` in it
+const char* expected = "";
+
+void keepMessage(const char*, int, const char* text) {
+    ++messages;
+    saidOne = saidOne || std::strstr(text, expected) != nullptr;
+    std::strncpy(lastMessage, text, sizeof(lastMessage) - 1);
+}
+
+/** From here on look for a message with this text. */
+void listenFor(const char* text) {
+    expected = text;
+    saidOne = false;
+    messages = 0;
+}
+
+unsigned long long misuses() {
+    return mprGetMemStats()->misuses;
+}
+
+// ---- Things to manage -------------------------------------------------------------------------------------------
+
+struct Node {
+    Node* next; // Managed
+    void* other;
+};
+
+int freed = 0;
+
+void manageNode(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(static_cast<Node*>(ptr)->next);
+    } else {
+        ++freed;
+    }
+}
+
+Node* makeNode(Node* next = nullptr) {
+    Node* node = mprAllocObj(Node, manageNode);
+    if (node) {
+        node->next = next;
+    }
+    return node;
+}
+
+int collect() {
+    return mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+}
+
+// ---- Roots and holds: mpr/collect.h, mpr/memory.h ---------------------------------------------------------------
+
+void movedRoot() {
+    Node* root = makeNode(makeNode());
+    mprAddRoot(root);
+    mprAddRoot(root);
+    mprAlloc(8); // so that it cannot grow in place
+    auto* moved = static_cast<Node*>(mprRealloc(root, 2000));
+    expect(moved && moved != root, "a root that grows moves");
+    collect();
+    expect(mprIsValid(moved) && mprIsValid(moved->next), "the new block is the root, and keeps its child");
+    mprRemoveRoot(moved);
+    collect();
+    expect(mprIsValid(moved), "as often as the old one was");
+    mprRemoveRoot(moved);
+    collect();
+    expect(!mprIsValid(moved), "and no more often");
+    expect(misuses() == 0, "nothing of that is wrong");
+}
+
+void rootsAreNotFreed(Mpr* mpr) {
+    Node* root = makeNode();
+    mprAddRoot(root);
+    freed = 0;
+    listenFor("is a root");
+    expect(mprFree(root) == MPR_ERR_BAD_ARGS && saidOne, "mprFree refuses a root, and names it");
+    expect(mprFree(mpr) == MPR_ERR_BAD_ARGS, "and the Mpr object");
+    collect();
+    expect(freed == 0 && mprIsValid(root) && mprIsValid(mpr), "both live on");
+    mprRemoveRoot(root);
+    expect(mprFree(root) == 0 && freed == 1, "what was a root can be freed");
+}
+
+void permanentMemory() {
+    char* text = static_cast<char*>(palloc(20));
+    mprHold(text);
+    listenFor("not permanent memory, or held besides");
+    pfree(text);
+    expect(saidOne && mprIsValid(text), "pfree refuses what is held besides");
+    mprRelease(text);
+    mprAddRoot(text);
+    pfree(text);
+    expect(mprIsValid(text), "and a root");
+    mprRemoveRoot(text);
+    pfree(text);
+    expect(!mprIsValid(text), "but not what it is for");
+    Node* held = makeNode();
+    mprHold(held);
+    pfree(held);
+    expect(mprIsValid(held) && prealloc(held, 100) == nullptr, "nor does either take a block with a manager");
+    mprRelease(held);
+}
+
+/** Its manager tries to keep the block that mprFree frees. */
+void manageClinging(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        ++freed;
+        expect(mprFree(ptr) == MPR_ERR_BAD_ARGS, "mprFree of a block that is being freed is refused");
+        expect(mprRealloc(ptr, 500) == nullptr, "mprRealloc is, too");
+        listenFor("mprRelease");
+        mprRelease(ptr);
+        expect(saidOne, "and mprRelease");
+        mprHold(ptr);
+        mprHold(ptr);
+        mprAddRoot(ptr);
+        mprGC(MPR_GC_FORCE);
+    }
+}
+
+void freedByManager() {
+    freed = 0;
+    Node* loose = makeNode(); // which nothing keeps
+    void* clinging = mprAllocManaged(8, manageClinging, 0);
+    expect(mprFree(clinging) == 0 && freed == 1, "a manager cannot keep a block that mprFree frees");
+    expect(mprIsValid(loose), "nor collect what its caller still uses");
+    expect(!mprIsValid(clinging), "the block is gone");
+    void* next = mprAllocMem(8, MPR_ALLOC_MANAGER);
+    expect(next == clinging, "another stands there");
+    expect(mprFree(next) == 0, "which is no root, and has no holds");
+    collect();
+}
+
+Node* toKeep = nullptr;
+
+/** Is called for a dead block: tries to have another dead one live on. */
+void manageReviving(void*, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        mprHold(toKeep);
+        mprAddRoot(toKeep);
+    }
+}
+
+void deadStaysDead() {
+    freed = 0;
+    toKeep = makeNode();
+    mprAllocManaged(8, manageReviving, 0);
+    listenFor("not the start of a block in use");
+    collect();
+    expect(saidOne && freed == 1 && !mprIsValid(toKeep), "a block that was found dead is made no root, and not held");
+}
+
+void* resized = nullptr;
+
+/** Is called for a dead block: resizes what it owns, which is dead, too. */
+void manageResizing(void* ptr, int flags) {
+    auto* owner = static_cast<Node*>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(owner->next);
+    } else if (owner->next) {
+        mprAlloc(8);
+        resized = mprRealloc(owner->next, 600);
+    }
+}
+
+void deadIsResized() {
+    freed = 0;
+    auto* owner = static_cast<Node*>(mprAllocManaged(sizeof(Node), manageResizing, MPR_ALLOC_ZERO));
+    owner->next = makeNode();
+    mprAlloc(8);
+    Node* old = owner->next;
+    collect();
+    expect(freed == 0 && resized && resized != old, "the old block's manager is not called: its contents have moved");
+    expect(mprIsValid(resized) && !mprIsValid(old), "the new block is one as others");
+    collect();
+    expect(freed == 1 && !mprIsValid(resized), "whose manager is called once");
+    expect(mprVerifyHeap() == 0, "the heap is sound");
+}
+
+// ---- Runs -------------------------------------------------------------------------------------------------------
+
+alignas(16) char buffer[16 * 1024];
+
+template <typename F>
+void inRuntime(const char* name, F&& body) {
+    const int before = failures;
+    Mpr* mpr = mprCreateInBuffer(buffer, sizeof(buffer), 0);
+    expect(mpr != nullptr, "a runtime in a buffer");
+    if (mpr) {
+        body(mpr);
+        expect(mprVerifyHeap() == 0, "the heap is sound");
+        expect(mprDestroy(), "and can be destroyed");
+    }
+    if (failures != before) {
+        say("  in: ");
+        say(name);
+        say("; last message: ");
+        say(lastMessage);
+        say("\n");
+    }
+}
+} // namespace
+
+int main() {
+    mprSetLogHandler(keepMessage);
+    inRuntime("moved root", [](Mpr*) { movedRoot(); });
+    inRuntime("roots are not freed", [](Mpr* mpr) { rootsAreNotFreed(mpr); });
+    inRuntime("permanent memory", [](Mpr*) { permanentMemory(); });
+    inRuntime("freed by manager", [](Mpr*) { freedByManager(); });
+    inRuntime("dead stays dead", [](Mpr*) { deadStaysDead(); });
+    inRuntime("dead is resized", [](Mpr*) { deadIsResized(); });
+    return failures;
+}
