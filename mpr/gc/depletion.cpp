@@ -62,10 +62,8 @@ bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
     const bool fails = cause == MPR_MEM_LIMIT || cause == MPR_MEM_FAIL || (os::hasPages && cause == MPR_MEM_HOST);
     if (policy == MPR_ALLOC_POLICY_PRUNE && (fails || cause == MPR_MEM_WARNING)) {
         prune(cause);
-    } else if (policy == MPR_ALLOC_POLICY_RESTART && fails && argv_) {
-        os::restart(argv_);
-        os::Message message;
-        os::log(os::Level::error, message << "the program could not be executed anew");
+    } else if (policy == MPR_ALLOC_POLICY_RESTART && fails) {
+        restart();
     } else if (policy == MPR_ALLOC_POLICY_EXIT && fails) {
         runTerminators(MPR_ALLOC_POLICY_EXIT, 1);
         os::exit(1);
@@ -101,15 +99,15 @@ void Depletion::tell(int cause, std::size_t size, std::size_t total) {
     write(cause, size, total);
 }
 
-/** For programs without a notifier. A board without threads says it each time. */
+/** For programs without a notifier. One that is refused asks again, so what repeats is written rarely. */
 void Depletion::write(int cause, std::size_t size, std::size_t total) {
     os::Message message;
-    message << "memory: " << nameOf(cause) << ": " << size << " bytes asked for, " << total << " committed";
+    const std::string_view name = nameOf(cause);
+    message << "memory: " << name << ": " << size << " bytes asked for, " << total << " committed";
     if constexpr (os::hasThreads) {
         message << "; " << adviceOn(cause);
-        return writeRepeated(os::Level::warning, message, nameOf(cause)); // a program that is refused asks again
     }
-    os::log(os::Level::warning, message);
+    writeRepeated(os::Level::warning, message, name);
 }
 
 void Depletion::prune(int cause) {
@@ -125,6 +123,21 @@ void Depletion::prune(int cause) {
             pruner.prune(pruner.data, cause);
         }
     }
+}
+
+/** Returns only if the program cannot be started anew. */
+void Depletion::restart() {
+    const bool can = !os::hasEnvironment || argv_; // firmware has no arguments
+    if (can) {
+        os::restart(argv_);
+    }
+    constexpr std::string_view failed = "memory: the program could not be started anew";
+    os::Message message;
+    message << failed;
+    if constexpr (os::hasEnvironment) {
+        message << (can ? ": the system refuses" : ": mprCreate was given no arguments");
+    }
+    writeRepeated(os::Level::error, message, failed);
 }
 
 void Depletion::abortWithState(std::size_t size, std::size_t total) {

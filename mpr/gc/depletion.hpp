@@ -69,6 +69,7 @@ private:
     void tell(int cause, std::size_t size, std::size_t total);
     void write(int cause, std::size_t size, std::size_t total);
     void prune(int cause);
+    void restart();
     [[noreturn]] void abortWithState(std::size_t size, std::size_t total);
 
     heap::Heap& heap_;

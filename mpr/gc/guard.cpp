@@ -19,24 +19,24 @@ namespace {
  */
 class Bucket {
 public:
-    bool take(std::uint64_t now) {
-        std::uint64_t full = full_.load(std::memory_order_relaxed);
-        std::uint64_t later = 0;
+    /** @param now In ticks, of which a line takes one in the long run. The count may wrap. */
+    bool take(std::size_t now) {
+        std::size_t full = full_.load(std::memory_order_relaxed);
+        std::size_t ahead = 0;
         do {
-            later = (full > now ? full : now) + interval;
-            if (later > now + burst * interval) {
+            ahead = full - now <= burst ? full - now : 0; // else that time has passed
+            if (ahead == burst) {
                 return false;
             }
-        } while (!full_.compare_exchange_weak(full, later, std::memory_order_relaxed));
+        } while (!full_.compare_exchange_weak(full, now + ahead + 1, std::memory_order_relaxed));
         return true;
     }
     void reset() { full_.store(0, std::memory_order_relaxed); }
 
 private:
-    static constexpr std::uint64_t interval = 125'000'000; // nanoseconds for a line, in the long run
-    static constexpr std::uint64_t burst = 32;             // lines at once
+    static constexpr std::size_t burst = 32; // lines at once
 
-    os::TimeSum full_{0};
+    os::Shared<std::size_t> full_{0};
 };
 
 /** Its numbers decide whether a line is written. They order nothing. */
@@ -44,11 +44,12 @@ class Lines {
 public:
     /** @return Whether a line of a kind may be written now. @param each Also if it is not the first within a second. */
     bool admit(std::uintptr_t kind, bool each) {
-        const std::uint64_t now = os::now();
-        kind = kind * multiplier ^ static_cast<std::uintptr_t>(now >> secondShift);
+        const auto now = static_cast<std::size_t>(os::now() >> tickShift);
+        kind = kind * multiplier ^ now >> (secondShift - tickShift);
         auto& last = last_[kind * multiplier >> (8 * sizeof(kind) - placeBits)];
         const bool isFirst = last.exchange(kind, std::memory_order_relaxed) != kind;
-        return ((each || isFirst) && all_.take(now)) || (isFirst && kinds_.take(now));
+        // Boards, where memory for code is scarce, have one bucket.
+        return ((each || isFirst) && all_.take(now)) || (os::hasThreads && isFirst && kinds_.take(now));
     }
     void withhold() { withheld_.fetch_add(1, std::memory_order_relaxed); }
     os::Total takeWithheld() { return withheld_.exchange(0, std::memory_order_relaxed); }
@@ -62,6 +63,7 @@ public:
     }
 
 private:
+    static constexpr unsigned tickShift = 27; // log2 of nanoseconds: 134 ms
     static constexpr unsigned secondShift = 30;
     static constexpr unsigned placeBits = 4;
     static constexpr auto multiplier = static_cast<std::uintptr_t>(0x9E37'79B9'7F4A'7C15);
@@ -246,31 +248,29 @@ void tellFailure(const char* function, const void* pointer, const char* what) {
 }
 
 void writeMisuse(const void* kind, os::Message& message, bool each) {
-    if constexpr (!os::hasThreads) {
-        return os::log(os::Level::error, message); // no room for more
-    }
     if (mayWrite(asNumber(kind), each)) {
         write(message);
     }
 }
 
+/** FNV-1a. */
+static std::uintptr_t hashOf(std::string_view text) {
+    constexpr std::uintptr_t prime = 16777619;
+    std::uintptr_t hash = 0;
+    for (const char c : text) {
+        hash = (hash ^ static_cast<unsigned char>(c)) * prime;
+    }
+    return hash;
+}
+
 void writeRepeated(os::Level level, os::Message& message, std::string_view kind) {
-    if constexpr (os::hasThreads) {
-        constexpr std::uintptr_t prime = 16777619; // FNV-1a
-        std::uintptr_t hash = 0;
-        for (const char c : kind.empty() ? std::string_view(message.text(), message.length()) : kind) {
-            hash = (hash ^ static_cast<unsigned char>(c)) * prime;
-        }
-        if (mayWrite(hash, false)) {
-            write(message, level);
-        }
+    if (mayWrite(os::hasThreads ? hashOf(kind.empty() ? message.view() : kind) : asNumber(kind.data()), false)) {
+        write(message, level);
     }
 }
 
 void forgetMisuses() {
-    if constexpr (os::hasThreads) {
-        lines.reset();
-    }
+    lines.reset();
 }
 
 } // namespace mpr::gc

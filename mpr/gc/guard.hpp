@@ -206,7 +206,8 @@ inline bool mayFill(const char* function, const void* memory) {
 /**
     Write a line about what is wrong with the system or with memory, which a program runs into again and again: the first
     of a kind within a second, under the limits for misuse.
-    @param kind A text that no other kind has. Empty: the message, which then has no numbers that change.
+    @param kind A text that no other kind has. Empty, where there are threads: the message, which then has no numbers that
+    change.
  */
 [[gnu::cold]] void writeRepeated(os::Level level, os::Message& message, std::string_view kind = {});
 /** A runtime begins or has ended: forget what was said. */

@@ -30,6 +30,7 @@ public:
 
     const char* text();
     std::size_t length() const { return length_; }
+    std::string_view view() const { return {text_, length_}; }
 
 private:
     char text_[messageLength + 1];

@@ -56,7 +56,7 @@ static_assert(hasThreads || quickSizes == 0);
 static_assert(quickSizes <= 64);
 
 /** Characters in a message: each message stands on the stack. */
-inline constexpr std::size_t messageLength = cooperative ? 120 : 400;
+inline constexpr std::size_t messageLength = cooperative ? 160 : 400;
 /** Pruners, and terminators, that can be added. */
 inline constexpr int callbackPlaces = cooperative ? 4 : 16;
 /** Whether times are kept as distributions (12 KiB), or as count, sum and greatest only. */

@@ -193,6 +193,43 @@ void deadIsResized() {
     expect(mprVerifyHeap() == 0, "the heap is sound");
 }
 
+// ---- Memory runs short: mpr/limits.h ----------------------------------------------------------------------------
+
+int restarts = 0;
+
+void restartPolicy() {
+    mprSetMemPolicy(MPR_ALLOC_POLICY_RESTART);
+    restarts = 0;
+    listenFor("could not be started anew");
+    while (mprAlloc(1000)) {}
+    expect(restarts == 1, "MPR_ALLOC_POLICY_RESTART asks the board to start anew");
+    expect(saidOne, "which is named when the board does not");
+    mprSetMemPolicy(MPR_ALLOC_POLICY_NOTHING);
+}
+
+// ---- Messages: mpr/runtime.h ------------------------------------------------------------------------------------
+
+void messagesAreLimited() {
+    const auto before = misuses();
+    int local = 0;
+    listenFor("such messages left out before this");
+    for (int i = 0; i < 1000; ++i) {
+        mprFree(&local);
+    }
+    expect(misuses() - before == 1000, "statistics count every wrong call");
+    expect(messages >= 32 && messages < 200, "the log names 32, and some more as time goes by");
+    const unsigned long long until = mprBoardTime() + 2'000'000'000;
+    while (mprBoardTime() < until) {}
+    mprFree(&local);
+    expect(saidOne, "and says later how many it left out");
+    while (mprAlloc(1000)) {}
+    listenFor("");
+    for (int i = 0; i < 1000; ++i) {
+        mprAlloc(1000);
+    }
+    expect(messages < 50, "allocations that fail are named once a second");
+}
+
 // ---- Runs -------------------------------------------------------------------------------------------------------
 
 alignas(16) char buffer[16 * 1024];
@@ -217,6 +254,11 @@ void inRuntime(const char* name, F&& body) {
 }
 } // namespace
 
+/** In place of the board's own, which would begin this program anew. */
+void mprBoardRestart(void) {
+    ++restarts;
+}
+
 int main() {
     mprSetLogHandler(keepMessage);
     inRuntime("moved root", [](Mpr*) { movedRoot(); });
@@ -225,5 +267,7 @@ int main() {
     inRuntime("freed by manager", [](Mpr*) { freedByManager(); });
     inRuntime("dead stays dead", [](Mpr*) { deadStaysDead(); });
     inRuntime("dead is resized", [](Mpr*) { deadIsResized(); });
+    inRuntime("restart", [](Mpr*) { restartPolicy(); });
+    inRuntime("messages", [](Mpr*) { messagesAreLimited(); });
     return failures;
 }
