@@ -178,8 +178,11 @@ namespace {
 [[gnu::noinline]] void* allocateManaged(size_t size, MprManager manager, int flags) {
     Byte bits = static_cast<Byte>((flags & MPR_ALLOC_HOLD) ? head::held : 0);
     const bool room = manager || (flags & MPR_ALLOC_MANAGER);
+    if (!os::hasThreads && !admitRunning("mprAllocMem")) {
+        return nullptr; // its managers are in the heap
+    }
     const std::uintptr_t code = codeOf(manager);
-    if (os::hasThreads && code == Managers::noCode) {
+    if (manager && code == Managers::noCode) {
         return nullptr;
     }
     std::size_t whole = size;
@@ -325,12 +328,13 @@ const HandleHooks* handlesOf(Byte h) {
 
 /** A block's manager has been called: references to the block, made by the manager or not, end with it. */
 void endReferences(Region* region, void* ptr) {
+    constexpr const char* kept = "its manager has kept the block, which ends"; // boards have one text for both
     const Byte h = region->map().get(region->granuleOf(ptr));
     while (isRoot(ptr, h) && runtime().roots.remove(runtime().heap, ptr)) {
-        misuse("mprFree", ptr, "its manager has made the block a root, which ends");
+        misuse("mprFree", ptr, os::hasThreads ? "its manager has made the block a root, which ends" : kept);
     }
     if ((h & head::referenced) && runtime().roots.endHolds(runtime().heap, ptr)) {
-        misuse("mprFree", ptr, "its manager has held the block, which ends");
+        misuse("mprFree", ptr, os::hasThreads ? "its manager has held the block, which ends" : kept);
     }
     if (const HandleHooks* handles = handlesOf(h)) {
         handles->released(ptr);
@@ -549,7 +553,7 @@ void* mprSetManager(void* ptr, MprManager manager) {
         return nullptr;
     }
     const std::uintptr_t code = codeOf(manager);
-    if (os::hasThreads && code == Managers::noCode) {
+    if (manager && code == Managers::noCode) {
         return nullptr;
     }
     setManager(ptr, region->blockSize(g), code); // the collector may be about to look

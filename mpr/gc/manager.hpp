@@ -14,7 +14,8 @@
     those for which it has made blocks (KnownManagers), and a marker that of the last block (LastManager): a code that was
     found valid once is compared, and not taken apart again.
 
-    On a board without threads, where memory for code is scarce, the word holds the manager's address.
+    On a board without threads, where memory is scarce, a manager's code is its address, and there is no table of 2048
+    places but a set of those addresses (manager_set.cpp).
  */
 #pragma once
 
@@ -100,6 +101,29 @@ private:
 
 extern constinit Managers managers;
 
+// The managers of a board: a set of addresses, of any size. It is a block of the heap, since most boards have few managers
+// and little memory.
+
+/** A runtime has begun. @return false: there is no memory for the set. */
+bool openManagerSet();
+/** Include a manager; the calling thread runs. @return false: there is no memory for one more. */
+bool addManager(MprManager manager);
+/** Whether it has been included. */
+bool isManager(MprManager manager);
+
+/** The manager that has a code, or nullptr for that of no manager. @return false when it is no code. */
+inline bool findManager(Managers::Word code, MprManager& manager) {
+    if constexpr (!os::hasThreads) {
+        manager = reinterpret_cast<MprManager>(code);
+        return !manager || isManager(manager);
+    }
+    return managers.find(code, manager);
+}
+
+inline Managers::Word codeOfNone() {
+    return os::hasThreads ? managers.code(Managers::none) : 0;
+}
+
 /** The kind of a block with a manager. Flags have the bits of the head; without any promise the block is plain. */
 constexpr heap::Byte kindOf(int flags) {
     const int promised = flags >> 2 & heap::head::kindMask;
@@ -118,18 +142,15 @@ inline std::uintptr_t* managerWord(void* block, std::size_t n) {
 MprManager replaceOverwritten(void* block, std::size_t n);
 
 /**
-    Look at a block's manager without a message, for callers that hold a lock; there are threads. @param manager Set to it, or nullptr.
+    Look at a block's manager without a message, for callers that hold a lock. @param manager Set to it, or nullptr.
     @return false when its word was overwritten.
  */
 inline bool peekManager(void* block, std::size_t n, MprManager& manager) {
-    return managers.unseal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED), manager);
+    return findManager(Managers::seal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED)), manager);
 }
 
 /** The manager of a block, or nullptr. While threads run, others may be setting it. */
 inline MprManager managerOf(void* block, std::size_t n) {
-    if constexpr (!os::hasThreads) {
-        return reinterpret_cast<MprManager>(__atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED));
-    }
     MprManager manager = nullptr;
     if (!peekManager(block, n, manager)) [[unlikely]] {
         manager = replaceOverwritten(block, n);
@@ -145,7 +166,7 @@ public:
         const Managers::Word code = Managers::seal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED));
         if (code != code_) [[unlikely]] {
             MprManager manager = nullptr;
-            if (!managers.find(code, manager)) [[unlikely]] {
+            if (!findManager(code, manager)) [[unlikely]] {
                 return replaceOverwritten(block, n);
             }
             code_ = code;
@@ -157,27 +178,22 @@ public:
     void forget() { *this = {}; }
 
 private:
-    Managers::Word code_ = managers.code(Managers::none);
+    Managers::Word code_ = codeOfNone();
     MprManager manager_ = nullptr;
 };
-struct NoLastManager {
-    static MprManager of(void* block, std::size_t n) { return managerOf(block, n); }
-    static void forget() {}
-};
-using SeenManager = std::conditional_t<os::hasThreads, LastManager, NoLastManager>;
 
 /** Whether a block's last word holds a manager, or something that was written over it. */
 inline bool isManaged(void* block, std::size_t n) {
-    return *managerWord(block, n) != (os::hasThreads ? Managers::seal(block, managers.code(Managers::none)) : 0);
+    return *managerWord(block, n) != Managers::seal(block, codeOfNone());
 }
 
 /**
-    The code of a manager or of nullptr, to be given to setManager; without threads the manager itself.
-    @return Managers::noCode when there are too many managers, which the log says.
+    The code of a manager or of nullptr, to be given to setManager.
+    @return Managers::noCode, for a manager, when there are too many, which the log says, or on a board no memory for it.
  */
 inline std::uintptr_t codeOf(MprManager manager) {
     if constexpr (!os::hasThreads) {
-        return reinterpret_cast<std::uintptr_t>(manager);
+        return !manager || addManager(manager) ? reinterpret_cast<std::uintptr_t>(manager) : Managers::noCode;
     }
     const Managers::Word number = manager ? managers.numberOf(manager) : Managers::none;
     return manager && number == Managers::none ? Managers::noCode : managers.code(number);
@@ -217,8 +233,7 @@ using OwnManagers = std::conditional_t<os::hasThreads, KnownManagers, NoKnownMan
 
 /** Write a manager, by its code, into a block. Others may be asking for it. */
 inline void setManager(void* block, std::size_t n, std::uintptr_t code) {
-    const std::uintptr_t word = os::hasThreads ? Managers::seal(block, code) : code;
-    __atomic_store_n(managerWord(block, n), word, __ATOMIC_RELEASE);
+    __atomic_store_n(managerWord(block, n), Managers::seal(block, code), __ATOMIC_RELEASE);
 }
 
 } // namespace mpr::gc

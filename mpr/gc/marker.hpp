@@ -234,7 +234,7 @@ private:
     }
     heap::Byte compute(heap::Byte h) const;
     MarkStack stacks_[os::cooperative ? 1 : 3];
-    [[no_unique_address]] SeenManager seen_;
+    LastManager seen_;
     MarkEntry ring_[ahead] = {};
     const void* fetched_[ahead] = {}; // blocks; with Marking::concurrent only
     std::size_t fetchTurn_ = 0;

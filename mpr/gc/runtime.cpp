@@ -226,7 +226,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
         managers.open();
     }
     mprBarrier = {rt.heap.heads().inside, rt.heap.heads().bias};
-    if (!rt.collector.open(options, buffer ? size : 0)) {
+    if (!(os::hasThreads || openManagerSet()) || !rt.collector.open(options, buffer ? size : 0)) {
         rt.heap.close();
         return false;
     }

@@ -58,7 +58,7 @@ void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
         survivors |= wanting ^ found;
         return found;
     };
-    SeenManager seen;
+    LastManager seen;
     region->forEach(chunk, doomed, [&](std::size_t g) {
         Byte* block = region->address(g);
         os::assertUnlocked();

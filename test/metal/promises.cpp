@@ -6,6 +6,7 @@
 #include <mpr.h>
 #include <mpr/board.h>
 
+#include <cstdint>
 #include <cstring>
 
 #include "test/metal/say.hpp"
@@ -35,6 +36,8 @@ void listenFor(const char* text) {
 unsigned long long misuses() {
     return mprGetMemStats()->misuses;
 }
+
+alignas(16) char buffer[16 * 1024];
 
 // ---- Things to manage -------------------------------------------------------------------------------------------
 
@@ -200,11 +203,62 @@ int restarts = 0;
 void restartPolicy() {
     mprSetMemPolicy(MPR_ALLOC_POLICY_RESTART);
     restarts = 0;
-    listenFor("could not be started anew");
+    listenFor("does not restart");
     while (mprAlloc(1000)) {}
     expect(restarts == 1, "MPR_ALLOC_POLICY_RESTART asks the board to start anew");
     expect(saidOne, "which is named when the board does not");
     mprSetMemPolicy(MPR_ALLOC_POLICY_NOTHING);
+}
+
+// ---- Managers: mpr/memory.h -------------------------------------------------------------------------------------
+
+void** managerWordOf(void* block) {
+    return reinterpret_cast<void**>(static_cast<char*>(block) + mprGetBlockSize(block));
+}
+
+/** A block that keeps another, and whose last word is overwritten. */
+void overwriteManager(void* word) {
+    freed = 0;
+    Node* block = makeNode(makeNode());
+    mprAddRoot(block);
+    *managerWordOf(block) = word;
+    listenFor("was overwritten");
+    collect();
+    expect(saidOne, "a manager that was overwritten is named");
+    expect(freed == 0 && mprIsValid(block->next), "nobody is called in its place, and what the block references lives");
+    listenFor("");
+    collect();
+    expect(messages == 0, "it is named once");
+    mprRemoveRoot(block);
+    collect();
+    expect(freed == 1 && !mprIsValid(block), "the block goes without a call, and what it has kept with it");
+}
+
+void overwrittenManagers() {
+    overwriteManager(nullptr); // a text that is too long by its end
+    overwriteManager(reinterpret_cast<void*>(~std::uintptr_t{0}));
+    overwriteManager(buffer);
+    void* others = *managerWordOf(makeNode());
+    collect();
+    overwriteManager(others); // a copy that is too long
+    Node* node = makeNode();
+    *managerWordOf(node) = nullptr;
+    listenFor("was overwritten");
+    expect(mprFree(node) == 0 && saidOne, "mprFree calls nobody, either");
+    expect(misuses() == 5, "each is counted");
+}
+
+template <int N>
+void manageOf(void*, int) {}
+
+/** There may be any number of managers, as long as there is memory to remember them. */
+template <int N>
+bool useManagers() {
+    if constexpr (N == 0) {
+        return true;
+    } else {
+        return mprAllocManaged(8, manageOf<N>, 0) && useManagers<N - 1>();
+    }
 }
 
 // ---- Messages: mpr/runtime.h ------------------------------------------------------------------------------------
@@ -231,8 +285,6 @@ void messagesAreLimited() {
 }
 
 // ---- Runs -------------------------------------------------------------------------------------------------------
-
-alignas(16) char buffer[16 * 1024];
 
 template <typename F>
 void inRuntime(const char* name, F&& body) {
@@ -268,6 +320,8 @@ int main() {
     inRuntime("dead stays dead", [](Mpr*) { deadStaysDead(); });
     inRuntime("dead is resized", [](Mpr*) { deadIsResized(); });
     inRuntime("restart", [](Mpr*) { restartPolicy(); });
+    inRuntime("overwritten managers", [](Mpr*) { overwrittenManagers(); });
+    inRuntime("many managers", [](Mpr*) { expect(useManagers<100>() && misuses() == 0, "a hundred managers"); });
     inRuntime("messages", [](Mpr*) { messagesAreLimited(); });
     return failures;
 }
