@@ -151,15 +151,18 @@ void mprReleaseBlocks(cvoid* ptr, ...) {
     va_end(more);
 }
 
-/** Whether the calling thread may not link root references. */
-static bool mayNotLink() {
-    return os::hasThreads && !current && (!attached || isToldOfSuspension(*attached) || Marker::active());
+/** Whether the calling thread may link and unlink root references. Otherwise names the call. */
+static bool admitLinking(const char* function) {
+    if constexpr (!os::hasThreads) {
+        return admitRunning(function);
+    }
+    const bool mayNot = !current && (!attached || isToldOfSuspension(*attached) || Marker::active());
+    return !mayNot || refuse(function);
 }
 
 void mprLinkRootRef(MprRootRef* ref) {
-    if (mayNotLink()) {
+    if (!admitLinking("mprLinkRootRef")) {
         ref->next = ref->prev = nullptr;
-        refuse("mprLinkRootRef");
         return;
     }
     publish(ref->ptr);
@@ -171,13 +174,9 @@ void mprUnlinkRootRef(MprRootRef* ref) {
     if (!__atomic_load_n(&ref->next, __ATOMIC_RELAXED)) {
         return; // it was refused
     }
-    if (os::hasThreads && !current) [[unlikely]] {
-        if (mayNotLink()) {
-            refuse("mprUnlinkRootRef"); // it must not stay in the list nevertheless: its memory may go
-        }
-        if (!running()) {
-            return;
-        }
+    // Who may not unlink it is named, but it must not stay in the list: its memory may go. An interrupt cannot.
+    if (!admitLinking("mprUnlinkRootRef") && (!running() || os::inInterrupt())) {
+        return;
     }
     runtime().roots.unlink(ref);
 }
@@ -187,7 +186,7 @@ void mprUnlinkRootRef(MprRootRef* ref) {
 /** The slow part of mprYield: there is something to wait for, or the thread does not run or must not yield. */
 MPR_APART static void yieldSlow(Mutator* m, int flags, const void* site) {
     if (!m || mustNotYield(*m)) [[unlikely]] {
-        if (!os::hasThreads || !admitYielding("mprYield")) {
+        if (!admitYielding("mprYield")) {
             return;
         }
         m = attached;
@@ -210,7 +209,7 @@ MPR_APART static void yieldSlow(Mutator* m, int flags, const void* site) {
 }
 
 void mprYield(int flags) {
-    Mutator* m = current;
+    Mutator* m = caller();
     const void* site = __builtin_return_address(0);
     if (m && (flags | atYield(*m)) == MPR_YIELD_DEFAULT && !runtime().collector.wanted()) [[likely]] {
         m->site.store(site, std::memory_order_relaxed);
@@ -233,10 +232,8 @@ bool mprSetBatches(bool on) {
 alignas(os::cacheLine) bool mprYieldWanted = false;
 
 void mprResetYield(void) {
-    if (!os::hasThreads) {
-        runtime().collector.resume(*attached);
-    } else if (admitYielding("mprResetYield") &&
-               attached->state.load(std::memory_order_relaxed) == Mutator::State::yielded) {
+    if (admitYielding("mprResetYield") &&
+        attached->state.load(std::memory_order_relaxed) == Mutator::State::yielded) {
         runtime().collector.resume(*attached);
     }
 }
@@ -338,52 +335,56 @@ void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
 }
 
 void mprSetMemNotifier(MprMemNotifier cback) {
-    if (admitSetting("mprSetMemNotifier")) {
+    if (admitAnywhere("mprSetMemNotifier")) {
         runtime().depletion.setNotifier(cback);
     }
 }
 
+static void nameNoPolicy(int policy) {
+    if constexpr (!os::hasThreads) {
+        return misuse("mprSetMemPolicy", nullptr, "not a policy");
+    }
+    os::Message message;
+    message << "mprSetMemPolicy: " << policy
+            << " is not a policy; there are MPR_ALLOC_POLICY_NOTHING, PRUNE, RESTART, EXIT and ABORT, 0 to 4";
+    writeMisuse("mprSetMemPolicy", message);
+}
+
 void mprSetMemPolicy(int policy) {
-    if (!admitSetting("mprSetMemPolicy")) {
+    if (!admitAnywhere("mprSetMemPolicy")) {
         return;
     }
     if (policy < MPR_ALLOC_POLICY_NOTHING || policy > MPR_ALLOC_POLICY_ABORT) {
-        os::Message message;
-        message << "mprSetMemPolicy: " << policy << " is not a policy";
-        if constexpr (os::hasThreads) {
-            message << "; there are MPR_ALLOC_POLICY_NOTHING, PRUNE, RESTART, EXIT and ABORT, 0 to 4";
-        }
-        writeMisuse("mprSetMemPolicy", message);
-        return;
+        return nameNoPolicy(policy);
     }
     runtime().depletion.setPolicy(policy);
 }
 
 int mprAddPruner(MprPruner pruner, void* data) {
-    if (!admitSetting("mprAddPruner")) {
+    if (!admitAnywhere("mprAddPruner")) {
         return MPR_ERR_BAD_STATE;
     }
     return runtime().depletion.addPruner(pruner, data) ? 0 : MPR_ERR_MEMORY;
 }
 
 void mprRemovePruner(MprPruner pruner, void* data) {
-    if (admitSetting("mprRemovePruner")) {
+    if (admitAnywhere("mprRemovePruner")) {
         runtime().depletion.removePruner(pruner, data);
     }
 }
 
 bool mprHasMemError(void) {
-    return admitSetting("mprHasMemError") && runtime().depletion.error();
+    return admitAnywhere("mprHasMemError") && runtime().depletion.error();
 }
 
 void mprSetMemError(void) {
-    if (admitSetting("mprSetMemError")) {
+    if (admitAnywhere("mprSetMemError")) {
         runtime().depletion.setError(true);
     }
 }
 
 void mprResetMemError(void) {
-    if (admitSetting("mprResetMemError")) {
+    if (admitAnywhere("mprResetMemError")) {
         runtime().depletion.setError(false);
     }
 }

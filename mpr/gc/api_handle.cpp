@@ -136,7 +136,7 @@ int mprDestroyHandle(MprHandle handle) {
     if (handle == 0) {
         return 0;
     }
-    if (!current && (!os::hasThreads || !attached || isToldOfSuspension(*attached) || Marker::active() || !running()))
+    if (!caller() && (!os::hasThreads || !attached || isToldOfSuspension(*attached) || Marker::active() || !running()))
         [[unlikely]] {
         refuse("mprDestroyHandle");
         return MPR_ERR_BAD_STATE;

@@ -46,6 +46,8 @@ namespace mpr::gc {
         if (const LoadHooks* hooks = loadHooks.load(std::memory_order_acquire)) {
             hooks->attend(m);
         }
+    } else {
+        nameInterrupts();
     }
 }
 
@@ -96,7 +98,7 @@ namespace {
 
 /** @param size Bytes, manager included. */
 MPR_INLINE void* allocateInline(std::size_t size, Byte flags, const char* function) {
-    Mutator* m = current;
+    Mutator* m = caller();
     if (!m) [[unlikely]] {
         refuse(function);
         return nullptr;
@@ -441,7 +443,7 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
 } // namespace
 
 int mprFree(void* ptr) {
-    Mutator* m = current;
+    Mutator* m = caller();
     Heap& heap = runtime().heap;
     Region* region = m ? heap.table().candidate(ptr) : nullptr;
     if (!region) [[unlikely]] {

@@ -162,13 +162,53 @@ bool refuseIn(const char* state, const char* function) {
 }
 } // namespace
 
+namespace {
+/** What an interrupt has called last, until that is named. */
+constinit const char* volatile calledInInterrupt = nullptr;
+
+/** Nothing may be written now: the thread may be writing. @return false */
+bool refuseInterrupt(const char* function) {
+    count();
+    if (calledInInterrupt) {
+        lines.withhold();
+    }
+    calledInInterrupt = function;
+    runtime().heap.needAttention();
+    return false;
+}
+
+/** stateHere for boards, where texts are short. */
+const char* stateOfBoard() {
+    return !attached          ? "there is no runtime"
+           : Marker::active() ? "inside MPR_MANAGE_MARK"
+                              : "inside the notifier, a pruner or the log handler";
+}
+
+bool refuseOnBoard(const char* function) {
+    if (os::inInterrupt()) {
+        return refuseInterrupt(function);
+    }
+    misuse(function, nullptr, stateOfBoard());
+    return false;
+}
+} // namespace
+
+bool admitRunningOnBoard(const char* function) {
+    return caller() || refuse(function);
+}
+
 bool refuse(const char* function) {
     if constexpr (!os::hasThreads) {
-        os::Message message;
-        os::log(os::Level::error, message << function << ": no runtime, or marking");
-        return false;
+        return refuseOnBoard(function);
     }
     return refuseIn(stateHere(), function);
+}
+
+void nameInterrupts() {
+    if (const char* function = calledInInterrupt) {
+        calledInInterrupt = nullptr;
+        tellFailure(function, nullptr, "called in an interrupt");
+    }
 }
 
 void failAtEnd() {
@@ -182,27 +222,26 @@ bool Stay::refuseAtDoor(const char* function) {
     return refuseIn(": the runtime has not begun yet, or is ending", function);
 }
 
-bool admitAttached(const char* function) {
-    return (attached && !mustNotYield(*attached) && !Marker::active()) || refuse(function);
+bool admitYielding(const char* function) {
+    return (attached && !mustNotYield(*attached) && !Marker::active() && !os::inInterrupt()) || refuse(function);
 }
 
-bool admitAttachedLeaving(const char* function) {
-    if (!admitAttached(function)) {
+bool admitLeaving(const char* function) {
+    if (!admitYielding(function)) {
         return false;
     }
-    if (attached->calledBack) {
+    if (attached->calledBack || (!os::hasThreads && attached->isCollector)) {
         misuse(function, nullptr,
-               "called by an event, a worker, a manager or a terminator, whose caller goes on with the runtime");
+               os::hasThreads
+                   ? "called by an event, a worker, a manager or a terminator, whose caller goes on with the runtime"
+                   : "called by a manager or a terminator");
         return false;
     }
     return true;
 }
 
 bool admitElsewhere(const char* function) {
-    if constexpr (!os::hasThreads) {
-        return running();
-    }
-    return (running() && !Marker::active()) || refuse(function);
+    return (running() && !Marker::active() && !os::inInterrupt()) || refuse(function);
 }
 
 bool admitWithoutRuntime(const char* function) {

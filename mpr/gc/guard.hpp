@@ -8,7 +8,8 @@
     paths of allocation need anyway.
 
     Without an operating system there is one thread, and little code memory. There `current` is set except inside
-    MPR_MANAGE_MARK, and nothing is checked that this one load does not find.
+    MPR_MANAGE_MARK: a thread that has yielded may call, since nothing collects meanwhile. Interrupts are asked for besides
+    (caller()).
 
     Each public function belongs to one class:
         running    it touches managed memory: allocation, frees, stores, roots, lists, hashes
@@ -31,25 +32,29 @@
 
 namespace mpr::gc {
 
-/** Name in the log why the calling thread may not call a function. @return false */
+/** Name in the log why the calling thread may not call a function; on a board in an interrupt: later. @return false */
 [[gnu::cold, gnu::noinline]] bool refuse(const char* function);
+
+/** Name what interrupts have called, if they have. */
+void nameInterrupts();
 
 /** The calling thread ends in the midst of a collection: name it, and end the process, since nobody could go on. */
 [[noreturn, gnu::cold]] void failAtEnd();
 
+[[gnu::noinline]] bool admitRunningOnBoard(const char* function);
 /** For functions of class running. @return Whether the call may go on. */
 inline bool admitRunning(const char* function) {
-    return current || refuse(function);
+    return os::hasThreads ? current || refuse(function) : admitRunningOnBoard(function);
 }
 
 /** Whether the notifier or a pruner runs on this thread. */
 inline bool isNotified(const Mutator& m) {
-    return os::hasThreads && m.local.privileged();
+    return m.local.privileged();
 }
 
 /** Whether a yield has something to see to besides the collector: isNotified, or a batch. */
 inline int atYield(const Mutator& m) {
-    return os::hasThreads ? m.local.atYield : 0;
+    return m.local.atYield;
 }
 
 /** Whether a handler of suspensions runs on this thread: mpr/suspend.h. */
@@ -62,35 +67,25 @@ inline bool mustNotYield(const Mutator& m) {
     return isNotified(m) || isToldOfSuspension(m) || os::isLogging();
 }
 
-[[gnu::noinline]] bool admitAttached(const char* function);
 /** For functions of class yielding. */
-inline bool admitYielding(const char* function) {
-    return os::hasThreads ? admitAttached(function) : current != nullptr;
-}
+[[gnu::noinline]] bool admitYielding(const char* function);
 
 /**
     For functions of class yielding that end the thread's state or the runtime. Callbacks whose caller needs these may
     not.
  */
-[[gnu::cold, gnu::noinline]] bool admitAttachedLeaving(const char* function);
-inline bool admitLeaving(const char* function) {
-    return os::hasThreads ? admitAttachedLeaving(function) : admitYielding(function);
-}
+[[gnu::cold, gnu::noinline]] bool admitLeaving(const char* function);
 
 [[gnu::cold, gnu::noinline]] bool admitElsewhere(const char* function);
 /** For functions of class anywhere. */
 inline bool admitAnywhere(const char* function) {
-    return current || admitElsewhere(os::hasThreads ? function : nullptr);
-}
-/** For settings of class anywhere that a program makes once, when it starts. */
-inline bool admitSetting(const char* function) {
-    return !os::hasThreads || admitAnywhere(function);
+    return (os::hasThreads && current) || admitElsewhere(function);
 }
 
 [[gnu::cold, gnu::noinline]] bool admitWithoutRuntime(const char* function);
 /** For functions of class always. */
 inline bool admitAlways(const char* function) {
-    return current || admitWithoutRuntime(function);
+    return caller() || admitWithoutRuntime(function);
 }
 
 /**
@@ -99,8 +94,8 @@ inline bool admitAlways(const char* function) {
  */
 class Visit {
 public:
-    explicit Visit(const char* function) : admitted_(!os::hasThreads || current) {
-        if (!admitted_) [[unlikely]] {
+    explicit Visit(const char* function) : admitted_(os::hasThreads ? current != nullptr : admitRunning(function)) {
+        if (os::hasThreads && !admitted_) [[unlikely]] {
             enter(function);
         }
     }
@@ -174,7 +169,7 @@ private:
 template <typename Work>
 auto inAnyState(const char* function, Work&& work) -> decltype(work()) {
     if constexpr (!os::hasThreads) {
-        return admitAnywhere(function) ? work() : decltype(work())();
+        return admitRunning(function) ? work() : decltype(work())();
     } else if (current) [[likely]] {
         return work();
     }

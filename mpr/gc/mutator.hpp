@@ -102,6 +102,10 @@ struct Mutator {
 
 /** The calling thread while it runs: nullptr when it is not attached, has yielded, or traces a block. See guard.hpp. */
 extern constinit MPR_PER_THREAD Mutator* current;
+/** `current`, for calls from outside: on a board nullptr in an interrupt, too, whatever the thread was doing. */
+[[gnu::always_inline]] inline Mutator* caller() {
+    return os::inInterrupt() ? nullptr : current;
+}
 /** The calling thread in any state, nullptr when it is not attached. */
 extern constinit MPR_PER_THREAD Mutator* attached;
 

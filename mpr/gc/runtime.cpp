@@ -375,7 +375,7 @@ int mprDetachThread(void) {
     if (!admitLeaving("mprDetachThread")) {
         return MPR_ERR_BAD_STATE;
     }
-    if (attached->isCollector) {
+    if (os::hasThreads && attached->isCollector) {
         refuse("mprDetachThread");
         return MPR_ERR_BAD_STATE;
     }
@@ -408,7 +408,7 @@ bool mprDestroy(void) {
     if (!admitLeaving("mprDestroy")) {
         return false;
     }
-    if (attached->isCollector || os::currentThread() != runtime().owner) {
+    if (os::hasThreads && (attached->isCollector || os::currentThread() != runtime().owner)) {
         os::Message message;
         os::log(os::Level::error, message << "mprDestroy: no runtime was created by this thread");
         return false;
@@ -421,8 +421,8 @@ bool mprDestroy(void) {
     }
     if constexpr (os::hasThreads) {
         rt.collector.resume(self);
-        self.calledBack = true; // in terminators, and in the managers of what is left
     }
+    self.calledBack = true; // in terminators, and in the managers of what is left
     rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
     if constexpr (os::hasThreads) {
         rt.collector.resume(self); // which a terminator may have left yielded
@@ -455,7 +455,7 @@ bool mprDestroy(void) {
         annex->close();
     }
     rt.heap.close();
-    char** const restart = rt.life.strategy.load() & MPR_EXIT_RESTART ? rt.argv : nullptr;
+    char** const restart = os::hasEnvironment && (rt.life.strategy.load() & MPR_EXIT_RESTART) ? rt.argv : nullptr;
     rt.~Runtime();
     if constexpr (os::hasPages) {
         os::endPages();
@@ -485,8 +485,7 @@ MprLogHandler mprSetLogHandler(MprLogHandler handler) {
 
 void mprAddTerminator(MprTerminator terminator) {
     if (admitAnywhere("mprAddTerminator") && !runtime().depletion.addTerminator(terminator)) {
-        os::Message message;
-        os::log(os::Level::error, message << "mprAddTerminator: 16 terminators exist already");
+        tellFailure("mprAddTerminator", reinterpret_cast<const void*>(terminator), "too many terminators exist already");
     }
 }
 

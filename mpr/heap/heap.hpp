@@ -385,6 +385,8 @@ public:
         attached.
      */
     void setStepping(unsigned turn);
+    /** Have the next allocation attend to what has happened elsewhere. */
+    void needAttention() { attention_.store(true, std::memory_order_relaxed); }
     /** Nobody could be told of the redline: ask for attention again after the next allocation. */
     void repeatRedline();
     void setLimits(std::size_t warn, std::size_t maximum);

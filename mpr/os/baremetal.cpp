@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    baremetal.cpp - The port to no operating system: the five functions of mpr/board.h, and nothing for the rest.
+    baremetal.cpp - The port to no operating system: the functions of mpr/board.h, and nothing for the rest.
 
     One thread, no pages, no environment: see target.hpp. What would wait, start a thread or reserve pages is never
     called there, because whoever would call it asks os::hasThreads or os::hasPages when it is compiled.
@@ -8,6 +8,17 @@
 #include "mpr/board.h"
 #include "mpr/os/fence.hpp"
 #include "mpr/os/os.hpp"
+
+/** Weak: firmware may have its own. */
+[[gnu::weak]] bool mprBoardInInterrupt() {
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+    std::uint32_t exception = 0;
+    __asm__ volatile("mrs %0, ipsr" : "=r"(exception));
+    return exception != 0;
+#else
+    return false;
+#endif
+}
 
 namespace mpr::os {
 
@@ -107,6 +118,10 @@ void write(const char* text, std::size_t length) {
 
 std::size_t describeCode(const void*, char*, std::size_t) {
     return 0; // the message has the address; addr2line knows the rest
+}
+
+bool boardInInterrupt() {
+    return mprBoardInInterrupt();
 }
 
 void restart(char**) {

@@ -118,13 +118,9 @@ bool handOver(const char* tags, int level, const char* text) {
     if (!receiver) {
         return false;
     }
-    if constexpr (hasThreads) {
-        inLogHandler = true;
-    }
+    inLogHandler = true;
     receiver(tags, level, text);
-    if constexpr (hasThreads) {
-        inLogHandler = false;
-    }
+    inLogHandler = false;
     return true;
 }
 

@@ -54,10 +54,10 @@ void deliver(Level level, Message& message);
 bool handOver(const char* tags, int level, const char* text);
 /** Who gets messages now: the handler, else the sink, else nullptr for the console. */
 LogHandler logReceiver();
-/** Whether the calling thread is inside the handler, in a call of handOver. Without threads nobody asks. */
+/** Whether the calling thread is inside the handler, in a call of handOver. */
 extern constinit MPR_PER_THREAD bool inLogHandler;
 inline bool isLogging() {
-    return hasThreads && inLogHandler;
+    return inLogHandler;
 }
 
 /** @return The previous handler. nullptr: the sink. */

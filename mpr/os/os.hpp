@@ -146,6 +146,13 @@ inline std::uint32_t threadNumber() {
     return known != 0 ? known : findThreadNumber();
 }
 
+bool boardInInterrupt();
+
+/** Whether the calling code has interrupted the one thread, which may be anywhere in mpr: on boards only. */
+inline bool inInterrupt() {
+    return !hasThreads && boardInInterrupt();
+}
+
 /** Tell the processor that this is a spin loop. */
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)

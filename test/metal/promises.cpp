@@ -248,6 +248,8 @@ void overwrittenManagers() {
     expect(misuses() == 5, "each is counted");
 }
 
+// ---- States: mpr/runtime.h --------------------------------------------------------------------------------------
+
 template <int N>
 void manageOf(void*, int) {}
 
@@ -259,6 +261,130 @@ bool useManagers() {
     } else {
         return mprAllocManaged(8, manageOf<N>, 0) && useManagers<N - 1>();
     }
+}
+
+void withoutRuntime() {
+    listenFor("there is no runtime");
+    const auto named = [](const char* call) {
+        expect(saidOne, call);
+        saidOne = false;
+    };
+    expect(!mprAlloc(10) && !mprAllocManaged(10, manageNode, 0) && !palloc(10), "without a runtime there is no memory");
+    named("which is named");
+    mprYield(0);
+    named("mprYield");
+    mprResetYield();
+    named("mprResetYield");
+    expect(mprGC(MPR_GC_FORCE) == 0 && mprFree(buffer) == MPR_ERR_BAD_ARGS, "nothing is collected or freed");
+    named("mprGC, mprFree");
+    mprSetMemNotifier([](int, int, size_t, size_t) {});
+    named("mprSetMemNotifier");
+    mprSetMemPolicy(MPR_ALLOC_POLICY_PRUNE);
+    named("mprSetMemPolicy");
+    mprHold(buffer);
+    named("mprHold");
+    mprAddRoot(buffer);
+    named("mprAddRoot");
+    MprRootRef ref = {};
+    mprLinkRootRef(&ref);
+    named("mprLinkRootRef");
+    mprUnlinkRootRef(&ref);
+    expect(mprDetachThread() == MPR_ERR_BAD_STATE && !mprDestroy(), "there is nothing to end");
+    named("mprDestroy");
+}
+
+bool collectedInside = false;
+Node* unrooted = nullptr;
+
+/** Called inside an allocation, whose caller relies on it not to yield. */
+void yieldInNotifier(int, int, size_t, size_t) {
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    mprYield(MPR_YIELD_COMPLETE);
+    expect(!mprDestroy(), "nor is the runtime ended there");
+    collectedInside = collectedInside || !mprIsValid(unrooted);
+}
+
+void notifierDoesNotYield() {
+    collectedInside = false;
+    unrooted = makeNode();
+    mprSetMemNotifier(yieldInNotifier);
+    listenFor("inside the notifier");
+    while (mprAlloc(1000)) {}
+    expect(saidOne && !collectedInside, "a notifier that yields is named, and nothing is collected");
+    mprSetMemNotifier(nullptr);
+}
+
+int terminators = 0;
+void destroyAgain(int, int, int) {
+    ++terminators;
+    expect(!mprDestroy(), "a terminator does not end the runtime");
+}
+
+int depth = 0;
+
+/** Causes a message in turn. */
+void logRecursively(const char* tags, int level, const char* text) {
+    if (++depth > 1) {
+        mprSetLogHandler(keepMessage);
+    }
+    expect(depth == 1, "the handler is not called for what it causes itself");
+    mprFree(&depth);
+    --depth;
+    keepMessage(tags, level, text);
+}
+
+// ---- Interrupts: mpr/board.h ------------------------------------------------------------------------------------
+
+int calls = 0; // of the interrupt handler
+void* fromInterrupt = &calls;
+void* tried = nullptr;
+
+void interrupted() {
+    ++calls;
+    fromInterrupt = mprAlloc(20);
+    mprGC(MPR_GC_FORCE);
+    mprYield(MPR_YIELD_COMPLETE);
+    mprAddRoot(tried);
+    mprHold(tried);
+    mprSetMemLimits(1, 1, 0);
+    mprSetManager(tried, nullptr);
+    if (mprAllocManaged(8, manageNode, 0) || palloc(8) || mprRealloc(tried, 900) || mprCreateHandle(0, tried) ||
+        mprFree(tried) != MPR_ERR_BAD_ARGS) {
+        fromInterrupt = &calls;
+    }
+}
+
+#ifdef __arm__
+void interrupt() {
+    auto* const control = reinterpret_cast<volatile std::uint32_t*>(0xE000ED04);
+    *control = 1u << 28; // PendSV, which boardInterrupt serves
+    __asm__ volatile("dsb\n isb" : : : "memory");
+}
+#else
+bool inInterrupt = false;
+
+void interrupt() {
+    inInterrupt = true;
+    interrupted();
+    inInterrupt = false;
+}
+#endif
+
+void interrupts() {
+    tried = makeNode();
+    freed = calls = 0;
+    const auto before = misuses();
+    const auto collections = mprGetMemStats()->collections;
+    listenFor("called in an interrupt");
+    interrupt();
+    expect(calls == 1 && fromInterrupt == nullptr, "what an interrupt asks for is refused");
+    expect(freed == 0 && mprIsValid(tried) && mprGetMemStats()->collections == collections, "and nothing is done");
+    expect(messages == 0, "nothing is written in an interrupt");
+    expect(misuses() - before == 12, "but counted");
+    mprAlloc(8);
+    expect(saidOne, "the next allocation names it");
+    collect();
+    expect(freed == 1, "no root, and no hold was made");
 }
 
 // ---- Messages: mpr/runtime.h ------------------------------------------------------------------------------------
@@ -311,6 +437,17 @@ void mprBoardRestart(void) {
     ++restarts;
 }
 
+#ifdef __arm__
+/** In place of the board's own, which takes an interrupt for a fault. */
+extern "C" void boardInterrupt() {
+    interrupted();
+}
+#else
+bool mprBoardInInterrupt() {
+    return inInterrupt;
+}
+#endif
+
 int main() {
     mprSetLogHandler(keepMessage);
     inRuntime("moved root", [](Mpr*) { movedRoot(); });
@@ -322,6 +459,16 @@ int main() {
     inRuntime("restart", [](Mpr*) { restartPolicy(); });
     inRuntime("overwritten managers", [](Mpr*) { overwrittenManagers(); });
     inRuntime("many managers", [](Mpr*) { expect(useManagers<100>() && misuses() == 0, "a hundred managers"); });
+    inRuntime("notifier", [](Mpr*) { notifierDoesNotYield(); });
+    inRuntime("terminator", [](Mpr*) { mprAddTerminator(destroyAgain); });
+    expect(terminators == 1, "the terminator runs once");
+    inRuntime("log", [](Mpr*) {
+        mprSetLogHandler(logRecursively);
+        mprFree(&depth);
+        mprSetLogHandler(keepMessage);
+    });
+    inRuntime("interrupts", [](Mpr*) { interrupts(); });
     inRuntime("messages", [](Mpr*) { messagesAreLimited(); });
+    withoutRuntime();
     return failures;
 }

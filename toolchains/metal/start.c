@@ -98,11 +98,17 @@ static void fault(void) {
     end(1);
 }
 
+/* Weak: a test that wants an interrupt has one of its own. */
+__attribute__((weak)) void boardInterrupt(void);
+void boardInterrupt(void) {
+    fault();
+}
+
 /* The processor's table: the first stack pointer, then handlers. No interrupts are used. */
 static const struct {
     uint32_t *stack;
     void (*handlers[15])(void);
 } vectors __attribute__((section(".vectors"), used)) = {
     stackTop,
-    {resetHandler, fault, fault, fault, fault, fault, fault, 0, 0, 0, fault, fault, 0, fault, fault},
+    {resetHandler, fault, fault, fault, fault, fault, fault, 0, 0, 0, fault, fault, 0, boardInterrupt, fault},
 };
