@@ -18,6 +18,11 @@
     the collector's thread, threads that yield also do part of its concurrent work (mutator assist), for a quarter
     of the pause budget per yield. So a thread that yields needs stack for the deepest MPR_MANAGE_MARK call and a
     few kilobytes more. Only the collector's thread calls managers with MPR_MANAGE_FREE.
+
+    Without an operating system there is one thread, and no collector's. A collection runs from beginning to end inside
+    mprYield or mprGC, is always a full one, and calls managers with MPR_MANAGE_FREE there. While a manager is called,
+    a yield collects nothing. There are no batches: mprSetBatches does nothing and returns false, and MPR_YIELD_DISCARD is
+    ignored.
  */
 #ifndef MPR_COLLECT_H
 #define MPR_COLLECT_H
@@ -146,7 +151,8 @@ MPR_EXPORT int mprGC(int flags);
 
 /**
     Whether allocation starts collections. While it does not, only the program's own requests collect
-    (mprGC), near a limit too: an allocation for which there is no memory fails, and the log names that as the reason.
+    (mprGC), near a limit too: an allocation for which there is no memory fails, and the log names that as the reason
+    (without an operating system only that the allocation fails).
     @return The previous setting. Any thread. Does not yield.
  */
 MPR_EXPORT bool mprEnableGC(bool on);

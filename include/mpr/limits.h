@@ -18,9 +18,10 @@ MPR_EXTERN_C_BEGIN
 /* What the runtime does by itself, after the notifier, when an allocation fails. */
 #define MPR_ALLOC_POLICY_NOTHING 0 /* The allocation returns NULL */
 #define MPR_ALLOC_POLICY_PRUNE 1   /* Call the pruners (at the redline too), try once more, else NULL */
-#define MPR_ALLOC_POLICY_RESTART 2 /* Execute the program again with its arguments */
-#define MPR_ALLOC_POLICY_EXIT 3    /* Run the terminators and exit with status 1 */
-#define MPR_ALLOC_POLICY_ABORT 4   /* Print the state of the heap and abort */
+#define MPR_ALLOC_POLICY_RESTART \
+    2 /* Execute the program again with the arguments of mprCreate; on a board: mprBoardRestart */
+#define MPR_ALLOC_POLICY_EXIT 3  /* Run the terminators and exit with status 1; on a board: mprBoardExit */
+#define MPR_ALLOC_POLICY_ABORT 4 /* Print the state of the heap and abort; on a board two numbers, and mprBoardAbort */
 
 /* Why the notifier is called. */
 #define MPR_MEM_WARNING 0x1 /* The redline was crossed; allocations still succeed */
@@ -38,7 +39,7 @@ MPR_EXTERN_C_BEGIN
     yield: mprYield, mprGC without that flag, mprSetThreadYield and mprDetachThread are refused and named. A call that
     has to wait, for a lock for example, waits without a yield and is named. The notifier is not called again while it
     runs.
-    Without a notifier the log names each cause, once a second at most, and says what to do.
+    Without a notifier the log names each cause, once a second at most, and says what to do (not on a board).
     MPR_MEM_WARNING comes once per crossing: again only after memory has fallen to one sixteenth below the redline.
  */
 typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total);

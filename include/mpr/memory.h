@@ -66,7 +66,9 @@ MPR_EXTERN_C_BEGIN
     rescheduled, a worker, a thread, a handler that is to wait, a command to start) is refused and named. A process can use 2047
     different managers, including the runtime's own; a manager counts from its first use until the process ends.
     With any further one mprAllocManaged and mprSetManager return NULL and the log says why. Managers that are in
-    use already are not affected. (Without an operating system there is no such limit.)
+    use already are not affected. (Without an operating system there is no such limit; the managers in use take 8 to 21
+    bytes of the heap each, and one for which there is no memory makes an allocation fail. There managers are called by
+    the thread that collects, in its yield.)
  */
 typedef void (*MprManager)(void *ptr, int flags);
 
@@ -174,7 +176,8 @@ MPR_EXTERN_C_END
 
 MPR_EXTERN_C_BEGIN
 
-/* Permanent memory: never collected, freed by hand unless it is held besides (named). Any thread in any state. */
+/* Permanent memory: never collected, freed by hand unless it is held besides (named). Any thread in any state; without an
+   operating system the attached one. */
 MPR_EXPORT void *palloc(size_t size);
 MPR_EXPORT void pfree(void *ptr);
 MPR_EXPORT void *prealloc(void *ptr, size_t size);

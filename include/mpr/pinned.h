@@ -33,7 +33,8 @@
     from the range that was added first.
 
     mprRealloc, mprSetManager, pfree and prealloc refuse a pinned block and name it. mprGetBlockSize,
-    mprIsValid, mprHold, mprRelease, mprAddRoot, handles, mprVerifyHeap and mprPrintMem know them. In blocks of
+    mprIsValid, mprHold, mprRelease, mprAddRoot and handles know them, and mprVerifyHeap and mprPrintMem do where there
+    is an operating system. In blocks of
     ranges free memory is not filled (option poison) nor forbidden under the address sanitizer.
 
     Cost: constant time, under one lock for all threads; a batch takes it once for 64 blocks. Threads: attached

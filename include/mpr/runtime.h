@@ -15,9 +15,12 @@
       no runtime            before mprCreate, after mprDestroy
       a child of fork       may call exec and _exit. It has one thread, no collector, and locks that nobody gives back.
                             (A program that becomes a daemon by fork does so before mprCreate.)
-    A plain store cannot be refused: mprSetRef names a thread only if the store has to be remembered. Without an
-    operating system, where there is one thread, only calls before mprCreate and from MPR_MANAGE_MARK are named, as far
-    as they allocate, free, or make roots.
+    A plain store cannot be refused: mprSetRef names a thread only if the store has to be remembered.
+
+    Without an operating system, where there is one thread, the same is named, and besides calls in an interrupt
+    (mpr/board.h), in shorter words. A thread that has yielded is not refused there, since nothing collects meanwhile; one
+    that has detached itself is, until it attaches again. Writes to free memory are not looked for, and of a wrong pointer
+    the log does not tell what it is instead.
  */
 #ifndef MPR_RUNTIME_H
 #define MPR_RUNTIME_H
@@ -90,7 +93,8 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
 
 /**
     Set options of the next runtime.
-    @param spec Comma-separated `name=value`; sizes take k, m, g. NULL or "" resets to the defaults.
+    @param spec Comma-separated `name=value`; sizes take k, m, g. NULL or "" resets to the defaults. Without an operating
+    system there are young, growth, marks and everyyield; the others would do nothing, and are refused.
       region=SIZE     memory taken from the system at a time, a power of two (4m; 256k on 32-bit)
       reserve=SIZE    heap kept committed from the start and never given back (0)
       young=SIZE      least allocation between two collections (from the cache size)

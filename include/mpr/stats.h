@@ -99,7 +99,8 @@ MPR_EXPORT unsigned long long mprGetCPU(MPR_NOTHING);
         mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
         mprPrintMem("after an hour", 0);
 
-    Any thread, any state, the notifier included, and without a runtime. It does not yield, allocate or lock. To count
+    Without an operating system it has no kinds. Any thread, any state, the notifier included, and without a runtime. It
+    does not yield, allocate or lock. To count
     blocks it stops all other attached threads at their next yield, for some nanoseconds per block. If one does not
     yield within eight deadlines, or the caller does not run (it is not attached, has yielded, is a manager or the log's
     handler), the summary has no kinds and says why.
@@ -110,7 +111,8 @@ MPR_EXPORT void mprPrintMem(const char *msg, int flags);
 /**
     Walk the whole heap and check every invariant: each granule belongs to one block or one hole, each hole stands
     in the queue of its size, counts add up. All other attached threads stop at their next yield until it is done.
-    The caller does not yield, so its blocks need no roots. For tests: it takes some nanoseconds per block.
+    The caller does not yield, so its blocks need no roots. For tests: it takes some nanoseconds per block. Without an
+    operating system ranges of pinned memory are not looked at.
     @return Defects found; each is named in the log. MPR_ERR_TIMEOUT when a thread does not yield, or a manager does
     not return, within eight deadlines; MPR_ERR_BAD_STATE on a thread that is not attached or has yielded, and in
     managers.

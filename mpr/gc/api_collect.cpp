@@ -232,8 +232,7 @@ bool mprSetBatches(bool on) {
 alignas(os::cacheLine) bool mprYieldWanted = false;
 
 void mprResetYield(void) {
-    if (admitYielding("mprResetYield") &&
-        attached->state.load(std::memory_order_relaxed) == Mutator::State::yielded) {
+    if (admitYielding("mprResetYield") && attached->state.load(std::memory_order_relaxed) == Mutator::State::yielded) {
         runtime().collector.resume(*attached);
     }
 }
@@ -287,8 +286,16 @@ MprOsThread mprGetCurrentOsThread(void) {
 namespace {
 
 /** Whether limits make sense, together and beside what there is. If not they are refused, and named. */
-[[maybe_unused]] bool admitLimits(size_t warn, size_t maximum) {
+bool admitLimits(size_t warn, size_t maximum) {
     using mpr::heap::Limits;
+    if constexpr (!os::hasThreads) {
+        const bool crossed = warn == Limits::none || warn <= maximum;
+        if (crossed && runtime().heap.limits().committed() <= maximum) {
+            return true;
+        }
+        misuse("mprSetMemLimits", nullptr, "the limit is below the redline, or what is in use");
+        return false;
+    }
     const std::uint64_t committed = runtime().heap.limits().committed();
     const std::uint64_t inUse = runtime().heap.totals().granulesInUse() << mpr::heap::granuleShift;
     os::Message message;
@@ -317,10 +324,8 @@ void setMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
     Runtime& rt = runtime();
     const size_t warn = warnHeap > 0 ? static_cast<size_t>(warnHeap) : Limits::none;
     const size_t most = maximum > 0 ? static_cast<size_t>(maximum) : Limits::none;
-    if constexpr (os::hasThreads) {
-        if (!admitLimits(warn, most)) {
-            return;
-        }
+    if (!admitLimits(warn, most)) {
+        return;
     }
     rt.heap.setLimits(warn, most);
     if (cache >= 0) {

@@ -113,7 +113,7 @@ int mprVerifyHeap(void) {
     if (!admitRunning("mprVerifyHeap")) {
         return MPR_ERR_BAD_STATE;
     }
-    if (os::hasThreads && current->isCollector) {
+    if (current->isCollector) {
         misuse("mprVerifyHeap", nullptr, "called by a manager: the collector cannot stop the threads then");
         return MPR_ERR_BAD_STATE;
     }

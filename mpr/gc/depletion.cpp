@@ -131,8 +131,8 @@ void Depletion::restart() {
     if (can) {
         os::restart(argv_);
     }
-    constexpr std::string_view failed = os::hasEnvironment ? "memory: the program could not be started anew"
-                                                           : "memory: the board does not restart";
+    constexpr std::string_view failed =
+        os::hasEnvironment ? "memory: the program could not be started anew" : "memory: the board does not restart";
     os::Message message;
     message << failed;
     if constexpr (os::hasEnvironment) {

@@ -185,9 +185,9 @@ bool isForked();
 
 /** Name a call that was given NULL for what it is to fill in. Any state. @return Whether it was. */
 bool nameIfNull(const char* function, const void* memory);
-/** Whether there is memory for what a function is to fill in. Boards without threads have no room to ask. */
+/** Whether there is memory for what a function is to fill in. */
 inline bool mayFill(const char* function, const void* memory) {
-    return !os::hasThreads || !nameIfNull(function, memory);
+    return !nameIfNull(function, memory);
 }
 /** Name a call that failed and is not wrong: there is no memory for what it has to remember. */
 [[gnu::cold]] void tellFailure(const char* function, const void* pointer, const char* what);

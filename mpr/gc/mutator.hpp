@@ -96,7 +96,7 @@ struct Mutator {
     struct Never {};
     [[no_unique_address]] std::conditional_t<os::hasThreads, os::Counter, Never> passedAt{};
     Publisher* publisher = nullptr; // of a thread with a batch: batch.hpp
-    BeingFreed beingFreed; // its own
+    BeingFreed beingFreed;          // its own
     [[no_unique_address]] std::conditional_t<os::hasThreads, Suspended, NeverSuspended> suspended{};
 };
 

@@ -192,7 +192,7 @@ bool contains(const void* address) {
 }
 
 /** For ranges: the collector's heap finds other pinned blocks by itself. */
-[[maybe_unused]] void* around(const void* address) {
+void* around(const void* address) {
     Pool* pool = rangeOf(address);
     void* block = pool ? pool->heap.blockAround(pool->inShadow(address)) : nullptr;
     return block ? pool->inRange(block) : nullptr;
@@ -210,9 +210,9 @@ int claim(const char* function, Place at, const void* block) {
     Runtime& rt = runtime();
     const Byte h = at.head();
     const HandleHooks* handles = !os::hasThreads || (h & head::referenced) ? rt.roots.handles() : nullptr;
-    const char* why = (h & head::held) ? "the block is held; release it first"
+    const char* why = (h & head::held)                                   ? "the block is held; release it first"
                       : (h & head::referenced) && rt.roots.isRoot(block) ? "the block is a root; remove it first"
-                                                                       : nullptr;
+                                                                         : nullptr;
     if (why) {
         misuse(function, block, why);
         return MPR_ERR_BAD_ARGS;
@@ -404,9 +404,9 @@ constexpr mpr::heap::Annex annex = [] {
     mpr::heap::Annex all{};
     all.find = find;
     all.free = freeBlock;
+    all.around = around;
     if constexpr (os::hasThreads) {
         all.contains = contains;
-        all.around = around;
         all.beginSweep = beginSweep;
         all.sweepSome = sweepSome;
         all.endSweep = endSweep;

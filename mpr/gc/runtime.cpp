@@ -244,8 +244,7 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if (attachCurrent(rt.collector.prepare("main", false, nullptr)) == 0) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
         heap::Shortage shortage = heap::Shortage::none;
-        if (rt.mpr && fill(*rt.mpr) &&
-            rt.roots.add(rt.heap, rt.heap.find(rt.mpr), rt.mpr, shortage)) {
+        if (rt.mpr && fill(*rt.mpr) && rt.roots.add(rt.heap, rt.heap.find(rt.mpr), rt.mpr, shortage)) {
             rt.mpr->argc = argc;
             rt.mpr->argv = argv;
             return true;
@@ -448,9 +447,7 @@ bool mprDestroy(void) {
     rt.collector.freeEverything();
     os::onThreadExit(threadEnds, nullptr);
     attached = current = nullptr;
-    if constexpr (os::hasThreads) {
-        rt.roots.unlinkAll();
-    }
+    rt.roots.unlinkAll();
     if (const mpr::heap::Annex* annex = rt.heap.annex(); os::hasThreads && annex) {
         annex->close();
     }
@@ -485,7 +482,8 @@ MprLogHandler mprSetLogHandler(MprLogHandler handler) {
 
 void mprAddTerminator(MprTerminator terminator) {
     if (admitAnywhere("mprAddTerminator") && !runtime().depletion.addTerminator(terminator)) {
-        tellFailure("mprAddTerminator", reinterpret_cast<const void*>(terminator), "too many terminators exist already");
+        tellFailure("mprAddTerminator", reinterpret_cast<const void*>(terminator),
+                    "too many terminators exist already");
     }
 }
 

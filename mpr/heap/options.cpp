@@ -4,7 +4,9 @@
  */
 #include "mpr/heap/options.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <span>
 #include <string_view>
 
 #include "mpr/os/log.hpp"
@@ -37,33 +39,61 @@ bool parseSize(std::string_view text, std::size_t& out) {
     return !text.empty() && (out >> shift) == value;
 }
 
+/** Where there is one thread, and a buffer: what else mpr/runtime.h lists has no effect there. */
+constexpr std::string_view ofBoards[] = {"young", "growth", "marks", "everyyield"};
+constexpr std::string_view others[] = {"region", "reserve", "extra",  "stack",   "markers",    "pausebudget",
+                                       "cpu",    "check",   "poison", "batches", "everyalloc", "deadline"};
 constexpr std::string_view notAnOption =
     os::hasThreads
         ? "is not an option; there are region, reserve, young, growth, extra, stack, marks, markers, pausebudget, "
           "cpu, check, poison, batches, everyyield, everyalloc and deadline"
-        : "is not an option";
+        : "is not an option here; there are young, growth, marks and everyyield";
 
-bool isOption(std::string_view name) {
-    for (const std::string_view known :
-         {"region", "reserve", "young", "growth", "extra", "stack", "marks", "markers", "pausebudget", "cpu", "check",
-          "poison", "batches", "everyyield", "everyalloc", "deadline"}) {
-        if (name == known) {
-            return true;
-        }
-    }
-    return false;
+bool isAmong(std::span<const std::string_view> names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
 }
 
-/** One item into options. @return what is wrong, empty when fine. */
-std::string_view apply(Options& options, std::string_view name, std::string_view value) {
-    if (os::hasThreads && !isOption(name)) { // before its value
-        return notAnOption;
+bool isOption(std::string_view name) {
+    return isAmong(ofBoards, name) || (os::hasThreads && isAmong(others, name));
+}
+
+/** Switches: 0 or 1. */
+std::string_view applySwitch(Options& options, std::string_view name, std::size_t number) {
+    if (number > 1) {
+        return "must be 0 or 1";
     }
-    std::size_t number = 0;
-    const bool fields = os::hasThreads && value == "fields" && name == "check";
-    if (!fields && !parseSize(value, number)) {
-        return name == "check" ? "must be 0, 1 or fields" : "must be a number, with k, m or g behind it or without";
+    if (os::hasThreads && name == "poison") {
+        options.poison = number == 1;
+    } else if (os::hasThreads && name == "batches") {
+        options.batches = number == 1;
+    } else {
+        options.everyYield = number == 1 ? Options::on : Options::off;
     }
+    return {};
+}
+
+/** What boards have, too. @return what is wrong, empty when fine. */
+std::string_view applyOnBoards(Options& options, std::string_view name, std::size_t number) {
+    if (name == "young") {
+        options.young = number;
+    } else if (name == "growth") {
+        if (number < 1 || number > 10'000) {
+            return "must be from 1 to 10000 percent";
+        }
+        options.growth = static_cast<unsigned>(number);
+    } else if (name == "marks") {
+        if (number < 1024) {
+            return "must be at least 1k";
+        }
+        options.marks = number;
+    } else {
+        return applySwitch(options, name, number);
+    }
+    return {};
+}
+
+/** What needs threads. @return what is wrong, empty when fine. */
+std::string_view applyOther(Options& options, std::string_view name, std::size_t number) {
     if (name == "region") {
         if (!std::has_single_bit(number) || number < std::size_t{1} << leastRegionShift ||
             number > std::size_t{1} << greatestRegionShift) {
@@ -72,23 +102,16 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
         options.regionShift = static_cast<unsigned>(std::bit_width(number)) - 1;
     } else if (name == "reserve") {
         options.reserve = number;
-    } else if (name == "young") {
-        options.young = number;
-    } else if (name == "growth" || (os::hasThreads && name == "extra")) {
+    } else if (name == "extra") {
         if (number < 1 || number > 10'000) {
             return "must be from 1 to 10000 percent";
         }
-        (name == "growth" ? options.growth : options.extra) = static_cast<unsigned>(number);
+        options.extra = static_cast<unsigned>(number);
     } else if (name == "stack") {
         if (number < 16 * 1024) {
             return "must be at least 16k";
         }
         options.stack = number;
-    } else if (name == "marks") {
-        if (number < 1024) {
-            return "must be at least 1k";
-        }
-        options.marks = number;
     } else if (name == "deadline") {
         if (number < 1 || number > 3'600'000) {
             return "must be from 1 to 3600000 milliseconds";
@@ -114,23 +137,38 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
             return "must be from 0 to 1000000";
         }
         options.everyAlloc = static_cast<unsigned>(number);
-    } else if (name == "check" || name == "everyyield" || (os::hasThreads && (name == "poison" || name == "batches"))) {
-        if (number > 1) {
-            return name == "check" ? "must be 0, 1 or fields" : "must be 0 or 1";
-        }
-        if (name == "check") {
-            options.check = fields ? Options::Check::fields : static_cast<Options::Check>(number);
-        } else if (name == "poison") {
-            options.poison = number == 1;
-        } else if (name == "batches") {
-            options.batches = number == 1;
-        } else {
-            options.everyYield = number == 1 ? Options::on : Options::off;
-        }
     } else {
-        return notAnOption;
+        return applySwitch(options, name, number);
     }
     return {};
+}
+
+std::string_view applyCheck(Options& options, std::string_view value) {
+    std::size_t number = 0;
+    if (value == "fields") {
+        options.check = Options::Check::fields;
+    } else if (parseSize(value, number) && number <= 1) {
+        options.check = static_cast<Options::Check>(number);
+    } else {
+        return "must be 0, 1 or fields";
+    }
+    return {};
+}
+
+/** One item into options. @return what is wrong, empty when fine. */
+std::string_view apply(Options& options, std::string_view name, std::string_view value) {
+    if (!isOption(name)) { // before its value
+        return notAnOption;
+    }
+    if (os::hasThreads && name == "check") {
+        return applyCheck(options, value);
+    }
+    std::size_t number = 0;
+    if (!parseSize(value, number)) {
+        return "must be a number, with k, m or g behind it or without";
+    }
+    return !os::hasThreads || isAmong(ofBoards, name) ? applyOnBoards(options, name, number)
+                                                      : applyOther(options, name, number);
 }
 } // namespace
 

@@ -117,7 +117,7 @@ void write(const char* text, std::size_t length) {
 }
 
 std::size_t describeCode(const void*, char*, std::size_t) {
-    return 0; // the message has the address; addr2line knows the rest
+    return 0; // addr2line knows it by its number
 }
 
 bool boardInInterrupt() {

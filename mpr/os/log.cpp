@@ -94,8 +94,9 @@ Message& Message::operator<<(const void* address) {
 }
 
 Message& Message::code(const void* address) {
-    length_ += describeCode(address, text_ + length_, sizeof(text_) - 1 - length_);
-    return *this;
+    const std::size_t known = describeCode(address, text_ + length_, sizeof(text_) - 1 - length_);
+    length_ += known;
+    return known > 0 ? *this : *this << address;
 }
 
 const char* Message::text() {

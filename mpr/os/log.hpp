@@ -25,7 +25,7 @@ public:
     Message& operator<<(unsigned long long number);
     Message& operator<<(unsigned number) { return *this << static_cast<unsigned long>(number); }
     Message& operator<<(int number);
-    /** A code address with its name where the system knows one. */
+    /** A code address: its name where the system knows one, else the number. */
     Message& code(const void* address);
 
     const char* text();

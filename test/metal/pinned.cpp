@@ -51,6 +51,8 @@ void testOwners() {
     }
     expect(!mprIsValid(lost) && !mprGetHandle(weak), "what is not reached is freed");
     expect(mprGetHandle(seen) == held && mprGetBlockSize(held) >= 100, "a held block is known");
+    expect(mprBlockOf(static_cast<char *>(held) + 50) == held, "and found from an address inside");
+    expect(mprFree(root) == MPR_ERR_BAD_ARGS && mprIsPinned(root), "a root is not freed by hand");
     expect(mprFree(held) == MPR_ERR_BAD_ARGS, "a held block is not freed by hand");
     mprRelease(held);
     expect(mprFree(held) == 0 && !mprGetHandle(seen) && !mprIsValid(held), "mprFree frees");

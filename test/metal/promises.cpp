@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "test/metal/say.hpp"
 
@@ -387,6 +388,67 @@ void interrupts() {
     expect(freed == 1, "no root, and no hold was made");
 }
 
+// ---- Options: mpr/runtime.h -------------------------------------------------------------------------------------
+
+void options() {
+    expect(mprConfigure("young=4k,growth=50,marks=1k,everyyield=0") == 0, "these options there are");
+    for (const char* spec :
+         {"poison=1", "check=1", "check=fields", "batches=1", "everyalloc=7", "region=64k", "reserve=1", "extra=10",
+          "stack=64k", "markers=2", "pausebudget=400", "cpu=10", "deadline=500"}) {
+        listenFor("is not an option here; there are young, growth, marks and everyyield");
+        expect(mprConfigure(spec) == MPR_ERR_BAD_ARGS && saidOne, "those that would do nothing are refused");
+    }
+    mprConfigure("");
+}
+
+void limits() {
+    listenFor("mprSetMemLimits");
+    mprSetMemLimits(12 * 1024, 10 * 1024, -1);
+    expect(saidOne && mprGetMemStats()->maxHeap == 0, "a redline above the limit is refused");
+    listenFor("mprSetMemLimits");
+    mprSetMemLimits(0, 100, -1);
+    expect(saidOne && mprGetMemStats()->maxHeap == 0, "and a limit below what is in use");
+    mprSetMemLimits(8 * 1024, 12 * 1024, -1);
+    expect(mprGetMemStats()->maxHeap == 12 * 1024 && misuses() == 2, "others are set");
+}
+
+int verified = 0;
+
+void manageVerifying(void*, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        verified = mprVerifyHeap();
+    }
+}
+
+void verifiedByManager() {
+    mprAllocManaged(8, manageVerifying, 0);
+    collect();
+    expect(verified == MPR_ERR_BAD_STATE, "the heap is not verified in the midst of a collection");
+}
+
+MprRootRef left = {};
+
+void linkLeft() {
+    left.ptr = makeNode();
+    mprLinkRootRef(&left);
+}
+
+void manageWrong(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(static_cast<char*>(ptr) + 4);
+    }
+}
+
+void wrongMark() {
+    void* wrong = mprAllocManaged(16, manageWrong, 0);
+    mprAddRoot(wrong);
+    listenFor("by the manager of block");
+    collect();
+    const char* last = std::strrchr(lastMessage, ' ');
+    expect(saidOne && last && std::strncmp(last, " 0x", 3) == 0, "a message names the manager by its address");
+    mprRemoveRoot(wrong);
+}
+
 // ---- Messages: mpr/runtime.h ------------------------------------------------------------------------------------
 
 void messagesAreLimited() {
@@ -470,5 +532,11 @@ int main() {
     inRuntime("interrupts", [](Mpr*) { interrupts(); });
     inRuntime("messages", [](Mpr*) { messagesAreLimited(); });
     withoutRuntime();
+    options();
+    inRuntime("limits", [](Mpr*) { limits(); });
+    inRuntime("verify", [](Mpr*) { verifiedByManager(); });
+    inRuntime("wrong mark", [](Mpr*) { wrongMark(); });
+    inRuntime("link", [](Mpr*) { linkLeft(); });
+    expect(left.next == nullptr, "mprDestroy unlinks root references that are left");
     return failures;
 }
