@@ -106,7 +106,7 @@ void mprLogRef(void* owner, void* field) {
 
 void mprStoreRef(void* owner, void* field, cvoid* value) {
     const bool done = !os::hasGenerations || mprBarrierDone(owner);
-    if (mayBePrivate(value)) {
+    if (os::hasThreads && mayBePrivate(value)) {
         publishInto(owner, value); // before another thread can see it there
     }
     __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
@@ -116,7 +116,7 @@ void mprStoreRef(void* owner, void* field, cvoid* value) {
 }
 
 void mprSetRefAt(void* field, cvoid* value) {
-    if (mayBePrivate(value)) [[unlikely]] {
+    if (os::hasThreads && mayBePrivate(value)) [[unlikely]] {
         publishInto(field, value);
     }
     const bool done = !os::hasGenerations || isDone(field); // asked before the store: see mprBarrierDone

@@ -559,7 +559,7 @@ void* mprSetManager(void* ptr, MprManager manager) {
         return nullptr;
     }
     setManager(ptr, region->blockSize(g), code); // the collector may be about to look
-    if (mayBePrivate(ptr)) {
+    if (os::hasThreads && mayBePrivate(ptr)) {
         current->publisher->lookAgain(*current, ptr);
     }
     return ptr;

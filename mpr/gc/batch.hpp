@@ -63,7 +63,7 @@ inline bool mayBePrivate(const void* block) {
 /** Publish what may be a private block. */
 void publishSlow(const void* block);
 inline void publish(const void* block) {
-    if (mayBePrivate(block)) [[unlikely]] {
+    if (os::hasThreads && mayBePrivate(block)) [[unlikely]] {
         publishSlow(block);
     }
 }

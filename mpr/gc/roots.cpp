@@ -106,7 +106,7 @@ MPR_APART void CountedPointers::dropLast(heap::Heap& heap) {
     }
 }
 
-MPR_INLINE bool CountedPointers::add(heap::Heap& heap, const void* key, heap::Shortage& shortage) {
+bool CountedPointers::add(heap::Heap& heap, const void* key, heap::Shortage& shortage) {
     if (Entry* entry = *find(key)) {
         ++entry->count;
         return true;

@@ -131,6 +131,9 @@ private:
 
     /** Slots of one leaf: a region is aligned to its size. */
     bool fillRow(std::uintptr_t at, std::size_t count, Region* value) {
+        if constexpr (!os::hasPages) {
+            return false; // there is one region, and no leaf
+        }
         Leaf* leaf = leafFor(at);
         if (!leaf) {
             return false;

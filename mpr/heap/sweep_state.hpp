@@ -11,7 +11,6 @@
 #pragma once
 
 #include <atomic>
-#include <cassert>
 
 #include "mpr/heap/map.hpp"
 #include "mpr/heap/part.hpp"
@@ -43,7 +42,7 @@ public:
     class DeadHeads {
     public:
         explicit DeadHeads(const SweepState& state) : colours_(state.colours_), youngOnly_(isYoung(state.sweep())) {
-            assert(state.sweep() != Sweep::none);
+            MPR_ASSERT(state.sweep() != Sweep::none);
         }
         auto operator()(auto words) const { return swar::unmarked(words, colours_, youngOnly_); }
 

@@ -76,6 +76,9 @@ private:
         });
     }
     void askHost(const Byte* at, std::size_t size) {
+        if constexpr (!os::hasPages) {
+            return;
+        }
         for (const Byte* const end = at + size; at < end;) {
             constexpr int usable = MPR_MAP_READ | MPR_MAP_WRITE;
             MprPages pages;

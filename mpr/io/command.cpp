@@ -665,7 +665,8 @@ public:
     EndWatch(Command& cmd, pid_t pid) : cmd_(cmd), fd_(openEnd(pid)) {
         handler_ = fd_ < 0 ? nullptr : mprCreateWaitHandler(fd_, 0, cmd.own, reinterpret_cast<void*>(look), &cmd, 0);
         if (handler_) {
-            mpr::io::drop(std::exchange(cmd.ties[endPlace], mpr::io::setOwner(*handler_, &cmd)));
+            mpr::io::Tie* before = std::exchange(cmd.ties[endPlace], mpr::io::setOwner(*handler_, &cmd));
+            mpr::io::drop(before);
         } else if (fd_ >= 0) {
             ::close(std::exchange(fd_, -1));
         }
