@@ -27,7 +27,7 @@ void nameOverwritten(const void* block, std::size_t n) {
         message << ", or the block before it, " << static_cast<const void*>(region->address(before)) << " of "
                 << std::uint64_t{region->blockSize(before) << heap::granuleShift} << " bytes,";
     }
-    writeMisuse("", message << " has overflowed; its manager is not called any more");
+    os::log(os::Level::error, message << " has overflowed; its manager is not called any more");
 }
 } // namespace
 
