@@ -114,6 +114,21 @@ TEST_CASE("cpp hash map: empty, with one entry, and with room made") {
     CHECK(map->size() == 0);
 }
 
+TEST_CASE("cpp hash map: room for more than any heap has is refused, and the map stays as it was") {
+    Setting setting;
+    {
+        mpr::Root<Map> map = mpr::make<Map>();
+        for (const size_t entries : {SIZE_MAX, SIZE_MAX / 3 * 2, SIZE_MAX / 2, SIZE_MAX / 4, SIZE_MAX / 16}) {
+            INFO(entries);
+            CHECK_FALSE(map->reserve(entries)); // and no capacity of 1, beyond which set() would write
+        }
+        mpr::Root<Counted> value = mpr::make<Counted>(1);
+        CHECK(map->set(5, value.get()));
+        CHECK_FALSE(map->reserve(SIZE_MAX));
+        CHECK(map->find(5) == value.get());
+    }
+}
+
 TEST_CASE("cpp hash map: a search is short, whatever the stride of the keys") {
     Setting setting;
     const uint64_t stride = GENERATE(1u, 2u, 7u, 8u, 64u, 100u, 4096u, 1u << 20, 0x9E3779B9u);

@@ -45,6 +45,9 @@ public:
 
     /** Make room for so many entries. @return false when memory fails; nothing has changed. */
     [[nodiscard]] bool reserve(std::size_t entries) noexcept {
+        if (entries > PTRDIFF_MAX / (4 * (sizeof(K) + sizeof(T*)))) { // no heap has so much
+            return false;
+        }
         const std::size_t wanted = std::bit_ceil(entries + entries / 2 + 8);
         return wanted <= capacity() || rehash(wanted);
     }
