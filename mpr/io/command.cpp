@@ -1113,7 +1113,9 @@ public:
             fd_ = fcntl(cmd_->fds[channel_], F_DUPFD_CLOEXEC, 3);
             void* const wakes = reinterpret_cast<void*>(+[](void*, MprEvent*) {});
             handler_ = fd_ >= 0 ? mprCreateWaitHandler(fd_, 0, cmd_->own, wakes, nullptr, 0) : nullptr;
-            mprAddRoot(handler_); // NULL is fine
+            if (handler_) {
+                mprAddRoot(handler_);
+            }
         }
         return handler_ != nullptr;
     }
@@ -1237,7 +1239,11 @@ bool mprIsCmdRunning(MprCmd* ptr) {
 
 int mprIsCmdComplete(MprCmd* ptr) {
     auto* cmd = static_cast<Command*>(ptr);
-    return cmd && isComplete(*cmd) ? 1 : 0;
+    if (!cmd || gc::current) {
+        return cmd && isComplete(*cmd) ? 1 : 0;
+    }
+    // The end is not looked for here: a thread that does not run cannot queue the event that tells of it.
+    return __atomic_load_n(&cmd->complete, __ATOMIC_ACQUIRE) ? 1 : 0;
 }
 
 int mprGetCmdPid(MprCmd* ptr) {

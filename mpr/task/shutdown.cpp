@@ -203,8 +203,8 @@ int mprGetState(void) {
 }
 
 bool task::mayOpen(const char* function) {
-    if (!mprIsStopped()) {
-        return true;
+    if (!mprIsDestroying()) {
+        return true; // without a runtime, what the function calls next is refused and named
     }
     os::Message message;
     gc::writeRepeated(os::Level::info, message << function << ": mprDestroy has closed what this call needs");

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include <cerrno>
 #include <string>
@@ -281,9 +280,7 @@ TEST_CASE("a command that runs is freed by hand", "[io][handles]") {
         cchar *argv[] = {program, nullptr};
         REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, MPR_CMD_IN) == 0);
         if (program[0] == 't') {
-            siginfo_t how;
-            REQUIRE(waitid(P_PID, static_cast<id_t>(cmd->pid), &how, WEXITED | WNOWAIT) == 0);
-            CHECK(mprIsCmdComplete(cmd)); // and the event of its end is queued
+            REQUIRE(untilUnyielded([&] { return mprIsCmdComplete(cmd) != 0; })); // and the event of its end is queued
         }
         root.set(nullptr);
         CHECK(mprFree(cmd) == 0);
@@ -345,9 +342,7 @@ MprCmd *makeEnded() {
     mprAddRoot(cmd);
     cchar *argv[] = {"true", nullptr};
     REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, 0) == 0);
-    siginfo_t how;
-    REQUIRE(waitid(P_PID, static_cast<id_t>(cmd->pid), &how, WEXITED | WNOWAIT) == 0);
-    CHECK(mprIsCmdComplete(cmd));
+    REQUIRE(untilUnyielded([&] { return mprIsCmdComplete(cmd) != 0; }));
     return cmd;
 }
 } // namespace
