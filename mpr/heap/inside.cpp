@@ -64,6 +64,10 @@ unsigned Heap::blocksIn(const Byte*& from, const Byte* to, Inside* found, unsign
         Region* region = table_.findField(from);
         if (!region) {
             ++steps;
+            if (auto* buffer = reinterpret_cast<Byte*>(regions_); fixed() && from < buffer && buffer < to) {
+                from = buffer; // it may begin anywhere
+                continue;
+            }
             const auto at = reinterpret_cast<std::uintptr_t>(from);
             from += std::min(slot - (at & (slot - 1)), static_cast<std::size_t>(to - from));
             continue;

@@ -111,6 +111,10 @@ void testRoots() {
         },
         &seen);
     expect(visited == seen && seen >= 3, "blocks are found in a range");
+    auto *const before = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(memory) - 1);
+    const size_t all = mprBlocksIn(
+        before, memory + sizeof(memory), [](void *, void *, size_t) { return true; }, nullptr);
+    expect(all == seen, "and in one that begins before the buffer");
     embedder.stack[3] = 0;
     collect();
     expect(frees == 4, "without its root the list is freed");
