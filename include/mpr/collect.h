@@ -53,18 +53,19 @@ MPR_EXPORT void mprMark(const void *ptr);
 
 /**
     Make a block a root: it and everything that its manager marks are retained. Roots nest: a block that was added
-    twice must be removed twice. If there is no memory to record a root, even after the notifier and the policy, the
-    log says so and no collection frees anything from then on, so that no block is lost. mprFree refuses roots and
-    the Mpr object. If mprRealloc moves a root, the new block is the root. A block that a collection has found dead is
+    twice must be removed twice. To record a root may take memory, for which the runtime does what it does for an
+    allocation, and then goes beyond the limit. If the system has none either, or the heap lies in a buffer, the log says
+    so and no collection frees anything from then on, so that no block is lost. mprFree refuses roots and the Mpr
+    object. If mprRealloc moves a root, the new block is the root. A block that a collection has found dead is
     refused and named. Attached threads that run. Does not yield.
  */
 MPR_EXPORT void mprAddRoot(const void *ptr);
 MPR_EXPORT void mprRemoveRoot(const void *ptr);
 
 /**
-    Retain this block alone: what it references is not marked on its behalf. Holds nest. NULL is fine. If there is no
-    memory to count a further hold of a block, the log says so, and no collection frees anything from then on. A block
-    that a collection has found dead, which only managers see (MPR_MANAGE_FREE), is refused and named. Attached
+    Retain this block alone: what it references is not marked on its behalf. Holds nest. NULL is fine. A block's
+    first hold takes no memory. A further one may, as a root does: see mprAddRoot. A block that a collection has found
+    dead, which only managers see (MPR_MANAGE_FREE), is refused and named. Attached
     threads; a thread that has yielded or is exempt waits for the end of a pause first. Does not yield.
  */
 MPR_EXPORT void mprHold(const void *ptr);

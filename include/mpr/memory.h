@@ -177,7 +177,8 @@ MPR_EXTERN_C_END
 MPR_EXTERN_C_BEGIN
 
 /* Permanent memory: never collected, freed by hand unless it is held besides (named). Any thread in any state; without an
-   operating system the attached one. */
+   operating system the attached one. When memory is short, a thread that does not run waits for collections, half a second
+   at most for each; one that runs does as in mprAlloc. */
 MPR_EXPORT void *palloc(size_t size);
 MPR_EXPORT void pfree(void *ptr);
 MPR_EXPORT void *prealloc(void *ptr, size_t size);

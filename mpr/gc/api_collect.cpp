@@ -46,8 +46,9 @@ MPR_INLINE Region* regionOf(const char* function, const void* ptr) {
             return region;
         }
     }
-    misuse(function, ptr, isDying(ptr) ? "it was found dead, and what is done to it now has no effect"
-                                       : "not the start of a block in use");
+    misuse(function, ptr,
+           isDying(ptr) ? "it was found dead, and what is done to it now has no effect"
+                        : "not the start of a block in use");
     return nullptr;
 }
 
@@ -56,19 +57,19 @@ bool keepsItself(const void* ptr) {
     return attached->beingFreed.has(ptr) && !runtime().roots.isHeldFurther(ptr);
 }
 
-/** There is no memory to count another root or hold of a block that is held: it stays. */
-void keepForGood(const char* function, const void* ptr) {
-    runtime().roots.keepForGood();
-    tellFailure(function, ptr, "no memory to count that it is kept once more; it stays for good");
+/** Neither heap nor system has memory for this root or hold, so nobody will know what it keeps alive. */
+MPR_APART void giveUp(const char* function, const void* ptr) {
+    runtime().roots.giveUp();
+    tellFailure(function, ptr, "no memory to remember another; nothing is collected from here on");
 }
 
 /** There is no memory for another root. */
-MPR_APART void addRootShort(Region* region, void* ptr, mpr::heap::Shortage shortage) {
+MPR_APART void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage shortage) {
     Runtime& rt = runtime();
     Trying attempt(sizeof(ptr), [&](mpr::heap::Shortage& now) { return rt.roots.add(rt.heap, region, ptr, now); });
     attempt.shortage = shortage;
-    if (!relieve(*current, attempt) && !rt.roots.addAsHold(rt.heap, region, ptr)) {
-        keepForGood("mprAddRoot", ptr);
+    if (!relieve(*current, attempt) && !(os::hasPages && rt.roots.addBeyond(rt.heap, region, ptr))) {
+        giveUp("mprAddRoot", ptr);
     }
 }
 
@@ -77,17 +78,15 @@ MPR_APART void holdShort(Region* region, void* ptr, mpr::heap::Shortage shortage
     Runtime& rt = runtime();
     Trying attempt(sizeof(ptr), [&](mpr::heap::Shortage& now) { return rt.roots.hold(rt.heap, region, ptr, now); });
     attempt.shortage = shortage;
-    if (!relieve(*attached, attempt)) {
-        keepForGood("mprHold", ptr);
+    if (!relieve(*attached, attempt) && !(os::hasPages && rt.roots.holdBeyond(rt.heap, region, ptr))) {
+        giveUp("mprHold", ptr);
     }
 }
 
-/** A block is not in the table of roots. */
-MPR_APART void removeRootElsewhere(void* ptr) {
-    Runtime& rt = runtime();
-    Region* region = rt.roots.areElsewhere() ? regionOf("mprRemoveRoot", ptr) : nullptr;
-    if (!region || !rt.roots.removeHold(rt.heap, region, ptr)) {
-        misuse("mprRemoveRoot", ptr, "not a root");
+/** Name the end of what was never begun, unless its beginning could not be remembered. */
+void notBegun(const char* function, const void* ptr, const char* what) {
+    if (!runtime().roots.incomplete()) {
+        misuse(function, ptr, what);
     }
 }
 } // namespace
@@ -99,13 +98,13 @@ void mprAddRoot(cvoid* ptr) {
     auto shortage = mpr::heap::Shortage::none;
     publish(ptr);
     if (region && !runtime().roots.add(runtime().heap, region, ptr, shortage)) [[unlikely]] {
-        addRootShort(region, const_cast<void*>(ptr), shortage);
+        addRootShort(region, ptr, shortage);
     }
 }
 
 void mprRemoveRoot(cvoid* ptr) {
     if (admitRunning("mprRemoveRoot") && !runtime().roots.remove(runtime().heap, ptr)) {
-        removeRootElsewhere(const_cast<void*>(ptr));
+        notBegun("mprRemoveRoot", ptr, "not a root");
     }
 }
 
@@ -129,7 +128,7 @@ void mprRelease(cvoid* ptr) {
     const Visit visit("mprRelease");
     Region* region = visit ? regionOf("mprRelease", ptr) : nullptr;
     if (region && (keepsItself(ptr) || !runtime().roots.release(runtime().heap, region, const_cast<void*>(ptr)))) {
-        misuse("mprRelease", ptr, "the block is not held");
+        notBegun("mprRelease", ptr, "the block is not held");
     }
 }
 

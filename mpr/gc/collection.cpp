@@ -59,8 +59,11 @@ void Collection::pause() {
     cycle_.assists().choose(cycle_.major(), waiting, !traced);
     budget_.setSlack();
     heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
+    if (roots_.incomplete()) [[unlikely]] {
+        heap_.retainDead();
+    }
     if (const heap::Annex* annex = heap_.annex(); annex && !cycle_.isMinor()) {
-        annex->beginSweep();
+        annex->beginSweep(roots_.incomplete());
     }
     if (const HandleHooks* handles = roots_.handles()) {
         handles->clear(cycle_.isMinor() ? HandleScan::young : HandleScan::all);

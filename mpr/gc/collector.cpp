@@ -141,15 +141,32 @@ bool Collector::awaitSweep(Mutator& m) {
 /** Nanoseconds that a thread waits which does not run and needs memory. */
 static constexpr std::uint64_t longestOutside = 500'000'000;
 
+/**
+    Whether the calling thread, which does not run, keeps nobody who collects: it is not in a pause, nor on duty, nor called
+    back by who is, nor has it the lock of libuv's loop.
+ */
+static bool mayWaitOutside() {
+    if (os::isLogging() || !attached) {
+        return !os::isLogging();
+    }
+    const Mutator::State state = attached->state.load(std::memory_order_relaxed);
+    return !attached->isCollector && !attached->callsNobody && !isToldOfSuspension(*attached) &&
+           (state == Mutator::State::yielded || state == Mutator::State::exempt);
+}
+
 bool Collector::awaitSweepOutside() {
-    return cycle_.isReclaiming() && waits_.awaitSweep(longestOutside, Waits::longestFreeing);
+    return mayWaitOutside() && cycle_.isReclaiming() && waits_.awaitSweep(longestOutside, Waits::longestFreeing);
 }
 
 bool Collector::collectOutside() {
-    heap_.decommitRetired();
-    heap_.retireSpans();
-    if (!cycle_.enabled() || (attached && (attached->isCollector || attached->callsNobody))) {
+    if (!mayWaitOutside() || !cycle_.enabled()) {
         return false;
+    }
+    heap_.decommitRetired();
+    {
+        const os::Locked noPause(
+            cycle_.pausing()); // which might find dead blocks in a span that is neither here nor there
+        heap_.retireSpans();
     }
     // A collection that begins from here on finds what is dead now.
     const std::uint32_t target = cycle_.major().begun() + 1;

@@ -66,7 +66,9 @@ public:
     void freeEverything() MPR_UNANALYSED; // nobody is left to be on duty
 
     // ---- Threads: see Mutators and Safepoint ----
-    Mutator* prepare(const char* name, bool service, void* thread) { return mutators_.prepare(name, service, thread); }
+    Mutator* prepare(const char* name, bool service, void* thread, heap::Shortage& shortage) {
+        return mutators_.prepare(name, service, thread, shortage);
+    }
     void abandon(Mutator* mutator) { mutators_.abandon(mutator); }
     void attach(Mutator* mutator) { mutators_.attach(mutator); }
     void detach(Mutator* mutator) { mutators_.detach(mutator); }

@@ -27,8 +27,7 @@ bool CooperativeCollector::open(const heap::Options& options, std::size_t fixedH
 
 // ---- The thread -------------------------------------------------------------------------------------------------
 
-Mutator* CooperativeCollector::prepare(const char* name, bool, void*) {
-    heap::Shortage shortage = heap::Shortage::none;
+Mutator* CooperativeCollector::prepare(const char* name, bool, void*, heap::Shortage& shortage) {
     void* memory = heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
     if (memory) {
         thread_ = new (memory) Mutator;
@@ -110,11 +109,15 @@ std::size_t CooperativeCollector::cycle() {
     heap_.beginMarking();
     mark();
     heap_.beginSweep(heap::Sweep::all);
+    if (roots_.incomplete()) {
+        heap_.retainDead();
+    }
     callFree(false);
     Region* region = heap_.firstRegion();
     heap::Heap::Swept swept;
     heap_.sweepSlice(region, region->firstGranule, swept);
     heap_.endSweep();
+    roots_.provide(heap_);
     ++stats_.collections;
     repace();
     return swept.blocks;
@@ -123,9 +126,7 @@ std::size_t CooperativeCollector::cycle() {
 void CooperativeCollector::mark() {
     marks_.lend(marker_, 0, 1);
     marker_.begin(Marking::all);
-    const auto mark = [this](const void* block) { marker_.markRoot(block); };
-    roots_.forEach(mark);
-    roots_.forEachElsewhere(heap_, mark);
+    roots_.forEach([this](const void* block) { marker_.markRoot(block); });
     marker_.drain();
     if (const HandleHooks* handles = roots_.handles()) {
         handles->close(marker_, HandleScan::all);

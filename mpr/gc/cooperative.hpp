@@ -44,7 +44,7 @@ public:
     void freeEverything();
 
     // ---- The thread ----
-    Mutator* prepare(const char* name, bool service, void* thread);
+    Mutator* prepare(const char* name, bool service, void* thread, heap::Shortage& shortage);
     void abandon(Mutator*) {} // its only thread always comes
     void attach(Mutator* mutator);
     void detach(Mutator* mutator);

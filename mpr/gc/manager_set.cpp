@@ -2,8 +2,11 @@
 /*
     manager_set.cpp - The managers of a board.
  */
+#include <new>
+
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/gc/shortage.hpp"
 
 namespace mpr::gc {
 
@@ -17,7 +20,7 @@ bool include(MprManager manager) {
 } // namespace
 
 bool openManagerSet() {
-    known = {};
+    new (&known) CountedPointers;
     return include(manageOverwritten); // before memory may be short
 }
 
@@ -26,15 +29,8 @@ bool isManager(MprManager manager) {
 }
 
 bool addManager(MprManager manager) {
-    if (isManager(manager) || include(manager)) {
-        return true;
-    }
-    Depletion& depletion = runtime().depletion;
-    if (depletion.raise(*current, MPR_MEM_LIMIT, sizeof(manager)) && include(manager)) {
-        return true;
-    }
-    depletion.countError();
-    return false;
+    Trying attempt(sizeof(manager), [=](heap::Shortage&) { return include(manager); });
+    return isManager(manager) || attempt.again() || relieve(*current, attempt);
 }
 
 } // namespace mpr::gc

@@ -14,8 +14,7 @@
 
 namespace mpr::gc {
 
-Mutator* Mutators::prepare(const char* name, bool service, void* thread) {
-    heap::Shortage shortage = heap::Shortage::none;
+Mutator* Mutators::prepare(const char* name, bool service, void* thread, heap::Shortage& shortage) {
     void* memory = heap_.allocateShared(heap::granulesFor(sizeof(Mutator)), heap::head::held, true, shortage);
     if (!memory) {
         return nullptr;

@@ -25,7 +25,7 @@ public:
         comes, and attaching cannot fail. @param service It belongs to a room of the runtime, which will end it.
         @param thread Its MprThread, retained, or nullptr. @return nullptr when memory is short.
      */
-    Mutator* prepare(const char* name, bool service, void* thread);
+    Mutator* prepare(const char* name, bool service, void* thread, heap::Shortage& shortage);
     /** An announced thread does not come. */
     void abandon(Mutator* m);
     /** An announced thread has come: it is the calling one, and runs from here on. */

@@ -268,17 +268,17 @@ std::size_t leastTriggerOf(const Pool& pool) {
 [[maybe_unused]] void sweep() {
     forEach([](Pool& pool) {
         Heap::Swept swept;
-        pool.heap.beginPinnedSweep(runtime().heap.colours());
+        pool.heap.beginPinnedSweep(runtime().heap.colours(), runtime().roots.incomplete());
         pool.heap.sweepSlice(pool.region, pool.region->firstGranule, swept);
         pool.heap.endPinnedSweep(leastTriggerOf(pool));
         pool.collected.fetch_add(swept.blocks, std::memory_order_relaxed);
     });
 }
 
-void beginSweep() {
-    forEach([](Pool& pool) {
+void beginSweep(bool retain) {
+    forEach([=](Pool& pool) {
         pool.resting.flush(pool.heap);
-        pool.heap.beginPinnedSweep(runtime().heap.colours());
+        pool.heap.beginPinnedSweep(runtime().heap.colours(), retain);
         pool.heap.sealGone();
         pool.sweeps = true;
         pool.sweeping = pool.heap.firstRegion();

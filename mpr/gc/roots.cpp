@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "mpr/os/pages.hpp"
+
 namespace mpr::gc {
 
 /** Multiplicative hashing: the high bits of the product, which all bits of the address have a part in. */
@@ -40,14 +42,39 @@ constexpr std::size_t greatestChecked = 64;
 } // namespace
 
 CountedPointers::Piece* CountedPointers::makePiece(heap::Heap& heap, heap::Shortage& shortage) {
-    return static_cast<Piece*>(
-        heap.allocateShared(heap::granulesFor(sizeof(Piece)), heap::head::held, true, shortage));
+    return static_cast<Piece*>(heap.allocateShared(heap::granulesFor(sizeof(Piece)), heap::head::held, true, shortage));
 }
 
 void CountedPointers::provide(heap::Heap& heap) {
     heap::Shortage shortage = heap::Shortage::none;
-    if (os::hasThreads && !spare_ && !heap.fixed()) {
-        spare_ = makePiece(heap, shortage);
+    if (Piece* piece = spare_ ? nullptr : makePiece(heap, shortage)) {
+        putBy(piece);
+    }
+}
+
+void CountedPointers::putBy(Piece* piece) {
+    piece->before = spare_;
+    spare_ = piece;
+}
+
+bool CountedPointers::provideBeyond(const heap::Heap& heap) {
+    static_assert(sizeof(Piece) <= pieceBytes);
+    void* memory = os::hasPages && !heap.fixed() ? os::map(beyondBytes, MPR_MAP_READ | MPR_MAP_WRITE) : nullptr;
+    if (!memory) {
+        return false;
+    }
+    auto* pieces = static_cast<Piece*>(memory);
+    for (std::size_t i = beyondBytes / sizeof(Piece) - 1; i > 0; --i) {
+        putBy(pieces + i);
+    }
+    pieces->before = std::exchange(beyond_, pieces);
+    return true;
+}
+
+void CountedPointers::close() {
+    while (beyond_) {
+        void* memory = std::exchange(beyond_, beyond_->before);
+        os::release(memory, beyondBytes);
     }
 }
 
@@ -55,8 +82,8 @@ void CountedPointers::provide(heap::Heap& heap) {
 MPR_APART void CountedPointers::resize(heap::Heap& heap, unsigned bits) {
     heap::Shortage shortage = heap::Shortage::none;
     const std::size_t bytes = sizeof(Entry*) << bits;
-    void* block = bits == leastBits ? few_
-                                    : heap.allocateShared(heap::granulesFor(bytes), heap::head::held, true, shortage);
+    void* block =
+        bits == leastBits ? few_ : heap.allocateShared(heap::granulesFor(bytes), heap::head::held, true, shortage);
     if (!block) {
         return;
     }
@@ -78,17 +105,17 @@ MPR_APART void CountedPointers::resize(heap::Heap& heap, unsigned bits) {
 
 /** Add a piece. It has no entries yet. */
 MPR_APART bool CountedPointers::extend(heap::Heap& heap, heap::Shortage& shortage) {
-    Piece* piece = spare_ ? std::exchange(spare_, nullptr) : makePiece(heap, shortage);
-    if (!piece) {
+    Piece* piece = os::hasThreads && spare_ && spare_ != &own_ ? nullptr : makePiece(heap, shortage);
+    if (!piece && !spare_) {
         return false;
     }
+    piece = piece ? piece : std::exchange(spare_, spare_->before);
     if (used_ > buckets()) {
         resize(heap, bits_ + 1);
     }
     piece->before = last_;
     last_ = piece;
     inLast_ = 0;
-    provide(heap);
     return true;
 }
 
@@ -96,10 +123,11 @@ MPR_APART bool CountedPointers::extend(heap::Heap& heap, heap::Shortage& shortag
 MPR_APART void CountedPointers::dropLast(heap::Heap& heap) {
     Piece* piece = std::exchange(last_, last_->before);
     inLast_ = perPiece;
-    if (os::hasThreads && !spare_ && !heap.fixed()) {
-        spare_ = piece;
+    heap::Region* region = heap.find(piece);
+    if (!region || (os::hasThreads && (!spare_ || spare_ == &own_))) {
+        putBy(piece); // its own, one from beyond the heap, or the one that the next root is likely to need
     } else {
-        heap.freeShared(heap.find(piece), piece);
+        heap.freeShared(region, piece);
     }
     if (bits_ > leastBits && used_ * 8 < buckets()) {
         resize(heap, used_ == 0 ? leastBits : bits_ - 1);
@@ -174,13 +202,13 @@ bool Roots::add(heap::Heap& heap, heap::Region* region, const void* block, heap:
     return table_.add(heap, block, shortage);
 }
 
-bool Roots::addAsHold(heap::Heap& heap, heap::Region* region, void* block) {
-    os::Locked locked(lock_);
-    if ((heap.changeHead(region, block, counted, 0) & heap::head::held) != 0) {
-        return false;
+bool Roots::addBeyond(heap::Heap& heap, heap::Region* region, const void* block) {
+    {
+        os::Locked locked(lock_);
+        table_.provideBeyond(heap);
     }
-    asHolds_.store(asHolds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return true;
+    heap::Shortage shortage = heap::Shortage::none;
+    return add(heap, region, block, shortage);
 }
 
 bool Roots::remove(heap::Heap& heap, const void* block) {
@@ -188,19 +216,10 @@ bool Roots::remove(heap::Heap& heap, const void* block) {
     return table_.remove(heap, block) >= 0;
 }
 
-bool Roots::removeHold(heap::Heap& heap, heap::Region* region, void* block) {
-    os::Locked locked(lock_);
-    const std::size_t left = asHolds_.load(std::memory_order_relaxed);
-    if ((left == 0 && !uncounted()) || !endHold(heap, region, block)) {
-        return false;
-    }
-    asHolds_.store(left - (left > 0), std::memory_order_relaxed);
-    return true;
-}
-
 void Roots::move(heap::Heap& heap, heap::Place from, heap::Place to) {
     os::Locked locked(lock_);
-    const heap::Byte kept = static_cast<heap::Byte>(heap.changeHead(from.region, from.address(), 0, heap::head::held) & counted);
+    const heap::Byte kept =
+        static_cast<heap::Byte>(heap.changeHead(from.region, from.address(), 0, heap::head::held) & counted);
     if (kept == 0) {
         return;
     }
@@ -213,6 +232,11 @@ void Roots::provide(heap::Heap& heap) {
     os::Locked locked(lock_);
     table_.provide(heap);
     holds_.provide(heap);
+}
+
+void Roots::close() {
+    table_.close();
+    holds_.close();
 }
 
 bool Roots::isRoot(const void* block) {
@@ -252,6 +276,15 @@ bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block, heap::Shor
     return (heap.changeHead(region, block, counted, 0) & heap::head::held) == 0 || holds_.add(heap, block, shortage);
 }
 
+bool Roots::holdBeyond(heap::Heap& heap, heap::Region* region, void* block) {
+    {
+        os::Locked locked(lock_);
+        holds_.provideBeyond(heap);
+    }
+    heap::Shortage shortage = heap::Shortage::none;
+    return hold(heap, region, block, shortage);
+}
+
 bool Roots::isHeldFurther(const void* block) {
     os::Locked locked(lock_);
     return holds_.count(block) > 0;
@@ -264,18 +297,10 @@ bool Roots::endHolds(heap::Heap& heap, const void* block) {
     return any;
 }
 
-/** End a hold: a further one, or the first. */
-MPR_INLINE bool Roots::endHold(heap::Heap& heap, heap::Region* region, void* block) {
-    if (holds_.remove(heap, block) >= 0) {
-        return true;
-    }
-    const bool isLast = !uncounted() || !mayBeCounted(region->map().get(region->granuleOf(block)));
-    return !isLast || (heap.changeHead(region, block, 0, heap::head::held) & heap::head::held) != 0;
-}
-
 bool Roots::release(heap::Heap& heap, heap::Region* region, void* block) {
     os::Locked locked(lock_);
-    return endHold(heap, region, block);
+    return holds_.remove(heap, block) >= 0 ||
+           (heap.changeHead(region, block, 0, heap::head::held) & heap::head::held) != 0;
 }
 
 } // namespace mpr::gc

@@ -26,10 +26,14 @@ namespace mpr::gc {
     the block before them; while there is no memory for it, chains are longer, and that is all.
 
     Invariants: every piece but the last is full, and the last is not empty. An entry is in the chain of its bucket.
-    Not synchronised.
+    One piece is there from the beginning, and is put by until memory is short. Not synchronised.
  */
 class CountedPointers {
 public:
+    CountedPointers() = default;
+    CountedPointers(const CountedPointers&) = delete; // it refers to itself
+    CountedPointers& operator=(const CountedPointers&) = delete;
+
     /** @return false when memory for another entry could not be had. */
     bool add(heap::Heap& heap, const void* key, heap::Shortage& shortage);
     /** @return the count left, or -1 when key was not there. */
@@ -37,8 +41,12 @@ public:
     std::uint32_t count(const void* key) const;
     /** What a key counts is counted for another, which has nothing yet. Takes no memory. */
     void rename(const void* key, const void* other);
-    /** Put an empty piece by, if there is none: the next one is needed when memory is short. Not of a buffer. */
+    /** Put an empty piece by, if there is none: the next one is needed when memory is short. */
     void provide(heap::Heap& heap);
+    /** Put pieces by that the system gives beyond the heap and its limit; not beyond a buffer. @return false: it gives none. */
+    bool provideBeyond(const heap::Heap& heap);
+    /** Give back what provideBeyond took. The table is not used any more. */
+    void close();
 
     template <typename F>
     void forEach(F&& f) const {
@@ -59,7 +67,7 @@ private:
         Entry* next; // of its chain
         std::uint32_t count;
     };
-    static constexpr std::size_t pieceBytes = os::hasThreads ? 256 : 128;
+    static constexpr std::size_t pieceBytes = os::hasThreads ? 256 : 64;
     static constexpr std::size_t perPiece = (pieceBytes - sizeof(void*)) / sizeof(Entry);
     struct Piece {
         Piece* before;
@@ -69,15 +77,20 @@ private:
     Entry*& bucketOf(const void* key) const;
     /** The link to the entry of a key, or the null link at the end of its chain. */
     Entry** find(const void* key) const;
-    Piece* makePiece(heap::Heap& heap, heap::Shortage& shortage);
+    static Piece* makePiece(heap::Heap& heap, heap::Shortage& shortage);
+    void putBy(Piece* piece);
     bool extend(heap::Heap& heap, heap::Shortage& shortage);
     void dropLast(heap::Heap& heap);
     void resize(heap::Heap& heap, unsigned bits);
     std::size_t buckets() const { return std::size_t{1} << bits_; }
     static constexpr unsigned leastBits = os::hasThreads ? 4 : 3;
 
+    static constexpr std::size_t beyondBytes = 64 * 1024;
+
+    Piece own_{};
     Piece* last_ = nullptr;
-    Piece* spare_ = nullptr; // of a buffer, which is small, there is none
+    Piece* spare_ = &own_;          // those put by, linked by `before`
+    Piece* beyond_ = nullptr;       // the first of each mapping of beyondBytes, which is in no use, linked likewise
     std::size_t inLast_ = perPiece; // entries in the last piece, as if it were full while there is none
     std::size_t used_ = 0;
     Entry* few_[std::size_t{1} << leastBits] = {}; // the first buckets
@@ -99,26 +112,22 @@ private:
  */
 class Roots {
 public:
-    /** @return false when there is no memory to remember it: make some, or call addAsHold. */
+    /** @return false when there is no memory to remember it: make some, or call addBeyond. */
     bool add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage);
+    /** The same, with memory beyond the heap's limit, which it has in its own room. @return false: give up. */
+    bool addBeyond(heap::Heap& heap, heap::Region* region, const void* block);
     /**
-        Keep a block for which add finds no memory, by a hold, which needs none. While there are such blocks, all that may
-        be one of them are marked as roots are. @return false: it is held, so see keepForGood.
+        A root or hold could not be remembered, since neither heap nor system had memory, so nobody knows what it keeps
+        alive: from here on nothing dies. Threads run.
      */
-    bool addAsHold(heap::Heap& heap, heap::Region* region, void* block);
-    /**
-        There is no memory to count another root or hold of a block that is held. Which of them is the last nobody would
-        know: so no block that may have several loses its hold any more.
-     */
-    void keepForGood() { uncounted_.store(true, std::memory_order_relaxed); }
+    void giveUp() { incomplete_.store(true, std::memory_order_relaxed); }
+    bool incomplete() const { return incomplete_.load(std::memory_order_relaxed); }
     /** @return false when it is not a root. */
     bool remove(heap::Heap& heap, const void* block);
-    /** Whether roots are remembered as holds, or are not counted. */
-    bool areElsewhere() const { return asHolds_.load(std::memory_order_relaxed) != 0 || uncounted(); }
-    /** The end of a root that stands as a hold. @return false when there is none, or the block is not held. */
-    bool removeHold(heap::Heap& heap, heap::Region* region, void* block);
     /** Put memory by for what is to be remembered when there is none. Any thread that may allocate. */
     void provide(heap::Heap& heap);
+    /** The runtime has ended. */
+    void close() MPR_UNANALYSED;
     bool isRoot(const void* block);
     /** A block has moved: what keeps it keeps the new one instead. The old one is not dead. */
     void move(heap::Heap& heap, heap::Place from, heap::Place to);
@@ -128,8 +137,10 @@ public:
     /** Unlink all: the runtime has ended, and no other thread is left. */
     void unlinkAll() MPR_UNANALYSED;
 
-    /** @return false when there is no memory to count it: make some, or call keepForGood. */
+    /** @return false when there is no memory to count it: make some, or call holdBeyond. */
     bool hold(heap::Heap& heap, heap::Region* region, void* block, heap::Shortage& shortage);
+    /** As addBeyond. */
+    bool holdBeyond(heap::Heap& heap, heap::Region* region, void* block);
     /** @return false when it is not held. */
     bool release(heap::Heap& heap, heap::Region* region, void* block);
     /** Whether a block, whose head says head::referenced, is held more than once. */
@@ -154,27 +165,10 @@ public:
             mark(ref->ptr);
         }
     }
-    /** Call mark(pointer) for each block that may be a root for which there was no memory. All threads are stopped. */
-    template <typename F>
-    void forEachElsewhere(heap::Heap& heap, F&& mark) const {
-        const auto isHeld = [](std::size_t, auto words) { return heap::swar::held(words); };
-        for (auto* region = areElsewhere() ? heap.firstRegion() : nullptr; region; region = heap.nextRegion(region)) {
-            for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {
-                region->forEach(chunk, isHeld, [&](std::size_t g) {
-                    if (heap::Region::isBlock(region->map().get(g)) && mayBeCounted(region->map().get(g))) {
-                        mark(region->address(g));
-                    }
-                });
-            }
-        }
-    }
 
 private:
-    /** What a block's head says while there may be several holds of it, or it is a root that stands as a hold. */
+    /** What a block's head says while there may be several holds of it. */
     static constexpr heap::Byte counted = heap::head::held | heap::head::referenced;
-    static bool mayBeCounted(heap::Byte h) { return (h & counted) == counted; }
-    bool uncounted() const { return uncounted_.load(std::memory_order_relaxed); }
-    bool endHold(heap::Heap& heap, heap::Region* region, void* block) MPR_REQUIRES(lock_);
 
     os::Lock lock_;
     CountedPointers table_ MPR_GUARDED_BY(lock_);
@@ -182,8 +176,7 @@ private:
     MprRootRef refs_ MPR_GUARDED_BY(lock_){&refs_, &refs_, nullptr};
     os::Shared<const HandleHooks*> handles_{nullptr};
     [[no_unique_address]] std::conditional_t<os::hasThreads, os::Shared<const EmbedHooks*>, NoEmbedHooks> embedder_{};
-    os::Shared<std::size_t> asHolds_{0};   // roots that stand as holds; changes under the lock
-    os::Shared<bool> uncounted_{false}; // never cleared: what was not counted is not known later either
+    os::Shared<bool> incomplete_{false}; // never cleared; the rendezvous orders it with the next pause
 };
 
 } // namespace mpr::gc

@@ -163,8 +163,8 @@ bool stayAlone(Mutator& self, std::uint64_t deadline) {
 
 Mutator* prepareThread(const char* name, bool service, void* thread) {
     Mutator* mutator = nullptr;
-    Trying attempt(sizeof(Mutator), [&](heap::Shortage&) {
-        mutator = runtime().collector.prepare(name, service, thread);
+    Trying attempt(sizeof(Mutator), [&](heap::Shortage& shortage) {
+        mutator = runtime().collector.prepare(name, service, thread, shortage);
         return mutator != nullptr;
     });
     if (!attempt.again()) {
@@ -241,9 +241,9 @@ bool start(Runtime& rt, int argc, char** argv, int flags, void* buffer, std::siz
     if constexpr (os::hasThreads) {
         rt.roots.provide(rt.heap);
     }
-    if (attachCurrent(rt.collector.prepare("main", false, nullptr)) == 0) {
+    heap::Shortage shortage = heap::Shortage::none;
+    if (attachCurrent(rt.collector.prepare("main", false, nullptr, shortage)) == 0) {
         rt.mpr = mprAllocObj(Mpr, manageMpr);
-        heap::Shortage shortage = heap::Shortage::none;
         if (rt.mpr && fill(*rt.mpr) && rt.roots.add(rt.heap, rt.heap.find(rt.mpr), rt.mpr, shortage)) {
             rt.mpr->argc = argc;
             rt.mpr->argv = argv;
@@ -390,7 +390,7 @@ int mprAttachThread(cchar* name) {
         return MPR_ERR_BAD_STATE;
     }
     if constexpr (!os::hasThreads) {
-        return attachCurrent(runtime().collector.prepare(name, false, nullptr));
+        return attachCurrent(prepareThread(name, false, nullptr));
     }
     if (!door.enter()) {
         os::Message message;
@@ -448,6 +448,9 @@ bool mprDestroy(void) {
     os::onThreadExit(threadEnds, nullptr);
     attached = current = nullptr;
     rt.roots.unlinkAll();
+    if constexpr (os::hasPages) {
+        rt.roots.close();
+    }
     if (const mpr::heap::Annex* annex = rt.heap.annex(); os::hasThreads && annex) {
         annex->close();
     }

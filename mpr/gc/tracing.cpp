@@ -116,9 +116,7 @@ void Tracing::check() {
 
 void Tracing::markRoots(HandleScan scan) {
     cycle_.assertStopped();
-    const auto mark = [this](const void* block) { marker_.markRoot(block); };
-    roots_.forEach(mark);
-    roots_.forEachElsewhere(heap_, mark);
+    roots_.forEach([this](const void* block) { marker_.markRoot(block); });
     if (const HandleHooks* handles = roots_.handles()) {
         handles->mark(marker_, scan);
     }

@@ -31,7 +31,7 @@ struct Annex {
 
     // ---- With threads. On duty ----
     /** Threads are stopped, and a major collection has marked: what is unmarked is dead. @param retain Nothing is. */
-    void (*beginSweep)();
+    void (*beginSweep)(bool retain);
     /** Sweep for some microseconds. @return false when nothing is left. */
     bool (*sweepSome)(std::size_t& blocks);
     /** The sweep has ended. @param keep Bytes of free memory that may stay committed. */

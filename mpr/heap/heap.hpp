@@ -269,6 +269,8 @@ public:
     void unmarkAll();
     /** Marking has ended, threads still stopped: from here on unmarked blocks are dead. */
     void beginSweep(Sweep sweep);
+    /** After beginSweep, threads still stopped: what has just been found dead lives on after all, untraced. */
+    void retainDead();
     void endSweep();
     const Colours& colours() const { return state_.colours(); }
     /** A block at address a has its head at a - i + bias + i / granuleSize, where i = a & inside. */
@@ -351,7 +353,7 @@ public:
     /** Give back blocks that were claimed, one after the other. */
     void freeClaimedRow(const Place* blocks, unsigned count);
     /** See Annex. @param colours Those of the collector's heap. */
-    void beginPinnedSweep(Colours colours);
+    void beginPinnedSweep(Colours colours, bool retain);
     void endPinnedSweep(std::size_t leastTrigger);
     void sealGone() { gone_.seal(); }
     void releaseGone() { gone_.releaseSealed(); }

@@ -36,8 +36,8 @@ MPR_INLINE void* Heap::makeCarved(Place at, NewBlock block) {
 MPR_INLINE void* Heap::carveFront(const FreeQueues& queues, unsigned queue, NewBlock block, bool privileged) {
     const Place at = Place::of(regionOf(queues.front(queue)), queues.front(queue));
     std::size_t size = 0;
-    if (!sizeOfFront(at, size) || !mayUse(block.size, privileged) ||
-        !carve(at, size, block.size, privileged, queue)) [[unlikely]] {
+    if (!sizeOfFront(at, size) || !mayUse(block.size, privileged) || !carve(at, size, block.size, privileged, queue))
+        [[unlikely]] {
         return nullptr;
     }
     return makeCarved(at, block);

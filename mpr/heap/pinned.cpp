@@ -255,11 +255,16 @@ void Heap::freeClaimedRow(const Place* blocks, unsigned count) {
 
 // ---- Collection ---------------------------------------------------------------------------------------------------
 
-void Heap::beginPinnedSweep(Colours colours) {
-    os::Locked locked(lock_);
-    state_.adopt(colours);
-    state_.setSweep(Sweep::all);
-    state_.refresh();
+void Heap::beginPinnedSweep(Colours colours, bool retain) {
+    {
+        os::Locked locked(lock_);
+        state_.adopt(colours);
+        state_.setSweep(Sweep::all);
+        state_.refresh();
+    }
+    if (retain) {
+        retainDead();
+    }
 }
 
 void Heap::endPinnedSweep(std::size_t leastTrigger) {

@@ -126,6 +126,22 @@ void Heap::beginSweep(Sweep sweep) {
     state_.refresh();
 }
 
+void Heap::retainDead() {
+    os::Locked locked(lock_);
+    for (Region* region = regions_; region; region = region->next) {
+        for (unsigned chunk = 0; chunk < region->chunkCount(); ++chunk) {
+            const auto answer = [dead = DeadHeads(*this)](std::size_t, auto words) { return dead(words); };
+            region->forEach(chunk, answer, [&](std::size_t g) {
+                const Byte h = region->map().get(g);
+                if (Region::isBlock(h)) {
+                    region->map().set(g, state_.colours().survivor(h));
+                    region->spans.keep(g);
+                }
+            });
+        }
+    }
+}
+
 void Heap::endSweep() {
     if constexpr (!os::hasPages) {
         if (const Annex* others = annex()) {

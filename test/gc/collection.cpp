@@ -124,6 +124,16 @@ TEST_CASE("an allocation while the sweep is under way is not swept", "[gc][colle
     CHECK(c.collect() == born.size());
 }
 
+TEST_CASE("when nothing can be known of roots nothing dies", "[gc][collection]") {
+    SteppedCollection c;
+    Refs *const block = c.make();
+    c.roots.giveUp();
+    CHECK(c.collect() == 0);
+    CHECK(c.collect(Wish::urgent) == 0);
+    CHECK(c.lives(block));
+    CHECK(Refs::freed.empty());
+}
+
 TEST_CASE("a major collection is begun by a minor one, marks between pauses, and frees with its last",
           "[gc][collection]") {
     SteppedCollection c(64 * 1024);
