@@ -40,8 +40,8 @@ void mprBoardExit(int status);
 void mprBoardAbort(void);
 
 /**
-    Whether an interrupt handler is the caller. mpr has one, which firmware may replace by defining its own: on a Cortex-M
-    it says yes in every handler, of faults and system calls too; elsewhere it says no. Called by each call of mpr.
+    Whether the caller is an interrupt handler. Each call of mpr asks. mpr defines a default, which firmware may replace by
+    its own: on a Cortex-M it is true in every exception handler, those of faults and of SVC included; elsewhere false.
  */
 bool mprBoardInInterrupt(void);
 

@@ -3,9 +3,8 @@
     mpr/host.h - What a program that hosts the runtime asks of it, and tells it: pages that the program grants, collections by
     request, memory that blocks keep outside the heap, private heaps.
 
-    A private heap is the runtime's allocator for memory that no collector sees: blocks
-    live until they are freed, or until their heap is destroyed, which frees all of them at once. Each heap has regions,
-    limits and figures of its own.
+    A private heap is the runtime's allocator for memory that no collector sees: blocks live until they are freed, or
+    until their heap is destroyed, which frees all of them at once. Each heap has regions, limits and figures of its own.
 
     Private heaps need no runtime, no attached thread, and never yield. They work in managers, notifiers and handlers.
     The log's handler may only use heaps that belong to one thread. Blocks are aligned to two pointers. References
@@ -20,10 +19,9 @@
 
 MPR_EXTERN_C_BEGIN
 
-/* How critical a request is: who ends if it is refused. The greater, the more. */
-#define MPR_CRITICAL_TASK 0 /* A task: a request, a thread. Allocations are, whose callers get NULL */
-#define MPR_CRITICAL_DOMAIN \
-    1 /* A part of the program: a private heap that is being made, TLS, who makes room in the notifier */
+/* How critical a request for pages is, by what fails if it is refused. */
+#define MPR_CRITICAL_TASK 0    /* One request or thread of the program: an allocation, which then returns NULL */
+#define MPR_CRITICAL_DOMAIN 1  /* A part of the program: making a private heap, TLS, what the notifier allocates */
 #define MPR_CRITICAL_PROCESS 2 /* The process: mprCreate, and libuv's own memory */
 
 /* ---- Pages from the host */
@@ -35,7 +33,7 @@ MPR_EXTERN_C_BEGIN
     managed heap. Mark stacks, the remembered set and roots are blocks of the managed heap, too: with a host there is no larger
     area for mark stacks (option marks).
 
-    What mpr does not bring there is the C library's own: what it allocates in getaddrinfo, realpath, fopen, dlopen,
+    The host is not asked for what the C library takes by itself: what it allocates in getaddrinfo, realpath, fopen, dlopen,
     pthread_create, crypt and reading of time zones; static data and the main thread's stack; and what other libraries took
     before mprSetHost.
 

@@ -17,6 +17,7 @@
 
 using namespace mpr::gc;
 using mpr::heap::Region;
+using mpr::heap::Shortage;
 namespace os = mpr::os;
 
 namespace {
@@ -57,30 +58,30 @@ bool keepsItself(const void* ptr) {
     return attached->beingFreed.has(ptr) && !runtime().roots.isHeldFurther(ptr);
 }
 
-/** Neither heap nor system has memory for this root or hold, so nobody will know what it keeps alive. */
-MPR_APART void giveUp(const char* function, const void* ptr) {
-    runtime().roots.giveUp();
-    tellFailure(function, ptr, "no memory to remember another; nothing is collected from here on");
+/**
+    There was no memory for another root or hold. If neither heap nor system has any, nobody will know what it keeps
+    alive.
+ */
+MPR_APART void rememberShort(const char* function, const void* ptr, Attempt& attempt) {
+    Runtime& rt = runtime();
+    if (!relieve(*attached, attempt) && !(os::hasPages && rt.roots.provideBeyond(rt.heap) && attempt.again())) {
+        rt.roots.giveUp();
+        tellFailure(function, ptr, "no memory to remember another; nothing is collected from here on");
+    }
 }
 
 /** There is no memory for another root. */
-MPR_APART void addRootShort(Region* region, const void* ptr, mpr::heap::Shortage shortage) {
-    Runtime& rt = runtime();
-    Trying attempt(sizeof(ptr), [&](mpr::heap::Shortage& now) { return rt.roots.add(rt.heap, region, ptr, now); });
-    attempt.shortage = shortage;
-    if (!relieve(*current, attempt) && !(os::hasPages && rt.roots.addBeyond(rt.heap, region, ptr))) {
-        giveUp("mprAddRoot", ptr);
-    }
+MPR_APART void addRootShort(Region* region, const void* ptr, Shortage shortage) {
+    Trying attempt(
+        sizeof(ptr), [=](Shortage& now) { return runtime().roots.add(runtime().heap, region, ptr, now); }, shortage);
+    rememberShort("mprAddRoot", ptr, attempt);
 }
 
 /** There is no memory to count another hold. */
-MPR_APART void holdShort(Region* region, void* ptr, mpr::heap::Shortage shortage) {
-    Runtime& rt = runtime();
-    Trying attempt(sizeof(ptr), [&](mpr::heap::Shortage& now) { return rt.roots.hold(rt.heap, region, ptr, now); });
-    attempt.shortage = shortage;
-    if (!relieve(*attached, attempt) && !(os::hasPages && rt.roots.holdBeyond(rt.heap, region, ptr))) {
-        giveUp("mprHold", ptr);
-    }
+MPR_APART void holdShort(Region* region, void* ptr, Shortage shortage) {
+    Trying attempt(
+        sizeof(ptr), [=](Shortage& now) { return runtime().roots.hold(runtime().heap, region, ptr, now); }, shortage);
+    rememberShort("mprHold", ptr, attempt);
 }
 
 /** Name the end of what was never begun, unless its beginning could not be remembered. */
@@ -95,7 +96,7 @@ void notBegun(const char* function, const void* ptr, const char* what) {
 
 void mprAddRoot(cvoid* ptr) {
     Region* region = admitRunning("mprAddRoot") ? regionOf("mprAddRoot", ptr) : nullptr;
-    auto shortage = mpr::heap::Shortage::none;
+    auto shortage = Shortage::none;
     publish(ptr);
     if (region && !runtime().roots.add(runtime().heap, region, ptr, shortage)) [[unlikely]] {
         addRootShort(region, ptr, shortage);
@@ -115,7 +116,7 @@ void mprHold(cvoid* ptr) {
     const Visit visit("mprHold");
     Region* region = visit ? regionOf("mprHold", ptr) : nullptr;
     publish(ptr);
-    auto shortage = mpr::heap::Shortage::none;
+    auto shortage = Shortage::none;
     if (region && !runtime().roots.hold(runtime().heap, region, const_cast<void*>(ptr), shortage)) [[unlikely]] {
         holdShort(region, const_cast<void*>(ptr), shortage);
     }

@@ -56,11 +56,13 @@ namespace {
 [[gnu::cold, gnu::noinline]] void* allocateShort(Mutator& m, std::size_t n, Byte flags, std::size_t size,
                                                  Shortage shortage) {
     void* block = nullptr;
-    Trying attempt(size, [&](Shortage& now) {
-        block = runtime().heap.allocateSlow(m.local, n, flags, now);
-        return block != nullptr;
-    });
-    attempt.shortage = shortage;
+    Trying attempt(
+        size,
+        [&](Shortage& now) {
+            block = runtime().heap.allocateSlow(m.local, n, flags, now);
+            return block != nullptr;
+        },
+        shortage);
     relieve(m, attempt);
     return block;
 }

@@ -146,8 +146,11 @@ static constexpr std::uint64_t longestOutside = 500'000'000;
     back by who is, nor has it the lock of libuv's loop.
  */
 static bool mayWaitOutside() {
-    if (os::isLogging() || !attached) {
-        return !os::isLogging();
+    if (os::isLogging()) {
+        return false;
+    }
+    if (!attached) {
+        return true;
     }
     const Mutator::State state = attached->state.load(std::memory_order_relaxed);
     return !attached->isCollector && !attached->callsNobody && !isToldOfSuspension(*attached) &&
@@ -164,8 +167,8 @@ bool Collector::collectOutside() {
     }
     heap_.decommitRetired();
     {
-        const os::Locked noPause(
-            cycle_.pausing()); // which might find dead blocks in a span that is neither here nor there
+        // No pause meanwhile: it would look for dead blocks in spans that have left their list and reached no other yet.
+        const os::Locked noPause(cycle_.pausing());
         heap_.retireSpans();
     }
     // A collection that begins from here on finds what is dead now.

@@ -18,6 +18,12 @@ MPR_INLINE CountedPointers::Entry*& CountedPointers::bucketOf(const void* key) c
     return buckets_[(reinterpret_cast<std::uintptr_t>(key) >> heap::granuleShift) * golden >> (width - bits_)];
 }
 
+MPR_INLINE void CountedPointers::chain(Entry& entry) {
+    Entry*& bucket = bucketOf(entry.key);
+    entry.next = bucket;
+    bucket = &entry;
+}
+
 CountedPointers::Entry** CountedPointers::find(const void* key) const {
     Entry** link = &bucketOf(key);
     while (*link && (*link)->key != key) {
@@ -59,6 +65,9 @@ void CountedPointers::putBy(Piece* piece) {
 
 bool CountedPointers::provideBeyond(const heap::Heap& heap) {
     static_assert(sizeof(Piece) <= pieceBytes);
+    if (spare_) {
+        return true;
+    }
     void* memory = os::hasPages && !heap.fixed() ? os::map(beyondBytes, MPR_MAP_READ | MPR_MAP_WRITE) : nullptr;
     if (!memory) {
         return false;
@@ -90,14 +99,7 @@ MPR_APART void CountedPointers::resize(heap::Heap& heap, unsigned bits) {
     Entry** old = buckets_;
     buckets_ = static_cast<Entry**>(std::memset(block, 0, bytes));
     bits_ = bits;
-    std::size_t n = inLast_;
-    for (Piece* piece = last_; piece; piece = piece->before, n = perPiece) {
-        for (Entry* entry = piece->entries; entry < piece->entries + n; ++entry) {
-            Entry*& bucket = bucketOf(entry->key);
-            entry->next = bucket;
-            bucket = entry;
-        }
-    }
+    forEachEntry([this](Entry& entry) { chain(entry); });
     if (old != few_) {
         heap.freeShared(heap.find(old), old);
     }
@@ -142,10 +144,10 @@ bool CountedPointers::add(heap::Heap& heap, const void* key, heap::Shortage& sho
     if (inLast_ == perPiece && !extend(heap, shortage)) [[unlikely]] {
         return false;
     }
-    Entry*& bucket = bucketOf(key);
-    Entry* entry = &last_->entries[inLast_++];
-    *entry = {key, bucket, 1};
-    bucket = entry;
+    Entry& entry = last_->entries[inLast_++];
+    entry.key = key;
+    entry.count = 1;
+    chain(entry);
     ++used_;
     if (os::checked && used_ <= greatestChecked) {
         check();
@@ -186,10 +188,8 @@ MPR_INLINE int CountedPointers::remove(heap::Heap& heap, const void* key) {
 void CountedPointers::rename(const void* key, const void* other) {
     if (Entry** link = find(key); *link) {
         Entry* entry = std::exchange(*link, (*link)->next);
-        Entry*& bucket = bucketOf(other);
         entry->key = other;
-        entry->next = bucket;
-        bucket = entry;
+        chain(*entry);
     }
 }
 
@@ -200,15 +200,6 @@ bool Roots::add(heap::Heap& heap, heap::Region* region, const void* block, heap:
     }
     os::Locked locked(lock_);
     return table_.add(heap, block, shortage);
-}
-
-bool Roots::addBeyond(heap::Heap& heap, heap::Region* region, const void* block) {
-    {
-        os::Locked locked(lock_);
-        table_.provideBeyond(heap);
-    }
-    heap::Shortage shortage = heap::Shortage::none;
-    return add(heap, region, block, shortage);
 }
 
 bool Roots::remove(heap::Heap& heap, const void* block) {
@@ -232,6 +223,11 @@ void Roots::provide(heap::Heap& heap) {
     os::Locked locked(lock_);
     table_.provide(heap);
     holds_.provide(heap);
+}
+
+bool Roots::provideBeyond(const heap::Heap& heap) {
+    os::Locked locked(lock_);
+    return table_.provideBeyond(heap) && holds_.provideBeyond(heap);
 }
 
 void Roots::close() {
@@ -274,15 +270,6 @@ bool Roots::hold(heap::Heap& heap, heap::Region* region, void* block, heap::Shor
     // It was held already, and may not be any more.
     os::Locked locked(lock_);
     return (heap.changeHead(region, block, counted, 0) & heap::head::held) == 0 || holds_.add(heap, block, shortage);
-}
-
-bool Roots::holdBeyond(heap::Heap& heap, heap::Region* region, void* block) {
-    {
-        os::Locked locked(lock_);
-        holds_.provideBeyond(heap);
-    }
-    heap::Shortage shortage = heap::Shortage::none;
-    return hold(heap, region, block, shortage);
 }
 
 bool Roots::isHeldFurther(const void* block) {

@@ -43,19 +43,17 @@ public:
     void rename(const void* key, const void* other);
     /** Put an empty piece by, if there is none: the next one is needed when memory is short. */
     void provide(heap::Heap& heap);
-    /** Put pieces by that the system gives beyond the heap and its limit; not beyond a buffer. @return false: it gives none. */
+    /**
+        Unless a piece is put by, put some by that the system gives beyond the heap and its limit; not beyond a buffer.
+        @return false: there is none.
+     */
     bool provideBeyond(const heap::Heap& heap);
     /** Give back what provideBeyond took. The table is not used any more. */
     void close();
 
     template <typename F>
     void forEach(F&& f) const {
-        std::size_t n = inLast_;
-        for (const Piece* piece = last_; piece; piece = piece->before, n = perPiece) {
-            for (std::size_t i = 0; i < n; ++i) {
-                f(piece->entries[i].key);
-            }
-        }
+        forEachEntry([&](const Entry& entry) { f(entry.key); });
     }
 
     /** Check the invariants. */
@@ -74,7 +72,19 @@ private:
         Entry entries[perPiece];
     };
 
+    template <typename F>
+    void forEachEntry(F&& f) const {
+        std::size_t n = inLast_;
+        for (Piece* piece = last_; piece; piece = piece->before, n = perPiece) {
+            for (std::size_t i = 0; i < n; ++i) {
+                f(piece->entries[i]);
+            }
+        }
+    }
+
     Entry*& bucketOf(const void* key) const;
+    /** Put an entry at the head of its key's chain. */
+    void chain(Entry& entry);
     /** The link to the entry of a key, or the null link at the end of its chain. */
     Entry** find(const void* key) const;
     static Piece* makePiece(heap::Heap& heap, heap::Shortage& shortage);
@@ -112,10 +122,8 @@ private:
  */
 class Roots {
 public:
-    /** @return false when there is no memory to remember it: make some, or call addBeyond. */
+    /** @return false when there is no memory to remember it: make some, or call provideBeyond, and try again. */
     bool add(heap::Heap& heap, heap::Region* region, const void* block, heap::Shortage& shortage);
-    /** The same, with memory beyond the heap's limit, which it has in its own room. @return false: give up. */
-    bool addBeyond(heap::Heap& heap, heap::Region* region, const void* block);
     /**
         A root or hold could not be remembered, since neither heap nor system had memory, so nobody knows what it keeps
         alive: from here on nothing dies. Threads run.
@@ -126,6 +134,8 @@ public:
     bool remove(heap::Heap& heap, const void* block);
     /** Put memory by for what is to be remembered when there is none. Any thread that may allocate. */
     void provide(heap::Heap& heap);
+    /** The heap has no memory to be put by: take some of the system's beyond its limit. @return false: there is none. */
+    bool provideBeyond(const heap::Heap& heap);
     /** The runtime has ended. */
     void close() MPR_UNANALYSED;
     bool isRoot(const void* block);
@@ -137,10 +147,8 @@ public:
     /** Unlink all: the runtime has ended, and no other thread is left. */
     void unlinkAll() MPR_UNANALYSED;
 
-    /** @return false when there is no memory to count it: make some, or call holdBeyond. */
+    /** @return false when there is no memory to count it, as add. */
     bool hold(heap::Heap& heap, heap::Region* region, void* block, heap::Shortage& shortage);
-    /** As addBeyond. */
-    bool holdBeyond(heap::Heap& heap, heap::Region* region, void* block);
     /** @return false when it is not held. */
     bool release(heap::Heap& heap, heap::Region* region, void* block);
     /** Whether a block, whose head says head::referenced, is held more than once. */

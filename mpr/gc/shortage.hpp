@@ -30,14 +30,15 @@ struct Attempt {
 
 /**
     Steps of any other thread: wait for the end of a sweep, and for a collection, but not for long: the caller may have
-    locks that others wait for, or be late.
+    locks that others wait for, and pauses may already wait for it.
  */
 [[gnu::cold, gnu::noinline]] bool relieveOutside(Attempt& attempt);
 
 /** A try by f(shortage), which says whether there was memory, or why not. */
 template <typename F>
 struct Trying : Attempt {
-    Trying(std::size_t size, F function) : Attempt{tryNow, size, heap::Shortage::none}, f(function) {}
+    Trying(std::size_t size, F function, heap::Shortage first = heap::Shortage::none)
+        : Attempt{tryNow, size, first}, f(function) {}
 
     static bool tryNow(Attempt& self) {
         self.shortage = heap::Shortage::none;

@@ -144,7 +144,8 @@ TEST_CASE("roots are remembered beyond the heap's limit, and that memory is used
         size_t beyond = 0;
         for (void *block : blocks) {
             if (!r.add(block)) {
-                REQUIRE(r.roots.addBeyond(r.stepped.heap(), r.stepped.regionOf(block), block));
+                REQUIRE(r.roots.provideBeyond(r.stepped.heap()));
+                REQUIRE(r.add(block));
                 beyond++;
             }
         }
