@@ -12,10 +12,12 @@
     Threads: attached threads that run only; others are refused and named (mpr/runtime.h). One thread uses a tree at a
     time, or several read it. Calls here yield only where their description says so.
 
-    Cost: names and indices are looked for from the first child on. Operations at the end of an object or array take
-    constant time. Parsing and merging take time in proportion to the sizes, whatever the names and values are. No call
-    recurses, so no text and no tree, however deep, overflows a stack. The depth of texts is limited as well
-    (MprJsonRules).
+    Cost: up to 32 children are looked at one by one. For more, the first call that looks for a name or an index makes a
+    table, of one to three pointers a child, which the object or array retains. Then reading, writing and removing a
+    property takes constant time whatever the names are, and so does reading and writing an element. Removing one that is
+    neither the last nor among the first 32 makes the next look at others take time in proportion to the array. Parsing
+    and merging take time in proportion to the sizes. No call recurses, so no text and no tree, however deep, overflows
+    a stack. The depth of texts is limited as well (MprJsonRules).
 
     A library that was built with MPR_JSON=OFF, for a small board, has none of this.
 
@@ -207,8 +209,9 @@ MPR_EXPORT MprJson *mprLoadJson(const char *path);
 /**
     Replace a file, whole or not at all: the text is written to another file in the same folder, flushed to the disk,
     and renamed. So the file has either the old text or the new one, even after a crash of the system. It keeps its
-    permissions; a new file gets 0644 less the umask. A symbolic link stays, and the file that it names is replaced.
-    Anything but a file on disk, such as a pipe, is written directly; that yields.
+    permissions and, as far as the process may give it to them, its owner and group; a new file gets 0644 less the umask.
+    Symbolic links stay, and the file that they lead to is replaced, or made. Anything but a file on disk, such as a pipe,
+    is written directly; that yields.
     @param flags As for mprJsonToString. A pretty text ends with a newline.
     @return 0; MPR_ERR_BAD_ARGS; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE, MPR_ERR_CANT_WRITE: the old file is there.
  */

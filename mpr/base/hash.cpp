@@ -567,9 +567,9 @@ MprHash* addAll(MprHash* to, MprHash* from, Mode mode) {
 }
 } // namespace
 
-std::size_t mpr::base::hashOfKey(const char* text) {
+std::size_t mpr::base::hashOfKey(std::string_view text) {
     ensureProcessKey();
-    return static_cast<std::size_t>(SipHash<AsIs>::of(processKey, text, std::strlen(text)));
+    return static_cast<std::size_t>(SipHash<AsIs>::of(processKey, text.data(), text.size()));
 }
 
 // ---- The API ----------------------------------------------------------------------------------------------------

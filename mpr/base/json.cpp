@@ -11,7 +11,6 @@
 #include "mpr/barrier.h"
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/guard.hpp"
-#include "mpr/base/hash.hpp"
 #include "mpr/base/references.hpp"
 #include "mpr/base/string.hpp"
 #include "mpr/gc/census.hpp"
@@ -25,13 +24,20 @@ namespace mpr::base::json {
 
 namespace {
 
-void manageJson(void* ptr, int flags) {
+void manageValue(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRefs(ptr, offsetof(MprJson, type) / sizeof(void*));
     }
 }
 static_assert(offsetof(MprJson, name) == 0 && offsetof(MprJson, type) == 5 * sizeof(void*));
-const mpr::gc::ManagerName namedJson(manageJson, "MprJson");
+
+void manageContainer(void* ptr, int flags) {
+    manageValue(ptr, flags);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&static_cast<Container*>(ptr)->index);
+    }
+}
+const mpr::gc::ManagerName namedValue(manageValue, "MprJson"), namedContainer(manageContainer, "MprJson");
 
 /** Kinds that a text tells, and what stands for a value of which only the kind is known. The last is for all others. */
 constexpr struct {
@@ -68,11 +74,17 @@ void setReference(MprJson* owner, void* field, const void* value) {
 // ---- Making -----------------------------------------------------------------------------------------------------
 
 MprJson* makeNode(int type, const char* name, const char* value) {
-    auto* node = static_cast<MprJson*>(mprAllocManaged(sizeof(MprJson), manageJson, referring));
-    if (node) [[likely]] {
-        *node = {name, value, nullptr, nullptr, nullptr, type, 0};
+    const MprJson fresh = {name, value, nullptr, nullptr, nullptr, type, 0};
+    if (!indexIsFree && (type & (MPR_JSON_OBJ | MPR_JSON_ARRAY)) == 0) {
+        auto* node = static_cast<MprJson*>(mprAllocManaged(sizeof(MprJson), manageValue, referring));
+        return node ? static_cast<MprJson*>(std::memcpy(node, &fresh, sizeof(fresh))) : nullptr;
     }
-    return node;
+    auto* container = static_cast<Container*>(mprAllocManaged(sizeof(Container), manageContainer, referring));
+    if (!container) [[unlikely]] {
+        return nullptr;
+    }
+    *container = {fresh, nullptr};
+    return &container->node;
 }
 
 int kindOf(std::string_view text) {
@@ -113,6 +125,7 @@ void append(MprJson* parent, MprJson* child) {
         setReference(parent, &parent->children, child);
     }
     ++parent->length;
+    indexAppended(parent, child);
 }
 
 namespace {
@@ -124,6 +137,7 @@ void setAlone(MprJson* node) {
 } // namespace
 
 void unlink(MprJson* parent, MprJson* child) {
+    indexRemoving(parent, child);
     MprJson* next = child->next;
     if (parent->children == child) {
         setReference(parent, &parent->children, next);
@@ -137,7 +151,7 @@ void unlink(MprJson* parent, MprJson* child) {
     --parent->length;
 }
 
-void replace(MprJson* parent, MprJson* old, MprJson* fresh) {
+void replace(MprJson* parent, MprJson* old, MprJson* fresh, std::ptrdiff_t place) {
     MprJson* next = old->next;
     MprJson* prev = old->prev;
     setReference(fresh, &fresh->next, next);
@@ -151,10 +165,12 @@ void replace(MprJson* parent, MprJson* old, MprJson* fresh) {
         setReference(neighbour, &neighbour->prev, fresh);
     }
     setAlone(old);
+    indexReplaced(parent, old, fresh, place);
 }
 
 void clear(MprJson* parent) {
     MprJson* child = parent->children;
+    dropIndex(parent);
     setReference(parent, &parent->children, nullptr);
     parent->length = 0;
     while (child) {
@@ -170,6 +186,7 @@ void become(MprJson* node, const MprJson* other) {
     node->length = other->length;
     setReference(node, &node->value, other->value);
     setReference(node, &node->children, other->children);
+    moveIndex(node, other);
 }
 
 // ---- Finding ----------------------------------------------------------------------------------------------------
@@ -185,37 +202,13 @@ int indexOf(std::string_view text) {
     return text.empty() ? -1 : index;
 }
 
-MprJson* childAt(const MprJson* parent, std::ptrdiff_t index) {
-    if (index < 0 || index >= parent->length) {
-        return nullptr;
-    }
-    MprJson* child = parent->children;
-    while (index-- > 0) {
-        child = child->next;
-    }
-    return child;
-}
-
-MprJson* find(const MprJson* parent, std::string_view name) {
-    if (isArray(parent)) {
-        return childAt(parent, indexOf(name));
-    }
-    for (MprJson* child = parent->children; child; child = child->next) {
-        if (child->name && std::strncmp(child->name, name.data(), name.size()) == 0 &&
-            child->name[name.size()] == '\0') {
-            return child;
-        }
-    }
-    return nullptr;
-}
-
 int putAt(MprJson* parent, int index, MprJson* child) {
     if (index < 0 || index > parent->length || parent->length == INT_MAX) {
         return MPR_ERR_BAD_ARGS;
     }
     __atomic_store_n(&child->name, nullptr, __ATOMIC_RELEASE);
     if (MprJson* old = childAt(parent, index)) {
-        replace(parent, old, child);
+        replace(parent, old, child, index);
     } else {
         append(parent, child);
     }
@@ -233,7 +226,7 @@ int put(MprJson* parent, std::string_view name, MprJson* child) {
     }
     setReference(child, &child->name, text);
     if (old) {
-        replace(parent, old, child);
+        replace(parent, old, child, -1);
     } else {
         append(parent, child);
     }
@@ -290,46 +283,6 @@ bool Walk::next() {
     }
     at_ = at->next;
     return !open_.empty();
-}
-
-// ---- Names ------------------------------------------------------------------------------------------------------
-
-MprJson** Names::slotOf(const char* name) const {
-    std::size_t i = hashOfKey(name);
-    while (slots[i & mask] && std::strcmp(slots[i & mask]->name, name) != 0) {
-        ++i;
-    }
-    return slots + (i & mask);
-}
-
-bool Names::open(const MprJson* object, int more) {
-    const std::size_t properties = static_cast<std::size_t>(object->length) + static_cast<std::size_t>(more);
-    std::size_t wanted = 64;
-    while (wanted / 4 <= properties) {
-        wanted *= 2;
-    }
-    auto* fresh =
-        wanted <= SIZE_MAX / sizeof(MprJson*) ? static_cast<MprJson**>(palloc(wanted * sizeof(MprJson*))) : nullptr;
-    if (!fresh) {
-        return false;
-    }
-    pfree(slots);
-    slots = static_cast<MprJson**>(std::memset(fresh, 0, wanted * sizeof(MprJson*)));
-    mask = wanted - 1;
-    count = 0;
-    for (MprJson* child = object->children; child; child = child->next) {
-        *slotOf(child->name) = child;
-        ++count;
-    }
-    return true;
-}
-
-bool Names::add(MprJson* property, const MprJson* object) {
-    if (2 * ++count > mask) {
-        return open(object); // the property is among its children
-    }
-    *slotOf(property->name) = property;
-    return true;
 }
 
 } // namespace mpr::base::json
@@ -415,11 +368,12 @@ MprJson* mprRemoveJsonChild(MprJson* obj, MprJson* child) {
     if (!mayUse(obj) || !child) {
         return nullptr;
     }
-    for (MprJson* at = obj->children; at; at = at->next) {
-        if (at == child) {
-            unlink(obj, child);
-            return child;
-        }
+    MprJson* at = isObject(obj) && child->name ? find(obj, child->name) : nullptr;
+    for (at = at ? at : obj->children; at && at != child;) {
+        at = at->next;
     }
-    return nullptr;
+    if (at) {
+        unlink(obj, child);
+    }
+    return at;
 }

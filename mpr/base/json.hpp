@@ -7,7 +7,10 @@
     starts of blocks. A parser shares those that repeat.
 
     Siblings are linked so that the last is found: its `next` is nullptr, and `prev` of the first is the last. A node
-    without `prev` therefore stands alone. There is no way up from a node; no node is below itself.
+    without `prev` therefore stands alone. There is no way up from a node; no node is below itself. Properties have names.
+
+    Large objects and arrays have an index of their children, which whoever looks for one makes. Linking and unlinking
+    keep it up, or drop it.
  */
 #pragma once
 
@@ -31,6 +34,26 @@ void setReference(MprJson* owner, void* field, const void* value);
 inline bool isOnly(char c, std::string_view text) {
     return text.size() == 1 && text[0] == c;
 }
+
+struct Index;
+
+/** A node with what programs do not see of it. */
+struct Container {
+    MprJson node;
+    Index* index;
+};
+/** Whether all nodes are Containers, since the last granule has room for it. Elsewhere simple values are not. */
+inline constexpr bool indexIsFree = sizeof(void*) == 8;
+/** Objects and arrays of more children than this have an index. */
+inline constexpr int manyChildren = 32;
+
+/** A child has been appended; is about to be unlinked; has taken the place of another, with its name. All are gone. */
+void indexAppended(MprJson* parent, MprJson* child);
+void indexRemoving(MprJson* parent, const MprJson* child);
+void indexReplaced(MprJson* parent, const MprJson* old, MprJson* fresh, std::ptrdiff_t place);
+void dropIndex(MprJson* parent);
+/** All children of a node that is not used any more have become those of another. */
+void moveIndex(MprJson* to, const MprJson* from);
 
 /** What a node is, as one word. */
 inline bool isObject(const MprJson* node) {
@@ -57,8 +80,8 @@ int kindOf(std::string_view text);
 /** Add a node that stands alone behind the last child. */
 void append(MprJson* parent, MprJson* child);
 void unlink(MprJson* parent, MprJson* child);
-/** Put a node that stands alone in the place of a child. */
-void replace(MprJson* parent, MprJson* old, MprJson* fresh);
+/** Put a node that stands alone, and has the name, in the place of a child. @param place Of an element; -1: not known. */
+void replace(MprJson* parent, MprJson* old, MprJson* fresh, std::ptrdiff_t place);
 /** Take all children out. */
 void clear(MprJson* parent);
 /** Give a node everything that another has, except name and place. The other must not be used any more. */
@@ -155,39 +178,6 @@ private:
     std::size_t left_ = 0;
     bool entered_ = false, failed_ = false;
     Nodes open_;
-};
-
-/** The properties of an object by name, for many of them: whoever chooses the names cannot make it slow. All zero:
-    closed. */
-struct Names {
-    /** From how many properties on it is faster than to look at each. */
-    static constexpr int many = 32;
-
-    /** Begin with the properties of an object. @param more How many are to come. @return false when memory is short. */
-    bool open(const MprJson* object, int more = 0);
-    /** Add a property that is already linked. @return false when memory is short. */
-    bool add(MprJson* property, const MprJson* object);
-    MprJson* find(const char* name) const { return *slotOf(name); }
-    /** A property has taken the place of another of its name. */
-    void replace(MprJson* property) { *slotOf(property->name) = property; }
-    bool isOpen() const { return slots != nullptr; }
-    /** Whether it is open, and knows as many properties as an object has, which others may have changed. */
-    bool isOf(const MprJson* object) const { return isOpen() && count == static_cast<std::size_t>(object->length); }
-    void close() { pfree(slots); }
-
-private:
-    MprJson** slotOf(const char* name) const;
-
-    MprJson** slots; // a power of two, at most half of them in use
-    std::size_t mask, count;
-};
-
-/** Those of a scope. */
-struct OwnNames : Names {
-    OwnNames() : Names{} {}
-    ~OwnNames() { close(); }
-    OwnNames(const OwnNames&) = delete;
-    OwnNames& operator=(const OwnNames&) = delete;
 };
 
 } // namespace mpr::base::json

@@ -104,25 +104,25 @@ bool Blend::appendTo(MprJson* dest, const MprJson* src) {
     return true;
 }
 
+bool addName(MprJson* object, const char* name) {
+    MprJson* property = makeNode(MPR_JSON_VALUE, name);
+    if (property) {
+        append(object, property);
+    }
+    return property != nullptr;
+}
+
 /** Take out of an array what has a value that elements of another, or a single value, have. Linear in both. */
 bool takeOutEqual(MprJson* array, const MprJson* src) {
-    MprJson* values = makeNode(MPR_JSON_OBJ); // values are its names, for a table of names finds them
+    MprJson* values = makeNode(MPR_JSON_OBJ); // values are its names
     for (const MprJson* each = isArray(src) ? src->children : src; each; each = isArray(src) ? each->next : nullptr) {
-        MprJson* value = values && each->value ? makeNode(MPR_JSON_VALUE, each->value) : nullptr;
-        if (!values || (each->value && !value)) {
+        if (!values || (each->value && !find(values, each->value) && !addName(values, each->value))) {
             return false;
         }
-        if (value) {
-            append(values, value);
-        }
-    }
-    OwnNames names;
-    if (!names.open(values)) {
-        return false;
     }
     for (MprJson* at = array->children; at;) {
         MprJson* next = at->next;
-        if (at->value && names.find(at->value)) {
+        if (at->value && find(values, at->value)) {
             unlink(array, at);
         }
         at = next;
@@ -168,20 +168,18 @@ bool Blend::addProperty(MprJson* dest, const char* name, const MprJson* src, int
 }
 
 bool Blend::mergeObjects(const Pair& pair) {
-    OwnNames names;
     std::size_t waiting = pairs_.size();
     for (const MprJson* property = pair.src->children; property; property = property->next) {
         const int mode = (pair.flags & MPR_JSON_COMBINE) != 0 ? modeOf(*property->name) : 0;
         const int flags = mode != 0 ? (pair.flags & ~modes) | mode : pair.flags;
         const char* name = mode != 0 ? sclone(property->name + 1) : property->name;
-        if (!name || (!names.isOpen() && pair.dest->length > Names::many && !names.open(pair.dest, pair.src->length))) {
+        if (!name) {
             return false;
         }
-        MprJson* before = names.isOpen() ? names.find(name) : find(pair.dest, name);
+        MprJson* before = find(pair.dest, name);
         const bool done = before ? merge(before, property, flags)
                                  : (flags & MPR_JSON_REPLACE) != 0 || addProperty(pair.dest, name, property, flags);
-        if (!done || (!before && names.isOpen() && (flags & MPR_JSON_REPLACE) == 0 &&
-                      !names.add(pair.dest->children->prev, pair.dest))) {
+        if (!done) {
             return false;
         }
     }

@@ -8,7 +8,7 @@
 
     Names, and values of a few bytes, repeat: the block of one that was met before is shared, if a small table still
     knows it. Whether a name stands twice is asked at each property. A set of 64 bits says no for most; else siblings
-    are looked at, and beyond a few dozen of them a hash table (Names).
+    are looked at, and beyond a few dozen of them the object's index.
  */
 #include <climits>
 
@@ -182,12 +182,6 @@ public:
             fail("longer than the rules allow");
         }
     }
-    ~Parser() {
-        while (!open_.empty()) {
-            open_.top().many.close();
-            open_.pop();
-        }
-    }
     Parser(const Parser&) = delete;
     Parser& operator=(const Parser&) = delete;
 
@@ -204,7 +198,6 @@ private:
         const char* name;    // of the property that is read
         unsigned place;      // of that name in met_
         std::uint64_t names; // places of names so far
-        Names many;
     };
 
     MprJson* value();
@@ -220,8 +213,7 @@ private:
     bool bareName(Quoted& quoted);
     const char* textOf(const Quoted& quoted, std::size_t shared, unsigned& place);
     bool hand(MprJson* child);
-    bool handProperty(Open& around, MprJson* child);
-    int write(Open& around, MprJson* child);
+    void handProperty(Open& around, MprJson* child);
     MprJson* twin(Open& around);
     void link(Open& around, MprJson* child);
     bool scan(Quoted& quoted);
@@ -522,7 +514,7 @@ MprJson* Parser::enter(int type) {
     MprJson* node = into_ && open_.empty()            ? into_
                     : callback && callback->createObj ? callback->createObj(this, type)
                                                       : makeNode(type);
-    if (!node || !open_.push({node, nullptr, nullptr, 0, 0, {}})) {
+    if (!node || !open_.push({node, nullptr, nullptr, 0, 0})) {
         return noMemory();
     }
     ++at_;
@@ -544,7 +536,6 @@ MprJson* Parser::leave() {
         done.node->children->prev = done.last;
     }
     MprJson* node = done.node;
-    done.many.close();
     open_.pop();
     return tell(true) ? node : nullptr;
 }
@@ -586,8 +577,8 @@ void Parser::link(Open& around, MprJson* child) {
 
 /** The property that has the name of the one that is read. */
 MprJson* Parser::twin(Open& around) {
-    if (around.many.isOpen()) {
-        return around.many.find(around.name);
+    if (around.node->length > manyChildren) {
+        return find(around.node, around.name);
     }
     MprJson* child = around.node->children;
     while (child && child->name != around.name && std::strcmp(child->name, around.name) != 0) {
@@ -596,39 +587,16 @@ MprJson* Parser::twin(Open& around) {
     return child;
 }
 
-bool Parser::handProperty(Open& around, MprJson* child) {
+void Parser::handProperty(Open& around, MprJson* child) {
     const std::uint64_t place = std::uint64_t{1} << around.place;
     child->name = around.name;
     if (MprJson* before = (around.names & place) != 0 ? twin(around) : nullptr) {
         become(before, child);
-        return true;
+        return;
     }
     around.names |= place;
     link(around, child);
-    return around.many.isOpen()                ? around.many.add(child, around.node)
-           : around.node->length > Names::many ? around.many.open(around.node)
-                                               : true;
-}
-
-/** Write a value into an object or array of the program's, as mprWriteJsonObj. @return 0 or MPR_ERR_*. */
-int Parser::write(Open& around, MprJson* child) {
-    MprJson* const node = around.node;
-    if (!isObject(node) || !around.name || node->length <= Names::many) {
-        return mprWriteJsonObj(node, around.name, child);
-    }
-    MprJson* const fresh = around.many.isOf(node) || around.many.open(node) ? adopted(child, node) : nullptr;
-    if (!fresh) {
-        return MPR_ERR_MEMORY;
-    }
-    MprJson* const old = around.many.find(around.name);
-    setReference(fresh, &fresh->name, old ? old->name : around.name);
-    if (old) {
-        replace(node, old, fresh);
-        around.many.replace(fresh);
-        return 0;
-    }
-    append(node, fresh);
-    return around.many.add(fresh, node) ? 0 : MPR_ERR_MEMORY;
+    indexAppended(around.node, child);
 }
 
 /** Give a value that is complete to what is around it. */
@@ -638,15 +606,16 @@ bool Parser::hand(MprJson* child) {
         return fail("too many values"), false;
     }
     if (callback && (callback->setValue || callback->createObj || around.node == into_)) [[unlikely]] {
-        const int error =
-            callback->setValue ? callback->setValue(this, around.node, around.name, child) : write(around, child);
+        const int error = callback->setValue ? callback->setValue(this, around.node, around.name, child)
+                                             : mprWriteJsonObj(around.node, around.name, child);
         return error >= 0 || (fail(refused), false);
     }
     if (isArray(around.node)) {
         link(around, child);
-        return true;
+    } else {
+        handProperty(around, child);
     }
-    return handProperty(around, child) || (noMemory(), false);
+    return true;
 }
 
 MprJson* Parser::run() {
@@ -662,7 +631,7 @@ MprJson* Parser::run() {
                 continue;
             }
             skipSpace();
-            if (at_ == end_) {
+            if (!failed_ && at_ == end_) {
                 return done;
             }
             fail("something follows the value");
@@ -673,31 +642,17 @@ MprJson* Parser::run() {
 
 // ---- The API ----------------------------------------------------------------------------------
 
-/**
-    Move the children of one tree to another of the same kind. @return false when memory is short: then some are moved.
- */
-bool moveChildren(MprJson* to, MprJson* from) {
-    if (!to->children) {
-        setReference(to, &to->children, from->children);
-        to->length = from->length;
-        return true;
-    }
-    OwnNames names;
-    if (isObject(to) && !names.open(to, from->length)) {
-        return false;
-    }
+/** Move the children of one tree to another of the same kind. */
+void moveChildren(MprJson* to, MprJson* from) {
+    dropIndex(from);
     while (MprJson* child = from->children) {
         unlink(from, child);
-        if (MprJson* old = names.isOpen() ? names.find(child->name) : nullptr) {
+        if (MprJson* old = isObject(to) ? find(to, child->name) : nullptr) {
             become(old, child);
-            continue;
-        }
-        append(to, child);
-        if (names.isOpen() && !names.add(child, to)) {
-            return false;
+        } else {
+            append(to, child);
         }
     }
-    return true;
 }
 
 /** What the calls of the API ask for. */
@@ -734,7 +689,10 @@ MprJson* parse(const char* function, const Request& request) {
         return tree;
     }
     const bool fits = isContainer(into) && (into->type & tree->type & MPR_JSON_OBJ_TYPE) != 0;
-    return fits && moveChildren(into, tree) ? into : nullptr;
+    if (fits) {
+        moveChildren(into, tree);
+    }
+    return fits ? into : nullptr;
 }
 } // namespace
 

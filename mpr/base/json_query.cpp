@@ -11,6 +11,7 @@
     that it has started from: it has been there. Each step takes time in proportion to the tree, whatever the path is.
 */
 #include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "mpr/base/ascii.hpp"
@@ -244,6 +245,7 @@ bool Path::bracket(Step& step) {
 struct Match {
     MprJson* parent;
     MprJson* node;
+    int place = -1; // of an element, if it is known
 };
 using Matches = Stack<Match, 16>;
 
@@ -357,20 +359,26 @@ private:
     int count_ = 0;
 };
 
+/** A place that is counted from the end when it is below 0. */
+int fromEnd(int place, const MprJson* parent) {
+    return place + (place < 0 ? parent->length : 0);
+}
+
 /** Add the children that a step names. @return false when memory is short. */
 bool Search::selectHere(const Step& step, MprJson* parent) {
     if (step.kind == Step::name) {
         MprJson* child = find(parent, step.text);
-        return !child || next_->push({parent, child});
+        return !child || next_->push({parent, child, isArray(parent) ? indexOf(step.text) : -1});
     }
-    const int fromEnd = parent->length;
-    const int first = step.first + (step.first < 0 ? fromEnd : 0), last = step.last + (step.last < 0 ? fromEnd : 0);
-    int i = 0;
-    for (MprJson* child = parent->children; child; child = child->next, ++i) {
-        const bool named = step.kind == Step::any ||
-                           (step.kind == Step::range && isArray(parent) && i >= first && i <= last) ||
-                           (step.kind == Step::condition && fits(child, step));
-        if (named && !next_->push({parent, child})) {
+    const bool ranged = step.kind == Step::range;
+    if (step.kind == Step::append || (ranged && !isArray(parent))) {
+        return true;
+    }
+    const int first = ranged ? std::max(fromEnd(step.first, parent), 0) : 0;
+    const int last = ranged ? fromEnd(step.last, parent) : INT_MAX;
+    int place = first;
+    for (MprJson* child = childAt(parent, first); child && place <= last; child = child->next, ++place) {
+        if ((step.kind != Step::condition || fits(child, step)) && !next_->push({parent, child, place})) {
             return false;
         }
     }
@@ -443,7 +451,7 @@ int Search::step(const Step& step, bool last, const Step& following, Source* sou
             return MPR_ERR_MEMORY;
         }
         setReference(child, &child->name, match.node->name);
-        replace(match.parent, match.node, child);
+        replace(match.parent, match.node, child, match.place);
     }
     std::swap(now_, next_);
     return 0;

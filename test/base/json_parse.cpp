@@ -135,6 +135,15 @@ TEST_CASE("each mistake is told with line and column", "[base][json]") {
     }
 }
 
+TEST_CASE("a comment has to end, before and behind the value", "[base][json]") {
+    Runtime runtime;
+    for (std::string_view text : {"{} /*", "{} /* x", "{} /* x *", "/*", "[1, /* x ]", "{} /*/"}) {
+        INFO(text);
+        CHECK(mistake(text, relaxed).find("a comment has no end") != std::string::npos);
+    }
+    CHECK(mistake("/**/ {} /***/ // x", relaxed) == "");
+}
+
 TEST_CASE("a zero within a text is a mistake, and ends one without a length", "[base][json]") {
     Runtime runtime;
     CHECK(mistake(std::string_view("[1]\0", 4)) == "line 1, column 4: something follows the value");
