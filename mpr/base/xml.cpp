@@ -62,7 +62,8 @@ struct MprXml {
     void* parseArg;
     std::size_t chunk;
     std::size_t most;
-    int64 given; // bytes, to expat
+    std::int64_t given;     // bytes, to expat
+    std::int64_t readAgain; // bytes of unfinished tokens, by expat
     Bytes text;
     Bytes names;           // of the elements that are open, each with its zero
     std::size_t innermost; // where the last of them begins
@@ -248,7 +249,7 @@ void begin(MprXml& xml) {
         XML_ParserReset(xml.parser, nullptr);
     }
     xml.used = true;
-    xml.given = 0;
+    xml.given = xml.readAgain = 0;
     xml.text.length = xml.names.length = xml.innermost = 0;
     xml.tagOpen = false;
     xml.error = xml.line = 0;
@@ -264,29 +265,66 @@ void begin(MprXml& xml) {
     XML_SetSkippedEntityHandler(xml.parser, entityIsSkipped);
 }
 
-/** Read and parse a piece. @return Its length. */
-std::size_t step(MprXml& xml) {
-    auto* room = static_cast<char*>(XML_GetBuffer(xml.parser, static_cast<int>(xml.chunk)));
+/** Bytes that expat has and could not use yet, of a token of which the end has not come. */
+std::int64_t restOf(const MprXml& xml) {
+    return xml.given - std::max<std::int64_t>(XML_GetCurrentByteIndex(xml.parser), 0);
+}
+
+/**
+    Expat reads an unfinished token from its beginning again whenever more of it comes, so pieces are put together. Events
+    come at the end of a tag, comment or the like, hence a piece without its last character can wait for the next. Others
+    are parsed at once, since the next may come only when the program has answered this one, as long as the bytes that
+    were read again are few beside all that were given; then they wait until the rest has grown by half.
+ */
+bool mayParse(const MprXml& xml, const char* piece, std::size_t length) {
+    constexpr std::int64_t times = 4, atLeast = 64 * 1024;
+    return xml.readAgain <= times * xml.given + atLeast && std::memchr(piece, '>', length);
+}
+
+/** Read until it is to be parsed. @return false when there is no more, or when it cannot be read. */
+bool read(MprXml& xml, char* room, std::size_t size, std::size_t& length) {
+    while (length < size) {
+        const std::size_t wanted = std::min(xml.chunk, size - length);
+        const ssize got = xml.stream ? xml.stream(&xml, xml.streamArg, room + length, static_cast<ssize>(wanted)) : -1;
+        if (got < 0 || static_cast<std::size_t>(got) > wanted) {
+            fail(xml, MPR_ERR_CANT_READ, "the document cannot be read");
+            return false;
+        }
+        if (got == 0) {
+            return false;
+        }
+        length += static_cast<std::size_t>(got);
+        if (mayParse(xml, room + length - got, static_cast<std::size_t>(got))) {
+            break;
+        }
+    }
+    return true;
+}
+
+/** Read and parse some of the document. @return Whether there may be more. */
+bool step(MprXml& xml) {
+    const std::size_t size =
+        std::max(xml.chunk, static_cast<std::size_t>(std::min<std::int64_t>(restOf(xml) / 2, INT_MAX / 4)));
+    auto* room = static_cast<char*>(XML_GetBuffer(xml.parser, static_cast<int>(size)));
     if (!room) {
         fail(xml, MPR_ERR_MEMORY, "memory is short");
-        return 0;
+        return false;
     }
-    const ssize length = xml.stream ? xml.stream(&xml, xml.streamArg, room, static_cast<ssize>(xml.chunk)) : -1;
-    if (length < 0 || static_cast<std::size_t>(length) > xml.chunk) {
-        fail(xml, MPR_ERR_CANT_READ, "the document cannot be read");
-        return 0;
+    std::size_t length = 0;
+    const bool more = read(xml, room, size, length);
+    if (xml.error) {
+        return false;
     }
-    xml.given += length;
-    if (XML_ParseBuffer(xml.parser, static_cast<int>(length), length == 0) == XML_STATUS_ERROR) {
+    xml.given += static_cast<std::int64_t>(length);
+    if (XML_ParseBuffer(xml.parser, static_cast<int>(length), !more) == XML_STATUS_ERROR) {
         const XML_Error error = XML_GetErrorCode(xml.parser);
         fail(xml, error == XML_ERROR_NO_MEMORY ? MPR_ERR_MEMORY : MPR_ERR_BAD_SYNTAX, XML_ErrorString(error));
     }
-    // What expat keeps until its end comes.
-    if (xml.given - std::max<int64>(XML_GetCurrentByteIndex(xml.parser), 0) >
-        static_cast<int64>(xml.most + xml.chunk)) {
+    xml.readAgain += restOf(xml);
+    if (restOf(xml) > static_cast<std::int64_t>(xml.most + xml.chunk)) {
         fail(xml, MPR_ERR_WONT_FIT, "a tag, comment or declaration is longer than maxSize");
     }
-    return static_cast<std::size_t>(length);
+    return more;
 }
 
 void manageXml(void* ptr, int flags) {
@@ -348,7 +386,7 @@ int mprXmlParse(MprXml* xp) {
     const mpr::base::Hold held(xp);
     begin(*xp);
     xp->parsing = true;
-    while (step(*xp) > 0 && !xp->error) {}
+    while (step(*xp) && !xp->error) {}
     xp->parsing = false;
     xp->text.release();
     xp->names.release();

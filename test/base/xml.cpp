@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <vector>
 
 using namespace test;
 
@@ -206,6 +207,68 @@ TEST_CASE("a parser is used once at a time", "[base][xml]") {
     mprXmlSetParserHandler(xml.as<MprXml>(), nullptr);
     reader.at = 0;
     CHECK(mprXmlParse(xml.as<MprXml>()) == 0);
+}
+
+/* A conversation: the next message comes when the one before has been answered. */
+struct Talk {
+    std::string document;
+    std::vector<size_t> ends; /* of messages */
+    size_t piece;
+    size_t at = 0, answered = 0, late = 0;
+
+    static ssize read(MprXml *, void *arg, char *buf, ssize size) {
+        auto &self = *static_cast<Talk *>(arg);
+        const auto come = std::upper_bound(self.ends.begin(), self.ends.end(), self.at) - self.ends.begin();
+        self.late += self.answered < static_cast<size_t>(come);
+        const size_t count = std::min({self.piece, static_cast<size_t>(size), self.document.size() - self.at});
+        memcpy(buf, self.document.data() + self.at, count);
+        self.at += count;
+        return static_cast<ssize>(count);
+    }
+    static int handle(MprXml *xml, int state, cchar *, cchar *, cchar *) {
+        static_cast<Talk *>(mprXmlGetParseArg(xml))->answered += state == MPR_XML_SOLO_ELT_DEFINED;
+        return 0;
+    }
+};
+
+TEST_CASE("an element whose end has come is told before more is asked for", "[base][xml]") {
+    Runtime runtime;
+    for (size_t length : {10, 500, 5000, 50000}) {
+        for (size_t piece : {7, 64, 1000, 4096}) {
+            Talk talk;
+            talk.piece = std::max(piece, length / 8);
+            talk.document = "<talk>";
+            for (int i = 0; i < 20; i++) {
+                talk.document += "<m a='" + std::string(length, 'x') + "'/>";
+                talk.ends.push_back(talk.document.size());
+            }
+            talk.document += "</talk>";
+            Root xml(mprXmlOpen(0, 0));
+            mprXmlSetParseArg(xml.as<MprXml>(), &talk);
+            mprXmlSetParserHandler(xml.as<MprXml>(), Talk::handle);
+            mprXmlSetInputStream(xml.as<MprXml>(), Talk::read, &talk);
+            INFO(length << " in pieces of " << talk.piece);
+            CHECK(mprXmlParse(xml.as<MprXml>()) == 0);
+            CHECK(talk.answered == 20);
+            CHECK(talk.late == 0);
+        }
+    }
+}
+
+TEST_CASE("a long token is told alike whatever its pieces are", "[base][xml]") {
+    Runtime runtime;
+    const std::string fill = repeated("a>", 20000);
+    for (const std::string &document :
+         {"<a b='" + fill + "'/>", "<a><!--" + fill + "--></a>", "<a><?x " + fill + "?></a>",
+          "<!DOCTYPE a [<!ENTITY e '" + fill + "'>]><a>&e;</a>", "<a><![CDATA[" + fill + "]]></a>"}) {
+        const Result whole = parse(document);
+        REQUIRE(whole.code == 0);
+        for (size_t piece : {1, 63, 5000}) {
+            const Result other = parse(document, 0, piece);
+            CHECK(other.code == 0);
+            CHECK(other.told == whole.told);
+        }
+    }
 }
 
 TEST_CASE("limits hold for texts, tags, names and depth", "[base][xml]") {
