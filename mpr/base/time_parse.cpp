@@ -192,14 +192,16 @@ bool takeItem(TimeText& text) {
 /** @return Whether the text is a date. */
 bool parse(TimeText& text) {
     bool any = false;
-    for (;; any = true) {
+    for (;;) {
         text.skip();
         if (*text.at == '\0') {
             return any;
         }
+        const bool zone = text.hasZone, weekday = text.hasWeekday;
         if (!takeItem(text)) {
             return false;
         }
+        any = any || (text.hasZone == zone && text.hasWeekday == weekday); // these alone say no time
     }
 }
 
