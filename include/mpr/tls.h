@@ -10,7 +10,7 @@
     then many may use it. What is set later holds for connections that begin later. Files are in PEM form; they are
     read when the first connection needs them, or by mprPreloadSsl.
 
-    Defaults are strict. TLS 1.2 and 1.3. A client wants a certificate that is valid now, of the host it asked for, and
+    Defaults are strict. TLS 1.2, with forward secrecy and authenticated encryption only (RFC 9325), and 1.3. A client wants a certificate that is valid now, of the host it asked for, and
     issued, directly or not, by somebody whom the system trusts. A server wants none of its clients until told to.
 
     Attached threads only, unless said otherwise. Nothing here yields: reading files does not count as a wait.
@@ -82,6 +82,9 @@ MPR_EXPORT void mprSetSslRevoke(struct MprSsl *ssl, const char *revoke);
 MPR_EXPORT void mprVerifySslPeer(struct MprSsl *ssl, const char *mode);
 /** Whether it matters who issued the certificate, which it does until set; if not, its dates and its host still do. */
 MPR_EXPORT void mprVerifySslIssuer(struct MprSsl *ssl, bool on);
+/** Whether the host has to be among the certificate's alternative names (subjectAltName), which it has to until set (RFC
+    9525); if not, a certificate that has none may name its host as its common name, as old ones do. */
+MPR_EXPORT void mprVerifySslAltNames(struct MprSsl *ssl, bool on);
 /** How many issuers may stand between the peer and whom one trusts. Until set: 8. */
 MPR_EXPORT void mprVerifySslDepth(struct MprSsl *ssl, int depth);
 /** The host that a client expects, and asks for, if mprUpgradeSocket is given none: a name or a numeric address. */

@@ -44,6 +44,7 @@ enum class Peer { none, optional, require };
 struct Settings {
     bool server;
     bool issuer;
+    bool altNames;
     bool tickets;
     bool renegotiate;
     Peer peer;

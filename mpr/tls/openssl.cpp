@@ -281,6 +281,9 @@ bool setAlpn(Context& context, const char* alpn, Reason& reason) {
 
 // ---- Settings ----
 
+/** What RFC 9325 (2022), section 4.2, recommends of TLS 1.2: with forward secrecy and authenticated encryption. */
+constexpr const char* recommended = "ECDHE+AESGCM:ECDHE+CHACHA20";
+
 bool setCiphers(Context& context, const char* ciphers, Reason& reason) {
     char older[1024] = "", newer[1024] = ""; // than TLS 1.3, and its own
     const bool fits = split(ciphers, ":, ", [&older, &newer](const char* word, std::size_t length) {
@@ -292,7 +295,7 @@ bool setCiphers(Context& context, const char* ciphers, Reason& reason) {
         std::snprintf(list + used, sizeof(older) - used, "%s%.*s", used > 0 ? ":" : "", static_cast<int>(length), word);
         return true;
     });
-    if (!fits || (older[0] && SSL_CTX_set_cipher_list(context.ctx, older) != 1) ||
+    if (!fits || SSL_CTX_set_cipher_list(context.ctx, older[0] ? older : recommended) != 1 ||
         (newer[0] && SSL_CTX_set_ciphersuites(context.ctx, newer) != 1)) {
         reason.say("mprSetSslCiphers: no such ciphers: %.200s", ciphers);
         return false;
@@ -452,8 +455,12 @@ void setVerification(Context& context, const Settings& settings) {
                                                       : SSL_VERIFY_PEER;
     SSL_CTX_set_verify(context.ctx, mode, onVerify);
     SSL_CTX_set_verify_depth(context.ctx, settings.depth);
+    X509_VERIFY_PARAM* param = SSL_CTX_get0_param(context.ctx);
     // Whom the program trusts need not be the last of the chain.
-    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.ctx), X509_V_FLAG_PARTIAL_CHAIN);
+    X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN);
+    // RFC 9525 (2023), section 2: a common name is nobody's host.
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                               (settings.altNames ? X509_CHECK_FLAG_NEVER_CHECK_SUBJECT : 0));
 }
 
 void setOptions(Context& context, const Settings& settings) {
@@ -581,7 +588,8 @@ bool expect(Stream& stream, const char* host) {
     } else if (length > 1 && host[length - 1] == '.') {
         length -= 1;
     }
-    if (length == 0 || length >= sizeof(name)) {
+    // OpenSSL takes one that begins with a dot for any name below.
+    if (length == 0 || length >= sizeof(name) || host[0] == '.' || std::memchr(host, '*', length)) {
         return false;
     }
     std::memcpy(name, host, length);
@@ -590,7 +598,6 @@ bool expect(Stream& stream, const char* host) {
     if (isNumeric(name)) {
         return X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1;
     }
-    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return X509_VERIFY_PARAM_set1_host(param, name, length) == 1 && SSL_set_tlsext_host_name(stream.ssl, name) == 1;
 }
 

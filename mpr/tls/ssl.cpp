@@ -196,7 +196,7 @@ struct MprSsl* mprCreateSsl(int server) {
     if (ssl) {
         ssl->server = server != 0;
         ssl->peer = server ? Peer::none : Peer::require;
-        ssl->issuer = ssl->tickets = true;
+        ssl->issuer = ssl->altNames = ssl->tickets = true;
         ssl->depth = 8;
         ssl->protocols = MPR_PROTO_ALL;
         ssl->logLevel = server ? 1 : 0;
@@ -272,6 +272,10 @@ void mprVerifySslPeer(struct MprSsl* ssl, cchar* mode) {
     }
     mprLog("error mpr tls", 0, "mprVerifySslPeer: \"%s\" is not none, optional or require; nothing is changed",
            mode ? mode : "NULL");
+}
+
+void mprVerifySslAltNames(MprSsl* ssl, bool on) {
+    set(ssl, [on](MprSsl& changed) { changed.altNames = on; });
 }
 
 void mprVerifySslIssuer(struct MprSsl* ssl, bool on) {

@@ -98,6 +98,11 @@ TEST_CASE("a certificate that is wrong is refused, and errorMsg says how", "[tls
     contains(complaint(house, {.name = "part", .hosts = "DNS:b*.local"}, "board.local"), "hostname mismatch");
     contains(complaint(house, {.name = "address", .hosts = "IP:127.0.0.2"}, nullptr), "IP address mismatch");
     contains(complaint(house, {.name = "client", .usage = "clientAuth"}), "purpose");
+    contains(complaint(house, {.name = "localhost", .hosts = ""}), "hostname mismatch");
+    for (cchar *none : {".local", "*.local", "*", ".", "a*.local"}) {
+        INFO(none);
+        contains(complaint(house, {.name = "below", .hosts = "DNS:a.local"}, none), "not the name of a host");
+    }
 }
 
 TEST_CASE("the issuers of a certificate are checked through the whole chain", "[tls]") {
@@ -154,6 +159,15 @@ TEST_CASE("what is looked at can be less, and no less than that", "[tls]") {
     CHECK(complaint(house, client, cert, key) == "");
     contains(complaint(house, client, cert, key, "other.local"), "hostname mismatch");
     contains(complaint(house, client, oldCert, oldKey), "expired");
+    Identity older;
+    Identity::sign(older, {.name = "localhost", .hosts = ""}, &house.root);
+    const std::string olderCert = house.files.certificates("older.pem", older);
+    const std::string olderKey = house.files.key("older.key", older);
+    contains(complaint(house, client, olderCert, olderKey), "hostname mismatch");
+    mprVerifySslAltNames(client, false);
+    CHECK(complaint(house, client, olderCert, olderKey) == "");
+    contains(complaint(house, client, olderCert, olderKey, "other.local"), "hostname mismatch");
+    mprVerifySslAltNames(client, true);
     mprVerifySslPeer(client, "optional"); // the same
     contains(complaint(house, client, oldCert, oldKey), "expired");
     mprVerifySslPeer(client, "nobody");
@@ -266,6 +280,25 @@ TEST_CASE("versions and ciphers are those that were set", "[tls]") {
     CHECK(runtime.log.has("no such ciphers: ROT13"));
     mprSetSslCiphers(client, nullptr);
     CHECK(mprPreloadSsl(client, 0) == 0);
+}
+
+TEST_CASE("what RFC 9325 advises against is refused until it is named", "[tls]") {
+    Runtime runtime;
+    House house;
+    // The certificate is of elliptic curves: what is left of it are other kinds of encryption.
+    for (cchar *cipher : {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-CCM8"}) {
+        INFO(cipher);
+        MprSsl *server = house.makeServer(), *client = house.makeClient();
+        mprSetSslProtocols(server, MPR_PROTO_TLSV1_2);
+        mprSetSslCiphers(client, cipher);
+        {
+            Pair pair;
+            CHECK_FALSE(pair.shake(server, client));
+            contains(str(pair.server->errorMsg), "no shared cipher");
+        }
+        mprSetSslCiphers(server, cipher);
+        CHECK(connectAgain(server, client).protocol.find(cipher) != std::string::npos);
+    }
 }
 
 TEST_CASE("both ends know what is talked inside", "[tls]") {

@@ -28,7 +28,7 @@ TEST_CASE("settings of nothing, and of nothing's connections, are nothing", "[tl
                      mprSetSslHostname, mprSetSslCiphers, mprAddSslCiphers, mprSetSslAlpn}) {
         set(nullptr, "text");
     }
-    for (auto set : {mprVerifySslIssuer, mprSetSslTicket, mprSetSslRenegotiate}) {
+    for (auto set : {mprVerifySslIssuer, mprVerifySslAltNames, mprSetSslTicket, mprSetSslRenegotiate}) {
         set(nullptr, true);
     }
     for (auto set : {mprSetSslProtocols, mprSetSslLogLevel, mprVerifySslDepth}) {
