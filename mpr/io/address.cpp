@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "mpr/base/ascii.hpp"
 #include "mpr/base/part.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
@@ -116,6 +117,16 @@ bool isIPv6(string_view text) {
     return inet_pton(AF_INET6, address, &parsed) == 1;
 }
 
+/**
+    Where a host has the percent sign of its interface encoded, %25, as URIs have to (RFC 6874). Without a scheme what begins
+    with 25 may be an interface's number.
+ */
+std::size_t encodedSign(string_view host, bool isUri) {
+    const std::size_t at = host.find("%25");
+    const bool more = at != string_view::npos && at + 3 < host.size();
+    return more && (isUri || !mpr::base::isDigit(host[at + 3])) ? at : string_view::npos;
+}
+
 bool isNumber(string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == string_view::npos;
 }
@@ -175,7 +186,7 @@ int mprParseSocketAddress(cchar* address, cchar** ip, int* port, int* secure, in
         *port = number;
     }
     if (secure) {
-        *secure = scheme == "https" || scheme == "wss";
+        *secure = mpr::base::same(scheme, "https") || mpr::base::same(scheme, "wss");
     }
     if (ip && !host.empty() && host != "*") {
         auto* copy = static_cast<char*>(mprAlloc(host.size() + 1));
@@ -184,6 +195,9 @@ int mprParseSocketAddress(cchar* address, cchar** ip, int* port, int* secure, in
         }
         std::memcpy(copy, host.data(), host.size());
         copy[host.size()] = '\0';
+        if (const std::size_t sign = encodedSign(host, !scheme.empty()); sign != string_view::npos) {
+            std::memmove(copy + sign + 1, copy + sign + 3, host.size() - sign - 2);
+        }
         *ip = copy;
     }
     return 0;

@@ -463,7 +463,14 @@ TEST_CASE("addresses are taken apart", "[io][socket]") {
         {"0", nullptr, 0, 0},
         {"host:65535", "host", 65535, 0},
         {"host:8/x?to=https://else:9", "host", 8, 0},
+        {"HTTPS://example.com", "example.com", 99, 1},
+        {"Wss://example.com", "example.com", 99, 1},
+        {"HTTP://example.com", "example.com", 99, 0},
         {"fe80::1%eth0", "fe80::1%eth0", 99, 0},
+        {"[fe80::1%25eth0]:80", "fe80::1%eth0", 80, 0},
+        {"[fe80::1%251]", "fe80::1%251", 99, 0},
+        {"http://[fe80::1%251]/", "fe80::1%1", 99, 0},
+        {"[fe80::1%25]", "fe80::1%25", 99, 0},
     };
     for (auto &each : cases) {
         INFO(each.address);
