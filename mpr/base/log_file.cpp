@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "mpr/base/replacing.hpp"
 #include "mpr/log.h"
 #include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/lock.hpp"
@@ -97,15 +98,15 @@ void empty(int file) {
     }
 }
 
-/** Put a new, empty file in place of the log's, with the same permissions. @return 0 or an error: the log is as it was. */
+/** Put a new, empty file in place of the log's, with its owner and permissions. @return 0 or an error: the log is as it was. */
 int startFile(Log& log) {
     const int file = openFile(log.path);
     if (file < 0) {
         return errno;
     }
     struct stat old;
-    if (fstat(log.file, &old) == 0 && (old.st_mode & 0777) != privately) {
-        fchmod(file, old.st_mode & 0777);
+    if (fstat(log.file, &old) == 0) {
+        takeOver(file, old);
     }
     empty(file);
     if (close(log.file) != 0 && errno != EINTR) {

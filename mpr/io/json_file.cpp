@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "mpr/app.h"
+#include "mpr/base/replacing.hpp"
 #include "mpr/base/retain.hpp"
 #include "mpr/format.h"
 #include "mpr/json.h"
@@ -65,15 +66,15 @@ void syncFolderOf(char* path) {
     }
 }
 
-/** Write a text in place of a file of the disk, or of none. @param mode Its permissions; 0: there is none. */
-int replaceFile(const char* path, mode_t mode, const char* text) {
+/** Write a text in place of a file of the disk. @param old What is there; nullptr: nothing. */
+int replaceFile(const char* path, const struct stat* old, const char* text) {
     char name[longestPath + 16];
     // Nobody may open it before it has the permissions of the old one.
-    const int file = makeBeside(path, mode == 0 ? 0644 : 0600, name);
+    const int file = makeBeside(path, old ? 0600 : 0644, name);
     if (file < 0) {
         return MPR_ERR_CANT_CREATE;
     }
-    const bool written = (mode == 0 || fchmod(file, mode & 07777) == 0) && writeAll(file, text, std::strlen(text));
+    const bool written = (!old || mpr::base::takeOver(file, *old)) && writeAll(file, text, std::strlen(text));
     if ((close(file) != 0) | !written || rename(name, path) != 0) {
         const int error = errno;
         unlink(name);
@@ -84,18 +85,49 @@ int replaceFile(const char* path, mode_t mode, const char* text) {
     return 0;
 }
 
-int writeText(const char* path, const char* text) {
-    struct stat info;
-    if (stat(path, &info) != 0) {
-        return replaceFile(path, 0, text);
+/** Put what a symbolic link says in its place. @return false when that is too long, or it cannot be read. */
+bool readLink(char (&path)[longestPath]) {
+    char target[longestPath];
+    const ssize length = readlink(path, target, sizeof(target));
+    const char* slash = std::strrchr(path, '/');
+    const std::size_t folder = length > 0 && target[0] != '/' && slash ? static_cast<std::size_t>(slash + 1 - path) : 0;
+    if (length <= 0 || folder + static_cast<std::size_t>(length) >= longestPath) {
+        errno = length < 0 ? errno : ENAMETOOLONG;
+        return false;
     }
-    if (!S_ISREG(info.st_mode)) {
+    std::memcpy(path + folder, target, static_cast<std::size_t>(length));
+    path[folder + static_cast<std::size_t>(length)] = '\0';
+    return true;
+}
+
+/** Replace a path by what it leads to through symbolic links, whether or not that is there: they stay. @return false: nowhere. */
+bool follow(char (&path)[longestPath]) {
+    constexpr int most = 40; // as Linux
+    struct stat info;
+    for (int links = 0; lstat(path, &info) == 0 && S_ISLNK(info.st_mode); ++links) {
+        if (links == most) {
+            errno = ELOOP;
+            return false;
+        }
+        if (!readLink(path)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int writeText(const char* path, const char* text) {
+    char real[longestPath];
+    std::memcpy(real, path, std::strlen(path) + 1);
+    if (!follow(real)) {
+        return MPR_ERR_CANT_CREATE;
+    }
+    struct stat info;
+    const bool exists = stat(real, &info) == 0;
+    if (exists && !S_ISREG(info.st_mode)) {
         return mprWritePathContents(path, text, -1, 0) < 0 ? MPR_ERR_CANT_WRITE : 0;
     }
-    char* real = realpath(path, nullptr); // a symbolic link stays
-    const int error = real ? replaceFile(real, info.st_mode, text) : MPR_ERR_CANT_CREATE;
-    std::free(real);
-    return error;
+    return replaceFile(real, exists ? &info : nullptr, text);
 }
 } // namespace
 

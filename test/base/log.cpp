@@ -505,6 +505,15 @@ TEST_CASE("a log is its owner's, no link, and not inherited", "[base][log]") {
     mprError("another");
     CHECK(permissions("shared.log") == 0640);
     CHECK(permissions("shared.log.1") == 0640);
+    const bool may = geteuid() == 0;
+    REQUIRE(chown(folder.file("shared.log").c_str(), may ? 1234 : geteuid(), may ? 2345 : getegid()) == 0);
+    mprError("a third");
+    for (cchar *name : {"shared.log", "shared.log.1"}) {
+        struct stat status;
+        REQUIRE(stat(folder.file(name).c_str(), &status) == 0);
+        CHECK(status.st_uid == (may ? 1234 : geteuid()));
+        CHECK(status.st_gid == (may ? 2345 : getegid()));
+    }
     umask(mask);
 
     int found = 0;

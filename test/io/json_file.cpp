@@ -112,6 +112,44 @@ TEST_CASE("a symbolic link stays, and its file is replaced", "[io][json]") {
     CHECK(entries(folder.root + "/sub") == 1);
 }
 
+TEST_CASE("links that lead nowhere yet stay, and links in a circle are refused", "[io][json]") {
+    Runtime runtime;
+    Folder folder;
+    std::filesystem::create_directory(folder.root + "/sub");
+    const std::string path = folder.root + "/sub/b.json", alias = folder.root + "/link.json";
+    std::filesystem::create_symlink("sub/a.json", alias);
+    std::filesystem::create_symlink(path, folder.root + "/sub/a.json");
+    CHECK(mprSaveJson(parsed("[1]"), alias.c_str(), 0) == 0);
+    CHECK(std::filesystem::is_symlink(alias));
+    CHECK(std::filesystem::is_symlink(folder.root + "/sub/a.json"));
+    CHECK(contents(path) == "[1]");
+    CHECK_FALSE(std::filesystem::is_symlink(path));
+
+    std::filesystem::create_symlink("two.json", folder.root + "/one.json");
+    std::filesystem::create_symlink("one.json", folder.root + "/two.json");
+    CHECK(mprSaveJson(parsed("[1]"), (folder.root + "/one.json").c_str(), 0) == MPR_ERR_CANT_CREATE);
+    CHECK(std::filesystem::is_symlink(folder.root + "/one.json"));
+    std::filesystem::create_symlink(std::string(200, '/') + "nowhere/a.json", folder.root + "/far.json");
+    CHECK(mprSaveJson(parsed("[1]"), (folder.root + "/far.json").c_str(), 0) == MPR_ERR_CANT_CREATE);
+    CHECK(entries(folder.root) == 5);
+}
+
+TEST_CASE("a file keeps its owner and group where the process may give it to them", "[io][json]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string path = folder.root + "/a.json";
+    write(path, "[0]");
+    const bool may = geteuid() == 0;
+    REQUIRE(chown(path.c_str(), may ? 1234 : geteuid(), may ? 2345 : getegid()) == 0);
+    REQUIRE(chmod(path.c_str(), 0660) == 0);
+    CHECK(mprSaveJson(parsed("[1]"), path.c_str(), 0) == 0);
+    struct stat info;
+    REQUIRE(stat(path.c_str(), &info) == 0);
+    CHECK(info.st_uid == (may ? 1234 : geteuid()));
+    CHECK(info.st_gid == (may ? 2345 : getegid()));
+    CHECK((info.st_mode & 07777) == 0660);
+}
+
 TEST_CASE("what cannot be saved leaves the old file, and nothing else", "[io][json]") {
     Runtime runtime;
     Folder folder;
