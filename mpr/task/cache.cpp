@@ -64,14 +64,18 @@ struct MprCache {
     long long greatest MPR_GUARDED_BY(lock) = 0; // version so far
     long long retired MPR_GUARDED_BY(lock) = 0;  // the greatest version of items that are gone
     MprCacheProc notify MPR_GUARDED_BY(lock) = nullptr;
-    bool timed MPR_GUARDED_BY(lock) = false; // the timer runs
+    MprTicks timer MPR_GUARDED_BY(lock) = 0; // when it runs next; 0: it does not
+    int timers MPR_GUARDED_BY(lock) = 0;     // events for it; more than one when the resolution was made finer
 
     Listed* listed = nullptr; // its place in the list of all; nullptr: it has none
 
     Item* findLive(std::size_t hash, const char* key, MprTicks now, Item*& expired) MPR_REQUIRES(lock);
     void remove(Item* item) MPR_REQUIRES(lock);
-    Item* surplus() MPR_REQUIRES(lock);
-    bool needsTimer() MPR_REQUIRES(lock) { return !timed && (memory > target || !wheel.empty()); }
+    bool isFull() MPR_REQUIRES(lock) { return table.count() > mostItems || memory > mostMemory; }
+    /** Whether a timer is wanted by a time, and none is that will run by then. */
+    bool needsTimer(MprTicks by) MPR_REQUIRES(lock) {
+        return (memory > target || !wheel.empty()) && (timer == 0 || timer > by);
+    }
 };
 
 namespace {
@@ -160,11 +164,6 @@ void MprCache::remove(Item* item) {
     retired = item->version > retired ? item->version : retired;
 }
 
-/** The item to go first, if there are too many or they take too much. */
-Item* MprCache::surplus() {
-    return table.count() > mostItems || memory > mostMemory ? order.oldest() : nullptr;
-}
-
 namespace {
 
 // ---- Forgetting -------------------------------------------------------------------------------------------------
@@ -180,13 +179,15 @@ bool trim(MprCache* cache, int steps) {
         Item* gone = nullptr;
         {
             os::Locked locked(cache->lock);
-            gone = cache->surplus();
-            if (!gone && steps-- == 0) {
+            const bool full = cache->isFull();
+            if (!full && steps-- == 0) {
                 return true;
             }
-            if (!gone && cache->memory > cache->target) {
+            if (full) { // what has expired goes before what is good
+                gone = !cache->wheel.step(now, gone) && !gone ? cache->order.oldest() : gone;
+            } else if (cache->memory > cache->target) {
                 gone = cache->order.oldest();
-            } else if (!gone) {
+            } else {
                 cache->target = MprCache::unlimited;
                 more = cache->wheel.step(now, gone);
             }
@@ -202,33 +203,39 @@ bool trim(MprCache* cache, int steps) {
 
 void runTimer(MprCache* cache, MprEvent*);
 
-/** Have the timer run, unless it will, or the cache is dead and a manager writes to it. @param now At once. */
-void startTimer(MprCache* cache, bool now = false) {
+/** Have the timer run, unless it will, or the cache is dead and a manager writes to it. @param atOnce Not after a while. */
+void startTimer(MprCache* cache, bool atOnce = false) {
     if (mpr::base::isDying(cache) || mprIsStopped()) {
         return;
     }
+    const MprTicks now = mprGetTicks();
     MprTicks period = 0;
     {
         os::Locked locked(cache->lock);
-        if (!cache->needsTimer()) {
+        period = atOnce ? 0 : cache->resolution;
+        if (!cache->needsTimer(now + period)) {
             return;
         }
-        cache->timed = true;
-        period = now ? 0 : cache->resolution;
+        cache->timer = now + period;
+        cache->timers += 1;
     }
     if (!mprCreateEvent(nullptr, "cache", period, runTimer, cache, 0)) {
         os::Locked locked(cache->lock);
-        cache->timed = false; // the next write tries again
+        cache->timer = 0; // the next write tries again
+        cache->timers -= 1;
     }
 }
 
 void runTimer(MprCache* cache, MprEvent*) {
-    const bool more = trim(cache, stepsOfTimer);
     {
         os::Locked locked(cache->lock);
-        cache->timed = false;
+        cache->timers -= 1;
+        if (cache->timers > 0 && mprGetTicks() < cache->timer) {
+            return; // another has taken this one's place
+        }
+        cache->timer = 0;
     }
-    startTimer(cache, more);
+    startTimer(cache, trim(cache, stepsOfTimer));
 }
 
 /** @return Whether there was an item. */
@@ -511,7 +518,8 @@ int put(MprCache* cache, Item* fresh, std::size_t hash, const char* key, char* v
         cache->wheel.remove(item);
         cache->wheel.insert(item, after(now, change.lifespan > 0 ? change.lifespan : cache->lifespan), now);
     }
-    rest = {cache->surplus() || cache->memory > cache->target || !cache->wheel.empty(), cache->needsTimer()};
+    rest = {cache->isFull() || cache->memory > cache->target || !cache->wheel.empty(),
+            cache->needsTimer(now + cache->resolution)};
     return 0;
 }
 
@@ -583,7 +591,7 @@ bool expire(MprCache* cache, const char* key, MprTicks expires) {
         } else if (item) {
             cache->wheel.remove(item);
             cache->wheel.insert(item, expires, now);
-            times = cache->needsTimer();
+            times = cache->needsTimer(now + cache->resolution);
         }
         notify = cache->notify;
     }
@@ -728,6 +736,7 @@ void mprSetCacheLimits(MprCache* cache, int64 keys, MprTicks lifespan, int64 mem
                                               : resolution;
     }
     trim(cache, stepsOfWrite);
+    startTimer(cache);
 }
 
 void mprSetCacheNotify(MprCache* cache, MprCacheProc notify) {

@@ -226,6 +226,36 @@ TEST_CASE("the timer gives up what has expired, and then stops", "[task][cache]"
     CHECK(serviceUntil([&] { return mprGetEventCount(nullptr) == 0; }));
 }
 
+TEST_CASE("a finer resolution holds for what is in a cache already, and leaves one timer", "[task][cache]") {
+    Runtime runtime("", MPR_USER_EVENTS_THREAD);
+    Rooted cache;
+    mprSetCacheLimits(cache, 0, 0, 0, 3'600'000);
+    mprWriteCache(cache, "far", "x", 0, 3'000'000, 0, 0);
+    for (int round = 0; round < 10; round++) {
+        mprSetCacheLimits(cache, 0, 0, 0, 5 - round % 5);
+        mprWriteCache(cache, "near", "x", 0, 20, 0, 0);
+        CHECK(serviceUntil([&] { return lengthOf(cache) == 1; })); // within an hour
+    }
+    CHECK(mprGetEventCount(nullptr) <= 3); // that of the hour, and one or two that are due
+    mprPruneCache(cache);
+}
+
+TEST_CASE("at its limits a cache gives up what has expired before what is good", "[task][cache]") {
+    Runtime runtime;
+    Rooted cache;
+    mprSetCacheNotify(cache, note);
+    mprSetCacheLimits(cache, 3, 0, 0, 0);
+    const MprTicks now = mprGetTicks();
+    mprWriteCache(cache, "good", "1", 0, 1'000'000, 0, 0);
+    mprWriteCache(cache, "short", "2", 0, 10, 0, 0);
+    mprWriteCache(cache, "other", "3", 0, 0, 0, 0);
+    sleepUntil(now + 100);
+    set(cache, "new", "4");
+    CHECK(gone == std::vector<std::string>{"short=2"});
+    set(cache, "newer", "5");
+    CHECK(gone == std::vector<std::string>{"short=2", "good=1"});
+}
+
 TEST_CASE("items expire at their time, near and far, whatever the wheel's level", "[task][cache]") {
     Runtime runtime;
     Rooted cache;
