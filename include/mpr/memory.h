@@ -129,6 +129,12 @@ MPR_EXPORT void *mprSetManager(void *ptr, MprManager manager);
  */
 MPR_EXPORT void mprSetManagerName(MprManager manager, const char *name);
 
+/**
+    A number that the process draws at random, the same at each call: for hash functions, so that strangers who choose keys
+    cannot choose such as collide. Without an operating system it is a constant. Any thread, before mprCreate too.
+ */
+MPR_EXPORT unsigned long long mprGetHashSecret(MPR_NOTHING);
+
 /** @return Usable bytes of a block: at least the size it was allocated with. 0 if ptr is not a block. Any thread. */
 MPR_EXPORT size_t mprGetBlockSize(const void *ptr);
 

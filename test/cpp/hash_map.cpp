@@ -68,6 +68,30 @@ TEST_CASE("cpp hash map: random operations agree with std::map, across collectio
     CHECK(Counted::alive() == 0);
 }
 
+TEST_CASE("cpp hash map: keys that are chosen to collide do not") {
+    Setting setting;
+    {
+        // By the inverse of a well-known multiplier: their rows were one.
+        constexpr uint64_t known = 0x9E3779B97F4A7C15u, inverse = 0xF1DE83E19937733Du;
+        static_assert(known * inverse == 1);
+        mpr::Root<mpr::HashMap<Id, Counted, Same>> map = mpr::make<mpr::HashMap<Id, Counted, Same>>();
+        mpr::Root<Counted> value = mpr::make<Counted>(1);
+        Id::compared = 0;
+        constexpr int keys = 4000;
+        uint64_t row = 0;
+        for (int i = 0; i < keys; i++) {
+            do {
+                row += inverse;
+            } while (row >> 61);
+            REQUIRE(map->set({row * 8}, value));
+        }
+        CHECK(map->size() == keys);
+        CHECK(Id::compared < 100L * keys); // thousands for each, if the multiplier is known
+        CHECK(mprGetHashSecret() == mprGetHashSecret());
+        CHECK(mprGetHashSecret() != 0);
+    }
+}
+
 /* Collected later, outgrown arrays would mark what the program has freed by hand meanwhile. */
 TEST_CASE("cpp hash map: what it outgrows is freed at once") {
     Setting setting;

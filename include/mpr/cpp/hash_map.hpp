@@ -28,7 +28,9 @@ namespace mpr {
     Open addressing with linear probing, at most three quarters full; removal moves entries back (D. Knuth, TAOCP vol.
     3, 6.4, algorithm R), so there are no tombstones. It doubles when full: that one call takes time for every entry.
 
-    K is trivially copyable and holds no managed references. Hash is called often; std::hash of integers is mixed here.
+    K is trivially copyable and holds no managed references. Hash is called often; std::hash of integers is mixed here. When
+    a search turns out to be long, by bad luck or since somebody has chosen the keys, a client say, they are mixed
+    with a number that the process has drawn at random; then the order of forEach differs from run to run.
     Threads: attached ones, one at a time, or all of them reading. Yields: never.
  */
 template <class K, class T, class Hash = std::hash<K>>
@@ -59,6 +61,10 @@ public:
     [[nodiscard]] bool set(const K& key, T* value) noexcept {
         if ((size_ + 1) * 4 > capacity() * 3 && !rehash(capacity() == 0 ? 16 : 2 * capacity())) {
             return false;
+        }
+        if (__atomic_load_n(&slow_, __ATOMIC_RELAXED) && secret_ == 0) [[unlikely]] {
+            secret_ = mprGetHashSecret();
+            secret_ = rehash(capacity()) ? secret_ : 0; // if not, the next time
         }
         const std::size_t at = slotOf(key);
         size_ += values_->get(at) == nullptr;
@@ -106,20 +112,31 @@ private:
     /**
         Eight consecutive integers, which many standard libraries hash to themselves, share a row of slots: lookups of
         ids that were given out one after another find the same lines of the cache. The rows are spread by
-        multiplication (D. Knuth, TAOCP vol. 3, 6.4).
+        multiplication (D. Knuth, TAOCP vol. 3, 6.4), which those at regular distances fill evenly; with a secret they are
+        spread as if at random, first by a multiplication whose high bits, which all bits have a part in, come down.
      */
     std::size_t home(const K& key) const noexcept {
         constexpr std::uint64_t row = 8; // slots; no capacity is less
         const auto hash = static_cast<std::uint64_t>(Hash()(key));
-        const std::uint64_t mixed = hash / row * 0x9E3779B97F4A7C15u >> std::countl_zero(std::uint64_t{capacity()} - 1);
+        std::uint64_t mixed = hash / row;
+        if (secret_ != 0) [[unlikely]] {
+            mixed = (mixed ^ secret_) * (secret_ | 1);
+            mixed ^= mixed >> 32;
+        }
+        mixed = mixed * 0x9E3779B97F4A7C15u >> std::countl_zero(std::uint64_t{capacity()} - 1);
         return static_cast<std::size_t>(mixed / row * row + hash % row);
     }
 
     /** Where the key is, or where it would go. */
     std::size_t slotOf(const K& key) const noexcept {
-        std::size_t i = home(key);
+        constexpr std::size_t longest = 256;
+        const std::size_t mask = capacity() - 1, begin = home(key);
+        std::size_t i = begin;
         while (values_->get(i) && !(keys_.get()[i] == key)) {
-            i = (i + 1) & (capacity() - 1);
+            i = (i + 1) & mask;
+        }
+        if (((i - begin) & mask) > longest) [[unlikely]] {
+            __atomic_store_n(&slow_, true, __ATOMIC_RELAXED);
         }
         return i;
     }
@@ -152,6 +169,8 @@ private:
     Member<K> keys_; // of the slots whose value is not null
     Member<Array<T>> values_;
     std::size_t size_ = 0;
+    std::uint64_t secret_ = 0;  // 0: none yet
+    mutable bool slow_ = false; // a search was long; atomic, since several threads may read
 };
 
 } // namespace mpr
