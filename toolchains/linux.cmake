@@ -17,7 +17,8 @@ if(NOT MPR_SYSROOT)
     cmake_path(SET MPR_SYSROOT NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../build/sysroot/${arch})
 endif()
 
-set(CMAKE_FIND_ROOT_PATH ${MPR_SYSROOT} /usr/${triplet})
+# A package of a user's may stand elsewhere: where CMAKE_PREFIX_PATH says.
+set(CMAKE_FIND_ROOT_PATH ${MPR_SYSROOT} /usr/${triplet} ${CMAKE_PREFIX_PATH})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
@@ -37,9 +38,11 @@ foreach(lang C CXX)
     set(CMAKE_${lang}_STANDARD_INCLUDE_DIRECTORIES ${MPR_SYSROOT}/usr/include/${multiarch})
 endforeach()
 
-# Some of Debian's libraries stand in /lib: for the linker, and for programs that need no emulator.
+# Some of Debian's libraries stand in /lib, the others in /usr/lib: for the linker, which looks for what libraries need, and
+# for programs that need no emulator.
 foreach(kind EXE SHARED)
-    set(CMAKE_${kind}_LINKER_FLAGS_INIT -Wl,-rpath-link,${MPR_SYSROOT}/lib/${multiarch})
+    set(CMAKE_${kind}_LINKER_FLAGS_INIT
+        -Wl,-rpath-link,${MPR_SYSROOT}/lib/${multiarch}:${MPR_SYSROOT}/usr/lib/${multiarch})
 endforeach()
 set(CMAKE_BUILD_RPATH ${MPR_SYSROOT}/lib/${multiarch})
 
