@@ -179,7 +179,7 @@ void Heap::giveBackAnyhow(Region* region, std::size_t g, std::size_t n) {
 int Heap::freeOrdinary(Region* region, std::size_t g, std::size_t n) {
     const Telling telling(*this);
     os::Locked locked(lock_);
-    MPR_ASSERT(region->map().get(g) == mark::opaque && !region->spans.isUncleared(g));
+    MPR_ASSERT((!os::hasThreads || region->map().get(g) == mark::opaque) && !region->spans.isUncleared(g));
     ++totals_.blocksFreed;
     gave(n);
     if (poisons()) [[unlikely]] {

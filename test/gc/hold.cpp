@@ -12,7 +12,7 @@
 
 using namespace test;
 
-TEST_CASE("a held block is kept until it is released", "[gc][hold]") {
+TEST_CASE("a held block is kept until it is released", "[gc][hold][board]") {
     Runtime runtime;
     void *leaf = mprAlloc(30);
     mprHold(leaf);
@@ -23,7 +23,7 @@ TEST_CASE("a held block is kept until it is released", "[gc][hold]") {
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("holds nest", "[gc][hold]") {
+TEST_CASE("holds nest", "[gc][hold][board]") {
     Runtime runtime;
     void *leaf = mprAlloc(30);
     for (int i = 0; i < 1000; i++) {
@@ -143,7 +143,7 @@ TEST_CASE("a manager cannot release the block that is being freed by hand", "[gc
     CHECK(Log::names(block) == 1);
 }
 
-TEST_CASE("permanent memory that is held besides is not given back", "[gc][hold]") {
+TEST_CASE("permanent memory that is held besides is not given back", "[gc][hold][board]") {
     Runtime runtime;
     const bool runs = GENERATE(true, false);
     void *const memory = palloc(40);
@@ -201,7 +201,7 @@ TEST_CASE("holds for which the limit leaves no memory are counted, and the colle
     mprSetMemNotifier(nullptr);
 }
 
-TEST_CASE("a hold retains that block alone: its child is collected", "[gc][hold]") {
+TEST_CASE("a hold retains that block alone: its child is collected", "[gc][hold][board]") {
     Runtime runtime;
     calls.reset();
     Node *child = makeNode();
@@ -248,7 +248,7 @@ TEST_CASE("the manager of a block that only its hold keeps is never called to ma
     }
 }
 
-TEST_CASE("a held block that is also marked marks its children", "[gc][hold]") {
+TEST_CASE("a held block that is also marked marks its children", "[gc][hold][board]") {
     Runtime runtime;
     Node *child = makeNode();
     Node *node = makeNode(child);
@@ -264,7 +264,7 @@ TEST_CASE("a held block that is also marked marks its children", "[gc][hold]") {
     mprRelease(node);
 }
 
-TEST_CASE("MPR_ALLOC_HOLD is one hold from birth", "[gc][hold]") {
+TEST_CASE("MPR_ALLOC_HOLD is one hold from birth", "[gc][hold][board]") {
     Runtime runtime;
     void *leaf = mprAllocMem(30, MPR_ALLOC_HOLD);
     Node *node = mprAllocObjWithFlags(Node, manageNode, MPR_ALLOC_ZERO | MPR_ALLOC_HOLD);
@@ -278,7 +278,7 @@ TEST_CASE("MPR_ALLOC_HOLD is one hold from birth", "[gc][hold]") {
     CHECK(stats().misuses == 0);
 }
 
-TEST_CASE("mprHoldBlocks and mprReleaseBlocks take several", "[gc][hold]") {
+TEST_CASE("mprHoldBlocks and mprReleaseBlocks take several", "[gc][hold][board]") {
     Runtime runtime;
     void *a = mprAlloc(10), *b = mprAlloc(1000), *c = mprAlloc(100000);
     mprHoldBlocks(a, b, c, NULL);
@@ -293,7 +293,7 @@ TEST_CASE("mprHoldBlocks and mprReleaseBlocks take several", "[gc][hold]") {
     CHECK_FALSE(mprIsValid(c));
 }
 
-TEST_CASE("holding and releasing NULL is fine", "[gc][hold]") {
+TEST_CASE("holding and releasing NULL is fine", "[gc][hold][board]") {
     Runtime runtime;
     mprHold(nullptr);
     mprRelease(nullptr);
@@ -302,7 +302,7 @@ TEST_CASE("holding and releasing NULL is fine", "[gc][hold]") {
     CHECK(runtime.log.size() == 0);
 }
 
-TEST_CASE("releasing a block that is not held is named in the log", "[gc][hold]") {
+TEST_CASE("releasing a block that is not held is named in the log", "[gc][hold][board]") {
     Runtime runtime;
     void *leaf = mprAlloc(30);
     mprHold(leaf);
@@ -317,7 +317,7 @@ TEST_CASE("releasing a block that is not held is named in the log", "[gc][hold]"
     mprRelease(leaf);
 }
 
-TEST_CASE("many held blocks survive among garbage with their contents", "[gc][hold]") {
+TEST_CASE("many held blocks survive among garbage with their contents", "[gc][hold][board]") {
     Runtime runtime("young=256k");
     std::vector<void *> held;
     for (size_t i = 0; i < 20000; i++) {

@@ -31,7 +31,7 @@ bool same(const Row &a, const Row &b) {
 
 } // namespace
 
-TEST_CASE("an entry is a block and its size, or says that the size has to be looked up", "[gc][marks][port]") {
+TEST_CASE("an entry is a block and its size, or says that the size has to be looked up", "[gc][marks][port][board]") {
     const MarkEntry small(Stack::block(9), 3), large(Stack::block(9), 0);
     CHECK(small.block() == Stack::block(9));
     CHECK(small.granules() == 3);
@@ -43,7 +43,7 @@ TEST_CASE("an entry is a block and its size, or says that the size has to be loo
     CHECK_FALSE(MarkEntry());
 }
 
-TEST_CASE("what was pushed last is popped first, and a full stack takes no more", "[gc][marks][port]") {
+TEST_CASE("what was pushed last is popped first, and a full stack takes no more", "[gc][marks][port][board]") {
     Stack s(3);
     CHECK(s.stack.empty());
     for (uintptr_t i = 1; i <= 3; i++) {
@@ -58,7 +58,7 @@ TEST_CASE("what was pushed last is popped first, and a full stack takes no more"
     CHECK(s.stack.empty());
 }
 
-TEST_CASE("a row takes six entries, or does not go on the stack", "[gc][marks][port]") {
+TEST_CASE("a row takes six entries, or does not go on the stack", "[gc][marks][port][board]") {
     Stack s(11);
     REQUIRE(s.stack.push(MarkEntry(Stack::block(1), 1)));
     REQUIRE(s.stack.pushRow(row));
@@ -73,7 +73,7 @@ TEST_CASE("a row takes six entries, or does not go on the stack", "[gc][marks][p
     CHECK(s.stack.pop().granules() == 1);
 }
 
-TEST_CASE("the rest of a row knows where it begins", "[gc][marks][port]") {
+TEST_CASE("the rest of a row knows where it begins", "[gc][marks][port][board]") {
     const Row rest = row.from(3);
     CHECK(rest.fields == fields + 3);
     CHECK(rest.count == 5);
@@ -82,7 +82,7 @@ TEST_CASE("the rest of a row knows where it begins", "[gc][marks][port]") {
     CHECK(rest.pause == row.pause);
 }
 
-TEST_CASE("the top moves to another stack, a row as a whole", "[gc][marks][port]") {
+TEST_CASE("the top moves to another stack, a row as a whole", "[gc][marks][port][board]") {
     Stack from(20), to(7), full(5);
     REQUIRE(from.stack.pushRow(row));
     REQUIRE(from.stack.push(MarkEntry(Stack::block(3), 1)));
@@ -96,7 +96,7 @@ TEST_CASE("the top moves to another stack, a row as a whole", "[gc][marks][port]
     CHECK(to.stack.pop().block() == Stack::block(3));
 }
 
-TEST_CASE("a stack that was cleared is empty", "[gc][marks][port]") {
+TEST_CASE("a stack that was cleared is empty", "[gc][marks][port][board]") {
     Stack s(10);
     s.stack.pushRow(row);
     s.stack.clear();

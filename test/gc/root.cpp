@@ -12,7 +12,7 @@
 
 using namespace test;
 
-TEST_CASE("an unmarked block is collected and its manager freed", "[gc][root][port]") {
+TEST_CASE("an unmarked block is collected and its manager freed", "[gc][root][port][board]") {
     Runtime runtime;
     calls.reset();
     Node *node = makeNode();
@@ -22,7 +22,7 @@ TEST_CASE("an unmarked block is collected and its manager freed", "[gc][root][po
     CHECK_FALSE(mprIsValid(node));
 }
 
-TEST_CASE("an unmarked leaf is collected", "[gc][root][port]") {
+TEST_CASE("an unmarked leaf is collected", "[gc][root][port][board]") {
     Runtime runtime;
     void *leaf = mprAlloc(100);
     REQUIRE(mprIsValid(leaf));
@@ -30,7 +30,7 @@ TEST_CASE("an unmarked leaf is collected", "[gc][root][port]") {
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("an unmarked cycle is collected", "[gc][root][port]") {
+TEST_CASE("an unmarked cycle is collected", "[gc][root][port][board]") {
     Runtime runtime;
     calls.reset();
     Node *a = makeNode();
@@ -41,7 +41,7 @@ TEST_CASE("an unmarked cycle is collected", "[gc][root][port]") {
     CHECK(calls.frees == 2);
 }
 
-TEST_CASE("a block that survived collections is collected once it is dropped", "[gc][root][port]") {
+TEST_CASE("a block that survived collections is collected once it is dropped", "[gc][root][port][board]") {
     Runtime runtime;
     calls.reset();
     Root root(makeNode(makeNode()));
@@ -57,7 +57,7 @@ TEST_CASE("a block that survived collections is collected once it is dropped", "
     CHECK(calls.frees == 2);
 }
 
-TEST_CASE("a root is kept and its manager marks its children", "[gc][root][port]") {
+TEST_CASE("a root is kept and its manager marks its children", "[gc][root][port][board]") {
     Runtime runtime;
     calls.reset();
     auto leaf = static_cast<char *>(mprAlloc(10));
@@ -80,7 +80,7 @@ TEST_CASE("a root is kept and its manager marks its children", "[gc][root][port]
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("a leaf may be a root", "[gc][root][port]") {
+TEST_CASE("a leaf may be a root", "[gc][root][port][board]") {
     Runtime runtime;
     void *leaf = mprAlloc(64);
     fill(leaf, 64, 1);
@@ -93,7 +93,7 @@ TEST_CASE("a leaf may be a root", "[gc][root][port]") {
     CHECK_FALSE(mprIsValid(leaf));
 }
 
-TEST_CASE("roots nest", "[gc][root][port]") {
+TEST_CASE("roots nest", "[gc][root][port][board]") {
     Runtime runtime;
     Node *node = makeNode();
     mprAddRoot(node);
@@ -110,7 +110,7 @@ TEST_CASE("roots nest", "[gc][root][port]") {
     CHECK_FALSE(mprIsValid(node));
 }
 
-TEST_CASE("a thousand roots may be added and removed in any order", "[gc][root][port]") {
+TEST_CASE("a thousand roots may be added and removed in any order", "[gc][root][port][board]") {
     Runtime runtime;
     constexpr size_t count = 1000;
     std::vector<Node *> nodes;
@@ -138,7 +138,7 @@ TEST_CASE("a thousand roots may be added and removed in any order", "[gc][root][
     CHECK_FALSE(mprIsValid(nodes[1]));
 }
 
-TEST_CASE("a root reference roots what it points to at the time", "[gc][root][port]") {
+TEST_CASE("a root reference roots what it points to at the time", "[gc][root][port][board]") {
     Runtime runtime;
     calls.reset();
     Node *first = makeNode(makeNode());
@@ -161,14 +161,14 @@ TEST_CASE("a root reference roots what it points to at the time", "[gc][root][po
     CHECK_FALSE(mprIsValid(second));
 }
 
-TEST_CASE("the runtime object is kept", "[gc][root][port]") {
+TEST_CASE("the runtime object is kept", "[gc][root][port][board]") {
     Runtime runtime;
     CHECK(mprIsValid(runtime.mpr));
     collect();
     CHECK(mprIsValid(runtime.mpr));
 }
 
-TEST_CASE("a block stored into an old block is kept", "[gc][root][port]") {
+TEST_CASE("a block stored into an old block is kept", "[gc][root][port][board]") {
     Runtime runtime("young=64k");
     Root root(makeNode());
     collect();
@@ -230,7 +230,8 @@ TEST_CASE("roots for which the limit leaves no memory are kept, and the collecto
     }
 }
 
-TEST_CASE("when a root cannot be remembered, beside a buffer, nothing is collected any more", "[gc][root][port]") {
+TEST_CASE("when a root cannot be remembered, beside a buffer, nothing is collected any more",
+          "[gc][root][port][board]") {
     constexpr size_t size = 40;
     static int told;
     told = 0;

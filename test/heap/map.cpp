@@ -46,7 +46,7 @@ void compare(SomeMap &some, size_t from, size_t to, Answer answer, ByteAnswer by
 
 } // namespace
 
-TEST_CASE("heads are unmarked by colour and age, in bytes, words and rows", "[heap][port]") {
+TEST_CASE("heads are unmarked by colour and age, in bytes, words and rows", "[heap][port][board]") {
     Random random(1);
     for (int round = 0; round < 200; round++) {
         SomeMap some(random);
@@ -64,7 +64,7 @@ TEST_CASE("heads are unmarked by colour and age, in bytes, words and rows", "[he
     }
 }
 
-TEST_CASE("heads are asked for what they hold, in bytes, words and rows", "[heap][port]") {
+TEST_CASE("heads are asked for what they hold, in bytes, words and rows", "[heap][port][board]") {
     Random random(2);
     for (int round = 0; round < 50; round++) {
         SomeMap some(random);

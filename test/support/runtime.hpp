@@ -8,6 +8,7 @@
 #include "test/catch.hpp"
 
 #include "mpr.h"
+#include "mpr/os/target.hpp"
 #include "test/support/log.hpp"
 #include "test/support/watchdog.hpp"
 
@@ -30,7 +31,10 @@ inline std::string withCommon(cchar *options) {
 class Runtime {
 public:
     explicit Runtime(cchar *options = "", int flags = 0, int seconds = 60) : watchdog(seconds) {
-        if (mprConfigure(withCommon(options).c_str()) == 0) {
+        if constexpr (!mpr::os::hasPages) { // test_board: a board's buffer, and a board's options
+            alignas(16) static char buffer[1024 * 1024];
+            mpr = mprConfigure(options) == 0 ? mprCreateInBuffer(buffer, sizeof(buffer), flags) : nullptr;
+        } else if (mprConfigure(withCommon(options).c_str()) == 0) {
             mpr = mprCreate(0, nullptr, flags);
         }
         INFO("options: " << options << "\n" << Log::text());
