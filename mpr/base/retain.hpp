@@ -11,36 +11,13 @@
 namespace mpr::base {
 
 /**
-    Whether an address is the start of a block that was found dead, or that was not, as wanted; false where the calling
-    thread may not ask. What is dead cannot be kept.
- */
-bool isBlockFoundDead(const void* pointer, bool wanted);
-
-/**
-    Whether a block was found dead by the collection that calls the manager in which the calling thread is. Only the
-    collector's thread meets such blocks. What lives on must not refer to one: its memory goes when all managers have run.
- */
-inline bool isDying(const void* block) {
-    return gc::current && gc::current->isCollector && isBlockFoundDead(block, true);
-}
-
-/** Refuse a dying block that a function would hand to what lives on, and name it. @return Whether the block is one. */
-inline bool refuseDying(const char* function, const void* block) {
-    const bool dying = isDying(block);
-    if (dying) {
-        gc::misuse(function, block, "a collection has found it dead: its memory goes when all managers have run");
-    }
-    return dying;
-}
-
-/**
     Holds a block while it exists, and only that block. The caller has to retain anything that is not the start of a block:
     locks, conditions and buffers may lie elsewhere. On a thread that is not attached this does nothing; on one that has
     yielded it works, too.
  */
 class Hold {
 public:
-    explicit Hold(const void* pointer) : block_(isBlockFoundDead(pointer, false) ? pointer : nullptr) {
+    explicit Hold(const void* pointer) : block_(gc::isBlockFoundDead(pointer, false) ? pointer : nullptr) {
         mprHold(block_);
     }
     ~Hold() { mprRelease(block_); }
@@ -57,7 +34,7 @@ private:
  */
 class Rooted {
 public:
-    explicit Rooted(const void* block) : block_(isBlockFoundDead(block, true) ? nullptr : block) {
+    explicit Rooted(const void* block) : block_(gc::isBlockFoundDead(block, true) ? nullptr : block) {
         if (block_) {
             mprAddRoot(block_);
         }

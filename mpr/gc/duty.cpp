@@ -14,6 +14,7 @@ namespace mpr::gc {
 
 bool Duty::open(std::size_t stack) {
     own_.isCollector = true;
+    own_.beingFreed.enter(nullptr);
     const os::ThreadTraits traits{.stackSize = stack, .joinable = true, .ofRuntime = true};
     const auto entry = [](void* self) { static_cast<Duty*>(self)->run(); };
     if (!os::startThread(thread_, "mpr-collector", entry, this, traits)) {

@@ -6,6 +6,7 @@
 
 #include "mpr/gc/marker.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/shutdown.h"
 
 namespace mpr::gc {
 
@@ -238,6 +239,51 @@ bool admitLeaving(const char* function) {
         return false;
     }
     return true;
+}
+
+bool isBlockFoundDead(const void* pointer, bool wanted) {
+    return pointer && attached && running() &&
+           runtime().heap.withBlock(pointer, [wanted](heap::Region*, std::size_t, heap::Byte h) {
+               return heap::Region::isBlock(h) && runtime().collector.isLost(h) == wanted;
+           });
+}
+
+bool isDying(const void* block) {
+    return block && attached && isFinalizing(*attached) &&
+           (attached->beingFreed.has(block) || isBlockFoundDead(block, true));
+}
+
+/** The managers of what is left at the runtime's end make nothing. @return Whether there is still something to make it of. */
+static bool areRoomsOpen(const char* function) {
+    const bool open = runtime().life.state.load(std::memory_order_relaxed) < MPR_STOPPED;
+    if (!open) {
+        os::Message message;
+        writeRepeated(os::Level::info, message << function << ": mprDestroy has closed what this call needs");
+    }
+    return open;
+}
+
+bool admitMakingInManager(const char* function, std::initializer_list<const void*> blocks) {
+    if (!areRoomsOpen(function)) {
+        return false;
+    }
+    for (const void* block : blocks) {
+        if (isDying(block)) {
+            misuse(function, block, "the block is dying: its memory goes when all managers have run");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool admitServingInManager(const char* function) {
+    if (!areRoomsOpen(function)) {
+        return false;
+    }
+    if (attached->isCollector) {
+        misuse(function, nullptr, "called by a manager on the collector's thread, which runs no events");
+    }
+    return !attached->isCollector;
 }
 
 bool admitElsewhere(const char* function) {

@@ -21,10 +21,17 @@
                    locks, for which that child would wait for ever
         keeping    it keeps or releases a block, which an attached thread may do in any state (Visit); or it links or
                    unlinks a root reference, under a lock
+        making     as running; and it makes something of a room's that lives on (an event, a thread, a socket, a command),
+                   or has that refer to blocks. A manager may call it with MPR_MANAGE_FREE, but not with a block that is
+                   dying, whose memory goes when all managers have run; nor when mprDestroy has closed the rooms, for
+                   the next runtime would find them open, with blocks and handles of the one before
+        serving    as running; and it runs events while it waits. Not inside MPR_MANAGE_FREE of a collection or of
+                   mprDestroy: the collector's thread would be asked to run the program's events
  */
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 #include "mpr/gc/mutator.hpp"
@@ -86,6 +93,37 @@ inline bool admitAnywhere(const char* function) {
 /** For functions of class always. */
 inline bool admitAlways(const char* function) {
     return caller() || admitWithoutRuntime(function);
+}
+
+/** Whether the calling thread may be in a manager's MPR_MANAGE_FREE call, by whatever way a block dies. */
+inline bool isFinalizing(const Mutator& m) {
+    return m.beingFreed.any();
+}
+
+/**
+    Whether an address is the start of a block that was found dead, or that was not, as wanted; false where the calling
+    thread may not ask. What is dead cannot be kept.
+ */
+bool isBlockFoundDead(const void* pointer, bool wanted);
+/** Whether an address is that of a block whose manager is called with MPR_MANAGE_FREE, or soon will be. In any thread. */
+bool isDying(const void* block);
+
+[[gnu::cold, gnu::noinline]] bool admitMakingInManager(const char* function, std::initializer_list<const void*> blocks);
+/** What class making asks of a thread that runs, for functions of other classes that make something. */
+template <class... Blocks>
+bool mayMake(const char* function, const Blocks*... blocks) {
+    return !current || !isFinalizing(*current) || admitMakingInManager(function, {blocks...});
+}
+/** For functions of class making. @param blocks What is to live on, or be referred to by what does. nullptr is fine. */
+template <class... Blocks>
+bool admitMaking(const char* function, const Blocks*... blocks) {
+    return admitRunning(function) && mayMake(function, blocks...);
+}
+
+[[gnu::cold, gnu::noinline]] bool admitServingInManager(const char* function);
+/** For functions of class serving. */
+inline bool admitServing(const char* function) {
+    return admitRunning(function) && (!isFinalizing(*current) || admitServingInManager(function));
 }
 
 /**

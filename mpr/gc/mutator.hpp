@@ -21,8 +21,9 @@ struct RememberedChunk;
 class Publisher;
 
 /**
-    The blocks that a thread frees by hand and whose managers it is in. Each has a hold, which is mprFree's. Addresses
-    only: a manager may end its thread, and nothing on the stack outlives that.
+    The blocks whose managers a thread is in with MPR_MANAGE_FREE. One that it frees by hand has a hold, which is mprFree's.
+    The collector's thread, and the one that ends the runtime, are in managers of blocks without number: they have entered
+    nullptr for good. Addresses only: a manager may end its thread, and nothing on the stack outlives that.
  */
 class BeingFreed {
 public:

@@ -438,6 +438,7 @@ bool mprDestroy(void) {
     rt.life.state.store(MPR_STOPPED);
     if constexpr (os::hasThreads) {
         closeBatch(self);
+        self.beingFreed.enter(nullptr);
     }
     // A collection that is under way must not wait for this thread while this thread waits for its end.
     rt.collector.yield(self, MPR_YIELD_STICKY, nullptr);

@@ -21,7 +21,6 @@
 #include "mpr/os/lock.hpp"
 #include "mpr/os/pages.hpp"
 #include "mpr/shutdown.h"
-#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -392,7 +391,7 @@ using namespace mpr::host;
 namespace gc = mpr::gc;
 
 int mprWatchMemoryLoad(MprTicks period) {
-    if (!gc::admitRunning("mprWatchMemoryLoad") || !mpr::task::mayOpen("mprWatchMemoryLoad")) {
+    if (!gc::admitMaking("mprWatchMemoryLoad")) {
         return MPR_ERR_BAD_STATE;
     }
     gc::runtime().services.add(service);
@@ -433,7 +432,7 @@ int mprNoteMemoryLoad(int state) {
         return MPR_ERR_BAD_ARGS;
     }
     const gc::Stay stay("mprNoteMemoryLoad");
-    if (!stay || !mpr::task::mayOpen("mprNoteMemoryLoad")) {
+    if (!stay || !gc::mayMake("mprNoteMemoryLoad")) {
         return MPR_ERR_BAD_STATE;
     }
     gc::runtime().services.add(service);
@@ -451,7 +450,7 @@ int mprNoteMemoryLoad(int state) {
 
 int mprAddMemoryLoadHandler(MprMemoryLoadHandler handler, void* data) {
     const gc::Stay stay("mprAddMemoryLoadHandler");
-    if (!stay || !mpr::task::mayOpen("mprAddMemoryLoadHandler")) {
+    if (!stay || !gc::mayMake("mprAddMemoryLoadHandler", data)) {
         return MPR_ERR_BAD_STATE;
     }
     gc::runtime().services.add(service);

@@ -130,7 +130,7 @@ void fail(Stream& stream, int status, const char* format, ...) {
 using namespace mpr::http;
 
 void httpError(HttpStream* stream, int status, cchar* fmt, ...) {
-    if (stream) {
+    if (stream && mayChange("httpError", *stream)) {
         va_list args;
         va_start(args, fmt);
         failSaying(*own(stream), status, fmt, args);
@@ -139,7 +139,7 @@ void httpError(HttpStream* stream, int status, cchar* fmt, ...) {
 }
 
 void httpBadRequestError(HttpStream* stream, int status, cchar* fmt, ...) {
-    if (stream) {
+    if (stream && mayChange("httpBadRequestError", *stream)) {
         va_list args;
         va_start(args, fmt);
         failSaying(*own(stream), status | HTTP_CLOSE, fmt, args);
@@ -148,7 +148,7 @@ void httpBadRequestError(HttpStream* stream, int status, cchar* fmt, ...) {
 }
 
 void httpLimitError(HttpStream* stream, int status, cchar* fmt, ...) {
-    if (stream) {
+    if (stream && mayChange("httpLimitError", *stream)) {
         va_list args;
         va_start(args, fmt);
         failSaying(*own(stream), status, fmt, args);
@@ -157,7 +157,7 @@ void httpLimitError(HttpStream* stream, int status, cchar* fmt, ...) {
 }
 
 void httpMemoryError(HttpStream* stream) {
-    if (stream) {
+    if (stream && mayChange("httpMemoryError", *stream)) {
         failWith(*own(stream), HTTP_CODE_SERVICE_UNAVAILABLE | HTTP_CLOSE, memoryIsShort);
     }
 }

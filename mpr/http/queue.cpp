@@ -151,7 +151,7 @@ bool mpr::http::serviceScheduled(HttpNet& net) {
 // ---- Put and get ------------------------------------------------------------------------------------------------
 
 void httpPutForService(struct HttpQueue* q, HttpPacket* packet, bool serviceQ) {
-    if (!q || !packet) {
+    if (!q || !packet || !mayChange("httpPutForService", *q->stream)) {
         return;
     }
     append(q, packet);
@@ -258,7 +258,7 @@ void httpJoinPackets(struct HttpQueue* q, ssize size) {
 
 void httpScheduleQueue(HttpQueue* queue) {
     if (!queue || (queue->flags & (HTTP_QUEUE_SCHEDULED | HTTP_QUEUE_SUSPENDED)) || own(queue)->removed ||
-        own(queue->stream)->gone) {
+        own(queue->stream)->gone || !mayChange("httpScheduleQueue", *queue->stream)) {
         return;
     }
     Queue* q = own(queue);
@@ -315,7 +315,7 @@ bool httpIsQueueEmpty(HttpQueue* q) {
 }
 
 bool httpFlushQueue(HttpQueue* q, int flags) {
-    if (!q) {
+    if (!q || !mayChange("httpFlushQueue", *q->stream)) {
         return false;
     }
     httpScheduleQueue(q);

@@ -278,7 +278,7 @@ ssize httpWriteBlock(HttpQueue* q, cchar* buf, ssize size, int flags) {
     if (!q || !buf || size < 0) {
         return MPR_ERR_BAD_ARGS;
     }
-    if (isOver(q)) {
+    if (isOver(q) || !mayChange("httpWriteBlock", *q->stream)) {
         return MPR_ERR_BAD_STATE;
     }
     q->stream->tx->responded = true;
@@ -342,7 +342,7 @@ void httpFlush(HttpStream* stream) {
 }
 
 void httpFinalizeOutput(HttpStream* stream) {
-    if (!stream || stream->tx->finalizedOutput || own(stream)->gone) {
+    if (!stream || stream->tx->finalizedOutput || own(stream)->gone || !mayChange("httpFinalizeOutput", *stream)) {
         return;
     }
     stream->tx->finalizedOutput = stream->tx->responded = true;
@@ -358,7 +358,7 @@ void httpFinalizeOutput(HttpStream* stream) {
 }
 
 void httpFinalizeInput(HttpStream* stream) {
-    if (stream && !stream->tx->finalizedInput) {
+    if (stream && !stream->tx->finalizedInput && mayChange("httpFinalizeInput", *stream)) {
         stream->tx->finalizedInput = true;
         stream->tx->finalized = stream->tx->finalizedOutput;
         pumpSoon(*stream->net);
@@ -366,7 +366,7 @@ void httpFinalizeInput(HttpStream* stream) {
 }
 
 void httpFinalize(HttpStream* stream) {
-    if (stream && !stream->tx->finalized) {
+    if (stream && !stream->tx->finalized && mayChange("httpFinalize", *stream)) {
         stream->tx->finalizedInput = true;
         httpFinalizeOutput(stream);
         stream->tx->finalized = true;

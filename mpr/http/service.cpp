@@ -22,7 +22,6 @@
 #include "mpr/stats.h"
 #include "mpr/string.h"
 #include "mpr/task/events.hpp"
-#include "mpr/task/opening.hpp"
 #include "mpr/time.h"
 #include "mpr/worker.h"
 
@@ -734,7 +733,7 @@ Http* httpCreate(int) {
     if (Http* http = service()) {
         return http;
     }
-    if (!mpr::task::mayOpen("httpCreate")) {
+    if (!mpr::gc::admitMaking("httpCreate")) {
         return nullptr;
     }
     Http* made = makeWhole();

@@ -512,7 +512,7 @@ HttpStream* httpFindStream(uint64 seqno, HttpEventProc proc, void* data) {
 }
 
 int httpCreateEvent(uint64 streamSeqno, HttpEventProc callback, void* data) {
-    if (!callback || mpr::base::refuseDying("httpCreateEvent", data)) {
+    if (!callback || !mpr::gc::mayMake("httpCreateEvent", data)) {
         return MPR_ERR_BAD_ARGS;
     }
     auto* order = static_cast<Order*>(palloc(sizeof(Order)));
@@ -533,7 +533,7 @@ int httpCreateEvent(uint64 streamSeqno, HttpEventProc callback, void* data) {
 }
 
 void httpDisconnectStream(HttpStream* stream) {
-    if (stream && !own(stream)->gone) {
+    if (stream && !own(stream)->gone && mayChange("httpDisconnectStream", *stream)) {
         stream->disconnect = true;
         HttpNet& net = *stream->net;
         abort(*own(stream), "the stream was disconnected");
@@ -573,7 +573,7 @@ void httpSetAsync(HttpNet* net, bool async) {
 }
 
 int httpStealSocketHandle(HttpNet* net) {
-    if (!net || net->phase == HttpNet::Phase::closed) {
+    if (!net || net->phase == HttpNet::Phase::closed || !mayChange("httpStealSocketHandle", *net)) {
         return -1;
     }
     const Socket fd = mprStealSocketHandle(net->sock);

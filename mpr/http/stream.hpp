@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "mpr/gc/guard.hpp"
 #include "mpr/http.h"
 #include "mpr/http/references.hpp"
 #include "mpr/http/service.hpp"
@@ -87,6 +88,15 @@ inline Stream* own(HttpStream* stream) {
 }
 inline Queue* own(HttpQueue* queue) {
     return static_cast<Queue*>(queue);
+}
+
+/**
+    Whether the calling thread may change a stream or a connection, which is its dispatcher's to do: no manager may on the
+    collector's thread. Named; except of what is dying with the manager's block, which has ended.
+ */
+template <class T>
+bool mayChange(const char* function, const T& what) {
+    return !gc::current || !gc::isFinalizing(*gc::current) || (!gc::isDying(&what) && gc::admitServing(function));
 }
 
 // ---- stream.cpp ----

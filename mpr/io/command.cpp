@@ -1047,7 +1047,7 @@ void mprSetCmdCallback(MprCmd* ptr, MprCmdProc callback, void* data) {
 
 int mprStartCmd(MprCmd* ptr, int argc, cchar** argv, cchar** envp, int flags) {
     auto* cmd = static_cast<Command*>(ptr);
-    if (!cmd || argc < 1 || !argv || !argv[0] || !*argv[0] || mpr::base::refuseDying("mprStartCmd", cmd)) {
+    if (!cmd || argc < 1 || !argv || !argv[0] || !*argv[0] || !gc::mayMake("mprStartCmd", ptr)) {
         return MPR_ERR_BAD_ARGS;
     }
     return startCmd(*cmd, argc, argv, envp, flags, false);
@@ -1155,6 +1155,9 @@ ssize mprWriteCmdBlock(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
         written += count > 0 ? count : 0;
         if (count < 0 || written == bufsize) {
             return written > 0 || count >= 0 ? written : count;
+        }
+        if (count == 0 && !gc::admitServing("mprWriteCmdBlock")) {
+            return written > 0 ? written : MPR_ERR_BAD_STATE;
         }
         if (count == 0 && (ended || !watch.open())) {
             return written > 0 ? written : ended ? MPR_ERR_CANT_WRITE : MPR_ERR_MEMORY;
@@ -1292,7 +1295,7 @@ private:
 
 int mprWaitForCmd(MprCmd* ptr, MprTicks timeout) {
     auto* cmd = static_cast<Command*>(ptr);
-    if (!cmd || !cmd->started) {
+    if (!cmd || !gc::admitServing("mprWaitForCmd") || !cmd->started) {
         return MPR_ERR_BAD_STATE;
     }
     const std::uint64_t deadline = task::deadlineIn(timeout);
@@ -1489,7 +1492,7 @@ int mprRunCmd(MprCmd* ptr, cchar* command, cchar** envp, cchar* in, char** out, 
               int flags) {
     auto* cmd = static_cast<Command*>(ptr);
     clearOutputs(out, err);
-    if (!cmd || !command) {
+    if (!gc::admitServing("mprRunCmd") || !cmd || !command) {
         return MPR_ERR_BAD_ARGS;
     }
     cchar** argv = nullptr;
@@ -1501,14 +1504,15 @@ int mprRunCmdV(MprCmd* ptr, int argc, cchar** argv, cchar** envp, cchar* in, cha
                int flags) {
     auto* cmd = static_cast<Command*>(ptr);
     clearOutputs(out, err);
-    if (!cmd || argc < 1 || !argv || !argv[0]) {
+    if (!gc::admitServing("mprRunCmdV") || !cmd || argc < 1 || !argv || !argv[0]) {
         return MPR_ERR_BAD_ARGS;
     }
     return runCmd(*cmd, argc, argv, envp, in, out, err, timeout, flags, __builtin_return_address(0));
 }
 
 int mprRun(MprDispatcher* dispatcher, cchar* command, cchar* input, char** output, char** error, MprTicks timeout) {
-    if (const int result = task::events().tryOpen("mprRun")) {
+    const int result = gc::admitServing("mprRun") ? task::events().tryOpen("mprRun") : MPR_ERR_BAD_STATE;
+    if (result != 0) {
         return result;
     }
     MprCmd* cmd = mprCreateCmd(dispatcher);

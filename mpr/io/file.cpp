@@ -37,7 +37,6 @@
 #include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/base/retain.hpp"
-#include "mpr/task/opening.hpp"
 
 using mpr::base::Hold;
 using mpr::io::PathCopy;
@@ -421,7 +420,7 @@ MprFile* mprGetStdin(void) {
         return nullptr;
     }
     File* file = input.load();
-    if (file || !mpr::task::mayOpen("mprGetStdin")) {
+    if (file || !gc::mayMake("mprGetStdin")) {
         return file;
     }
     gc::runtime().services.add(room);
@@ -763,8 +762,7 @@ MprOff mprSeekFile(MprFile* ptr, int seekType, MprOff distance) {
 // ---- The log ----------------------------------------------------------------------------------------------------
 
 void mprSetLogFile(MprFile* file) {
-    if (!gc::admitRunning("mprSetLogFile") || !mpr::task::mayOpen("mprSetLogFile") ||
-        mpr::base::refuseDying("mprSetLogFile", file)) {
+    if (!gc::admitMaking("mprSetLogFile", file)) {
         return;
     }
     const Hold hold(file);

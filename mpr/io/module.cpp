@@ -29,7 +29,6 @@
 #include "mpr/path.h"
 #include "mpr/string.h"
 #include "mpr/task/callback.hpp"
-#include "mpr/task/opening.hpp"
 #include "mpr/thread.h"
 #include "mpr/time.h"
 
@@ -110,7 +109,7 @@ Hub* openHub(const char* function) {
     if (Hub* hub = theHub.load(std::memory_order_acquire)) {
         return hub;
     }
-    if (!mpr::task::mayOpen(function)) {
+    if (!gc::mayMake(function)) {
         return nullptr;
     }
     Hub* made = mpr::base::makeReferring<Hub>(manageHub);

@@ -140,7 +140,7 @@ int add(Handlers::Head& all, Handler& handler, uv_signal_t*& fresh) {
 
 MprSignal* mprAddSignalHandler(int signo, void* handler, void* arg, MprDispatcher* dispatcher, int flags) {
     task::Events& events = task::events();
-    if (!handler || !events.open("mprAddSignalHandler")) {
+    if (!handler || !events.open("mprAddSignalHandler") || !gc::mayMake("mprAddSignalHandler", dispatcher, arg)) {
         return nullptr;
     }
     const bool refused = dispatcher && task::Events::isDestroyed(*dispatcher);

@@ -776,7 +776,7 @@ Socket mprStealSocketHandle(MprSocket* sp) {
 
 MprWaitHandler* mprAddSocketHandler(MprSocket* sp, int mask, MprDispatcher* dispatcher, void* proc, void* data,
                                     int flags) {
-    if (!isOpen(sp) || mpr::base::refuseDying("mprAddSocketHandler", sp)) {
+    if (!isOpen(sp) || !mpr::gc::mayMake("mprAddSocketHandler", sp, dispatcher, data)) {
         return nullptr;
     }
     mprRemoveSocketHandler(sp);

@@ -25,7 +25,6 @@
 #include <utility>
 
 #include "mpr/barrier.h"
-#include "mpr/base/retain.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
@@ -37,7 +36,6 @@
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 namespace task = mpr::task;
-using mpr::base::refuseDying;
 using task::Loop;
 
 namespace {
@@ -385,7 +383,8 @@ void mpr::io::drop(Tie*& tie) {
 
 MprWaitHandler* mprCreateWaitHandler(int fd, int mask, MprDispatcher* dispatcher, void* proc, void* data, int flags) {
     task::Events& events = task::events();
-    if (!proc || !events.open("mprCreateWaitHandler") || !waiters.open(room) || !openAgain()) {
+    if (!proc || !events.open("mprCreateWaitHandler") || !gc::mayMake("mprCreateWaitHandler", dispatcher, data) ||
+        !waiters.open(room) || !openAgain()) {
         return nullptr;
     }
     auto* handler = static_cast<Handler*>(
@@ -417,7 +416,7 @@ namespace {
 
 int waitOn(const char* function, MprWaitHandler* ptr, int mask) {
     auto* wp = static_cast<Handler*>(ptr);
-    if (!wp || !task::events().open(function) || refuseDying(function, wp)) {
+    if (!wp || !task::events().open(function) || !gc::mayMake(function, ptr)) {
         return wp ? MPR_ERR_BAD_STATE : MPR_ERR_BAD_ARGS;
     }
     const int needed = wp->wants && mask != 0 ? wp->wants(wp->owner, mask) : mask;
@@ -467,7 +466,7 @@ int mprNotifyOn(MprWaitHandler* wp, int mask) {
 
 void mprRecallWaitHandler(MprWaitHandler* ptr) {
     auto* wp = static_cast<Handler*>(ptr);
-    if (!wp || !task::events().open("mprRecallWaitHandler") || refuseDying("mprRecallWaitHandler", wp)) {
+    if (!wp || !task::events().open("mprRecallWaitHandler") || !gc::mayMake("mprRecallWaitHandler", ptr)) {
         return;
     }
     {

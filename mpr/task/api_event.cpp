@@ -140,7 +140,8 @@ void mprEnableContinuousEvent(MprEvent* event, int enable) {
 }
 
 int mprCreateEventOutside(MprDispatcher* dispatcher, void* proc, void* data) {
-    if (!mpr::gc::admitAlways("mprCreateEventOutside")) {
+    if (!mpr::gc::admitAlways("mprCreateEventOutside") ||
+        !mpr::gc::mayMake("mprCreateEventOutside", dispatcher, data)) {
         return MPR_ERR_BAD_STATE;
     }
     return proc ? events().post(dispatcher, reinterpret_cast<MprEventProc>(proc), data) : MPR_ERR_BAD_ARGS;
@@ -150,12 +151,13 @@ int mprCreateEventOutside(MprDispatcher* dispatcher, void* proc, void* data) {
 
 int mprServiceEvents(MprTicks delay, int flags) {
     const void* site = __builtin_return_address(0);
-    return events().open("mprServiceEvents") ? events().service(delay, flags, site) : 0;
+    const bool admitted = mpr::gc::admitServing("mprServiceEvents") && events().open("mprServiceEvents");
+    return admitted ? events().service(delay, flags, site) : 0;
 }
 
 int mprWaitForEvent(MprDispatcher* dispatcher, MprTicks timeout, int64 mark) {
     const void* site = __builtin_return_address(0);
-    MprDispatcher* d = meant(dispatcher, "mprWaitForEvent");
+    MprDispatcher* d = mpr::gc::admitServing("mprWaitForEvent") ? meant(dispatcher, "mprWaitForEvent") : nullptr;
     if (!d) {
         return MPR_ERR_BAD_STATE;
     }

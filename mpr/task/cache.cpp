@@ -18,7 +18,6 @@
 #include "mpr/base/guard.hpp"
 #include "mpr/base/hash.hpp"
 #include "mpr/base/references.hpp"
-#include "mpr/base/retain.hpp"
 #include "mpr/collect.h"
 #include "mpr/event.h"
 #include "mpr/gc/census.hpp"
@@ -31,7 +30,6 @@
 #include "mpr/task/cache.hpp"
 #include "mpr/task/callback.hpp"
 #include "mpr/task/events.hpp"
-#include "mpr/task/opening.hpp"
 #include "mpr/time.h"
 
 using namespace mpr::task;
@@ -205,7 +203,7 @@ void runTimer(MprCache* cache, MprEvent*);
 
 /** Have the timer run, unless it will, or the cache is dead and a manager writes to it. @param atOnce Not after a while. */
 void startTimer(MprCache* cache, bool atOnce = false) {
-    if (mpr::base::isDying(cache) || mprIsStopped()) {
+    if (gc::isDying(cache) || mprIsStopped()) {
         return;
     }
     const MprTicks now = mprGetTicks();
@@ -654,7 +652,7 @@ bool mayUseItem(const MprCache* cache, const char* key, const char* function = _
 // ---- The API ----------------------------------------------------------------------------------------------------
 
 MprCache* mprCreateCache(int options) {
-    if (!gc::admitRunning("mprCreateCache") || !mayOpen("mprCreateCache")) {
+    if (!gc::admitMaking("mprCreateCache")) {
         return nullptr;
     }
     const bool shared = (options & MPR_CACHE_SHARED) != 0;

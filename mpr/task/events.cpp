@@ -16,7 +16,6 @@
 #include "mpr/os/log.hpp"
 #include "mpr/base/retain.hpp"
 #include "mpr/task/callback.hpp"
-#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -105,7 +104,7 @@ int Events::openFirst(const char* function) {
     if (opened_.load(std::memory_order_acquire)) {
         return 0;
     }
-    return mayOpen(function) ? openOnce() : MPR_ERR_BAD_STATE;
+    return gc::mayMake(function) ? openOnce() : MPR_ERR_BAD_STATE;
 }
 
 int Events::openOnce() {
@@ -257,7 +256,7 @@ void Events::dropAll(Dispatcher& d) {
 }
 
 int Events::claim(MprDispatcher& dispatcher) {
-    if (base::refuseDying("mprStartDispatcher", &dispatcher)) {
+    if (!gc::mayMake("mprStartDispatcher", &dispatcher)) {
         return MPR_ERR_BAD_STATE;
     }
     Dispatcher& d = own(dispatcher);
@@ -495,18 +494,9 @@ void Events::queueNew(Event& event, Hands& hands) {
     return true;
 }
 
-namespace {
-
-/** In a manager's FREE call: whether a new event would outlive its dispatcher or its data, which is named. */
-inline bool refusesDying(const MprDispatcher& dispatcher, const void* data) {
-    return gc::current->isCollector &&
-           (base::refuseDying("mprCreateEvent", &dispatcher) || base::refuseDying("mprCreateEvent", data));
-}
-} // namespace
-
 Event* Events::makeDue(MprDispatcher* dispatcher, const char* name, MprEventProc proc, void* data) {
     MprDispatcher& d = dispatcher ? *dispatcher : *hub_->main;
-    if (refusesDying(d, data)) [[unlikely]] {
+    if (!gc::mayMake("mprCreateEvent", &d, data)) [[unlikely]] {
         return nullptr;
     }
     const MprTicks time = os::lastTick();
@@ -519,7 +509,7 @@ Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, Mp
     if (period <= 0 && flags == 0) {
         return makeDue(&d, name, proc, data);
     }
-    if (isDestroyed(d) || refusesDying(d, data)) {
+    if (isDestroyed(d) || !gc::mayMake("mprCreateEvent", &d, data)) {
         return nullptr;
     }
     const bool isTimer = period > 0 || (flags & (MPR_EVENT_CONTINUOUS | MPR_EVENT_DONT_QUEUE));
@@ -537,7 +527,7 @@ Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, Mp
 
 bool Events::schedule(Event& event, MprTicks period, int continuous) {
     Dispatcher& d = event.owner();
-    if (!isOpen() || base::refuseDying("mprRescheduleEvent", &event)) {
+    if (!isOpen() || !gc::mayMake("mprRescheduleEvent", &event)) {
         return false; // the runtime ends; or what is alive would refer to it
     }
     const MprTicks due = period > 0 ? dueIn(period) : event.timestamp;

@@ -94,9 +94,6 @@ void Events::stop() {
 
 int Events::post(MprDispatcher* dispatcher, MprEventProc proc, void* data) {
     const Mailbox::Visit visit(mailbox_);
-    if (base::refuseDying("mprCreateEventOutside", dispatcher) || base::refuseDying("mprCreateEventOutside", data)) {
-        return MPR_ERR_BAD_STATE;
-    }
     if (!visit || (dispatcher && isDestroyed(*dispatcher))) {
         return MPR_ERR_BAD_STATE;
     }

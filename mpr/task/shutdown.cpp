@@ -13,7 +13,6 @@
 #include "mpr/os/log.hpp"
 #include "mpr/runtime.h"
 #include "mpr/task/events.hpp"
-#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 #include "mpr/task/workers.hpp"
@@ -200,15 +199,6 @@ bool mprCancelShutdown(void) {
 
 int mprGetState(void) {
     return gc::running() ? gc::runtime().life.state.load(std::memory_order_acquire) : MPR_DESTROYED;
-}
-
-bool task::mayOpen(const char* function) {
-    if (!mprIsDestroying()) {
-        return true; // without a runtime, what the function calls next is refused and named
-    }
-    os::Message message;
-    gc::writeRepeated(os::Level::info, message << function << ": mprDestroy has closed what this call needs");
-    return false;
 }
 
 bool mprIsDestroying(void) {

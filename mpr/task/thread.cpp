@@ -14,9 +14,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
-#include "mpr/base/retain.hpp"
 #include "mpr/task/memory.hpp"
-#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -84,11 +82,8 @@ MprThread* mprCreateThread(cchar* name, void* proc, void* data, ssize stackSize)
 
 int mprStartThread(MprThread* ptr) {
     auto* thread = static_cast<Thread*>(ptr);
-    if (!admitRunning("mprStartThread") || !mpr::task::mayOpen("mprStartThread") ||
-        mpr::base::refuseDying("mprStartThread", thread)) {
-        return MPR_ERR_BAD_STATE;
-    }
-    if (!thread || mpr::base::refuseDying("mprStartThread", thread->data) || thread->started.exchange(true)) {
+    if (!admitMaking("mprStartThread", ptr) || !thread || !mayMake("mprStartThread", thread->data) ||
+        thread->started.exchange(true)) {
         return MPR_ERR_BAD_STATE;
     }
     mprPublish(thread); // a plain block

@@ -9,14 +9,12 @@
 
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
-#include "mpr/base/retain.hpp"
 #include "mpr/gc/batch.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/task/callback.hpp"
 #include "mpr/task/events.hpp"
-#include "mpr/task/opening.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
 
@@ -547,8 +545,7 @@ void Workers::reset() {
 // ---- The C API --------------------------------------------------------------------------------------------------
 
 int mprStartWorker(MprWorkerProc proc, void* data) {
-    if (!gc::admitRunning("mprStartWorker") || !mpr::task::mayOpen("mprStartWorker") ||
-        mpr::base::refuseDying("mprStartWorker", data)) {
+    if (!gc::admitMaking("mprStartWorker", data)) {
         return MPR_ERR_BAD_STATE;
     }
     return proc ? workers().start(proc, data) : MPR_ERR_BAD_ARGS;
@@ -606,7 +603,7 @@ void mprDedicateWorker(MprWorker* worker) {
 }
 
 void mprActivateWorker(MprWorker* worker, MprWorkerProc proc, void* data) {
-    if (worker && proc && gc::admitRunning("mprActivateWorker")) {
+    if (worker && proc && gc::admitMaking("mprActivateWorker", data)) {
         workers().activate(*worker, proc, data);
     }
 }

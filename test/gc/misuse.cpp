@@ -47,7 +47,7 @@ const Call table[] = {
     {"mprYield", yielding, [] { mprYield(MPR_YIELD_COMPLETE); }},
     {"mprYield", yielding, [] { mprYield(MPR_YIELD_STICKY); }},
     {"mprResetYield", yielding, [] { mprResetYield(); }},
-    {"mprVerifyHeap", running, [] { mprVerifyHeap(); }},
+    {"mprVerifyHeap", running | finalizing, [] { mprVerifyHeap(); }},
     {"mprGC", yielding, [] { mprGC(MPR_GC_FORCE); }},
     {"mprGC", yielding, [] { mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE); }},
     {"mprGC", anywhere, [] { mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK); }},
@@ -83,7 +83,7 @@ const Call table[] = {
      }},
     {"mprAddPinnedRange", running, [] { mprAddPinnedRange("range", range, sizeof(range)); }},
     // mpr/context.h
-    {"mprGetContext", running, [] { mprGetContext(); }},
+    {"mprGetContext", running | finalizing, [] { mprGetContext(); }},
     {"mprSetBlockKind", running,
      [] {
          MprBlockKind kind;
@@ -121,8 +121,8 @@ const Call table[] = {
     {"mprAttachThread", anywhere, [] { mprAttachThread("again"); }, true},
     {"mprDetachThread", yielding, [] { mprDetachThread(); }, true},
     {"mprSetBatches", running, [] { mprSetBatches(true); }},
-    {"mprSetThreadYield", yielding, [] { mprSetThreadYield(nullptr, true); }},
-    {"mprSetThreadYield", yielding, [] { mprSetThreadYield(nullptr, false); }},
+    {"mprSetThreadYield", yielding | finalizing, [] { mprSetThreadYield(nullptr, true); }},
+    {"mprSetThreadYield", yielding | finalizing, [] { mprSetThreadYield(nullptr, false); }},
     // mpr/list.h
     {"mprAllocMem", running, [] { mprCreateList(0, 0); }},
     {"mprCloneList", running, [] { mprCloneList(things.list); }},

@@ -20,14 +20,14 @@ const Call table[] = {
          mprReleasedAddressRange(&table);
      }},
     {"mprNeedsAddressRange", yielding, [] { mprNeedsAddressRange(0); }},
-    {"mprWatchMemoryLoad", running, [] { mprWatchMemoryLoad(-1); }},
+    {"mprWatchMemoryLoad", making, [] { mprWatchMemoryLoad(-1); }},
     {"mprGetMemoryLoad", anywhere,
      [] {
          MprMemoryLoad load;
          mprGetMemoryLoad(&load);
      }},
-    {"mprNoteMemoryLoad", anywhere, [] { mprNoteMemoryLoad(MPR_MEMORY_NEUTRAL); }},
-    {"mprAddMemoryLoadHandler", anywhere,
+    {"mprNoteMemoryLoad", anywhere | closing, [] { mprNoteMemoryLoad(MPR_MEMORY_NEUTRAL); }},
+    {"mprAddMemoryLoadHandler", anywhere | closing,
      [] { mprAddMemoryLoadHandler([](const MprMemoryLoad *, void *) {}, nullptr); }},
     {"mprRemoveMemoryLoadHandler", anywhere, [] { mprRemoveMemoryLoadHandler(nullptr, nullptr); }},
     {"mprGCCollect", yielding, [] { mprGCCollect(0); }},

@@ -10,14 +10,14 @@ using namespace test;
 namespace {
 
 const Call table[] = {
-    {"mprAllocMem", running, [] { httpCreate(0); }},
+    {"httpCreate", making, [] { httpCreate(0); }},
     {"mprAllocMem", running, [] { httpCreatePacket(10); }},
     {"mprAllocMem", running, [] { httpCreateEndPacket(); }},
-    {"mprAllocMem", running, [] { httpCreateHost(); }},
-    {"mprAllocMem", running, [] { httpCreateRoute(nullptr); }},
-    {"mprAllocMem", running, [] { httpCreateEndpoint(nullptr, 0, nullptr); }},
-    {"mprAllocMem", running, [] { httpCreateHandler("none", nullptr); }},
-    {"mprAllocMem", running, [] { httpDefineAction("/none", nullptr); }},
+    {"httpCreate", making, [] { httpCreateHost(); }},
+    {"httpCreate", making, [] { httpCreateRoute(nullptr); }},
+    {"httpCreate", making, [] { httpCreateEndpoint(nullptr, 0, nullptr); }},
+    {"httpCreate", making, [] { httpCreateHandler("none", nullptr); }},
+    {"httpCreate", making, [] { httpDefineAction("/none", nullptr); }},
     {"mprAllocMem", running, [] { httpCreateUri("/a", 0); }},
     {"mprAllocMem", running, [] { httpCreateUriFromParts("http", "a", 0, "/", nullptr, nullptr, 0); }},
     {"mprAlloc", running, [] { httpFormatUri("http", "a", 0, "/", nullptr, nullptr, 0); }},

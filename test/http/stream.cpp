@@ -3,6 +3,7 @@
     test/http/stream.cpp - Streams: handlers, filters and notifiers as programs write them; states, events from other
     threads, and what a program stores in a stream.
  */
+#include "test/support/dying.hpp"
 #include "test/support/http.hpp"
 
 #include <algorithm>
@@ -733,6 +734,36 @@ void manageEnder(void *ptr, int flags) {
     }
 }
 } // namespace
+
+TEST_CASE("a manager may not change a stream that is alive: that is its dispatcher's to do", "[http][stream]") {
+    Server server("poison=1");
+    static HttpStream *pending;
+    pending = nullptr;
+    httpDefineAction(
+        "/never", +[](HttpStream *stream) { pending = stream; });
+    server.start();
+    Client client(server.port);
+    client.send(get("/never"));
+    eventually([] { return pending != nullptr; });
+    useWhileDying([] { return mprAlloc(40); },
+                  [](void *) {
+                      httpWriteString(pending->writeq, "late");
+                      httpError(pending, 500, "late");
+                      httpFinalize(pending);
+                      httpDisconnectStream(pending);
+                      httpScheduleQueue(pending->writeq);
+                  });
+    for (const char *function :
+         {"httpWriteBlock", "httpError", "httpFinalize", "httpDisconnectStream", "httpScheduleQueue"}) {
+        INFO(function);
+        CHECK(Log::has(std::string(function) + "(0x0): called by a manager on the collector's thread"));
+    }
+    CHECK(stats().misuses == 5 * Dying::users);
+    httpCreateEvent(
+        pending->seqno, +[](HttpStream *stream, void *) { answerHello(stream); }, nullptr);
+    CHECK(client.receive().body == "hello");
+    CHECK(stats().misuses == 5 * Dying::users);
+}
 
 TEST_CASE("managers that mprDestroy calls may end a stream that dies with their block", "[http][stream]") {
     lateEnds = 0;

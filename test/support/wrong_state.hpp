@@ -29,8 +29,11 @@ enum State : unsigned {
     forked = 32,
     ended = 64,
     inSuspension = 128,
+    finalizing = 256,
+    closing = 512,
 };
-inline constexpr State states[] = {unattached, sticky, exempt, marking, notified, forked, ended, inSuspension};
+inline constexpr State states[] = {unattached, sticky, exempt,       marking,    notified,
+                                   forked,     ended,  inSuspension, finalizing, closing};
 
 inline const char *nameOf(State state) {
     switch (state) {
@@ -41,6 +44,8 @@ inline const char *nameOf(State state) {
     case notified: return "inside the notifier";
     case forked: return "in a child of fork";
     case inSuspension: return "inside a handler of suspensions";
+    case finalizing: return "inside MPR_MANAGE_FREE of a collection";
+    case closing: return "inside MPR_MANAGE_FREE of mprDestroy";
     default: return "after mprDestroy";
     }
 }
@@ -53,6 +58,9 @@ inline constexpr unsigned yielding = everywhere & ~(sticky | exempt);
 inline constexpr unsigned keeping = unattached | marking | forked | ended | inSuspension;
 inline constexpr unsigned anywhere = marking | forked | ended;
 inline constexpr unsigned locking = marking | forked;
+inline constexpr unsigned making = running | closing;
+inline constexpr unsigned serving = making | finalizing;
+inline constexpr unsigned makingOfDying = serving; /* a call of class making that is given things.dying */
 
 /* What calls are given. Made anew for each; everything but `loose` is reachable. */
 struct Things {
@@ -75,6 +83,7 @@ struct Things {
         mprAddKey(owner->hash, "key", owner->node);
         node = owner->node, loose = owner->loose, list = owner->list, hash = owner->hash;
         permanent = palloc(40);
+        dying = mprAlloc(40);
         linked = refused = {};
         mprLinkRootRef(&linked);
     }
@@ -90,6 +99,7 @@ struct Things {
     Owner *owner;
     Node *node;
     void *loose, *permanent;
+    void *dying; /* Nothing retains it: dead when managers are called */
     MprList *list;
     MprHash *hash;
     MprRootRef linked, refused;
@@ -115,7 +125,7 @@ struct Call {
 };
 
 namespace detail {
-inline std::atomic<void (*)()> inManager{nullptr}, inNotifier{nullptr}, inHandler{nullptr};
+inline std::atomic<void (*)()> inManager{nullptr}, inFinalizer{nullptr}, inNotifier{nullptr}, inHandler{nullptr};
 
 inline void callInMark(void *, int flags) {
     if (flags & MPR_MANAGE_MARK) {
@@ -123,6 +133,18 @@ inline void callInMark(void *, int flags) {
             call();
         }
     }
+}
+inline void callInFree(void *, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        if (auto call = inFinalizer.exchange(nullptr)) {
+            call();
+        }
+    }
+}
+/* Make a block whose manager calls when it dies, which it may do at once. */
+inline void makeCaller(void (*call)()) {
+    inFinalizer = call;
+    REQUIRE(mprAllocManaged(16, callInFree, 0));
 }
 inline void callInHandler(void *) {
     if (auto call = inHandler.exchange(nullptr)) {
@@ -169,6 +191,14 @@ inline void callIn(State state, void (*call)()) {
         mprRemoveSuspensionHandler(&handler);
         break;
     }
+    case finalizing:
+        detail::makeCaller(call);
+        REQUIRE(until([] {
+            collect();
+            return !detail::inFinalizer;
+        }));
+        collect(); // the manager has returned
+        break;
     default: call(); break;
     }
     mprSetThreadYield(nullptr, true);
@@ -195,17 +225,22 @@ inline bool isNamedInChild(const Call &call) {
 
 inline void tryCall(const Call &call, State state) {
     const bool refused = (call.refusedIn & state) != 0;
-    if (!refused && (call.changes || state == forked || state == ended)) {
+    if (!refused && (call.changes || state == forked || state == ended || state == closing)) {
         return;
     }
     INFO(call.name << " " << nameOf(state));
     Runtime runtime;
     things.make();
-    if (state == ended) {
+    if (state == ended || state == closing) {
         mprUnlinkRootRef(&things.linked);
+        if (state == closing) {
+            detail::makeCaller(call.call);
+        }
         runtime.end();
-        Log::clear();
-        call.call();
+        if (state == ended) {
+            Log::clear();
+            call.call();
+        }
         INFO(Log::text());
         CHECK(isNamed(call.name));
         return;
