@@ -92,7 +92,7 @@ std::string_view withoutPort(std::string_view host) {
 HttpNet* nextToStop(const Lane& lane) {
     const os::Locked locked(shared.lock);
     for (const NetList* list : {&shared.resting, &shared.working}) {
-        for (HttpNet* net = list->first; net; net = net->next) {
+        for (HttpNet* net = list->first(); net; net = net->next) {
             if (net->lane == &lane && !net->closes) {
                 return net;
             }

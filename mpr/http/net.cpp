@@ -44,7 +44,7 @@ void manageNet(void* ptr, int flags) {
         const auto* net = static_cast<HttpNet*>(ptr);
         markAll(net->http, net->sock, net->endpoint, net->lane, net->dispatcher, net->client, net->stream, net->input,
                 net->firstOut, net->lastOut, net->firstScheduled, net->lastScheduled, net->waitingQueue, net->nextPump,
-                net->nextWriter, net->gone);
+                net->nextWriter, net->next, net->gone);
     }
 }
 const gc::ManagerName namedNet(manageNet, "HttpNet");

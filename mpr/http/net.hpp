@@ -45,8 +45,8 @@ struct HttpNet {
     mpr::http::Stream* gone; // streams that have ended under procedures of theirs that have not returned
     HttpNet* nextPump;       // in its lane's list of those to be pumped
     HttpNet* nextWriter;     // in its lane's list of those that can write
+    HttpNet* next;           // in a list of connections
     // The rest:
-    HttpNet* next; // in a list of connections
     HttpNet* previous;
     MprTicks lastActivity;
     MprTicks looked;     // the clock's tick that has looked at it

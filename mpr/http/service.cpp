@@ -61,32 +61,22 @@ void markOrders() {
     }
 }
 
-/** Whether the dispatcher of some connections was destroyed. */
-bool areAbandoned() {
-    const Lane* lane = shared.lanes;
-    while (lane && !task::Events::isDestroyed(*lane->dispatcher)) {
-        lane = lane->next;
-    }
-    return lane;
-}
-
-void markResting() {
-    for (const HttpNet* net = shared.resting.first; net; net = net->next) {
-        mprMark(const_cast<HttpNet*>(net));
+void manageHead(void* ptr, int flags) {
+    if (flags & MPR_MANAGE_MARK) {
+        mprMarkRef(&static_cast<NetList::Head*>(ptr)->first);
     }
 }
+const gc::ManagerName namedHead(manageHead, "Http's connections");
 
 void markRoom() {
     mprMark(current.load());
     mprMark(shared.clock.load());
-    for (const HttpNet* net = shared.working.first; net; net = net->next) {
-        mprMark(const_cast<HttpNet*>(net));
+    mprMark(shared.resting.head);
+    mprMark(shared.working.head);
+    for (const HttpNet* net = shared.working.first(); net; net = net->next) {
         if (net->stream) {
             markFields(*net->stream);
         }
-    }
-    if (areAbandoned()) {
-        markResting();
     }
     markOrders();
 }
@@ -162,10 +152,26 @@ Http* make() {
     return whole ? http : nullptr;
 }
 
+/** @return false when memory is short. */
+bool makeLists() {
+    NetList::Head* made[2] = {};
+    for (NetList::Head*& head : made) {
+        head = base::makeReferring<NetList::Head>(manageHead);
+        if (!head) {
+            return false;
+        }
+        mprPublish(head);
+    }
+    const os::Locked locked(shared.lock);
+    shared.working.head = shared.working.head ? shared.working.head : made[0];
+    shared.resting.head = shared.resting.head ? shared.resting.head : made[1];
+    return true;
+}
+
 /** A service with all that it has from the start: nobody finds it before. @return nullptr when memory is short. */
 Http* makeWhole() {
     Http* http = make();
-    if (!http || !defineConnector(*http) || !defineActionHandler(*http) || !defineStages(*http)) {
+    if (!http || !makeLists() || !defineConnector(*http) || !defineActionHandler(*http) || !defineStages(*http)) {
         return nullptr;
     }
     setRef(http, http->defaultHost, makeHost(*http));
@@ -181,7 +187,7 @@ Http* makeWhole() {
 HttpNet* nextLate(const MprDispatcher* dispatcher, MprTicks time) {
     const os::Locked locked(shared.lock);
     for (const NetList* list : {&shared.working, &shared.resting}) {
-        for (HttpNet* net = list->first; net; net = net->next) {
+        for (HttpNet* net = list->first(); net; net = net->next) {
             if (net->dispatcher != dispatcher || net->phase == HttpNet::Phase::closed) {
                 continue;
             }
@@ -232,7 +238,7 @@ void ask(Lane& lane) {
 HttpNet* firstOf(const Lane& lane) {
     const os::Locked locked(shared.lock);
     for (const NetList* list : {&shared.working, &shared.resting}) {
-        for (HttpNet* net = list->first; net; net = net->next) {
+        for (HttpNet* net = list->first(); net; net = net->next) {
             if (net->lane == &lane) {
                 return net;
             }
@@ -425,17 +431,25 @@ const DateLine& dateLine() {
 // ---- Connections and requests -----------------------------------------------------------------------------------
 
 void NetList::append(HttpNet& net) {
-    net.next = nullptr;
     net.previous = last;
-    (last ? last->next : first) = &net;
+    if (last) {
+        setRef(last, last->next, &net);
+    } else {
+        setRef(head, head->first, &net);
+    }
     last = &net;
     ++count;
 }
 
 void NetList::remove(HttpNet& net) {
-    (net.previous ? net.previous->next : first) = net.next;
+    if (net.previous) {
+        setRef(net.previous, net.previous->next, net.next);
+    } else {
+        setRef(head, head->first, net.next);
+    }
     (net.next ? net.next->previous : last) = net.previous;
-    net.next = net.previous = nullptr;
+    setRef(&net, net.next, nullptr);
+    net.previous = nullptr;
     --count;
 }
 
@@ -597,7 +611,7 @@ bool admit(HttpNet& net) {
 HttpNet* chooseResting(bool elsewhere) {
     constexpr int mostLeaving = 32; // that have not heard of it: their dispatchers are busy
     const os::Locked locked(shared.lock);
-    HttpNet* net = elsewhere || shared.leaving < mostLeaving ? shared.resting.first : nullptr;
+    HttpNet* net = elsewhere || shared.leaving < mostLeaving ? shared.resting.first() : nullptr;
     while (net && (net->leaves || (elsewhere && net->lane->leaving > 0))) {
         net = net->next;
     }

@@ -95,12 +95,20 @@ struct Lane {
     bool asked;  // to look after its connections, and has not begun yet
 };
 
-/** A list of connections, by their members next and previous. */
+/**
+    A list of connections, by their members next and previous. It retains them: the program may have taken a connection's
+    socket, or ended its handler, and nothing else leads to one that rests.
+ */
 struct NetList {
-    HttpNet* first = nullptr;
+    /** A managed block. */
+    struct Head {
+        HttpNet* first; // reference
+    };
+    Head* head = nullptr; // marked by the room
     HttpNet* last = nullptr;
     int count = 0;
 
+    HttpNet* first() const { return head ? head->first : nullptr; }
     void append(HttpNet& net);
     void remove(HttpNet& net);
 };

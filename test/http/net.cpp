@@ -2,6 +2,7 @@
 /*
     test/http/net.cpp - Connections: requests one after another, bodies either way, and how connections end.
  */
+#include "mpr/http/net.hpp"
 #include "test/support/http.hpp"
 #include "test/support/sanitizer.hpp"
 
@@ -507,4 +508,31 @@ TEST_CASE("a connection that takes all it can get leaves others their turn", "[h
     }
     CHECK(allOfThem > (4 << 20));
     client.reset();
+}
+
+TEST_CASE("a connection that rests stays in its list, whatever becomes of its handler", "[http][net]") {
+    Server server("poison=1");
+    static std::atomic<MprHandle> weak;
+    weak = 0;
+    httpDefineAction(
+        "/careless", +[](HttpStream *stream) {
+            answerHello(stream);
+            mprCreateEvent(stream->dispatcher, "takes", 0, reinterpret_cast<void *>(+[](HttpNet *net, MprEvent *) {
+                               mprRemoveSocketHandler(net->sock);
+                               weak = mprCreateHandle(MPR_HANDLE_WEAK_SHORT, net);
+                           }),
+                           stream->net, 0);
+        });
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    Client client(server.port);
+    client.send(get("/careless"));
+    CHECK(client.receive().body == "hello");
+    eventually([] { return weak != 0; });
+    for (int i = 0; i < 3; i++) {
+        collect();
+        CHECK(server.get("/hello").body == "hello"); // whose connection is put beside it
+    }
+    CHECK(mprGetHandle(weak));
+    mprDestroyHandle(weak);
 }
