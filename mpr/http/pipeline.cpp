@@ -29,13 +29,15 @@ bool open(HttpQueue* q) {
         return true;
     }
     own(q)->opened = true;
-    return q->stage->open(q) >= 0;
+    return callStage(*q->stage, [q] { return q->stage->open(q); }) >= 0;
 }
 
 /** Whether a filter is for a request. */
 bool wants(const FilterEntry& entry, Stream& stream, int direction) {
     return entry.accepts(stream) &&
-           (!entry.stage->match || entry.stage->match(&stream, stream.rx->route, direction) == HTTP_ROUTE_OK);
+           (!entry.stage->match || callStage(*entry.stage, [&] {
+                                       return entry.stage->match(&stream, stream.rx->route, direction);
+                                   }) == HTTP_ROUTE_OK);
 }
 
 /** Put the queues of a route's filters behind one. @return The last; nullptr when memory is short. */
@@ -136,14 +138,15 @@ bool openPipeline(Stream& stream) {
 void startPipeline(Stream& stream) {
     each(stream, [&stream](HttpQueue* q) {
         if (q->stage->start && q != stream.readq && !stream.error && !(q->pair && q->direction == HTTP_QUEUE_RX)) {
-            q->stage->start(q);
+            callStage(*q->stage, [q] { q->stage->start(q); });
         }
     });
 }
 
 void readyPipeline(Stream& stream) {
     if (stream.writeq->stage->ready && !stream.tx->finalized) {
-        stream.writeq->stage->ready(stream.writeq);
+        HttpQueue* q = stream.writeq;
+        callStage(*q->stage, [q] { q->stage->ready(q); });
         if ((stream.writeq->stage->flags & HTTP_STAGE_AUTO_FINALIZE) && !stream.tx->finalized) {
             httpFinalize(&stream);
         }
@@ -152,7 +155,8 @@ void readyPipeline(Stream& stream) {
 
 void writablePipeline(Stream& stream) {
     if (stream.writeq->stage->writable) {
-        stream.writeq->stage->writable(stream.writeq);
+        HttpQueue* q = stream.writeq;
+        callStage(*q->stage, [q] { q->stage->writable(q); });
     }
     httpNotify(&stream, HTTP_EVENT_WRITABLE, 0);
 }

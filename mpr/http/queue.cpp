@@ -79,7 +79,7 @@ void append(HttpQueue* q, HttpPacket* packet) {
 void callService(HttpQueue* q) {
     const auto service = q->direction == HTTP_QUEUE_TX ? q->stage->outgoingService : q->stage->incomingService;
     if (service) {
-        service(q);
+        callStage(*q->stage, [=] { service(q); });
     } else if (q->nextQ) {
         httpDefaultService(q);
     }
@@ -126,7 +126,7 @@ void mpr::http::closeQueue(Queue& q) {
     if (q.opened) {
         q.opened = false;
         if (q.stage->close) {
-            q.stage->close(&q);
+            callStage(*q.stage, [&q] { q.stage->close(&q); });
         }
     }
 }
@@ -165,10 +165,11 @@ void httpPutPacket(struct HttpQueue* q, HttpPacket* packet) {
         return;
     }
     publish(packet);
-    if (q->direction == HTTP_QUEUE_TX) {
-        (q->stage->outgoing ? q->stage->outgoing : httpDefaultOutgoing)(q, packet);
+    const bool goesOut = q->direction == HTTP_QUEUE_TX;
+    if (const auto put = goesOut ? q->stage->outgoing : q->stage->incoming) {
+        callStage(*q->stage, [=] { put(q, packet); });
     } else {
-        (q->stage->incoming ? q->stage->incoming : httpDefaultIncoming)(q, packet);
+        goesOut ? httpDefaultOutgoing(q, packet) : httpDefaultIncoming(q, packet);
     }
 }
 

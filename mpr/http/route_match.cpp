@@ -96,8 +96,10 @@ HttpStage* handlerFor(Stream& stream, const HttpRoute& route) {
     }
     for (int i = 0; i < mprGetListLength(route.handlers); ++i) {
         const auto* entry = static_cast<FilterEntry*>(mprGetItem(route.handlers, i));
-        if (entry->accepts(stream) &&
-            (!entry->stage->match || entry->stage->match(&stream, stream.rx->route, HTTP_STAGE_TX) == HTTP_ROUTE_OK)) {
+        if (entry->accepts(stream) && (!entry->stage->match || callStage(*entry->stage, [&] {
+                                                                   return entry->stage->match(&stream, stream.rx->route,
+                                                                                              HTTP_STAGE_TX);
+                                                               }) == HTTP_ROUTE_OK)) {
             return entry->stage;
         }
     }
@@ -163,7 +165,8 @@ bool chooseOnce(Stream& stream) {
         return false;
     }
     setRef(stream.tx, stream.tx->handler, handler);
-    return handler->rewrite && !stream.tx->finalized && handler->rewrite(&stream) == HTTP_ROUTE_REROUTE;
+    return handler->rewrite && !stream.tx->finalized &&
+           callStage(*handler, [&] { return handler->rewrite(&stream); }) == HTTP_ROUTE_REROUTE;
 }
 } // namespace
 

@@ -426,14 +426,14 @@ private:
 void carryOut(Order& order, Stream* stream) {
     const Carried carried(order);
     if (!stream) {
-        order.proc(nullptr, order.data);
+        task::callProgram({"HTTP event"}, [&] { order.proc(nullptr, order.data); });
         return;
     }
     HttpNet& net = *stream->net;
     const base::Rooted rooted(&net);
     {
         const Calls calls(net);
-        order.proc(stream, order.data);
+        task::callProgram({"HTTP event"}, [&] { order.proc(stream, order.data); });
     }
     if (!stream->gone) {
         stream->lastActivity = now();
@@ -475,11 +475,10 @@ void httpNotify(HttpStream* stream, int event, int arg) {
     if (!stream) {
         return;
     }
-    if (const HttpNotifier notifier = own(stream)->notifier) {
-        notifier(stream, event, arg);
-    }
-    if (const HttpNotifier notifier = own(stream)->endpointNotifier) {
-        notifier(stream, event, arg);
+    for (HttpNotifier Stream::*which : {&Stream::notifier, &Stream::endpointNotifier}) {
+        if (const HttpNotifier notifier = own(stream)->*which) {
+            mpr::task::callProgram({"HTTP notifier"}, [=] { notifier(stream, event, arg); });
+        }
     }
 }
 

@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "mpr/gc/guard.hpp"
 #include "mpr/http.h"
 #include "mpr/http/references.hpp"
 #include "mpr/http/service.hpp"
+#include "mpr/task/callback.hpp"
 
 namespace mpr::http {
 
@@ -97,6 +99,18 @@ inline Queue* own(HttpQueue* queue) {
 template <class T>
 bool mayChange(const char* function, const T& what) {
     return !gc::current || !gc::isFinalizing(*gc::current) || (!gc::isDying(&what) && gc::admitServing(function));
+}
+
+/** Call a procedure of a stage, which may be the program's: the thread goes on after it as before. */
+template <class Call>
+auto callStage(const HttpStage& stage, Call&& call) -> decltype(call()) {
+    if constexpr (std::is_void_v<decltype(call())>) {
+        task::callProgram({"HTTP stage", stage.name}, call);
+    } else {
+        decltype(call()) result{};
+        task::callProgram({"HTTP stage", stage.name}, [&] { result = call(); });
+        return result;
+    }
 }
 
 // ---- stream.cpp ----

@@ -272,6 +272,30 @@ TEST_CASE("a filter that was taken out while it was to be serviced is serviced n
     CHECK(all() == "open close ");
 }
 
+TEST_CASE("what a stage leaves behind on its thread is put right before the next procedure runs", "[http][stream]") {
+    Server server;
+    static std::atomic<int> ran;
+    ran = 0;
+    HttpStage *stage = httpCreateFilter("careless", nullptr);
+    stage->outgoingService = +[](HttpQueue *q) {
+        httpDefaultService(q);
+        mprYield(MPR_YIELD_STICKY);
+    };
+    HttpRoute *route = httpCreateActionRoute(nullptr, "/careless", answerHello);
+    REQUIRE(httpAddRouteFilter(route, "careless", nullptr, HTTP_STAGE_TX) == 0);
+    httpSetEndpointNotifier(server.endpoint, [](HttpStream *, int event, int) {
+        ran += event == HTTP_EVENT_DONE && mprAlloc(10);
+        mprYield(MPR_YIELD_STICKY);
+    });
+    server.start();
+    CHECK(server.get("/careless").body == "hello");
+    CHECK(server.get("/careless").body == "hello");
+    eventually([] { return ran == 2; });
+    CHECK(Log::has("HTTP stage \"careless\": its procedure has returned yielded"));
+    CHECK(Log::has("HTTP notifier: its procedure has returned yielded"));
+    CHECK_FALSE(Log::has("event \""));
+}
+
 TEST_CASE("a filter may take itself out where it is serviced, and wait there", "[http][stream]") {
     Server server;
     static std::atomic<bool> stays;
