@@ -46,7 +46,8 @@ MPR_EXTERN_C_BEGIN
 
 /**
     Called by a manager for each managed reference of its block. NULL is fine. A pointer that is not the start of a
-    block is named in the log and ignored. Does nothing outside a manager's MPR_MANAGE_MARK call. Several threads may be
+    block is ignored, and named in the log if the manager's block can be reached: by the next full collection, by the next
+    major one that marks beside the threads, with option check=1 and in stress mode at once. Does nothing outside a manager's MPR_MANAGE_MARK call. Several threads may be
     marking at the same time (option markers).
  */
 MPR_EXPORT void mprMark(const void *ptr);

@@ -35,20 +35,28 @@ Check::~Check() {
     }
 }
 
+/** The slot that has a block, or else that is free for it. */
+const void*& Check::slotOf(const void* block) const {
+    std::size_t i = (reinterpret_cast<std::uintptr_t>(block) >> heap::granuleShift) * 0x9E3779B1u >> 8;
+    while (seen_[i & (capacity_ - 1)] && seen_[i & (capacity_ - 1)] != block) {
+        ++i;
+    }
+    return seen_[i & (capacity_ - 1)];
+}
+
 /** Add a block to the set. @return false when it was there already. */
 bool Check::remember(const void* block) {
-    std::size_t i = (reinterpret_cast<std::uintptr_t>(block) >> heap::granuleShift) * 0x9E3779B1u;
-    for (i >>= 8;; ++i) {
-        const void*& slot = seen_[i & (capacity_ - 1)];
-        if (slot == block) {
-            return false;
-        }
-        if (!slot) {
-            slot = block;
-            queue_[queued_++] = block;
-            return true;
-        }
+    const void*& slot = slotOf(block);
+    if (slot) {
+        return false;
     }
+    slot = block;
+    queue_[queued_++] = block;
+    return true;
+}
+
+bool Check::saw(const void* block) const {
+    return seen_ && queue_ && slotOf(block);
 }
 
 void Check::see(const void* pointer) {
@@ -82,8 +90,8 @@ void Check::seePinned(const void* pointer) {
 }
 
 std::uint64_t Check::trace() {
-    for (std::size_t i = 0; i < queued_; ++i) {
-        parent_ = queue_[i];
+    for (; traced_ < queued_; ++traced_) {
+        parent_ = queue_[traced_];
         Region* region = heap_.find(parent_);
         const std::size_t g = region->granuleOf(parent_);
         if (heap::head::isLeaf(region->map().get(g))) {
@@ -94,8 +102,9 @@ std::uint64_t Check::trace() {
             manager(block, MPR_MANAGE_MARK);
         }
     }
-    for (unsigned i = 0; i < most && i < defects_; ++i) {
-        say(defective_[i], parents_[i]);
+    parent_ = nullptr;
+    for (; said_ < most && said_ < defects_; ++said_) {
+        say(defective_[said_], parents_[said_]);
     }
     return defects_;
 }

@@ -31,13 +31,16 @@ public:
     Check(const Check&) = delete;
     Check& operator=(const Check&) = delete;
 
-    /** Trace all that was seen, and all that is seen so. @return How many of those blocks the sweep would free. */
+    /** Trace all that was seen so far, and all that is seen so. @return How many of those blocks the sweep would free. */
     std::uint64_t trace();
+    /** Whether a block was seen. */
+    bool saw(const void* block) const;
 
 private:
     void seePinned(const void* pointer);
     /** Note a reference, in a root or by a manager that trace has called. */
     void see(const void* pointer);
+    const void*& slotOf(const void* block) const;
     bool remember(const void* block);
     [[gnu::cold]] void report(const void* block);
     void say(const void* block, const void* parent) const;
@@ -47,8 +50,10 @@ private:
     const void** seen_ = nullptr;  // a set by open addressing
     const void** queue_ = nullptr; // in the order seen
     std::size_t queued_ = 0;
+    std::size_t traced_ = 0;       // of the queued ones
     const void* parent_ = nullptr; // whose manager runs
     std::uint64_t defects_ = 0;
+    std::uint64_t said_ = 0;
     static constexpr unsigned most = 8; // that are named; later, as roots are walked under locks
     const void* defective_[most] = {};
     const void* parents_[most] = {};

@@ -71,7 +71,7 @@ void Collection::pause() {
     if (const EmbedHooks* embedder = roots_.embedder()) {
         embedder->clear(cycle_.isMinor() ? HandleScan::young : HandleScan::all);
     }
-    if (checks_) {
+    if (checks_ || (trial_ && tracing_.hasDoubts())) {
         tracing_.check();
     }
     fields_.check();

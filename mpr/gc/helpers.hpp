@@ -58,7 +58,8 @@ class Helpers {
 public:
     static constexpr unsigned most = MarkMemory::mostMarkers - 1;
 
-    explicit Helpers(heap::Heap& heap) : heap_(heap), markers_{Marker(heap), Marker(heap), Marker(heap)} {}
+    Helpers(heap::Heap& heap, Doubts& doubts)
+        : heap_(heap), markers_{Marker(heap, &doubts), Marker(heap, &doubts), Marker(heap, &doubts)} {}
 
     /** @param markers The collector's own included; 0: as many as there are processors, four at most. */
     void open(unsigned markers, std::size_t stack);

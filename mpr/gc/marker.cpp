@@ -78,9 +78,7 @@ void Marker::begin(Marking marking, const BlockFilter* filter, bool defers) {
     seen_.forget();
     activeMarker = this;
     current = nullptr; // so that whatever a manager calls is refused
-    if constexpr (os::hasThreads) {
-        sayReports();
-    } else {
+    if constexpr (!os::hasThreads) {
         reports_ = 0;
     }
 }
@@ -124,7 +122,6 @@ void Marker::end() {
         markFetched();
         watch_ = nullptr;
         setTraced({});
-        sayReports();
     }
     activeMarker = nullptr;
     // A thread that marks in place of the collector has stopped, so it does not run.
@@ -571,9 +568,7 @@ void Marker::absorb(Marker& other) {
     count_.plain += counted.plain;
     grey_ = std::exchange(other.grey_, false) || grey_;
     overflows_.fetch_add(other.overflows_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    misuses_.fetch_add(other.misuses_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     other.overflows_.store(0, std::memory_order_relaxed);
-    other.misuses_.store(0, std::memory_order_relaxed);
 }
 
 /** Trace the blocks that waited for the threads to run. */
@@ -611,7 +606,7 @@ inline void Marker::describe(os::Message& message, MarkEntry entry) const {
     }
 }
 
-inline void Marker::say(const void* pointer, MarkEntry by) const {
+void Marker::say(const void* pointer, MarkEntry by) const {
     os::Message message;
     message << "mprMark(" << pointer << ") is not the start of a block; ignored";
     describe(message, by);
@@ -622,24 +617,15 @@ void Marker::report(const void* pointer) {
     if (!os::cooperative && (oldOnly() || marking_ >= Marking::check)) {
         return; // a block that was just freed by hand, or what its memory became; or what the check does not report
     }
-    misuses_.fetch_add(1, std::memory_order_relaxed);
-    if (reports_ == mostReports) {
-        return;
-    }
     const MarkEntry by = MarkEntry::word(traced());
-    if constexpr (!os::hasThreads) {
+    if constexpr (os::hasThreads) {
+        return doubts_->add(pointer, by); // roots are walked under locks
+    }
+    countMisuses(1);
+    if (reports_ < mostReports) {
         ++reports_;
         say(pointer, by);
-    } else {
-        reported_[reports_++] = {pointer, by}; // roots are walked under locks
     }
-}
-
-void Marker::sayReports() {
-    for (unsigned i = 0; i < reports_; ++i) {
-        say(reported_[i].pointer, reported_[i].by);
-    }
-    reports_ = 0;
 }
 
 void Marker::describeTraced(os::Message& message) const {

@@ -34,12 +34,12 @@
  */
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "mpr/gc/block_filter.hpp"
+#include "mpr/gc/doubts.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/mark_stack.hpp"
 #include "mpr/gc/shared_work.hpp"
@@ -71,7 +71,8 @@ struct Until {
 
 class Marker {
 public:
-    explicit Marker(heap::Heap& heap) : heap_(heap) {}
+    /** @param doubts Where references to no block are noted; without threads they are said at once. */
+    explicit Marker(heap::Heap& heap, Doubts* doubts = nullptr) : heap_(heap), doubts_(doubts) {}
 
     /** @param memory For the mark stacks, at least two entries. */
     void open(void* memory, std::size_t bytes);
@@ -145,6 +146,9 @@ public:
 
     std::uint64_t overflows() const { return overflows_.load(std::memory_order_relaxed); }
     std::uint64_t misuses() const { return misuses_.load(std::memory_order_relaxed); }
+    /** Count references to no block; name one, and the block whose manager named it. */
+    void countMisuses(unsigned more) { misuses_.fetch_add(more, std::memory_order_relaxed); }
+    void say(const void* pointer, MarkEntry by) const;
     /** Blocks reached since the last call; and plain ones among them, which every pause traces again. */
     struct Reached {
         std::size_t blocks = 0, plain = 0;
@@ -202,8 +206,6 @@ private:
     bool oldOnly() const { return marking_ == Marking::slice || marking_ == Marking::concurrent; }
     [[gnu::cold]] void report(const void* pointer);
     [[gnu::cold, gnu::noinline]] void lookElsewhere(const void* pointer, bool loose);
-    void say(const void* pointer, MarkEntry by) const;
-    [[gnu::cold]] void sayReports();
     void describe(os::Message& message, MarkEntry entry) const;
     void setTraced(MarkEntry entry) { traced_.store(entry.bits(), std::memory_order_relaxed); }
 
@@ -245,14 +247,9 @@ private:
     Reached count_;
     os::Counter overflows_{0}; // statistics, as the next
     os::Counter misuses_{0};
-    /** A pointer that was marked and is no block, and the block whose manager did so. Said when no lock is held. */
-    struct Report {
-        const void* pointer;
-        MarkEntry by;
-    };
-    static constexpr unsigned mostReports = 8; // threads are stopped, so there must be an end to it
-    [[no_unique_address]] std::array<Report, os::hasThreads ? mostReports : 0> reported_ = {};
+    static constexpr unsigned mostReports = 8; // lines at once, without threads
     unsigned reports_ = 0;
+    Doubts* doubts_;
 };
 
 /** For managers: mark what a field refers to, if it is a block. Unmanaged memory there is no mistake. */

@@ -12,6 +12,8 @@
 
 namespace mpr::gc {
 
+using heap::Region;
+
 namespace {
 /** Nanoseconds: marking that took longer is shared the next time. A few times what it takes to wake a thread. */
 constexpr std::uint64_t longPause = 100'000;
@@ -63,6 +65,7 @@ void Tracing::mark(Scope scope, Pacer::Cost cost) {
         marks_.choose(heap_.limits());
         helpers_.lend(marks_, marker_);
     }
+    beginDoubts();
     const bool lost = remembered_.takeLost() && scope != Scope::full;
     // Old blocks that young ones reference are left for when threads run.
     const bool defers = cycle_.major().isTracing() && scope == Scope::minor && !lost && oldLines_ &&
@@ -77,9 +80,12 @@ void Tracing::mark(Scope scope, Pacer::Cost cost) {
         handles->close(marker_, scan);
     }
     if (const EmbedHooks* embedder = roots_.embedder()) {
+        doubts_.setRoots(scope == Scope::full); // elsewhere it may be told that a dead block is alive
         embedder->close(marker_, scan, roots_.handles());
+        doubts_.setRoots(true);
     }
     marker_.end();
+    settleDoubts(scope);
     const std::uint64_t took = os::now() - begin;
     isLong_[static_cast<unsigned>(scope)] = took > longPause;
     if (scope == Scope::minor) {
@@ -107,11 +113,54 @@ void Tracing::check() {
                 static_cast<std::size_t>(totals.blocksAllocated - totals.blocksFreed) + (annex ? annex->blocks() : 0));
     marker_.beginCheck(check);
     markRoots(HandleScan::check);
+    check.trace();
+    const auto seen = [&](const Doubt& doubt) {
+        return check.saw(doubt.owner.block()) ? Doubts::Verdict::right : Doubts::Verdict::open;
+    };
+    settleDoubts(seen);
     if (const HandleHooks* handles = roots_.handles()) {
-        handles->see(marker_);
+        handles->see(marker_); // values, whose keys may be dead in a collection of the young
     }
     stats_.defects.fetch_add(check.trace(), std::memory_order_relaxed);
     marker_.end();
+}
+
+/** Forget owners that are gone: what is not old was made since, in their place. */
+void Tracing::beginDoubts() {
+    doubts_.begin(cycle_.major().begun(), [this](MarkEntry owner) {
+        Region* region = heap_.find(owner.block());
+        const heap::Byte h = region ? region->headAt(owner.block()) : heap::Byte{0};
+        return Region::isBlock(h) && (h & heap::head::old) && !heap::head::isLeaf(h);
+    });
+}
+
+/** What this pause has marked tells of owners that were unmarked before: of all in a full one, else of older doubts. */
+void Tracing::settleDoubts(Scope scope) {
+    marker_.countMisuses(scope == Scope::full ? doubts_.missed() : 0);
+    settleDoubts([&, major = cycle_.major().begun()](const Doubt& doubt) {
+        if (!doubt.owner) {
+            return Doubts::Verdict::right;
+        }
+        if (scope == Scope::minor || (scope == Scope::last && doubt.major == major)) {
+            return Doubts::Verdict::open;
+        }
+        Region* region = heap_.find(doubt.owner.block());
+        const bool reached = heap_.colours().marked(region->headAt(doubt.owner.block()));
+        return reached ? Doubts::Verdict::right : Doubts::Verdict::wrong;
+    });
+}
+
+template <typename VerdictOn>
+void Tracing::settleDoubts(VerdictOn&& verdictOn) {
+    constexpr unsigned mostLines = 8; // threads are stopped, so there must be an end to it
+    unsigned lines = 0;
+    const auto say = [&](const Doubt& doubt) {
+        marker_.countMisuses(1);
+        if (++lines <= mostLines) {
+            marker_.say(doubt.pointer, doubt.owner);
+        }
+    };
+    doubts_.settle(verdictOn, say);
 }
 
 void Tracing::markRoots(HandleScan scan) {

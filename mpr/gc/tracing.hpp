@@ -15,6 +15,7 @@
 #include "mpr/gc/budget.hpp"
 #include "mpr/gc/collector_stats.hpp"
 #include "mpr/gc/cycle.hpp"
+#include "mpr/gc/doubts.hpp"
 #include "mpr/gc/helpers.hpp"
 #include "mpr/gc/mark_memory.hpp"
 #include "mpr/gc/marker.hpp"
@@ -31,7 +32,7 @@ public:
     Tracing(heap::Heap& heap, Roots& roots, Cycle& cycle, Budget& budget, MutatorList& mutators, Mutator& own,
             CollectorStats& stats)
         : heap_(heap), roots_(roots), cycle_(cycle), budget_(budget), mutators_(mutators), own_(own), stats_(stats),
-          marker_(heap), helpers_(heap), remembered_(heap) {}
+          marker_(heap, &doubts_), helpers_(heap, doubts_), remembered_(heap) {}
 
     /** @param trial Every scope is tried in turn, with all helpers. @return false when memory is short. */
     bool open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial);
@@ -44,8 +45,10 @@ public:
     void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(onDuty);
     /** Mark roots that had no room to wait, then trace waiting old plain blocks until a time. */
     void slice(std::uint64_t until) MPR_REQUIRES(onDuty);
-    /** See check.hpp. */
+    /** See check.hpp. Doubts that the trace confirms are said. */
     void check() MPR_REQUIRES(onDuty);
+    /** Whether references to no block wait for what shows that the program is to blame (doubts.hpp). */
+    bool hasDoubts() const { return doubts_.any(); }
 
     // ---- Between pauses ----
     /**
@@ -84,6 +87,10 @@ private:
     }
     void markWritten(Scope scope, bool lost) MPR_REQUIRES(onDuty);
     void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) MPR_REQUIRES(onDuty);
+    void beginDoubts() MPR_REQUIRES(onDuty);
+    void settleDoubts(Scope scope) MPR_REQUIRES(onDuty);
+    template <typename VerdictOn>
+    void settleDoubts(VerdictOn&& verdictOn);
     void startMajor() MPR_REQUIRES(onDuty);
     unsigned freeProcessors() const;
     void markInParallel(std::uint64_t until) MPR_REQUIRES(onDuty);
@@ -95,6 +102,7 @@ private:
     MutatorList& mutators_;
     Mutator& own_;
     CollectorStats& stats_;
+    Doubts doubts_;
     Marker marker_;
     Helpers helpers_;
     RememberedSet remembered_;

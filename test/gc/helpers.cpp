@@ -68,8 +68,9 @@ struct Graph {
     Random random{3};
     std::vector<Refs *> blocks;
     MarkMemory memory;
-    Marker own{stepped.heap()};
-    std::unique_ptr<Helpers> helpers = std::make_unique<Helpers>(stepped.heap());
+    mpr::gc::Doubts doubts;
+    Marker own{stepped.heap(), &doubts};
+    std::unique_ptr<Helpers> helpers = std::make_unique<Helpers>(stepped.heap(), doubts);
 };
 
 } // namespace

@@ -43,7 +43,15 @@ struct Marked {
 
     SteppedHeap stepped;
     std::vector<mpr::gc::MarkEntry> memory;
-    Marker marker{stepped.heap()};
+    mpr::gc::Doubts doubts;
+    Marker marker{stepped.heap(), &doubts};
+    /* References to no block that were noted since the last call, and by whom. */
+    std::vector<mpr::gc::Doubt> takeDoubts() {
+        std::vector<mpr::gc::Doubt> taken;
+        doubts.settle([](const mpr::gc::Doubt &) { return mpr::gc::Doubts::Verdict::right; },
+                      [&](const mpr::gc::Doubt &doubt) { taken.push_back(doubt); });
+        return taken;
+    }
 };
 
 } // namespace
@@ -122,11 +130,15 @@ TEST_CASE("what is no block is named with the manager's block, unless the caller
     m.stepped.unmark(true);
     m.marker.begin(Marking::all);
     m.marker.markRoot(&root->refs[2], true);
-    CHECK(m.marker.misuses() == 0);
+    CHECK_FALSE(m.doubts.any());
     m.marker.markRoot(root);
     m.marker.drain();
     m.marker.end();
-    CHECK(m.marker.misuses() == 1);
+    const auto doubts = m.takeDoubts();
+    REQUIRE(doubts.size() == 1);
+    CHECK(doubts[0].pointer == &root->refs[1]);
+    CHECK(doubts[0].owner.block() == reinterpret_cast<mpr::heap::Byte *>(root));
+    m.marker.say(doubts[0].pointer, doubts[0].owner);
     CHECK(Log::names(&root->refs[1]) == 1);
     CHECK(Log::has("by the manager of block"));
     root->refs[0] = nullptr;
@@ -200,7 +212,7 @@ TEST_CASE("a row whose block was freed by hand while it waited is not marked", "
     m.marker.drain();
     m.marker.end();
     m.stepped.heap().setTracing(false);
-    CHECK(m.marker.misuses() == (freed ? 0 : 1));
+    CHECK(m.takeDoubts().size() == (freed ? 0 : 1));
     if (!freed) {
         wide->refs[Wide::most - 1] = nullptr;
     }
