@@ -358,6 +358,18 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
     return 0;
 }
 
+/**
+    Found dead by the collection that is running: the block belongs to the sweep, and its manager has been or will be
+    called. Managers of what dies with it may say so once more; others have used it too long.
+ */
+int freeDoomed(const Mutator& m, const void* ptr) {
+    if (runtime().heap.poisons() && !m.isCollector && !m.beingFreed.any() && !runtime().heap.ends()) {
+        misuse("mprFree", ptr, "a block that a collection has found dead: nothing rooted it when its thread yielded");
+        return MPR_ERR_BAD_ARGS;
+    }
+    return 0;
+}
+
 /** The slow part of mprFree: calls managers, names misuse, handles large regions. */
 [[gnu::noinline]] int freeUnusual(void* ptr) {
     if (!ptr) {
@@ -387,9 +399,7 @@ int freeCalled(Mutator& m, Region* region, void* ptr) {
         return MPR_ERR_BAD_ARGS;
     }
     if (runtime().collector.isDoomed(h)) [[unlikely]] {
-        // Found dead by the collection that is running: it belongs to the sweep, and its manager has been or will be
-        // called.
-        return 0;
+        return freeDoomed(*m, ptr);
     }
     const HandleHooks* handles = handlesOf(h);
     if (handles && !handles->release(ptr)) {

@@ -169,8 +169,8 @@ public:
     bool poisons() const { return os::hasThreads && poison_; }
     /** Allow the use of a block of n granules that has just been made and not been written to; nullptr is fine. */
     void unearth(void* block, std::size_t n);
-    /** Make holes of what was freed by hand and rests: memory is short, or goes back to the system. */
-    void endQuarantine();
+    /** Make holes of blocks that rest: all, for memory is short; or those that rested at the last purge already. */
+    void endQuarantine(bool all);
 
     // ---- Cutting a block up: cut.cpp ----
     /** A block to be cut off, `before` granules behind the one before; of 0 granules: only these are. Its head is the kind. */
@@ -516,7 +516,8 @@ private:
     void fillChunks(Region* region, std::uint64_t chunks) MPR_REQUIRES(lock_);
     void look(const void* memory, std::size_t n);
     void bury(Place at, std::size_t n) MPR_REQUIRES(lock_);
-    void endQuarantine(void* block) MPR_REQUIRES(lock_);
+    bool buryDead(Place at, Swept& swept) MPR_REQUIRES(lock_);
+    void endOldest() MPR_REQUIRES(lock_);
 
     // damage.cpp
     bool isHole(const void* address) const;

@@ -4,7 +4,10 @@
  */
 #include "mpr/heap/poison.hpp"
 
+#include <algorithm>
+
 #include "mpr/heap/holes.hpp"
+#include "mpr/os/os.hpp"
 
 #ifdef MPR_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
@@ -48,6 +51,17 @@ void allow([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) {
 
 } // namespace poison
 
+void Quarantine::open() {
+    blocks_ = static_cast<void**>(os::map(places * sizeof(void*), MPR_MAP_READ | MPR_MAP_WRITE));
+}
+
+void Quarantine::close() {
+    if (blocks_) {
+        os::release(blocks_, places * sizeof(void*));
+    }
+    *this = {};
+}
+
 void Heap::fillFree(Place at, std::size_t n) {
     if (poisons()) {
         poison::fill(at.address(), n << granuleShift);
@@ -80,27 +94,44 @@ void Heap::unearth(void* block, std::size_t n) {
     }
 }
 
-/**
-    Put a claimed block that was freed by hand to rest. It is accounted for. One that has rested long enough becomes a
-    hole.
- */
+/** Put a claimed block to rest. It is accounted for. Those that have rested long enough become holes. */
 void Heap::bury(Place at, std::size_t n) {
     os::assertHeld(lock_);
     fillFree(at, n);
     at.region->spans.pierce(at.granule);
-    if (n > greatestSmall) {
+    if (n > greatestSmall || !quarantine_.add(at.address(), n << granuleShift)) {
         at.region->map().clearBlock(at.granule, n);
         giveBack(at, n);
-    } else if (void* oldest = quarantine_.add(at.address())) {
-        endQuarantine(oldest);
+        return;
+    }
+    // A small share of the heap: what was written to a block that rests is named when it leaves.
+    while (quarantine_.isFull(std::min(limits_.committed() / 128, Quarantine::mostBytes))) {
+        endOldest();
     }
 }
 
-void Heap::endQuarantine(void* block) {
+/** A block that the sweep has found dead begins at a place. @return false when its size cannot be believed: it is as it was. */
+bool Heap::buryDead(Place at, Swept& swept) {
+    const auto [region, g] = at;
+    const std::size_t n = region->map().blockSize(g);
+    if (!region->begins(g + n)) {
+        return false;
+    }
+    region->map().set(g, mark::opaque);
+    ++swept.blocks;
+    gave(n);
+    bury(at, n);
+    return true;
+}
+
+/** The oldest block of the quarantine becomes a hole. */
+void Heap::endOldest() {
     os::assertHeld(lock_);
+    void* const block = quarantine_.oldest();
     const Place at = Place::of(table_.find(block), block);
     const auto [region, g] = at;
     const std::size_t n = region->blockSize(g);
+    quarantine_.takeOldest(n << granuleShift);
     look(block, n);
     fillFree(at, n);
     region->map().clearBlock(g, n);
@@ -108,11 +139,12 @@ void Heap::endQuarantine(void* block) {
     giveBack(at, n);
 }
 
-void Heap::endQuarantine() {
+void Heap::endQuarantine(bool all) {
     const Telling telling(*this);
     os::Locked locked(lock_);
-    while (void* block = quarantine_.take()) {
-        endQuarantine(block);
+    const unsigned old = quarantine_.purge();
+    for (unsigned left = all ? quarantine_.count() : old; left > 0; --left) {
+        endOldest();
     }
 }
 

@@ -5,14 +5,16 @@
 
     With option poison=1, the default in builds with MPR_CHECKED, or check=fields, every byte of the heap that is committed and free is
     `pattern`, except the links of holes. Threads then have no quick lists, and each allocation takes the slow path.
-    What collections find dead is filled when it is given back, after the last MPR_MANAGE_FREE. Small blocks that were
-    freed by hand rest in the quarantine first.
+    What collections find dead is filled when it is given back, after the last MPR_MANAGE_FREE. Small blocks, freed by
+    hand or found dead, rest in the quarantine first, so that a late use of one meets neither another block nor a hole.
+    Spans are no use then: one in which anything has died becomes ordinary memory.
  */
 #pragma once
 
 #include <cstddef>
 
 #include "mpr/heap/granule.hpp"
+#include "mpr/os/check.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MPR_ADDRESS_SANITIZER 1
@@ -44,39 +46,64 @@ void allow(void* memory, std::size_t bytes);
 
 namespace mpr::heap {
 
-/** Small blocks that were freed by hand; the oldest leaves first. They are 7D in the map and count as free. */
+/**
+    Small blocks that are gone; the oldest leaves first. They are 7D in the map and count as free. All leave when memory is
+    short, and those of before the last purge at a purge.
+ */
 class Quarantine {
 public:
-    static constexpr unsigned places =
-        256; // for tests: long enough for the next uses of a block, and no memory to speak of
+    static constexpr unsigned places = 16 * 1024;
+    static constexpr unsigned least = 256; // that rest, however large: enough for the next uses of a block
+    static constexpr std::size_t mostBytes = 1024 * 1024;
 
-    /** Add a block. @return The block that has to leave for it, or nullptr. */
-    void* add(void* block) {
-        void*& place = blocks_[next_++ % places];
-        void* oldest = place;
-        place = block;
-        return oldest;
-    }
-    /** Take any block. @return nullptr when there is none. */
-    void* take() {
-        for (void*& place : blocks_) {
-            if (void* block = place) {
-                place = nullptr;
-                return block;
-            }
+    /** Without memory nothing rests. */
+    void open();
+    void close();
+    /** @return false when it cannot have a block. */
+    bool add(void* block, std::size_t size) {
+        if (!blocks_) {
+            return false;
         }
-        return nullptr;
+        MPR_ASSERT(count() < places);
+        blocks_[next_++ % places] = block;
+        bytes_ += size;
+        return true;
     }
+    /** Whether the oldest has to leave. @param most Bytes that may rest. */
+    bool isFull(std::size_t most) const { return count() == places || (count() > least && bytes_ > most); }
+    /** The oldest block, which leaves; `size` is its own. */
+    void* oldest() const { return count() > 0 ? blocks_[first_ % places] : nullptr; }
+    void takeOldest(std::size_t size) {
+        MPR_ASSERT(count() > 0 && bytes_ >= size);
+        ++first_;
+        bytes_ -= size;
+    }
+    /** How many have been here since the last call, or longer. */
+    unsigned purge() {
+        const unsigned old = purged_ - first_ <= count() ? purged_ - first_ : 0;
+        purged_ = next_;
+        return old;
+    }
+    unsigned count() const { return next_ - first_; }
 
 private:
-    void* blocks_[places] = {};
+    void** blocks_ = nullptr; // a ring
+    unsigned first_ = 0;      // these count on and on
     unsigned next_ = 0;
+    unsigned purged_ = 0; // where the next one was at the last purge
+    std::size_t bytes_ = 0;
 };
 
 /** Where nothing is ever filled. */
 struct NoQuarantine {
-    static void* add(void*) { return nullptr; }
-    static void* take() { return nullptr; }
+    static void open() {}
+    static void close() {}
+    static bool add(void*, std::size_t) { return false; }
+    static bool isFull(std::size_t) { return false; }
+    static void* oldest() { return nullptr; }
+    static void takeOldest(std::size_t) {}
+    static unsigned purge() { return 0; }
+    static unsigned count() { return 0; }
 };
 
 } // namespace mpr::heap

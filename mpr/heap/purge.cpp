@@ -31,7 +31,7 @@ void Heap::purge(std::size_t keep) {
         return;
     }
     const Telling telling(*this);
-    endQuarantine();
+    endQuarantine(keep == 0);
     while (reclaimSpan(true)) {}
     for (const bool wholeRegions : {true, false}) {
         Region* next = nullptr;

@@ -51,6 +51,9 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     // Memory that is filled holds no address for check=fields to find.
     poison_ = os::hasThreads && (options.poison || options.check == Options::Check::fields);
     os::Locked locked(lock_);
+    if (poisons()) {
+        quarantine_.open();
+    }
     table_.open(regionShift_);
     if constexpr (FreeQueues::checksLinks) {
         regionMask_ = ~std::uintptr_t{0} << regionShift_;
@@ -140,6 +143,7 @@ void Heap::close() {
         }
     }
     table_.close();
+    quarantine_.close();
     gone_.releaseAll();
 }
 

@@ -232,7 +232,7 @@ void Heap::releaseDeadSpans(Region* region, Swept& swept) {
         for (std::uint64_t judged = spans.judged; judged != 0; judged &= judged - 1) {
             const auto i = static_cast<std::size_t>(std::countr_zero(judged));
             sample(region, i);
-            if (!spans.kept.has(i) && !spans.pierced.has(i)) {
+            if (!spans.kept.has(i) && !spans.pierced.has(i) && !poisons()) {
                 releaseDead(region, i, swept);
             }
         }
@@ -280,7 +280,6 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
     totals_.blocksFreed += span.blocks;
     totals_.granulesFreed += end - begin;
     region->sweepYoung.remove(begin, end);
-    fillFree({region, begin}, end - begin);
     // Heads with managers must not stay, or these might be called again. A full sweep has emptied wantsFree.
     const std::uint64_t managed = region->wantsFree.get() | region->scanForFree;
     if (span.owner && (managed & region->chunksTouched(begin, end)) == 0) {
@@ -295,7 +294,7 @@ void Heap::releaseDead(Region* region, std::size_t i, Swept& swept) {
 
 /**
     Clear the dead from the map, without the lock: others touch only living blocks, and holes. @return granules cleared
-    @param left Set when a dead block is held, or reaches out of the span. Such blocks are left as they are.
+    @param left Set when a dead block is held, reaches out of the span, or is to rest. Such blocks are left as they are.
  */
 std::size_t Heap::clearSpan(Region* region, std::size_t i, Swept& swept, bool& left) {
     const GranuleMap map = region->map();
@@ -309,12 +308,11 @@ std::size_t Heap::clearSpan(Region* region, std::size_t i, Swept& swept, bool& l
             return;
         }
         const std::size_t n = map.blockSize(g);
-        if (g + n > border || (map.get(g) & head::held)) [[unlikely]] {
+        if (g + n > border || (map.get(g) & head::held) || poisons()) [[unlikely]] {
             left = true;
             return;
         }
         map.clearBlock(g, n);
-        fillFree({region, g}, n);
         freed += n;
         ++blocks;
     });
@@ -446,7 +444,7 @@ void Heap::retireSpans() {
     if constexpr (!os::hasPages) {
         return;
     }
-    endQuarantine();
+    endQuarantine(true);
     while (reclaimSpan(true)) {}
     for (;;) {
         Region* region = nullptr;

@@ -308,7 +308,11 @@ void Heap::sweepRange(Region* region, std::size_t at, std::size_t to, Swept& swe
             at = afterHoles(region, at, word);
             continue;
         }
-        at = sweepRun({region, at + swar::first(dead)}, to, swept) & ~std::size_t{swar::bytes - 1};
+        const Place first{region, at + swar::first(dead)};
+        if (poisons() && buryDead(first, swept)) [[unlikely]] {
+            continue; // the rest of this word
+        }
+        at = sweepRun(first, to, swept) & ~std::size_t{swar::bytes - 1};
     }
 }
 

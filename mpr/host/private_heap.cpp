@@ -146,6 +146,7 @@ void* allocateInFreed(MprPrivateHeap& h, std::size_t n) {
     if (!block) {
         // What rests in lists and retired regions may serve.
         h.heap.flushQuickLists(h.local);
+        h.heap.endQuarantine(true);
         h.heap.decommitRetired();
         block = h.heap.allocateSlow(h.local, n, leaf, shortage);
     }

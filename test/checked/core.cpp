@@ -160,7 +160,7 @@ TEST_CASE("a thread that names findings of the heap holds no lock", "[checked]")
     CHECK(failsWith("the thread holds no lock", [] {
         os::Lock lock;
         lock.lock();
-        gc::runtime().heap.endQuarantine();
+        gc::runtime().heap.endQuarantine(true);
     }));
 }
 

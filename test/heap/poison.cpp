@@ -8,6 +8,7 @@
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -81,7 +82,7 @@ TEST_CASE("with poison=1 a write after free is named, whichever word it changes"
             mprAlloc(16);
             mprFree(block);
             write(block, word, 0);
-            for (int i = 0; i < 600 && !Log::has("write after free"); i++) {
+            for (int i = 0; i < 20000 && !Log::has("write after free"); i++) {
                 mprFree(mprAlloc(size));
                 mprAlloc(size / 8 * 7);
             }
@@ -134,6 +135,72 @@ TEST_CASE("a small block that was freed by hand rests before it is used again", 
         CHECK(other != block);
         mprFree(other);
     }
+}
+
+TEST_CASE("a small block that a collection has found dead rests before it is used again", "[heap][poison]") {
+    Runtime runtime(poisoned);
+    const size_t size = GENERATE(16, 32, 1000);
+    std::vector<void *> dead;
+    for (int i = 0; i < 200; i++) {
+        void *block = mprAlloc(size);
+        CHECK(std::find(dead.begin(), dead.end(), block) == dead.end());
+        dead.push_back(block);
+        if (i % 50 == 49) {
+            mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
+        }
+    }
+    CHECK(stats().misuses == 0);
+}
+
+TEST_CASE("what rests is given up when memory is short", "[heap][poison]") {
+    Runtime runtime(poisoned);
+    mprSetMemLimits(0, 2 * 1024 * 1024, 0);
+    for (int i = 0; i < 200; i++) {
+        CHECK(mprAlloc(1000));
+        if (i % 50 == 49) {
+            mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
+        }
+    }
+    size_t large = 0;
+    for (int i = 0; i < 15; i++) {
+        void *block = mprAlloc(100'000);
+        large += block != nullptr;
+        mprHold(block);
+    }
+    CHECK(large == 15);
+}
+
+namespace {
+struct Owner {
+    char *text;
+
+    static void manage(void *owner, int flags) {
+        if (flags & MPR_MANAGE_MARK) {
+            mprMark(static_cast<Owner *>(owner)->text);
+        }
+    }
+};
+} // namespace
+
+TEST_CASE("a free of what nothing has rooted over a yield is named, and frees no other block", "[heap][poison]") {
+    Runtime runtime(poisoned);
+    const bool stale = GENERATE(true, false), swept = GENERATE(true, false);
+    auto owner = static_cast<Owner *>(mprAllocManaged(sizeof(Owner), Owner::manage, MPR_ALLOC_ZERO));
+    mprAddRoot(owner);
+    constexpr int rounds = 100;
+    for (int i = 0; i < rounds; i++) {
+        auto buffer = static_cast<char *>(mprAlloc(32));
+        mprGC(MPR_GC_MINOR | (swept ? MPR_GC_COMPLETE : 0));
+        owner->text = static_cast<char *>(mprAlloc(32));
+        CHECK(owner->text != buffer);
+        if (stale) {
+            CHECK(mprFree(buffer) < 0);
+        }
+        CHECK(mprIsValid(owner->text));
+        mprYield(0);
+    }
+    CHECK(stats().misuses == (stale ? rounds : 0));
+    mprRemoveRoot(owner);
 }
 
 TEST_CASE("the address sanitizer reports uses of memory that is free in the heap", "[heap][poison]") {
