@@ -120,6 +120,21 @@ MPR_INLINE void* allocateInline(std::size_t size, Byte flags, const char* functi
     return allocateInline(size, flags, function);
 }
 
+/** For mprRealloc. A large block that grows gets slack, so that it does not move at each step. @param size As above. */
+void* allocateToGrow(std::size_t size, Byte kind, bool grows) {
+    if constexpr (os::hasPages) {
+        Heap& heap = runtime().heap;
+        const std::size_t n = granulesFor(size);
+        if (const std::size_t slack = grows ? heap.slackFor(n) : 0) {
+            if (void* block = allocate((n + slack) << granuleShift, kind, "mprRealloc")) {
+                heap.keepSlack(block, n);
+                return block;
+            }
+        }
+    }
+    return allocate(size, kind, "mprRealloc");
+}
+
 constexpr bool hasManager(Byte h) {
     return !head::isLeaf(h);
 }
@@ -513,7 +528,7 @@ void* mprRealloc(void* ptr, size_t size) {
         }
         return ptr;
     }
-    void* block = allocate(whole, static_cast<Byte>(h & head::kindMask), "mprRealloc");
+    void* block = allocateToGrow(whole, static_cast<Byte>(h & head::kindMask), wanted > n);
     if (block) {
         std::memcpy(block, ptr, std::min(size, usable(region, g, h)));
         if (managed) {

@@ -163,19 +163,43 @@ int Heap::resizeInBatch(Local& local, Place at, std::size_t n, std::size_t m) co
     return 1;
 }
 
+/** A large block grows into the slack of its region: see slackFor. */
+bool Heap::extendLarge(Region* region, std::size_t n, std::size_t m) {
+    os::Locked locked(lock_);
+    if (m > (region->length >> granuleShift) - region->firstGranule) {
+        return false;
+    }
+    region->largeGranules = m;
+    took(m - n);
+    if (poisons()) {
+        poison::allow(region->address(region->firstGranule + n), (m - n) << granuleShift);
+    }
+    return true;
+}
+
 bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
+    const Byte h = region->map().get(g);
+    if (mayBeTraced(h)) {
+        return m <= n && m >= n / 2; // it stays as it is: the marker may look at its head and last word
+    }
     if (region->isLarge()) {
         // The pages of a large block's tail are not worth keeping when most of it goes.
-        return m <= n && m >= n / 2;
+        return m > n ? extendLarge(region, n, m) : m >= n / 2;
     }
+    if (os::hasThreads && (h & head::held) && dead(h)) [[unlikely]] {
+        os::Locked clearing(
+            clearing_); // only the hold keeps it, and whoever clears a span without the lock reads its size
+        return resizeOrdinary(local, {region, g}, n, m);
+    }
+    return resizeOrdinary(local, {region, g}, n, m);
+}
+
+/** Resize a block of an ordinary region that no marker looks at. */
+bool Heap::resizeOrdinary(Local& local, Place at, std::size_t n, std::size_t m) {
+    const auto [region, g] = at;
     const GranuleMap map = region->map();
-    if (const Byte h = map.get(g); mayBeTraced(h) || (h & head::held)) {
-        // The block stays as it is: the marker may look at its head and last word, or a sweep at the head of a held
-        // block.
-        return m <= n && m >= n / 2;
-    }
     if (m == n) {
         return true;
     }

@@ -186,6 +186,14 @@ public:
 
     /** Make a block m granules in place. @return false when it cannot be: nothing has changed. */
     bool resize(Local& local, Region* region, void* block, std::size_t m);
+    /**
+        Granules that a block of n granules should be given beside when it moves to grow: a quarter if it is large, else
+        none; none past the redline. As slack, which keepSlack makes it, they are committed and free, the block alone can
+        grow into them, and they go back to the system when memory is short, and at a purge.
+     */
+    std::size_t slackFor(std::size_t n);
+    /** A block that was just allocated has n granules; what it has beyond is slack. */
+    void keepSlack(void* block, std::size_t n);
 
     /**
         Set or clear bits of a head that is in use; atomic with respect to the sweep. What is dead and not held stays
@@ -462,6 +470,9 @@ private:
     bool commitChunks(Region* region, std::uint64_t fresh) MPR_REQUIRES(lock_);
     void retire(Region* region) MPR_REQUIRES(lock_);
     Region* reuseRetired(std::size_t n) MPR_REQUIRES(lock_);
+    static std::size_t slackOf(const Region* region);
+    void releaseSlack(Region* region) MPR_REQUIRES(lock_);
+    void releaseAllSlack() MPR_REQUIRES(lock_);
     Region* mapLarge(std::size_t n, std::size_t header, std::size_t length) MPR_REQUIRES(lock_);
     bool isPristine(const void* block) const;
     bool releaseGoneBlocks() MPR_REQUIRES(lock_);
@@ -585,6 +596,8 @@ private:
     // take_back.cpp
     void* allocateInRoom(Local& local, AllocationContext& c, std::size_t n, Byte h) MPR_EXCLUDES(lock_);
     int freeBesideBatch(const Local& local, Place at, std::size_t n) MPR_EXCLUDES(lock_);
+    bool resizeOrdinary(Local& local, Place at, std::size_t n, std::size_t m) MPR_EXCLUDES(lock_);
+    bool extendLarge(Region* region, std::size_t n, std::size_t m) MPR_EXCLUDES(lock_);
     int resizeInBatch(Local& local, Place at, std::size_t n, std::size_t m) const;
     void makeRoom(Batch::Part& part, const Batch::Piece& piece, Byte* from, Byte* to, std::size_t least);
     unsigned takeBack(Local& local, AllocationContext& c, unsigned last);
@@ -656,7 +669,8 @@ private:
     [[no_unique_address]] std::conditional_t<os::hasThreads, Findings, NoFindings> findings_;
     [[no_unique_address]] std::conditional_t<os::hasThreads, Quarantine, NoQuarantine>
         quarantine_ MPR_GUARDED_BY(lock_);
-    bool poison_ = false; // set before there are threads
+    bool poison_ = false;                         // set before there are threads
+    bool hasSlack_ MPR_GUARDED_BY(lock_) = false; // some large region may be longer than its block
     FreeQueues queues_[sorts] MPR_GUARDED_BY(lock_);
     Region* regions_ MPR_GUARDED_BY(lock_) = nullptr; // newest first
     RetiredRegions retired_ MPR_GUARDED_BY(lock_){lock_};

@@ -55,6 +55,9 @@ bool Heap::releaseIfEmpty(Region* region, std::size_t keep) {
         const Byte b = region->map().get(first);
         if (large) {
             if (b != 0) {
+                if (Region::isBlock(b) && freeBytesLocked() >= keep + slackOf(region)) {
+                    releaseSlack(region);
+                }
                 return false;
             }
             forgetCommitted(region);

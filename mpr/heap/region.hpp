@@ -217,7 +217,9 @@ struct Region : Shape {
     Byte* address(std::size_t g) { return reinterpret_cast<Byte*>(this) + (g << granuleShift); }
 
     bool contains(const void* address) const {
-        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this) < length;
+        // Relaxed: a large region may become shorter behind its block, where no other address is asked for.
+        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(this) <
+               __atomic_load_n(&length, __ATOMIC_RELAXED);
     }
 
     bool isLarge() const { return os::hasPages && origin == Origin::large; }

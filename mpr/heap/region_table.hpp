@@ -58,6 +58,17 @@ public:
         fill(region, nullptr);
     }
 
+    /** A large region is about to be so many bytes long, and was longer. */
+    void shorten(const Region* region, std::size_t length) {
+        if (other_) {
+            other_->shorten(region, length);
+        }
+        const auto begin = reinterpret_cast<std::uintptr_t>(region);
+        for (std::size_t at = roundUp(length, regionSize_); at < region->length; at += regionSize_) {
+            fillRow(begin + at, 1, nullptr);
+        }
+    }
+
     /**
         Call f(region) for each region. Takes time in proportion to the address space in use. The heap's lock is held.
      */

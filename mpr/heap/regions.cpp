@@ -2,8 +2,10 @@
 /*
     regions.cpp - Making, committing, listing and giving up regions. Opening and closing the heap.
 */
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "mpr/heap/holes.hpp"
 #include "mpr/os/log.hpp"
@@ -393,6 +395,65 @@ void Heap::fitLinkRange() {
     }
 }
 
+// ---- Slack behind large blocks ----------------------------------------------------------------------------------
+
+std::size_t Heap::slackFor(std::size_t n) {
+    constexpr std::size_t share = 4; // growing to any size copies five times that size at most
+    const std::size_t all = n + n / share;
+    if (!os::hasPages || n <= greatestInRegion_ || all > greatestRequest >> granuleShift || fixed() || poisons()) {
+        return 0;
+    }
+    const std::size_t bytes = (all << granuleShift) + 2 * os::pageSize();
+    os::Locked locked(lock_);
+    const bool fits = limits_.allows(bytes, false) && limits_.counted() + bytes <= limits_.warn();
+    return fits && !isBeyondMachine(bytes) ? all - n : 0;
+}
+
+void Heap::keepSlack(void* block, std::size_t n) {
+    os::Locked locked(lock_);
+    Region* region = table_.find(block);
+    const std::size_t slack = region->largeGranules - n;
+    region->largeGranules = n;
+    totals_.granulesAllocated -= slack; // as if it had never been the block's
+    since_ -= std::min(since_, decltype(since_){slack});
+    hasSlack_ = true;
+}
+
+/** Pages behind a large block go back to the system. @return Bytes. */
+std::size_t Heap::slackOf(const Region* region) {
+    const std::size_t used = (region->firstGranule + region->largeGranules) << granuleShift;
+    return region->length - roundUp(used, os::pageSize());
+}
+
+void Heap::releaseSlack(Region* region) {
+    os::assertHeld(lock_);
+    const std::size_t slack = slackOf(region);
+    if (slack == 0) {
+        return;
+    }
+    const std::size_t length = region->length - slack;
+    table_.shorten(region, length);
+    __atomic_store_n(&region->length, length, __ATOMIC_RELAXED); // see Region::contains
+    poison::allow(reinterpret_cast<Byte*>(region) + length, slack);
+    os::release(reinterpret_cast<Byte*>(region) + length, slack);
+    limits_.uncommit(slack);
+    discharge(slack);
+    totals_.purgedBytes += slack;
+}
+
+/** Memory is short. */
+void Heap::releaseAllSlack() {
+    os::assertHeld(lock_);
+    if (!std::exchange(hasSlack_, false)) {
+        return;
+    }
+    for (Region* region = regions_; region; region = region->next) {
+        if (region->isLarge() && Region::isBlock(region->map().get(region->firstGranule))) {
+            releaseSlack(region);
+        }
+    }
+}
+
 // ---- Large regions whose block is gone --------------------------------------------------------------------------
 
 /** The block was freed: keep the region for the next block of about its size, until a purge. */
@@ -409,6 +470,7 @@ Region* Heap::reuseRetired(std::size_t n) {
     if (region) {
         region->largeGranules = n;
         region->pristine = false;
+        hasSlack_ = true; // perhaps
         if (poisons()) {
             look(region->address(region->firstGranule), n);
         }
@@ -455,6 +517,7 @@ void Heap::decommitRetired() {
     }
     os::Locked locked(lock_);
     decommitRetiredLocked();
+    releaseAllSlack();
 }
 
 void Heap::decommitRetiredLocked() {

@@ -52,3 +52,28 @@ TEST_CASE("the head of a dead block does not change unless it is held", "[heap][
     stepped.heap().endSweep();
     CHECK(stepped.sweep(Sweep::all) == 1);
 }
+
+TEST_CASE("a held block grows in place, also when only the hold keeps it from the sweep", "[heap][free]") {
+    SteppedHeap stepped;
+    void *const block = stepped.make(4);
+    stepped.heap().changeHead(stepped.regionOf(block), block, head::held, 0);
+    const auto resize = [&](size_t n) {
+        return stepped.heap().resize(stepped.local, stepped.regionOf(block), block, n);
+    };
+    const auto size = [&] { return stepped.regionOf(block)->blockSize(stepped.granuleOf(block)); };
+    CHECK(resize(100)); // in the context
+    CHECK(size() == 100);
+    stepped.unmark(true); // which closes the context
+    stepped.heap().beginSweep(Sweep::all);
+    CHECK(stepped.heap().dead(stepped.head(block)));
+    CHECK(resize(200));
+    CHECK(size() == 200);
+    stepped.heap().endSweep();
+    stepped.sweep(Sweep::all);
+    CHECK((stepped.head(block) & head::held) != 0);
+    CHECK(resize(1000)); // in the hole behind it
+    CHECK(size() == 1000);
+    CHECK(resize(10));
+    CHECK(size() == 10);
+    stepped.heap().changeHead(stepped.regionOf(block), block, 0, head::held);
+}

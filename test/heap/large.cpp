@@ -10,6 +10,7 @@
 #include "test/support/sanitizer.hpp"
 
 #include <algorithm>
+#include <vector>
 
 using namespace mpr::heap;
 using mpr::os::Lock;
@@ -109,4 +110,96 @@ TEST_CASE("a block of zeros is made of memory that another block has left", "[he
     }
     CHECK(again[0]);
     CHECK(again[1]);
+}
+
+namespace {
+
+/* A held block that grows step by step. */
+struct Growing {
+    char *block = static_cast<char *>(mprAlloc(16));
+    size_t moved = 0, copied = 0;
+
+    Growing() { mprHold(block); }
+    ~Growing() { mprRelease(block); }
+    Growing(const Growing &) = delete;
+    Growing &operator=(const Growing &) = delete;
+
+    void grow(size_t from, size_t to, size_t step) {
+        for (size_t size = from; size <= to; size += step) {
+            auto at = static_cast<char *>(mprRealloc(block, size));
+            REQUIRE(at);
+            if (at != block) {
+                moved++;
+                copied += mprGetBlockSize(at) < size ? 0 : size - std::min(size, step);
+                block = at;
+            }
+            block[size - step] = static_cast<char>(size / step);
+            mprYield(0);
+        }
+    }
+    size_t wrong(size_t to, size_t step) const {
+        size_t count = 0;
+        for (size_t size = step; size <= to; size += step) {
+            count += block[size - step] != static_cast<char>(size / step);
+        }
+        return count;
+    }
+};
+
+} // namespace
+
+TEST_CASE("a block that grows by small steps to a large one is copied a few times, held or not", "[heap][large]") {
+    test::Runtime runtime("poison=0");
+    constexpr size_t step = 4096, to = size_t{16} << 20;
+    Growing growing;
+    growing.grow(step, to, step);
+    CHECK(growing.moved < 40); // of 4096 steps
+    CHECK(growing.copied < 6 * to);
+    CHECK(growing.wrong(to, step) == 0);
+    CHECK(mprGetBlockSize(growing.block) >= to);
+    CHECK(mprGetBlockSize(growing.block) < to + 65536); // slack is none of the block's
+    CHECK(mprVerifyHeap() == 0);
+}
+
+TEST_CASE("slack behind a large block is free memory, and goes back when all free memory does", "[heap][large]") {
+    test::Runtime runtime("poison=0");
+    Growing growing;
+    growing.grow(size_t{8} << 20, size_t{8} << 20, size_t{8} << 20);
+    test::collect();
+    mprSetMemLimits(0, 0, 0);
+    test::collect();
+    const uint64 before = test::stats().heap;
+    growing.grow((size_t{8} << 20) + 4096, (size_t{8} << 20) + 8192, 4096); // it moves
+    mprSetMemLimits(0, 0, 0);
+    test::collect();
+    const uint64 after = test::stats().heap;
+    CHECK(after < before + (size_t{1} << 20));
+    CHECK(mprVerifyHeap() == 0);
+}
+
+TEST_CASE("a large block gets no slack past the redline, and loses it when memory is short", "[heap][large]") {
+    test::Runtime runtime("poison=0");
+    constexpr size_t limit = size_t{48} << 20;
+    mprSetMemLimits(0, limit, 0);
+    Growing growing;
+    growing.grow(size_t{8} << 20, size_t{8} << 20, size_t{8} << 20);
+    growing.grow((size_t{8} << 20) + 4096, (size_t{8} << 20) + 4096, 4096);
+    test::collect();
+    const uint64 free = limit - test::stats().heap; // a quarter of eight megabytes is committed besides
+    std::vector<void *> others;
+    for (void *other = mprAlloc(size_t{3} << 20); other; other = mprAlloc(size_t{3} << 20)) {
+        mprHold(other);
+        others.push_back(other);
+    }
+    CHECK(others.size() * (size_t{3} << 20) > free - (size_t{3} << 20));
+    CHECK(mprVerifyHeap() == 0);
+    for (void *other : others) {
+        mprRelease(other);
+    }
+    others.clear();
+    test::collect();
+    const uint64 now = test::stats().heap;
+    mprSetMemLimits(now + (size_t{10} << 20), limit, 0); // a copy fits below it, slack does not
+    growing.grow(size_t{9} << 20, size_t{9} << 20, 4096);
+    CHECK(test::stats().heap <= now + (size_t{10} << 20));
 }
