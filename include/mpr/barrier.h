@@ -112,7 +112,8 @@ static inline int mprBarrierDone(const void *owner) {
     Store a reference: *field = value.
     @param owner The start of the block in which the field stands; any block but those of a range
     (mprAddPinnedRange), which need mprSetRefAt; not NULL. @param field Address of a
-    pointer in it. @param value A block or NULL. Attached threads that run. If another thread calls it, the store is
+    pointer in it. @param value A block or NULL: in large blocks the collector reads the field itself, so a word with a tag
+    keeps nothing alive. With option check, and in checked builds, such a value is named if the store is remembered. Attached threads that run. If another thread calls it, the store is
     done; if it would have to be remembered, the call is named, and the next collection looks at all old blocks, so that
     nothing is lost. Never yields. The store has release order: a thread that loads the field can read what was
     written to *value before.

@@ -115,10 +115,18 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
       check=0|1       trace everything again after each marking and name what was missed, such as a store into a block
                       of MPR_ALLOC_BARRIER that bypassed the barrier; slow (0)
       check=fields    as check=1, and name fields of living blocks that hold the address of a block about to be freed: a
-                      manager forgets them, a trace function is missing or misspelt, or one is a plain T*. A suspicion:
-                      the unused part of a union may hold an old address. Free memory is filled as by poison=1, so memory
-                      never written holds none. Blocks without a manager (objects of make without trace and destructor
-                      among them) and memory outside the heap, a vector's, are not read
+                      manager forgets them, a trace function is missing or misspelt, one is a plain T*, or the block has
+                      no manager (objects of make without trace and destructor have none). A suspicion: the unused part
+                      of a union may hold an old address. Free memory is filled as by poison=1, so memory never written
+                      holds none. Memory outside the heap, a vector's say, and permanent memory are not read
+      check=globals   as check=1, and name global and static variables, of the program and its libraries, that hold the
+                      address of a block about to be freed. A suspicion: a program may keep an address that it does not
+                      follow any more. Thread-local variables and stacks are not read
+      check=abort     end the process (abort) when a mistake of the program has been named: misuse, and what other checks
+                      and poison find. Several checks stand together with +, as in check=fields+globals+abort.
+                      If no collection runs, so that nothing is checked, mprDestroy says so
+      mask=BITS       which bits of a word check=fields and check=globals try as an address besides all of them, such as
+                      0xffffffffffff for words with a tag in the highest bits (all)
       poison=0|1      fill what is freed or found dead with 0xDB, let small freed blocks rest, and name writes to free
                       memory when it is used again; a build with the address sanitizer reports every use at once; slow
                       (0, or 1 in builds with MPR_CHECKED)

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "mpr/gc/batch.hpp"
+#include "mpr/gc/naming.hpp"
 #include "mpr/gc/runtime.hpp"
 
 using namespace mpr::gc;
@@ -28,6 +29,33 @@ namespace {
 [[gnu::cold]] void refuseStore(const char* function) {
     if (!refuse(function) && running()) {
         runtime().collector.loseWrites();
+    }
+}
+
+/** Name a value that is no block and has been stored into a field. */
+[[gnu::cold, gnu::noinline]] void nameNoBlock(const char* function, const void* field, const void* value) {
+    mpr::heap::Heap& heap = runtime().heap;
+    if (!value || heap.blockAround(value)) { // a manager may know that a value points into a block: mprSetRefInside
+        return;
+    }
+    os::Message message;
+    message << function << "(" << value << "): the value is not a block";
+    if (void* const owner = heap.blockAround(field)) {
+        message << "; stored at offset "
+                << static_cast<std::size_t>(static_cast<const Byte*>(field) - static_cast<Byte*>(owner))
+                << " of block ";
+        nameBlock(message, heap, owner);
+    }
+    runtime().misuses.fetch_add(1, std::memory_order_relaxed);
+    writeMisuse(function, message, false);
+}
+
+/** With option check, and in checked builds: look at a value that has been stored and may have to be remembered. */
+inline void lookAt(const char* function, const void* field, const void* value) {
+    if constexpr (os::hasThreads) {
+        if (os::checked || runtime().collector.checks()) [[unlikely]] {
+            nameNoBlock(function, field, value);
+        }
     }
 }
 
@@ -53,6 +81,7 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     if (!m) {
         return refuseStore("mprSetRefAt");
     }
+    lookAt("mprSetRefAt", field, value);
     if (region->isLarge()) {
         if ((region->map().get(region->firstGranule) & head::remembered) == 0) {
             logBlock(*m, region, region->firstGranule, field);
@@ -101,6 +130,7 @@ void mprLogRef(void* owner, void* field) {
         misuse("mprSetRef", owner, "the owner is not the start of a block in use");
         return;
     }
+    lookAt("mprSetRef", field, __atomic_load_n(static_cast<void**>(field), __ATOMIC_RELAXED));
     logBlock(*m, region, region->granuleOf(owner), field);
 }
 

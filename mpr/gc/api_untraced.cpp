@@ -24,6 +24,7 @@ bool mprNameUntraced(cvoid* objects, size_t size, cchar* type) {
                 << i * sizeof(void*) << " the address of block " << word
                 << ", but its type has no trace(mpr::Marker&) to keep that alive; an empty one says that it need not";
             os::log(os::Level::warning, message);
+            os::afterMistake();
             return true;
         }
     }

@@ -42,11 +42,15 @@ void insert(Census::Row (&rows)[N], const Census::Row& row, Key&& key) {
 }
 } // namespace
 
-/** The place of a manager, which is taken if it has none. @return nullptr when all are. */
-Census::Kind* Census::find(MprManager manager) {
+std::size_t Census::homeOf(MprManager manager) {
     constexpr auto golden = static_cast<std::uintptr_t>(0x9E37'79B9'7F4A'7C15);
     const std::uintptr_t mixed = reinterpret_cast<std::uintptr_t>(manager) * golden;
-    const std::size_t home = mixed >> (8 * sizeof(mixed) - std::countr_zero(places));
+    return mixed >> (8 * sizeof(mixed) - std::countr_zero(places));
+}
+
+/** The place of a manager, which is taken if it has none. @return nullptr when all are. */
+Census::Kind* Census::find(MprManager manager) {
+    const std::size_t home = homeOf(manager);
     for (std::size_t i = 0; i < places; ++i) {
         Kind& kind = kinds_[(home + i) % places];
         MprManager there = kind.manager.load(std::memory_order_relaxed);
@@ -63,6 +67,18 @@ void Census::name(MprManager manager, const char* name) {
             kind->name.store(name, std::memory_order_release);
         }
     }
+}
+
+const char* Census::nameOf(MprManager manager) const {
+    const std::size_t home = homeOf(manager);
+    for (std::size_t i = 0; i < places; ++i) {
+        const Kind& kind = kinds_[(home + i) % places];
+        const MprManager there = kind.manager.load(std::memory_order_relaxed);
+        if (!there || there == manager) {
+            return there ? kind.name.load(std::memory_order_acquire) : nullptr;
+        }
+    }
+    return nullptr;
 }
 
 Census::Tally& Census::tallyOf(heap::Byte* block, std::size_t n, heap::Byte h) {

@@ -44,6 +44,8 @@ public:
 
     /** Say what a manager's blocks are called. Any thread, at any time; not named when there is no room. */
     void name(MprManager manager, const char* name);
+    /** What it was said to be called, or nullptr; see type_name.hpp. Any thread, at any time. */
+    const char* nameOf(MprManager manager) const;
     /** Count all blocks. Every other thread is stopped, and one thread counts at a time. */
     void take(heap::Heap& heap, Rows& rows);
     /** A runtime begins: there is no last time. */
@@ -61,6 +63,7 @@ private:
 
     static void count(void* self, heap::Byte* block, std::size_t n, heap::Byte h);
     Tally& tallyOf(heap::Byte* block, std::size_t n, heap::Byte h);
+    static std::size_t homeOf(MprManager manager);
     Kind* find(MprManager manager);
     /** Call f(row) for each kind of which there are or were blocks. */
     template <typename F>

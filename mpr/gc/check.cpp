@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "mpr/gc/manager.hpp"
+#include "mpr/gc/naming.hpp"
 #include "mpr/os/log.hpp"
 
 namespace mpr::gc {
@@ -127,7 +128,7 @@ void Check::say(const void* block, const void* parent) const {
             << "; referenced by ";
     if (!parent) {
         os::log(os::Level::error, message << "a root");
-        return;
+        return os::afterMistake();
     }
     Region* region = heap_.find(parent);
     const std::size_t g = region->granuleOf(parent);
@@ -143,9 +144,10 @@ void Check::say(const void* block, const void* parent) const {
     if (heap::head::isBarrier(region->map().get(g))) {
         message << ", which promised the barrier";
     }
-    message << ", manager ";
-    message.code(reinterpret_cast<const void*>(managerOf(region->address(g), region->blockSize(g))));
+    message << ", ";
+    nameManager(message, managerOf(region->address(g), region->blockSize(g)));
     os::log(os::Level::error, message);
+    os::afterMistake();
 }
 
 } // namespace mpr::gc

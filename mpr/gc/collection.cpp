@@ -7,22 +7,34 @@
 #include <algorithm>
 
 #include "mpr/gc/suspension.hpp"
+#include "mpr/os/log.hpp"
 
 namespace mpr::gc {
 
 bool Collection::open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial) {
     pauseBudget_ = options.pauseBudget;
     trial_ = trial;
-    checks_ = options.check != heap::Options::Check::none;
-    if (options.check == heap::Options::Check::fields) {
-        fields_.open();
+    checks_ = options.looks();
+    if ((options.check & heap::Options::fields) != 0) {
+        fields_.open(options.mask);
     }
+    if ((options.check & heap::Options::globals) != 0) {
+        globals_.open(options.mask);
+    }
+    os::endAtMistake((options.check & heap::Options::abort) != 0);
     return tracing_.open(options, fixedHeap, processors, trial);
 }
 
 void Collection::close() {
     tracing_.close();
     fields_.close();
+    globals_.close();
+    if (checks_ && stats_.minors.load(std::memory_order_relaxed) + stats_.majors.load(std::memory_order_relaxed) == 0) {
+        os::Message message;
+        os::log(os::Level::warning,
+                message << "check: nothing was checked, because no collection has run; mprGC(MPR_GC_FORCE) runs one, "
+                           "and with MPR_GC_EVERY_YIELD=1 each yield does");
+    }
 }
 
 void Collection::pause() {
@@ -75,6 +87,7 @@ void Collection::pause() {
         tracing_.check();
     }
     fields_.check();
+    globals_.check();
     cycle_.countMarked();
     reopen(Phase::freeing, stopped);
     ran_ = spent();

@@ -14,6 +14,7 @@
 #include "mpr/gc/cycle.hpp"
 #include "mpr/gc/fields.hpp"
 #include "mpr/gc/giving_back.hpp"
+#include "mpr/gc/globals.hpp"
 #include "mpr/gc/late.hpp"
 #include "mpr/gc/roots.hpp"
 #include "mpr/gc/sweeping.hpp"
@@ -29,7 +30,7 @@ public:
                CollectorStats& stats)
         : heap_(heap), roots_(roots), cycle_(cycle), budget_(budget), late_(late), stats_(stats),
           tracing_(heap, roots, cycle, budget, late.mutators(), own, stats), sweeping_(heap, cycle, stats),
-          givingBack_(heap, cycle, budget), fields_(heap) {}
+          givingBack_(heap, cycle, budget), fields_(heap), globals_(heap) {}
 
     /** @param trial Every scope is tried in turn. @return false when memory is short. */
     bool open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial);
@@ -71,6 +72,7 @@ private:
     Sweeping sweeping_;
     GivingBack givingBack_;
     Fields fields_;
+    Globals globals_;
     // Set before the collector's thread begins, except members that are guarded by the duty.
     bool checks_ = false; // every pause: see check.hpp
     bool trial_ = false;

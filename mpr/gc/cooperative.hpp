@@ -90,6 +90,7 @@ public:
     bool halfSpent() { return heap_.allocatedSince() >= trigger_ / 2; }
     const Stats& stats() const { return stats_; }
     static void countInduced() {}
+    static bool checks() { return false; }
     const Marker& marker() const { return marker_; }
 
 private:

@@ -4,23 +4,24 @@
 
     The most common mistake of a program is a reference that the collector is not told of: a manager that forgets a
     field, a trace function that is missing or misspelt, a plain pointer among Members. The target is freed while the
-    field still holds its address. So, after each marking and before anything is swept, all living blocks with managers
-    are read word by word, as a conservative collector would read them. A word that holds the address of a block about
-    to die is named, with its block, its offset, and what dies.
+    field still holds its address. So, after each marking and before anything is swept, all living blocks are read
+    word by word, as a conservative collector would read them. A word that holds the address of a block about to die
+    is named, with its block, its offset, and what dies.
 
     This is a suspicion, not a proof: the unused part of a union may hold an old address, and a program may keep an
-    address that it does not follow. Memory that was never written holds none, because free memory is filled while this
-    option is on (heap/poison.hpp). A block that lives by its hold alone is read, too: a hold keeps nothing else. Leaves
-    are not read, nor is memory outside the heap (buffers of containers), nor is the end of a vector's buffer suspected.
-    Each offset of each manager is named once, and only a few per collection.
+    address that it does not follow. Memory that was never written holds none, because free memory is filled while
+    this option is on (heap/poison.hpp). A block that lives by its hold alone is read, too: a hold keeps nothing else.
+    So are blocks without a manager, which references should not be in, but not those that are held: permanent memory
+    and buffers of containers, where old addresses stay. Memory outside the heap is not read, nor is the end of a
+    vector's buffer suspected. Each offset of each kind of block is named once, and only a few per collection.
  */
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "mpr/heap/heap.hpp"
 #include "mpr/memory.h"
-#include "mpr/os/log.hpp"
 
 namespace mpr::gc {
 
@@ -30,8 +31,11 @@ public:
     Fields(const Fields&) = delete;
     Fields& operator=(const Fields&) = delete;
 
-    /** Allow checks. Without this, or without memory for the table, nothing is checked. */
-    void open();
+    /**
+        Allow checks. Without this, or without memory for the table, nothing is checked.
+        @param mask Which bits of a word may be an address, besides all of them.
+     */
+    void open(std::uintptr_t mask);
     void close();
     /** Check, if open. Threads are stopped, and the heap knows what the coming sweep may free. */
     void check() {
@@ -42,26 +46,26 @@ public:
 
 private:
     /** A field that has been named. */
-    struct Place {
-        MprManager manager;
+    struct Field {
+        std::uintptr_t kind; // of its block: the manager, or the size of one without
         std::size_t offset;
     };
-    static constexpr std::size_t greatest = 512; // places; further ones are not named
-    static constexpr unsigned mostOffsets = 16;  // of one manager: it may have a table
+    static constexpr std::size_t greatest = 512; // fields; further ones are not named
+    static constexpr unsigned mostOffsets = 16;  // of one kind: it may have a table
     static constexpr unsigned mostInCollection = 8;
     static constexpr std::size_t mostPointers = 4; // into one buffer, in a row
 
     [[gnu::cold]] void checkAll();
     void checkBlock(heap::Region* region, std::size_t g);
-    bool endsBuffer(const heap::Byte* owner, std::size_t size, std::size_t offset, heap::Region* region) const;
-    bool isNew(Place place);
-    void report(heap::Region* region, std::size_t g, Place place, heap::Region* dying, const void* block) const;
-    static void describe(os::Message& message, heap::Region* region, std::size_t g);
+    bool endsBuffer(const heap::Byte* owner, std::size_t size, std::size_t offset) const;
+    bool isNew(Field field);
+    void report(heap::Place owner, std::size_t offset, heap::Place dying) const;
 
     heap::Heap& heap_;
+    std::uintptr_t mask_ = 0; // set before there are checks
     // Used on duty; the duty's lock orders one such thread after another.
-    Place* named_ = nullptr; // memory of the system, since the heap is being checked
-    std::size_t places_ = 0;
+    Field* named_ = nullptr; // memory of the system, since the heap is being checked
+    std::size_t fields_ = 0;
     unsigned reports_ = 0; // in this collection
 };
 

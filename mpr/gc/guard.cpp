@@ -159,6 +159,7 @@ bool refuseIn(const char* state, const char* function) {
     }
     describe(message, function, state);
     write(message);
+    os::afterMistake();
     return false;
 }
 } // namespace
@@ -321,21 +322,28 @@ bool nameIfNull(const char* function, const void* memory) {
     return !memory;
 }
 
+/** Write a line, unless there were too many just now. */
+static void writeLimited(const void* kind, os::Message& message, bool each) {
+    if (mayWrite(asNumber(kind), each)) {
+        write(message);
+    }
+}
+
 void misuse(const char* function, const void* pointer, const char* what) {
     count();
     tellFailure(function, pointer, what);
+    os::afterMistake();
 }
 
 void tellFailure(const char* function, const void* pointer, const char* what) {
     os::Message message;
     message << function << "(" << pointer << "): " << what;
-    writeMisuse(function, message);
+    writeLimited(function, message, true);
 }
 
 void writeMisuse(const void* kind, os::Message& message, bool each) {
-    if (mayWrite(asNumber(kind), each)) {
-        write(message);
-    }
+    writeLimited(kind, message, each);
+    os::afterMistake();
 }
 
 /** FNV-1a. */

@@ -28,6 +28,7 @@ void nameOverwritten(const void* block, std::size_t n) {
                 << std::uint64_t{region->blockSize(before) << heap::granuleShift} << " bytes,";
     }
     os::log(os::Level::error, message << " has overflowed; its manager is not called any more");
+    os::afterMistake();
 }
 } // namespace
 

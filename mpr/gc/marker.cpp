@@ -11,6 +11,7 @@
 #include "mpr/collect.h"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/manager.hpp"
+#include "mpr/gc/naming.hpp"
 
 namespace mpr::gc {
 
@@ -601,8 +602,30 @@ bool Marker::advance() {
 
 inline void Marker::describe(os::Message& message, MarkEntry entry) const {
     if (entry) {
-        message << "; by the manager of block " << static_cast<const void*>(entry.block()) << ", ";
+        message << "; by the manager of block ";
+        if constexpr (os::hasThreads) {
+            return nameBlock(message, heap_, entry.block());
+        }
+        message << static_cast<const void*>(entry.block()) << ", ";
         message.code(reinterpret_cast<const void*>(gc::managerOf(entry.block(), sizeOf(entry))));
+    }
+}
+
+/** Where a pointer stands that was marked, and which block it points into, if it does. */
+void Marker::tellMore([[maybe_unused]] os::Message& message, [[maybe_unused]] const void* pointer,
+                      [[maybe_unused]] MarkEntry by) const {
+    if constexpr (os::hasThreads) {
+        if (by) {
+            auto* const fields = static_cast<const void* const*>(static_cast<const void*>(by.block()));
+            const std::size_t words = (sizeOf(by) << heap::granuleShift) / sizeof(void*) - 1;
+            const auto i = static_cast<std::size_t>(std::find(fields, fields + words, pointer) - fields);
+            if (i < words) {
+                message << ", at offset " << i * sizeof(void*);
+            }
+        }
+        if (void* const around = heap_.blockAround(pointer)) {
+            nameBlock(message << "; it points into block ", heap_, around);
+        }
     }
 }
 
@@ -610,6 +633,7 @@ void Marker::say(const void* pointer, MarkEntry by) const {
     os::Message message;
     message << "mprMark(" << pointer << ") is not the start of a block; ignored";
     describe(message, by);
+    tellMore(message, pointer, by);
     writeMisuse(pointer, message, false);
 }
 

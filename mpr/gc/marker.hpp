@@ -207,6 +207,7 @@ private:
     [[gnu::cold]] void report(const void* pointer);
     [[gnu::cold, gnu::noinline]] void lookElsewhere(const void* pointer, bool loose);
     void describe(os::Message& message, MarkEntry entry) const;
+    void tellMore(os::Message& message, const void* pointer, MarkEntry by) const;
     void setTraced(MarkEntry entry) { traced_.store(entry.bits(), std::memory_order_relaxed); }
 
     heap::Heap& heap_;

@@ -134,6 +134,7 @@ void Heap::say(const Finding& finding) {
     case Finding::Kind::defect: message << "heap defect: " << finding.what << " at " << finding.where; break;
     }
     os::log(os::Level::error, message);
+    os::afterMistake();
 }
 
 void Heap::tell() {

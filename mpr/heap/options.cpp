@@ -41,12 +41,12 @@ bool parseSize(std::string_view text, std::size_t& out) {
 
 /** Where there is one thread, and a buffer: what else mpr/runtime.h lists has no effect there. */
 constexpr std::string_view ofBoards[] = {"young", "growth", "marks", "everyyield"};
-constexpr std::string_view others[] = {"region", "reserve", "extra",  "stack",   "markers",    "pausebudget",
-                                       "cpu",    "check",   "poison", "batches", "everyalloc", "deadline"};
+constexpr std::string_view others[] = {"region", "reserve", "extra",  "stack",   "markers",    "pausebudget", "cpu",
+                                       "check",  "mask",    "poison", "batches", "everyalloc", "deadline"};
 constexpr std::string_view notAnOption =
     os::hasThreads
         ? "is not an option; there are region, reserve, young, growth, extra, stack, marks, markers, pausebudget, "
-          "cpu, check, poison, batches, everyyield, everyalloc and deadline"
+          "cpu, check, mask, poison, batches, everyyield, everyalloc and deadline"
         : "is not an option here; there are young, growth, marks and everyyield";
 
 bool isAmong(std::span<const std::string_view> names, std::string_view name) {
@@ -143,15 +143,53 @@ std::string_view applyOther(Options& options, std::string_view name, std::size_t
     return {};
 }
 
-std::string_view applyCheck(Options& options, std::string_view value) {
-    std::size_t number = 0;
-    if (value == "fields") {
-        options.check = Options::Check::fields;
-    } else if (parseSize(value, number) && number <= 1) {
-        options.check = static_cast<Options::Check>(number);
-    } else {
-        return "must be 0, 1 or fields";
+/** One word of option check. @return false when there is no such. */
+bool addCheck(Byte& check, std::string_view word) {
+    constexpr struct {
+        std::string_view word;
+        int check;
+    } words[] = {{"0", 0},
+                 {"1", Options::marking},
+                 {"fields", Options::marking | Options::fields},
+                 {"globals", Options::marking | Options::globals},
+                 {"abort", Options::abort}};
+    for (const auto& known : words) {
+        if (word == known.word) {
+            check = static_cast<Byte>(check | known.check);
+            return true;
+        }
     }
+    return false;
+}
+
+/** A number that begins with 0x. */
+std::string_view applyMask(Options& options, std::string_view value) {
+    std::uintptr_t mask = 0;
+    bool fits = value.size() > 2 && value.size() <= 2 + 2 * sizeof(mask) && value[0] == '0' && value[1] == 'x';
+    for (std::size_t i = 2; fits && i < value.size(); ++i) {
+        const std::size_t digit = std::string_view("0123456789abcdefABCDEF").find(value[i]);
+        fits = digit != std::string_view::npos;
+        mask = mask << 4 | (digit < 16 ? digit : digit - 6);
+    }
+    if (!fits) {
+        return "must be a number such as 0xffffffffffff, the bits of words that are an address";
+    }
+    options.mask = mask;
+    return {};
+}
+
+/** Words with + between them. */
+std::string_view applyCheck(Options& options, std::string_view value) {
+    Byte check = 0;
+    std::size_t plus = 0;
+    do {
+        plus = value.find('+');
+        if (!addCheck(check, std::string_view(value.data(), std::min(plus, value.size())))) {
+            return "must be 0, 1, fields, globals, abort, or several with + between them, such as fields+globals";
+        }
+        value.remove_prefix(plus == std::string_view::npos ? value.size() : plus + 1);
+    } while (plus != std::string_view::npos);
+    options.check = check;
     return {};
 }
 
@@ -162,6 +200,9 @@ std::string_view apply(Options& options, std::string_view name, std::string_view
     }
     if (os::hasThreads && name == "check") {
         return applyCheck(options, value);
+    }
+    if (os::hasThreads && name == "mask") {
+        return applyMask(options, value);
     }
     std::size_t number = 0;
     if (!parseSize(value, number)) {

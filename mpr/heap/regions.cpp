@@ -51,7 +51,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     regionShift_ = options.regionShift;
     reserve_ = options.reserve;
     // Memory that is filled holds no address for check=fields to find.
-    poison_ = os::hasThreads && (options.poison || options.check == Options::Check::fields);
+    poison_ = os::hasThreads && (options.poison || (options.check & Options::fields) != 0);
     os::Locked locked(lock_);
     if (poisons()) {
         quarantine_.open();

@@ -6,12 +6,12 @@
 
 #include "mpr/os/broken_pipe.hpp"
 #include "mpr/os/delay.hpp"
+#include "mpr/os/elf.hpp"
 #include "mpr/os/fence.hpp"
 #include "mpr/os/lock.hpp"
 #include "mpr/os/pages.hpp"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -826,20 +826,43 @@ void write(const char* text, std::size_t length) {
     }
 }
 
-std::size_t describeCode(const void* address, char* out, std::size_t room) {
-    Dl_info info{};
-    if (room < 2 || dladdr(address, &info) == 0) {
-        return 0;
-    }
-    // "name+0x12 (file)" or "file+0x1234": addr2line takes either.
-    std::size_t at = 0;
-    const auto put = [&](const char* text) {
-        while (*text != '\0' && at < room) {
-            out[at++] = *text++;
+// ---- Objects that are loaded ------------------------------------------------------------------------------------------
+
+namespace {
+
+/** Which addresses an object takes. */
+Image imageOf(const dl_phdr_info& object) {
+    Image image{~std::uintptr_t{0}, 0};
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+        const auto& segment = object.dlpi_phdr[i];
+        if (segment.p_type == PT_LOAD) {
+            const std::uintptr_t begin = object.dlpi_addr + segment.p_vaddr;
+            image.begin = std::min(begin, image.begin);
+            image.end = std::max(begin + segment.p_memsz, image.end);
         }
-    };
-    const auto offset = [&](const void* from) {
-        auto value = static_cast<std::uintptr_t>(static_cast<const char*>(address) - static_cast<const char*>(from));
+    }
+    return image;
+}
+
+bool hasAddress(const dl_phdr_info& object, std::uintptr_t address) {
+    const Image image = imageOf(object);
+    return address >= image.begin && address < image.end;
+}
+
+bool isProgram(const dl_phdr_info& object) {
+    return !object.dlpi_name || object.dlpi_name[0] == '\0';
+}
+
+/** Text of limited length. */
+class Text {
+public:
+    Text(char* out, std::size_t room) : out_(out), room_(room) {}
+    void put(const char* text) {
+        while (*text != '\0' && length_ < room_) {
+            out_[length_++] = *text++;
+        }
+    }
+    void putOffset(std::uintptr_t value) {
         char digits[2 * sizeof(value) + 1];
         std::size_t first = sizeof(digits) - 1;
         digits[first] = '\0';
@@ -849,53 +872,94 @@ std::size_t describeCode(const void* address, char* out, std::size_t room) {
         } while (value != 0);
         put("+0x");
         put(digits + first);
-    };
-    const char* slash = std::strrchr(info.dli_fname, '/');
-    const char* file = slash ? slash + 1 : info.dli_fname;
-    if (info.dli_sname) {
-        put(info.dli_sname);
-        offset(info.dli_saddr);
-        put(" (");
-        put(file);
-        put(")");
-    } else {
-        put(file);
-        offset(info.dli_fbase);
     }
-    return at;
-}
+    std::size_t length() const { return length_; }
 
-namespace {
-struct Search {
-    std::uintptr_t address;
-    Image found;
+private:
+    char* out_;
+    std::size_t room_, length_ = 0;
 };
 
-/** What dl_iterate_phdr calls for each object. @return 1: it is the one. */
-int look(dl_phdr_info* object, std::size_t, void* data) {
-    auto* search = static_cast<Search*>(data);
-    Image image{~std::uintptr_t{0}, 0};
-    for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
-        const auto& segment = object->dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD) {
-            const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
-            image.begin = begin < image.begin ? begin : image.begin;
-            image.end = begin + segment.p_memsz > image.end ? begin + segment.p_memsz : image.end;
+struct Description {
+    std::uintptr_t address;
+    Text text;
+};
+
+/** "name+0x12 (file+0x1234)", or what is known of it: addr2line takes the second offset. */
+void describeIn(const dl_phdr_info& object, Description& wanted) {
+    const std::uintptr_t inFile = wanted.address - object.dlpi_addr;
+    const char* const file = isProgram(object) ? program_invocation_short_name : object.dlpi_name;
+    const char* const slash = std::strrchr(file, '/');
+    elf::Symbol symbol;
+    const bool found = elf::findSymbol(isProgram(object) ? "/proc/self/exe" : file, object, inFile, symbol);
+    if (found) {
+        char name[elf::longestName];
+        elf::readable(symbol.name, name);
+        wanted.text.put(name);
+        if (symbol.offset != 0) {
+            wanted.text.putOffset(symbol.offset);
         }
+        wanted.text.put(" (");
     }
-    if (search->address < image.begin || search->address >= image.end) {
-        return 0;
-    }
-    search->found = image;
-    return 1;
+    wanted.text.put(slash ? slash + 1 : file);
+    wanted.text.putOffset(inFile);
+    wanted.text.put(found ? ")" : "");
 }
 } // namespace
 
+std::size_t describeCode(const void* address, char* out, std::size_t room) {
+    Description wanted{reinterpret_cast<std::uintptr_t>(address), {out, room}};
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, std::size_t, void* data) {
+            auto* description = static_cast<Description*>(data);
+            const bool isHere = hasAddress(*object, description->address);
+            if (isHere) {
+                describeIn(*object, *description);
+            }
+            return isHere ? 1 : 0;
+        },
+        &wanted);
+    return wanted.text.length();
+}
+
 bool findImage(const void* address, Image& image) {
-    Search search{reinterpret_cast<std::uintptr_t>(address), {}};
-    const bool found = dl_iterate_phdr(look, &search) == 1;
-    image = search.found;
-    return found;
+    struct Search {
+        std::uintptr_t address;
+        Image& found;
+    } search{reinterpret_cast<std::uintptr_t>(address), image};
+    return dl_iterate_phdr(
+               [](dl_phdr_info* object, std::size_t, void* data) {
+                   auto* wanted = static_cast<Search*>(data);
+                   if (hasAddress(*object, wanted->address)) {
+                       wanted->found = imageOf(*object);
+                       return 1;
+                   }
+                   return 0;
+               },
+               &search) == 1;
+}
+
+void forEachData(DataVisitor visit, void* context, const void* own) {
+    struct Walk {
+        DataVisitor visit;
+        void* context;
+        std::uintptr_t own;
+    } walk{visit, context, reinterpret_cast<std::uintptr_t>(own)};
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, std::size_t, void* data) {
+            const auto* to = static_cast<Walk*>(data);
+            for (unsigned i = 0; i < object->dlpi_phnum && (isProgram(*object) || !hasAddress(*object, to->own)); ++i) {
+                const auto& segment = object->dlpi_phdr[i];
+                if (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) != 0) {
+                    constexpr std::uintptr_t word = sizeof(void*);
+                    const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr, end = begin + segment.p_memsz;
+                    to->visit(to->context, reinterpret_cast<const void* const*>((begin + word - 1) & ~(word - 1)),
+                              reinterpret_cast<const void* const*>(end & ~(word - 1)));
+                }
+            }
+            return 0;
+        },
+        &walk);
 }
 
 void restart(char** argv) {

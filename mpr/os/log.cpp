@@ -19,6 +19,8 @@ namespace {
 constinit Shared<LogHandler> handlerInForce{nullptr};
 constinit Shared<LogHandler> sinkInForce{nullptr};
 
+constinit Shared<bool> endsAtMistake{false}; // relaxed: it does not change while there are threads that read it
+
 constexpr std::string_view names[] = {"mpr error", "mpr warning", "mpr info"};
 } // namespace
 
@@ -107,6 +109,16 @@ const char* Message::text() {
 void log(Level level, Message& message) {
     assertUnlocked();
     deliver(level, message);
+}
+
+void endAtMistake(bool on) {
+    endsAtMistake.store(on, std::memory_order_relaxed);
+}
+
+void endIfSo() {
+    if (endsAtMistake.load(std::memory_order_relaxed)) {
+        abort();
+    }
 }
 
 LogHandler logReceiver() {

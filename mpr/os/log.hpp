@@ -45,6 +45,18 @@ enum class Level { error = 0, warning = 1, info = 2 };
     causes goes to the console.
  */
 void log(Level level, Message& message);
+/**
+    Whether the process ends when a mistake of the program has been named: option check=abort. Set before there are threads
+    that name any.
+ */
+void endAtMistake(bool on);
+[[gnu::cold]] void endIfSo();
+/** A mistake of the program has been named. Any state. */
+inline void afterMistake() {
+    if constexpr (hasThreads) {
+        endIfSo();
+    }
+}
 /** Deliver the last message of the process: like log(), whatever the caller holds. */
 void deliver(Level level, Message& message);
 /**

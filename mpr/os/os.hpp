@@ -192,7 +192,10 @@ bool random(void* out, std::size_t size, Entropy entropy);
 
 /** Write to the console; never fails. */
 void write(const char* text, std::size_t length);
-/** Describe a code address as "function+offset (file)" or "file+offset". @return Characters written, no NUL. */
+/**
+    Describe an address of code or of static data as "name+offset (file+offset)", as far as the file that it is from says so,
+    or as "file+offset". Reads that file. @return Characters written, no NUL.
+ */
 std::size_t describeCode(const void* address, char* out, std::size_t room);
 
 /** The addresses of a program file or shared object that is loaded. */
@@ -201,6 +204,11 @@ struct Image {
 };
 /** The one that has an address in it. @return false when there is none. */
 bool findImage(const void* address, Image& image);
+
+/** Gets words in a row. No library is loaded or unloaded meanwhile, so it writes no messages. */
+using DataVisitor = void (*)(void* context, const void* const* begin, const void* const* end);
+/** Visit the static data that can be written, of the program and of all libraries but the one that `own` is in. */
+void forEachData(DataVisitor visit, void* context, const void* own);
 
 /** Execute the program anew with its arguments. Returns only on failure. */
 void restart(char** argv);

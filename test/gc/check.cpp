@@ -17,7 +17,7 @@ using test::SteppedCollection;
 namespace {
 
 struct Checked : SteppedCollection {
-    Checked() : SteppedCollection(1 << 20, Check::marking) {}
+    Checked() : SteppedCollection(1 << 20, mpr::heap::Options::marking) {}
     uint64_t defects() const { return stats.defects.load(); }
 };
 

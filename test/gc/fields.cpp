@@ -295,6 +295,68 @@ TEST_CASE("check=fields is silent about what is not about to die, and about what
     CHECK(Log::count(suspicion) == 0);
 }
 
+TEST_CASE("check=fields names a reference in a block without a manager, unless that is held", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    const bool held = GENERATE(false, true);
+    Root root(makePair(0));
+    auto data = static_cast<void **>(mprAllocMem(64, MPR_ALLOC_ZERO | (held ? MPR_ALLOC_HOLD : 0)));
+    root.as<Pair>()->marked = data;
+    data[5] = makePair(0);
+    collect();
+    CHECK_FALSE(mprIsValid(data[5]));
+    if (held) { // as the memory of containers, where old addresses stay
+        CHECK(Log::count(suspicion) == 0);
+        mprRelease(data);
+    } else {
+        checkNamed(data, 5 * sizeof(void *), data[5]);
+        CHECK(Log::has("it has no manager"));
+        CHECK(Log::has("managePair"));
+    }
+}
+
+TEST_CASE("check=fields sees addresses behind tags with option mask", "[gc][fields]") {
+    if (sizeof(void *) < 8) {
+        return; // no bits to spare
+    }
+    const bool masked = GENERATE(true, false);
+    Runtime runtime(masked ? "check=fields,everyyield=0,mask=0x0000ffffFFFFffff" : "check=fields,everyyield=0");
+    Root root(makePair(0));
+    auto pair = root.as<Pair>();
+    void *forgotten = mprAllocZeroed(40);
+    constexpr uintptr_t tag = static_cast<uintptr_t>(0xfffc'0000'0000'0000);
+    pair->forgotten = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(forgotten) | tag);
+    SECTION("a forgotten one") {
+        collect();
+        if (masked) {
+            checkNamed(pair, offsetof(Pair, forgotten), forgotten);
+        } else {
+            CHECK(Log::count(suspicion) == 0);
+        }
+    }
+    SECTION("one that somebody marks") {
+        pair->marked = forgotten;
+        collect();
+        CHECK(Log::count(suspicion) == 0);
+    }
+    SECTION("a plain word is seen, too") {
+        pair->forgotten = forgotten;
+        collect();
+        checkNamed(pair, offsetof(Pair, forgotten), forgotten);
+    }
+}
+
+TEST_CASE("check=fields calls blocks by the names of their managers", "[gc][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    mprSetManagerName(managePair, "MyPair");
+    Root root(makePair(0));
+    root.as<Pair>()->forgotten = makePair(0);
+    collect();
+    INFO(Log::text());
+    CHECK(Log::count(" bytes, MyPair)") == 1);
+    CHECK_FALSE(Log::has("managePair"));
+    mprSetManagerName(managePair, nullptr);
+}
+
 TEST_CASE("other modes do not look for unmarked fields", "[gc][fields]") {
     Runtime runtime(GENERATE("check=0", "check=1"));
     Root root(makePair(0));
@@ -303,12 +365,26 @@ TEST_CASE("other modes do not look for unmarked fields", "[gc][fields]") {
     CHECK(Log::count(suspicion) == 0);
 }
 
-TEST_CASE("check takes 0, 1 and fields", "[gc][fields]") {
+TEST_CASE("check takes 0, 1, fields, globals and abort, and several of them", "[gc][fields]") {
     const Log log;
+    CHECK(mprConfigure("check=globals") == 0);
+    CHECK(mprConfigure("check=abort") == 0);
+    CHECK(mprConfigure("check=fields+globals+abort+1") == 0);
     CHECK(mprConfigure("check=fields") == 0);
     CHECK(mprConfigure("check=0") == 0);
     CHECK(mprConfigure("check=1") == 0);
-    CHECK(mprConfigure(GENERATE("check=2", "check=field", "check=", "check=fieldsx")) == MPR_ERR_BAD_ARGS);
+    CHECK(mprConfigure(GENERATE("check=2", "check=field", "check=", "check=fieldsx", "check=fields+", "check=+fields",
+                                "check=fields+2", "check=fields globals", "check=fields+field")) == MPR_ERR_BAD_ARGS);
     CHECK(Log::has("option \"check="));
+    mprConfigure(nullptr);
+}
+
+TEST_CASE("mask takes a number that begins with 0x", "[gc][fields]") {
+    const Log log;
+    CHECK(mprConfigure("mask=0xffffFFF0") == 0);
+    CHECK(mprConfigure("mask=0x7") == 0);
+    CHECK(mprConfigure(GENERATE("mask=7", "mask=", "mask=0x", "mask=0x1ffffffffffffffff", "mask=0xfg", "mask=0Xff")) ==
+          MPR_ERR_BAD_ARGS);
+    CHECK(Log::has("must be a number such as 0xffffffffffff"));
     mprConfigure(nullptr);
 }

@@ -29,7 +29,7 @@ TEST_CASE("options are read from one string, in any order", "[heap][options][por
     CHECK(options.stack == 64 * 1024);
     CHECK(options.everyAlloc == 7);
     CHECK(options.everyYield == Options::on);
-    CHECK(options.check == Options::Check::marking);
+    CHECK(options.check == Options::marking);
     CHECK(Log::size() == 0);
 }
 

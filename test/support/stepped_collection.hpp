@@ -43,9 +43,7 @@ class SteppedCollection {
     using Wish = mpr::gc::Wish;
 
 public:
-    using Check = mpr::heap::Options::Check;
-
-    explicit SteppedCollection(size_t young = 1 << 20, Check check = Check::none) {
+    explicit SteppedCollection(size_t young = 1 << 20, mpr::heap::Byte check = 0) {
         stepped.options.young = young;
         stepped.options.check = check;
         stepped.options.markers = 1; // no helpers

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/*
+    naming.cpp - What messages say of blocks.
+ */
+#include "mpr/gc/naming.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "mpr/gc/census.hpp"
+#include "mpr/gc/manager.hpp"
+#include "mpr/gc/type_name.hpp"
+
+namespace mpr::gc {
+
+namespace {
+
+/** The text that a leaf begins with, if it seems to be one. */
+std::string_view textIn(const void* leaf, std::size_t size) {
+    constexpr std::size_t least = 3, most = 24;
+    const auto* bytes = static_cast<const char*>(leaf);
+    std::size_t length = 0;
+    while (length < size && length < most && bytes[length] >= ' ' && bytes[length] <= '~') {
+        ++length;
+    }
+    return {bytes, length >= least ? length : 0};
+}
+} // namespace
+
+void nameManager(os::Message& message, MprManager manager) {
+    constexpr std::size_t most = 60; // a line has room for two, and what is said about them
+    if (const char* name = census.nameOf(manager)) {
+        const std::string_view type = typeIn(name);
+        message << std::string_view(type.data(), std::min(type.size(), most));
+    } else {
+        message << "manager ";
+        message.code(reinterpret_cast<const void*>(manager));
+    }
+}
+
+void nameBlock(os::Message& message, heap::Place at) {
+    const std::size_t n = at.region->blockSize(at.granule);
+    const std::size_t size = n << heap::granuleShift;
+    void* const block = at.address();
+    message << block << " (" << size << " bytes, ";
+    if (!heap::head::isLeaf(at.head())) {
+        if (const MprManager manager = managerOf(block, n)) {
+            nameManager(message, manager);
+        } else {
+            message << "its manager was never set";
+        }
+    } else if (const std::string_view text = textIn(block, size); !text.empty()) {
+        message << "text \"" << text << "\"";
+    } else {
+        message << "no manager";
+    }
+    message << ")";
+}
+
+void nameBlock(os::Message& message, const heap::Heap& heap, const void* block) {
+    heap::Region* region = heap.find(block);
+    region ? nameBlock(message, heap::Place::of(region, block)) : void(message << block);
+}
+
+} // namespace mpr::gc
