@@ -4,9 +4,14 @@
  */
 #include "mpr/gc/fields.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "mpr/gc/dying.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/naming.hpp"
+#include "mpr/gc/unmarked.hpp"
+#include "mpr/os/check.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::gc {
@@ -22,7 +27,24 @@ namespace {
 __attribute__((no_sanitize("thread"))) const void* wordAt(const void* block, std::size_t offset) {
     return *reinterpret_cast<const void* const volatile*>(static_cast<const Byte*>(block) + offset);
 }
+
+/** What UnmarkedField declares. Written before there are threads. */
+struct {
+    MprManager manager;
+    std::size_t offset;
+} passedOver[8] = {};
+std::size_t passedOvers = 0;
+
+bool isPassedOver(MprManager manager, std::size_t offset) {
+    return std::any_of(passedOver, passedOver + passedOvers,
+                       [=](const auto& field) { return field.manager == manager && field.offset == offset; });
+}
 } // namespace
+
+UnmarkedField::UnmarkedField(MprManager manager, std::size_t offset) {
+    MPR_ASSERT(passedOvers < std::size(passedOver));
+    passedOver[passedOvers++] = {manager, offset};
+}
 
 void Fields::open(std::uintptr_t mask) {
     mask_ = mask;
@@ -60,8 +82,12 @@ void Fields::checkBlock(Region* region, std::size_t g) {
     Byte* const owner = region->address(g);
     for (std::size_t offset = 0; offset + sizeof(void*) <= size; offset += sizeof(void*)) {
         const heap::Place dying = dyingAt(heap_, wordAt(owner, offset), mask_);
-        if (dying.region && reports_ < mostInCollection && !endsBuffer(owner, size, offset) &&
-            isNew({isLeaf ? size : reinterpret_cast<std::uintptr_t>(managerOf(owner, n)), offset})) {
+        if (!dying.region || reports_ == mostInCollection || endsBuffer(owner, size, offset)) {
+            continue;
+        }
+        const MprManager manager = isLeaf ? nullptr : managerOf(owner, n);
+        if (!isPassedOver(manager, offset) &&
+            isNew({isLeaf ? size : reinterpret_cast<std::uintptr_t>(manager), offset})) {
             ++reports_;
             report({region, g}, offset, dying);
         }

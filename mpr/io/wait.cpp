@@ -26,6 +26,7 @@
 
 #include "mpr/barrier.h"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/unmarked.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
@@ -310,6 +311,8 @@ void manageHandler(void* ptr, int flags) {
     }
 }
 const mpr::gc::ManagerName namedWaitHandler(manageHandler, "MprWaitHandler");
+// Handler::previous, of one that does not wait, or is the first
+const mpr::gc::UnmarkedField previousHandler(manageHandler, sizeof(MprWaitHandler) + 4 * sizeof(void*));
 
 /** Make libuv's side. */
 bool watch(Handler& handler, int fd) {

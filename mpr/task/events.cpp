@@ -12,6 +12,7 @@
 #include "mpr/collect.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/gc/unmarked.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/base/retain.hpp"
@@ -94,6 +95,10 @@ void manageEvent(void* ptr, int flags) {
     }
 }
 const mpr::gc::ManagerName namedEvent(manageEvent, "MprEvent");
+// What stands in these when an event has left its list, or has become the first, does not matter.
+const mpr::gc::UnmarkedField unmarkedFields[] = {{manageEvent, sizeof(MprEvent) + sizeof(Event*)}, // Event::previous
+                                                 {manageEvent, sizeof(Event)},                     // Timer::nextTimed
+                                                 {manageEvent, sizeof(Event) + sizeof(Timer*)}}; // Timer::previousTimed
 
 // ---- The room's life --------------------------------------------------------------------------------------------
 

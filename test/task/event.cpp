@@ -97,6 +97,24 @@ TEST_CASE("events of the main dispatcher run in order on the thread that service
     CHECK(mprServiceEvents(0, MPR_SERVICE_NO_BLOCK) == 0);
 }
 
+TEST_CASE("check=fields does not accuse events of what they hold when they are in no list", "[task][event][fields]") {
+    Runtime runtime("check=fields+globals,everyyield=0");
+    const auto none = proc([](void *, MprEvent *) {});
+    const auto collects = proc([](void *, MprEvent *) { collect(); });
+    for (int i = 0; i < 3; i++) { // each of the last stands behind an event that is garbage when it collects
+        mprCreateEvent(nullptr, "before", 0, none, nullptr, 0);
+        mprCreateEvent(nullptr, "collects", 0, collects, nullptr, 0);
+    }
+    CHECK(mprServiceEvents(0, 0) == 6);
+    const Root kept(mprCreateEvent(nullptr, "kept", 1000000, none, nullptr, 0));
+    for (MprEvent *timer : {kept.as<MprEvent>(), mprCreateEvent(nullptr, "stopped", 1000000, none, nullptr, 0)}) {
+        mprRemoveEvent(timer);
+    }
+    collect();
+    INFO(Log::text());
+    CHECK(Log::count("check:") == 0);
+}
+
 TEST_CASE("a million queued events cost no more each than a thousand, and all run", "[task][event]") {
     Runtime runtime("deadline=10000", 0, 120);
     reset();
