@@ -5,11 +5,14 @@
 #include "mpr/gc/globals.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "mpr/gc/dying.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/naming.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/gc/unmarked.hpp"
+#include "mpr/os/check.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
 
@@ -24,7 +27,23 @@ namespace {
 __attribute__((no_sanitize("thread"), no_sanitize("address"))) const void* at(const void* const* word) {
     return *static_cast<const void* const volatile*>(word);
 }
+
+/** What OwnData declares. Written before there are threads. */
+struct {
+    const void* begin;
+    const void* end;
+} own[8] = {};
+std::size_t owns = 0;
+
+bool isOwn(const void* word) {
+    return std::any_of(own, own + owns, [word](const auto& data) { return word >= data.begin && word < data.end; });
+}
 } // namespace
+
+OwnData::OwnData(const void* begin, std::size_t size) {
+    MPR_ASSERT(owns < std::size(own));
+    own[owns++] = {begin, static_cast<const heap::Byte*>(begin) + size};
+}
 
 void Globals::open(std::uintptr_t mask) {
     mask_ = mask;
@@ -62,7 +81,8 @@ void Globals::readAround(Words begin, Words end, Words withoutBegin, Words witho
 void Globals::read(Words begin, Words end) {
     for (Words word = begin; word < end; ++word) {
         // A heap in a static buffer is no global.
-        if (const heap::Place dying = dyingAt(heap_, at(word), mask_); dying.region && !heap_.findField(word)) {
+        if (const heap::Place dying = dyingAt(heap_, at(word), mask_);
+            dying.region && !heap_.findField(word) && !isOwn(word)) {
             see(word, dying);
         }
     }

@@ -312,7 +312,7 @@ void manageHandler(void* ptr, int flags) {
 }
 const mpr::gc::ManagerName namedWaitHandler(manageHandler, "MprWaitHandler");
 // Handler::previous, of one that does not wait, or is the first
-const mpr::gc::UnmarkedField previousHandler(manageHandler, sizeof(MprWaitHandler) + 4 * sizeof(void*));
+const mpr::gc::UnmarkedField previousHandler(manageHandler, &Handler::previous);
 
 /** Make libuv's side. */
 bool watch(Handler& handler, int fd) {

@@ -66,6 +66,7 @@ gc::Service room{[] { events().markRoots(); },
 } // namespace
 
 constinit Events theEvents;
+const mpr::gc::OwnData ownEvents(&theEvents, sizeof(theEvents));
 
 void Events::manageHub(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
@@ -95,10 +96,13 @@ void manageEvent(void* ptr, int flags) {
     }
 }
 const mpr::gc::ManagerName namedEvent(manageEvent, "MprEvent");
-// What stands in these when an event has left its list, or has become the first, does not matter.
-const mpr::gc::UnmarkedField unmarkedFields[] = {{manageEvent, sizeof(MprEvent) + sizeof(Event*)}, // Event::previous
-                                                 {manageEvent, sizeof(Event)},                     // Timer::nextTimed
-                                                 {manageEvent, sizeof(Event) + sizeof(Timer*)}}; // Timer::previousTimed
+// What stands in these when a block has left its list, or has become the first, does not matter.
+const mpr::gc::UnmarkedField unmarkedFields[] = {{manageEvent, &Event::previous},
+                                                 {manageEvent, &Timer::nextTimed},
+                                                 {manageEvent, &Timer::previousTimed},
+                                                 {manageDispatcher, &Dispatcher::previousActive},
+                                                 {manageDispatcher, &Dispatcher::nextReady},
+                                                 {manageDispatcher, &Dispatcher::next}};
 
 // ---- The room's life --------------------------------------------------------------------------------------------
 
