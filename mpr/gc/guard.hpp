@@ -109,15 +109,20 @@ bool isBlockFoundDead(const void* pointer, bool wanted);
 bool isDying(const void* block);
 
 [[gnu::cold, gnu::noinline]] bool admitMakingInManager(const char* function, std::initializer_list<const void*> blocks);
-/** What class making asks of a thread that runs, for functions of other classes that make something. */
+/** What class making asks of a thread that runs. @param blocks What is to live on, or be referred to by what does; or nullptr. */
+template <class... Blocks>
+bool mayMake(const Mutator& m, const char* function, const Blocks*... blocks) {
+    return !isFinalizing(m) || admitMakingInManager(function, {blocks...});
+}
+/** The same of a thread in any state, for functions of other classes that make something. */
 template <class... Blocks>
 bool mayMake(const char* function, const Blocks*... blocks) {
-    return !current || !isFinalizing(*current) || admitMakingInManager(function, {blocks...});
+    return !current || mayMake(*current, function, blocks...);
 }
-/** For functions of class making. @param blocks What is to live on, or be referred to by what does. nullptr is fine. */
+/** For functions of class making. */
 template <class... Blocks>
 bool admitMaking(const char* function, const Blocks*... blocks) {
-    return admitRunning(function) && mayMake(function, blocks...);
+    return admitRunning(function) && mayMake(*current, function, blocks...);
 }
 
 [[gnu::cold, gnu::noinline]] bool admitServingInManager(const char* function);

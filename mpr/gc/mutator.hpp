@@ -36,7 +36,7 @@ public:
     void leave() { --depth_; }
     bool any() const { return depth_ > 0; }
     bool has(const void* block) const {
-        unsigned at = 0;
+        std::size_t at = 0;
         while (at < depth_ && at < most && blocks_[at] != block) {
             ++at;
         }
@@ -44,8 +44,9 @@ public:
     }
 
 private:
-    static constexpr unsigned most = os::cooperative ? 4 : 8; // what managers free that are nested deeper is not known
-    unsigned depth_ = 0;
+    static constexpr std::size_t most =
+        os::cooperative ? 4 : 8; // what managers free that are nested deeper is not known
+    std::size_t depth_ = 0;      // as wide as a word: compared with 0 in one instruction
     const void* blocks_[most] = {};
 };
 struct Mutator {

@@ -505,7 +505,7 @@ void Events::queueNew(Event& event, Hands& hands) {
 
 Event* Events::makeDue(MprDispatcher* dispatcher, const char* name, MprEventProc proc, void* data) {
     MprDispatcher& d = dispatcher ? *dispatcher : *hub_->main;
-    if (!gc::mayMake("mprCreateEvent", &d, data)) [[unlikely]] {
+    if (!gc::mayMake(*gc::current, "mprCreateEvent", &d, data)) [[unlikely]] {
         return nullptr;
     }
     const MprTicks time = os::lastTick();
@@ -518,7 +518,7 @@ Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, Mp
     if (period <= 0 && flags == 0) {
         return makeDue(&d, name, proc, data);
     }
-    if (isDestroyed(d) || !gc::mayMake("mprCreateEvent", &d, data)) {
+    if (isDestroyed(d) || !gc::mayMake(*gc::current, "mprCreateEvent", &d, data)) {
         return nullptr;
     }
     const bool isTimer = period > 0 || (flags & (MPR_EVENT_CONTINUOUS | MPR_EVENT_DONT_QUEUE));
@@ -536,7 +536,7 @@ Event* Events::makeEvent(MprDispatcher& d, const char* name, MprTicks period, Mp
 
 bool Events::schedule(Event& event, MprTicks period, int continuous) {
     Dispatcher& d = event.owner();
-    if (!isOpen() || !gc::mayMake("mprRescheduleEvent", &event)) {
+    if (!isOpen() || !gc::mayMake(*gc::current, "mprRescheduleEvent", &event)) {
         return false; // the runtime ends; or what is alive would refer to it
     }
     const MprTicks due = period > 0 ? dueIn(period) : event.timestamp;
