@@ -87,6 +87,7 @@ struct Command : MprCmd {
     MprDispatcher* own;               // reference: of the end
     task::Event* end;                 // reference: the process has ended
     task::Event* told;                // reference: the event that tells the callback of this run's end
+    task::Event* looks;               // reference: looks for the end every now and then; null where a descriptor tells
     MprWaitHandler* handlers[places]; // references
     mpr::io::Tie* ties[places];       // to them
     void* data;                       // of the callback: a block or not
@@ -131,6 +132,7 @@ void manageCmd(void* ptr, int flags) {
         mprMarkRef(&cmd->own);
         mprMarkRef(&cmd->end);
         mprMarkRef(&cmd->told);
+        mprMarkRef(&cmd->looks);
         mprMarkRefs(cmd->handlers, places);
         mprMarkRef(&cmd->search);
         mprMarkRef(&cmd->folder);
@@ -280,26 +282,20 @@ void killAll(const Command& cmd) {
     }
 }
 
-/** Kill the process, unless it is detached, and let it go. */
+/** Kill the process, unless it is detached. */
 void endProcess(Command& cmd) {
     if (!cmd.process->detached) {
         killAll(cmd);
         cmd.status = 128 + SIGKILL;
     }
-    letGo(cmd);
 }
 
 /** Kill what runs, as mprDestroyCmd does. Managers may still ask its commands what has become of it. */
 void killRunning() {
-    const auto* all = running.head();
-    for (Command* cmd = all ? all->first : nullptr; cmd; cmd = cmd->next) {
-        if (!cmd->process->detached) {
-            killAll(*cmd);
-            cmd->status = 128 + SIGKILL;
-        }
+    while (Command* cmd = running.head() ? running.head()->first : nullptr) {
+        endProcess(*cmd);
+        notRunning(*cmd);
         forsake(*std::exchange(cmd->process, nullptr));
-        cmd->runs = false;
-        cmd->pid = 0;
     }
 }
 
@@ -308,8 +304,9 @@ void leave(Command& cmd) {
     if (cmd.process && running.head()) {
         const Loop::Using loop(task::events().loop());
         endProcess(cmd);
+        letGo(cmd);
     }
-    for (task::Event* event : {cmd.end, cmd.told}) {
+    for (task::Event* event : {cmd.end, cmd.told, cmd.looks}) {
         if (event) {
             task::events().remove(*event);
         }
@@ -680,8 +677,11 @@ public:
         constexpr MprTicks often = 200; // milliseconds
         if (handler_) {
             mprWaitOn(handler_, MPR_READABLE);
+        } else if (cmd_.looks) { // of a run before, whose end it need not have seen
+            task::events().schedule(*cmd_.looks, often, 1);
         } else {
-            mprCreateTimerEvent(cmd_.own, "command", often, reinterpret_cast<void*>(look), &cmd_, 0);
+            MprEvent* made = mprCreateTimerEvent(cmd_.own, "command", often, reinterpret_cast<void*>(look), &cmd_, 0);
+            mprSetRef(&cmd_, &cmd_.looks, made);
         }
     }
 
@@ -973,6 +973,7 @@ void mprDestroyCmd(MprCmd* ptr) {
         const Loop::Using loop(task::events().loop());
         if (cmd->process) {
             endProcess(*cmd);
+            letGo(*cmd);
         }
         cmd->started = false;
         forgetEnd(*cmd);

@@ -6,6 +6,7 @@
 #include "test/support/folder.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
+#include "test/support/printed.hpp"
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
@@ -613,4 +614,21 @@ TEST_CASE("a wait for a command ends when the dispatcher of its callback is dest
     mprDestroyDispatcher(dispatcher);
     waiter.join();
     CHECK(result == 0);
+}
+
+TEST_CASE("a command that is started again and again, and whose end no descriptor tells of, has one timer for that",
+          "[io][command]") {
+    Runtime runtime;
+    MprCmd *cmd = mprCreateCmd(nullptr);
+    Root root(cmd);
+    cchar *argv[] = {"true", nullptr};
+    for (int i = 0; i < 20; i++) {
+        Shortage shortage;
+        REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, 0) == 0);
+        CHECK(until([&] { return mprIsCmdComplete(cmd) != 0; }));
+    }
+    collect();
+    const std::string text = memPrinted();
+    INFO(text);
+    CHECK(std::stoi("0" + lineOf(text, "MprEvent")) < 10);
 }
