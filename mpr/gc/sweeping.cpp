@@ -6,6 +6,7 @@
 
 #include <bit>
 
+#include "mpr/gc/guard.hpp"
 #include "mpr/gc/manager.hpp"
 
 namespace mpr::gc {
@@ -39,9 +40,16 @@ bool Sweeping::hasFinalizers() const {
 }
 
 void Sweeping::finalize(bool everything) {
+    const os::Total calls = stats_.freeCalls.load(std::memory_order_relaxed);
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
             finalizeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
+        }
+    }
+    if constexpr (os::hasThreads) {
+        if (stats_.freeCalls.load(std::memory_order_relaxed) != calls && os::takeNoSignals()) {
+            misuse("MPR_MANAGE_FREE", nullptr,
+                   "a manager has left signals unblocked on the collector's thread; they are blocked again");
         }
     }
 }

@@ -880,3 +880,32 @@ TEST_CASE("a block that is asked for zeroed is zero as far as its size says", "[
         collect();
     }
 }
+
+TEST_CASE("signals that a manager unblocks on the collector's thread are blocked again", "[gc][manager]") {
+    Runtime runtime;
+    static std::atomic<int> blocked;
+    blocked = -1;
+    const auto free = [](void (*call)()) {
+        static void (*what)();
+        what = call;
+        REQUIRE(mprAllocManaged(
+            16, [](void *, int flags) { flags &MPR_MANAGE_FREE ? what() : void(); }, 0));
+        collect();
+        collect();
+    };
+    free([] {
+        sigset_t usr;
+        sigemptyset(&usr);
+        sigaddset(&usr, SIGUSR1);
+        pthread_sigmask(SIG_UNBLOCK, &usr, nullptr);
+    });
+    CHECK(Log::has("has left signals unblocked"));
+    CHECK(stats().misuses == 1);
+    free([] {
+        sigset_t now;
+        pthread_sigmask(SIG_BLOCK, nullptr, &now);
+        blocked = sigismember(&now, SIGUSR1);
+    });
+    CHECK(blocked == 1);
+    CHECK(stats().misuses == 1);
+}
