@@ -104,6 +104,12 @@ MPR_EXPORT MprIdleCallback mprSetIdleCallback(MprIdleCallback idleCallback);
 MPR_EXPORT int mprGetOsError(MPR_NOTHING);
 /** What mprGetOsError returns, as an MPR_ERR_*: MPR_ERR where none fits, 0 when there was no error. Any thread. */
 MPR_EXPORT int mprGetError(MPR_NOTHING);
+/**
+    What an error code says, for messages: "MPR_ERR_BUSY: in use; it may be free later".
+    @param code 0 or an MPR_ERR_*. @return A static text. Of any other number: that it is no code of this library. Any
+    thread, with or without a runtime. Does not yield.
+ */
+MPR_EXPORT const char *mprGetErrorText(int code);
 
 MPR_EXTERN_C_END
 #endif /* MPR_SHUTDOWN_H */

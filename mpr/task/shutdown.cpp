@@ -277,3 +277,43 @@ int mprGetError(void) {
     default: return MPR_ERR;
     }
 }
+
+const char* mprGetErrorText(int code) {
+    switch (code) {
+    case MPR_ERR_OK: return "MPR_ERR_OK: no error";
+    case MPR_ERR: return "MPR_ERR: unspecified error";
+    case MPR_ERR_ABORTED: return "MPR_ERR_ABORTED: given up before it was done";
+    case MPR_ERR_ALREADY_EXISTS: return "MPR_ERR_ALREADY_EXISTS: there is one already";
+    case MPR_ERR_BAD_ARGS: return "MPR_ERR_BAD_ARGS: an argument is out of range or malformed";
+    case MPR_ERR_BAD_FORMAT: return "MPR_ERR_BAD_FORMAT: data in another format than expected";
+    case MPR_ERR_BAD_HANDLE: return "MPR_ERR_BAD_HANDLE: not an open descriptor";
+    case MPR_ERR_BAD_STATE: return "MPR_ERR_BAD_STATE: the call does not fit the present state";
+    case MPR_ERR_BAD_SYNTAX: return "MPR_ERR_BAD_SYNTAX: text that cannot be parsed";
+    case MPR_ERR_BAD_TYPE: return "MPR_ERR_BAD_TYPE: another kind of object than expected";
+    case MPR_ERR_BAD_VALUE: return "MPR_ERR_BAD_VALUE: a value is out of range";
+    case MPR_ERR_BUSY: return "MPR_ERR_BUSY: in use; it may be free later";
+    case MPR_ERR_CANT_ACCESS: return "MPR_ERR_CANT_ACCESS: the system denies access";
+    case MPR_ERR_CANT_ALLOCATE: return "MPR_ERR_CANT_ALLOCATE: a resource of the system could not be had";
+    case MPR_ERR_CANT_COMPLETE: return "MPR_ERR_CANT_COMPLETE: begun, but not finished";
+    case MPR_ERR_CANT_CONNECT: return "MPR_ERR_CANT_CONNECT: the peer cannot be reached";
+    case MPR_ERR_CANT_CREATE: return "MPR_ERR_CANT_CREATE: the system refused to create the object";
+    case MPR_ERR_CANT_DELETE: return "MPR_ERR_CANT_DELETE: the system refused to delete the object";
+    case MPR_ERR_CANT_FIND: return "MPR_ERR_CANT_FIND: there is none of that name";
+    case MPR_ERR_CANT_INITIALIZE: return "MPR_ERR_CANT_INITIALIZE: a part of the runtime could not be made ready";
+    case MPR_ERR_CANT_LOAD: return "MPR_ERR_CANT_LOAD: could not be loaded";
+    case MPR_ERR_CANT_OPEN: return "MPR_ERR_CANT_OPEN: could not be opened";
+    case MPR_ERR_CANT_READ: return "MPR_ERR_CANT_READ: could not be read";
+    case MPR_ERR_CANT_WRITE: return "MPR_ERR_CANT_WRITE: could not be written";
+    case MPR_ERR_DELETED: return "MPR_ERR_DELETED: the object exists no longer";
+    case MPR_ERR_MEMORY: return "MPR_ERR_MEMORY: memory could not be had";
+    case MPR_ERR_NETWORK: return "MPR_ERR_NETWORK: the network failed";
+    case MPR_ERR_NOT_INITIALIZED: return "MPR_ERR_NOT_INITIALIZED: not made ready before use";
+    case MPR_ERR_NOT_READY: return "MPR_ERR_NOT_READY: not yet; try again";
+    case MPR_ERR_READ_ONLY: return "MPR_ERR_READ_ONLY: may not be changed";
+    case MPR_ERR_TIMEOUT: return "MPR_ERR_TIMEOUT: the time ran out";
+    case MPR_ERR_TOO_MANY: return "MPR_ERR_TOO_MANY: a limit on their number is reached";
+    case MPR_ERR_WONT_FIT: return "MPR_ERR_WONT_FIT: larger than the room for it";
+    case MPR_ERR_WOULD_BLOCK: return "MPR_ERR_WOULD_BLOCK: it would have to wait, which it was told not to";
+    default: return "no error code of mpr";
+    }
+}

@@ -14,6 +14,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <set>
+#include <string>
+
 using namespace test;
 
 namespace {
@@ -254,6 +257,20 @@ TEST_CASE("mprDestroy names a thread of mprCreateThread that does not end in tim
     gate.open();
     mprSetExitTimeout(20000);
     runtime.end();
+}
+
+TEST_CASE("each error code has a text of its own", "[task][error]") {
+    std::set<std::string> texts;
+    for (int code = MPR_ERR_WOULD_BLOCK; code <= 0; code++) {
+        const std::string text = mprGetErrorText(code);
+        INFO(code << " " << text);
+        CHECK(text.starts_with(code == 0 ? "MPR_ERR_OK: " : "MPR_ERR"));
+        texts.insert(text);
+    }
+    CHECK(texts.size() == 1 - MPR_ERR_WOULD_BLOCK);
+    CHECK(std::string(mprGetErrorText(MPR_ERR_BUSY)) == "MPR_ERR_BUSY: in use; it may be free later");
+    CHECK(std::string(mprGetErrorText(MPR_ERR_WOULD_BLOCK - 1)) == "no error code of mpr");
+    CHECK(std::string(mprGetErrorText(1)) == "no error code of mpr");
 }
 
 TEST_CASE("errors of the system have codes", "[task][error]") {
