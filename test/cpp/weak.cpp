@@ -125,3 +125,18 @@ TEST_CASE("cpp cleanup: is called once when its block has gone, unless it is tak
 }
 
 } // namespace
+
+TEST_CASE("cpp cleanup: the function may destroy it") {
+    Setting setting;
+    std::atomic<int> called{0};
+    mpr::Root<Node> node = mpr::make<Node>(1);
+    auto* cleanup = new mpr::Cleanup;
+    *cleanup = mpr::Cleanup(node.get(), [&] {
+        delete cleanup; // on the collector's thread, which would wait for itself
+        called++;
+    });
+    node = nullptr;
+    collect();
+    collect();
+    CHECK(called == 1);
+}

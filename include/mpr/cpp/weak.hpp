@@ -174,8 +174,8 @@ private:
     The function is called once, on the collector's thread, while the application runs. It may do what a manager may in
     MPR_MANAGE_FREE: release what is outside of managed memory; it should not wait for locks that a thread holds while it
     allocates. The block is not to be had any more. A Cleanup that is destroyed first takes the call back, unless it was
-    detached; then, once its destructor has returned, the function is not running and will not be called. So the function
-    itself must not destroy it.
+    detached; then, once its destructor has returned, the function is not running and will not be called. Only the
+    function itself may destroy it while it runs: it is not waited for then.
 
     Threads: attached threads that run; destruction also yielded ones. Yields: never.
  */
@@ -210,7 +210,8 @@ public:
         }
         State waits = State::waits;
         if (!task_->state.compare_exchange_strong(waits, State::cancelled)) {
-            while (task_->state.load(std::memory_order_acquire) == State::runs) {}
+            const bool runsHere = task_->runner.load(std::memory_order_relaxed) == mprGetCurrentOsThread();
+            while (!runsHere && task_->state.load(std::memory_order_acquire) == State::runs) {}
         }
         detach();
     }
@@ -226,7 +227,8 @@ private:
         virtual ~Task() = default;
         virtual void call() = 0;
         std::atomic<State> state{State::waits};
-        std::atomic<int> owners{2}; // a Cleanup and a sentinel
+        std::atomic<MprOsThread> runner{0}; // written before the state says that it runs
+        std::atomic<int> owners{2};         // a Cleanup and a sentinel
         MprHandle handle = 0;
     };
     template <class F>
@@ -245,6 +247,7 @@ private:
         if (flags & MPR_MANAGE_FREE) {
             Task* task = *static_cast<Task**>(block);
             State waits = State::waits;
+            task->runner.store(mprGetCurrentOsThread(), std::memory_order_relaxed);
             if (task->state.compare_exchange_strong(waits, State::runs)) {
                 task->call();
                 task->state.store(State::done, std::memory_order_release);
