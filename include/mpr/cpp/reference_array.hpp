@@ -6,10 +6,10 @@
 #define MPR_CPP_REFERENCE_ARRAY_HPP
 
 #include "mpr/cpp/detail/c_api.hpp"
+#include "mpr/cpp/detail/check.hpp"
 #include "mpr/cpp/detail/reference.hpp"
 #include "mpr/cpp/detail/untraced.hpp"
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -46,12 +46,12 @@ public:
 
     std::size_t size() const noexcept { return size_; }
     T* get(std::size_t i) const noexcept {
-        assert(i < size_);
+        detail::check(i < size_);
         return static_cast<T*>(__atomic_load_n(slots() + i, __ATOMIC_ACQUIRE));
     }
     T* operator[](std::size_t i) const noexcept { return get(i); }
     void set(std::size_t i, T* ref) noexcept {
-        assert(i < size_);
+        detail::check(i < size_);
         mprSetRef(this, slots() + i, const_cast<const void*>(static_cast<const volatile void*>(ref)));
     }
 
