@@ -246,28 +246,30 @@ TEST_CASE("managers may close a command that is dead, and close nothing else", "
     lost = 0;
     static std::atomic<int> number, answered;
     answered = 0;
-    useWhileDying(
-        [] {
-            MprCmd *cmd = mprCreateCmd(nullptr);
-            cchar *argv[] = {"true", nullptr};
-            REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, MPR_CMD_OUT) == 0);
-            Root root(cmd);
-            number = mprGetCmdFd(cmd, MPR_CMD_STDOUT);
-            CHECK(serviceUntil([&] { return mprIsCmdComplete(cmd) || !mprIsCmdRunning(cmd); }));
-            return cmd;
-        },
-        [](void *ptr) {
-            auto *cmd = static_cast<MprCmd *>(ptr);
-            if (fcntl(number, F_GETFD) >= 0) {
-                return; // the command has not been finalized
-            }
-            const Reuse another(number);
-            char byte;
-            answered += mprReadCmd(cmd, MPR_CMD_STDOUT, &byte, 1) == MPR_ERR_BAD_HANDLE;
-            mprDestroyCmd(cmd);
-        });
+    const auto make = [] {
+        MprCmd *cmd = mprCreateCmd(nullptr);
+        cchar *argv[] = {"true", nullptr};
+        REQUIRE(mprStartCmd(cmd, 1, argv, nullptr, MPR_CMD_OUT) == 0);
+        Root root(cmd);
+        number = mprGetCmdFd(cmd, MPR_CMD_STDOUT);
+        CHECK(serviceUntil([&] { return mprIsCmdComplete(cmd) || !mprIsCmdRunning(cmd); }));
+        return cmd;
+    };
+    const auto use = [](void *ptr) {
+        auto *cmd = static_cast<MprCmd *>(ptr);
+        if (fcntl(number, F_GETFD) >= 0) {
+            return; // the command has not been finalized
+        }
+        const Reuse another(number);
+        char byte;
+        answered += mprReadCmd(cmd, MPR_CMD_STDOUT, &byte, 1) == MPR_ERR_BAD_HANDLE;
+        mprDestroyCmd(cmd);
+    };
+    for (int i = 0; i < 100 && answered == 0; i++) { // mostly at once: addresses decide who is finalized first
+        useWhileDying(make, use);
+    }
     CHECK(lost == 0);
-    CHECK((answered >= 1 || inTrial()));
+    CHECK(answered >= 1);
     CHECK(stats().misuses == 0);
 }
 
