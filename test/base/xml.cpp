@@ -402,16 +402,19 @@ TEST_CASE("a call for XML by a thread in the wrong state is named and does nothi
 TEST_CASE("managers may use a parser that is dead, whether or not its own was called", "[base][xml]") {
     Runtime runtime("poison=1");
     static std::atomic<int> parsed, refused;
-    parsed = refused = 0;
-    useWhileDying([] { return mprXmlOpen(0, 0); },
-                  [](void *ptr) {
-                      auto *xp = static_cast<MprXml *>(ptr);
-                      mprXmlSetInputStream(
-                          xp, [](MprXml *, void *, char *, ssize) -> ssize { return -1; }, nullptr);
-                      const int result = mprXmlParse(xp);
-                      parsed += result == MPR_ERR_CANT_READ;
-                      refused += result == MPR_ERR_BAD_STATE && mprXmlGetLineNumber(xp) == 0;
-                  });
-    CHECK(parsed + refused == Dying::users);
-    CHECK((refused >= 1 || inTrial()));
+    refused = 0;
+    for (int i = 0; i < 100 && refused == 0; i++) { // mostly at once: addresses decide who is finalized first
+        parsed = 0;
+        useWhileDying([] { return mprXmlOpen(0, 0); },
+                      [](void *ptr) {
+                          auto *xp = static_cast<MprXml *>(ptr);
+                          mprXmlSetInputStream(
+                              xp, [](MprXml *, void *, char *, ssize) -> ssize { return -1; }, nullptr);
+                          const int result = mprXmlParse(xp);
+                          parsed += result == MPR_ERR_CANT_READ;
+                          refused += result == MPR_ERR_BAD_STATE && mprXmlGetLineNumber(xp) == 0;
+                      });
+        CHECK(parsed + refused == Dying::users);
+    }
+    CHECK(refused >= 1);
 }
