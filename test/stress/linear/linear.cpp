@@ -375,7 +375,7 @@ constexpr Case cases[] = {
 
 void measure(const Case &each) {
     each.run(each.n / 4); // what is made once
-    static string label; // callgrind reads it later
+    static string label;  // callgrind reads it later
     for (size_t times : {1, 4}) {
         label = string(each.name) + "@" + std::to_string(times);
         mprYield(0);
