@@ -127,7 +127,7 @@ TEST_CASE("what a living block should not refer to is named by the next full col
 }
 
 TEST_CASE("by option check it is named in the pause that finds it", "[gc][doubts]") {
-    SteppedCollection c(1 << 20, SteppedCollection::Check::marking);
+    SteppedCollection c(1 << 20, mpr::heap::Options::marking);
     Refs *const owner = makeWrong(c);
     c.collect();
     CHECK(c.cycle.isMinor());
