@@ -446,6 +446,9 @@ bool mprDestroy(void) {
     rt.collector.resume(self);
     rt.services.close();
     rt.collector.freeEverything();
+    if constexpr (os::hasThreads) {
+        rt.heap.endQuarantine(true); // the last chance to name who has written to what rests
+    }
     os::onThreadExit(threadEnds, nullptr);
     attached = current = nullptr;
     rt.roots.unlinkAll();

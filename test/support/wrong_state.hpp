@@ -141,10 +141,14 @@ inline void callInFree(void *, int flags) {
         }
     }
 }
-/* Make a block whose manager calls when it dies, which it may do at once. */
-inline void makeCaller(void (*call)()) {
+/* Make a block whose manager calls when it dies: it may do so at once, or, if it lives on, with the runtime. */
+inline void makeCaller(void (*call)(), bool lives = false) {
     inFinalizer = call;
-    REQUIRE(mprAllocManaged(16, callInFree, 0));
+    void *caller = mprAllocManaged(16, callInFree, 0);
+    REQUIRE(caller);
+    if (lives) {
+        mprAddRoot(caller);
+    }
 }
 inline void callInHandler(void *) {
     if (auto call = inHandler.exchange(nullptr)) {
@@ -234,7 +238,7 @@ inline void tryCall(const Call &call, State state) {
     if (state == ended || state == closing) {
         mprUnlinkRootRef(&things.linked);
         if (state == closing) {
-            detail::makeCaller(call.call);
+            detail::makeCaller(call.call, true);
         }
         runtime.end();
         if (state == ended) {

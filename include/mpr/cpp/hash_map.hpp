@@ -129,7 +129,7 @@ private:
 
     /** Where the key is, or where it would go. */
     std::size_t slotOf(const K& key) const noexcept {
-        constexpr std::size_t longest = 256;
+        constexpr std::size_t longest = 128;
         const std::size_t mask = capacity() - 1, begin = home(key);
         std::size_t i = begin;
         while (values_->get(i) && !(keys_.get()[i] == key)) {

@@ -367,7 +367,7 @@ constexpr Case cases[] = {
     {"list", lists, 500},
     {"list: sorted", sorted, 1000},
     {"hash", hashes, 500},
-    {"map", maps, 1000},
+    {"map", maps, 4000},
     {"cache", caches, 300},
     {"mime", types, 500},
     {"planted: quadratic", quadratic, 1000},
