@@ -108,7 +108,7 @@ inline bool findIn(const File& file, const Header& header, const Section& table,
     }
     Entry some[64];
     for (std::uint64_t at = 0; at < table.sh_size; at += sizeof(some)) {
-        const std::size_t bytes = std::min<std::uint64_t>(sizeof(some), table.sh_size - at);
+        const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(some), table.sh_size - at));
         if (file.readSome(table.sh_offset + at, some, bytes) != bytes) {
             return false;
         }
