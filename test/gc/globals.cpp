@@ -61,7 +61,7 @@ TEST_CASE("check=globals names a global that is no root, by its name and what di
     }
     SECTION("local, with a text") {
         static char *text;
-        text = sclone("kept in vain");
+        text = static_cast<char *>(mprMemdup("kept in vain", sizeof("kept in vain")));
         collect();
         checkNamed("text", text);
         CHECK(Log::has("text \"kept in vain\""));
