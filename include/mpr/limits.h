@@ -29,10 +29,12 @@ MPR_EXTERN_C_BEGIN
 #define MPR_MEM_FAIL 0x4    /* The system has no memory */
 #define MPR_MEM_TOO_BIG 0x8 /* The request alone is more than the heap can ever have */
 #define MPR_MEM_HOST 0x10   /* The host refuses pages: mprSetHost */
+#define MPR_MEM_WELL 0x40   /* After MPR_MEM_WARNING or an allocation that failed: what was put off may go on */
 #define MPR_MEM_LOAD 0x20 /* For pruners only: the machine, the container or the host is short of memory: mpr/host.h */
 
 /**
-    Called when memory runs short, on the thread that allocates, inside its call.
+    Called when memory runs short, and when it is well again, on the thread that allocates, inside its call: what that
+    thread, and others, are about to change may be half changed.
     @param cause One MPR_MEM_*. @param policy The policy in force.
     @param size Bytes being asked for. @param total Bytes committed. It may allocate (a reserve below the hard limit
     is kept for it), drop references, and request a collection with MPR_GC_NO_BLOCK. It must not throw, and must not
@@ -40,7 +42,9 @@ MPR_EXTERN_C_BEGIN
     has to wait, for a lock for example, waits without a yield and is named. The notifier is not called again while it
     runs.
     Without a notifier the log names each cause, once a second at most, and says what to do (not on a board).
-    MPR_MEM_WARNING comes once per crossing: again only after memory has fallen to one sixteenth below the redline.
+    MPR_MEM_WARNING comes once per crossing: again only after memory has been well. MPR_MEM_WELL comes once after it, and
+    after allocations that failed, with the next allocation that is not served from the thread's own memory: see
+    mprGetMemState.
  */
 typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total);
 
@@ -57,6 +61,18 @@ typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total)
 MPR_EXPORT void mprSetMemLimits(ptrdiff_t warnHeap, ptrdiff_t maximum, ptrdiff_t cache);
 MPR_EXPORT void mprSetMemNotifier(MprMemNotifier cback);
 MPR_EXPORT void mprSetMemPolicy(int policy);
+
+/**
+    Whether memory is well, for who sheds load while it is not: one figure, with hysteresis, and the one that the notifier
+    is told of. It is decided by what can still be allocated, so free memory that the heap keeps counts as free, however it
+    is scattered, until an allocation was refused beside it. Costs a lock for some instructions.
+
+    @return MPR_MEM_WELL; MPR_MEM_WARNING from the crossing of the redline until a sixteenth below it, or less, is in use;
+    MPR_MEM_LIMIT from when an allocation of ordinary size (a sixteenth of the limit, 1 MiB at most) was refused until a
+    sixteenth below the reserve, or less, is in use. What a collection has not freed yet counts as in use, so where nobody
+    allocates, ask for one now and then (mprGC). Without limits MPR_MEM_WELL, unless the system refused memory.
+ */
+MPR_EXPORT int mprGetMemState(MPR_NOTHING);
 
 /** Gives back what can be rebuilt: caches. Runs under the rules of the notifier. */
 typedef void (*MprPruner)(void *data, int cause);

@@ -339,6 +339,17 @@ void mprSetMemLimits(ssize warnHeap, ssize maximum, ssize cache) {
     inAnyState("mprSetMemLimits", [=] { setMemLimits(warnHeap, maximum, cache); });
 }
 
+int mprGetMemState(void) {
+    if (!admitAnywhere("mprGetMemState")) {
+        return MPR_MEM_WELL;
+    }
+    switch (runtime().heap.memoryState()) {
+    case mpr::heap::Limits::State::warned: return MPR_MEM_WARNING;
+    case mpr::heap::Limits::State::full: return MPR_MEM_LIMIT;
+    default: return MPR_MEM_WELL;
+    }
+}
+
 void mprSetMemNotifier(MprMemNotifier cback) {
     if (admitAnywhere("mprSetMemNotifier")) {
         runtime().depletion.setNotifier(cback);

@@ -38,8 +38,9 @@ namespace mpr::gc {
     if (attention.budgetSpent) {
         rt.collector.budgetSpent();
     }
-    if (attention.redline) {
-        rt.depletion.raise(m, MPR_MEM_WARNING, size);
+    if (attention.news) {
+        const bool well = attention.state == mpr::heap::Limits::State::well;
+        rt.depletion.raise(m, well ? MPR_MEM_WELL : MPR_MEM_WARNING, size);
     }
     if constexpr (os::hasThreads) {
         rt.heap.tell();

@@ -100,8 +100,6 @@ public:
             cycle_.request(Wish::full);
         }
     }
-    /** Whether a sweep is under way. Until it ends, dead blocks count as in use. */
-    bool isReclaiming() const { return cycle_.isReclaiming(); }
     /**
         An allocation fails: wait for the end of a sweep that is under way, unless a manager takes long. The caller does
         not yield. @return false when no sweep is under way.

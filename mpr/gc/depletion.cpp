@@ -16,6 +16,7 @@ namespace {
 std::string_view nameOf(int cause) {
     switch (cause) {
     case MPR_MEM_WARNING: return "the redline was crossed";
+    case MPR_MEM_WELL: return "well again";
     case MPR_MEM_LIMIT: return "the hard limit is reached";
     case MPR_MEM_FAIL: return "the system has no memory";
 #ifndef MPR_COOPERATIVE
@@ -29,6 +30,7 @@ std::string_view nameOf(int cause) {
 [[maybe_unused]] std::string_view adviceOn(int cause) {
     switch (cause) {
     case MPR_MEM_WARNING: return "drop what can be made again: mprSetMemNotifier, mprAddPruner";
+    case MPR_MEM_WELL: return "what was put off may go on";
     case MPR_MEM_LIMIT: return "root what is needed, mprYield(MPR_YIELD_COMPLETE), try again; or raise the limit";
     case MPR_MEM_FAIL:
     case MPR_MEM_HOST: return "root what is needed, mprYield(MPR_YIELD_COMPLETE), try again";
@@ -48,7 +50,7 @@ bool Depletion::enter(Mutator& m) {
 
 bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
     if (!enter(m)) {
-        if (cause == MPR_MEM_WARNING) {
+        if (cause == MPR_MEM_WARNING || cause == MPR_MEM_WELL) {
             heap_.repeatRedline();
         }
         return false;

@@ -124,7 +124,10 @@ public:
     }
     std::size_t scattered() const { return scattered_.load(std::memory_order_relaxed); }
 
-    /** Bytes that can be allocated; only up to the redline, as long as it has not been reached. */
+    /**
+        Bytes that can be allocated; only up to the redline, as long as it has not been reached, or to half of what can be
+        allocated if that is more: a program that lives close to its redline would do little but collect.
+     */
     std::size_t room(const Usage& usage) const {
         const std::size_t used = usage.live + usage.overhead;
         std::size_t ceiling = fixed_ > 0 ? fixed_ : usage.limits.ceiling();
@@ -134,7 +137,9 @@ public:
             ceiling -= std::min(free - free / 8, lost);
         }
         if (used < usage.limits.warn()) {
-            ceiling = std::min(ceiling, usage.limits.warn());
+            const bool bounded = !os::cooperative && usage.limits.ceiling() != heap::Limits::none;
+            const std::size_t half = bounded ? used + (ceiling - std::min(ceiling, used)) / 2 : 0;
+            ceiling = std::min(ceiling, std::max(usage.limits.warn(), half));
         }
         return ceiling > used ? ceiling - used : 0;
     }

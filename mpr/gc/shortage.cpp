@@ -29,6 +29,7 @@ bool relieve(Mutator& m, Attempt& attempt) {
         if (attempt.again()) {
             return true;
         }
+        rt.heap.noteRefused(attempt.bytes);
     }
     rt.depletion.countError();
     return false;

@@ -386,7 +386,9 @@ public:
     void moveRedline(std::size_t warn);
     /** What needs attention. Asking clears it. */
     struct Attention {
-        bool budgetSpent, redline;
+        bool budgetSpent;
+        bool news; // of the limits: this is their state now
+        Limits::State state;
     };
     Attention takeAttention();
     /**
@@ -396,8 +398,12 @@ public:
     void setStepping(unsigned turn);
     /** Have the next allocation attend to what has happened elsewhere. */
     void needAttention() { attention_.store(true, std::memory_order_relaxed); }
-    /** Nobody could be told of the redline: ask for attention again after the next allocation. */
+    /** Nobody could be told of the redline, or that memory is well: ask for attention again after the next allocation. */
     void repeatRedline();
+    /** Whether memory is well, by what is in use now. Any thread. */
+    Limits::State memoryState();
+    /** An allocation of so many bytes was refused. The calling thread is told. */
+    void noteRefused(std::size_t bytes);
     void setLimits(std::size_t warn, std::size_t maximum);
     Limits limits();
     bool fixed() const { return !os::hasPages || buffer_; }
@@ -650,6 +656,10 @@ private:
     bool mayUse(std::size_t granules, bool privileged) MPR_REQUIRES(lock_);
     void gave(std::size_t granules) MPR_REQUIRES(lock_);
     void noteCommitted(std::size_t bytes) MPR_REQUIRES(lock_);
+    void haveTold() MPR_REQUIRES(lock_);
+    void spend() MPR_REQUIRES(lock_);
+    std::size_t whenWellPast() MPR_REQUIRES(lock_);
+    bool isLate(std::size_t bytes) const MPR_REQUIRES(lock_);
 
     /** Every Nth time that marking begins: what can be seen without walking maps. */
     void check() MPR_REQUIRES(lock_);
@@ -681,8 +691,10 @@ private:
     SweepState state_{lock_}; // may be asked by any thread
     Limits limits_ MPR_GUARDED_BY(lock_);
     Totals totals_ MPR_GUARDED_BY(lock_);
-    std::size_t since_ MPR_GUARDED_BY(lock_) = 0;                 // granules taken since the last rendezvous
-    std::size_t trigger_ MPR_GUARDED_BY(lock_) = ~std::size_t{0}; // of since_
+    std::size_t since_ MPR_GUARDED_BY(lock_) = 0;                  // granules taken since the last rendezvous
+    std::size_t trigger_ MPR_GUARDED_BY(lock_) = ~std::size_t{0};  // of since_
+    std::size_t wellPast_ MPR_GUARDED_BY(lock_) = ~std::size_t{0}; // what the trigger is when it is no budget's
+    std::size_t budget_ MPR_GUARDED_BY(lock_) = 0;                 // what it was, in granules
     bool budgetSpent_ MPR_GUARDED_BY(lock_) = false;
     unsigned stepping_ = 0, step_ = 0;  // see setStepping; the first is set before there are threads
     os::Shared<bool> attention_{false}; // a hint; the reason is guarded by the lock
@@ -731,12 +743,29 @@ inline void Heap::discharge(std::size_t bytes) {
     }
 }
 
+/** If the limits have something to tell, have somebody told. */
+inline void Heap::haveTold() {
+    os::assertHeld(lock_);
+    if (limits_.hasNews()) [[unlikely]] {
+        attention_.store(true, std::memory_order_relaxed);
+    }
+}
+
+/** Whether no collection has begun though budgets for two are spent, or would be with so many bytes. */
+inline bool Heap::isLate(std::size_t bytes) const {
+    os::assertHeld(lock_);
+    return since_ + (bytes >> granuleShift) >= 2 * budget_;
+}
+
 inline void Heap::noteCommitted(std::size_t bytes) {
     os::assertHeld(lock_);
     limits_.commit(bytes);
-    if (limits_.warned()) [[unlikely]] {
-        attention_.store(true, std::memory_order_relaxed);
+    const std::size_t free = freeBytesLocked();
+    const std::size_t unused = free - std::min(free, bytes);
+    if (isLate(bytes) || limits_.counted() - unused >= limits_.wellPast()) {
+        limits_.crosses(unused);
     }
+    haveTold();
 }
 
 /** Without pages, what is in use is what counts as committed. @return false: past the limit. */
@@ -761,11 +790,14 @@ MPR_INLINE void Heap::took(std::size_t granules) {
         totals_.granulesAllocated += granules;
     } // else beginMarking and totals() do
     since_ += granules;
-    // Once a trigger: the next one is set when the collection that this one starts has swept.
     if (since_ >= trigger_) [[unlikely]] {
-        trigger_ = ~std::size_t{0};
-        budgetSpent_ = true;
-        attention_.store(true, std::memory_order_relaxed);
+        if constexpr (os::hasPages) {
+            spend();
+        } else {
+            trigger_ = ~std::size_t{0};
+            budgetSpent_ = true;
+            attention_.store(true, std::memory_order_relaxed);
+        }
     }
 }
 

@@ -150,17 +150,44 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
 
 void Heap::setTrigger(std::size_t bytes) {
     os::Locked locked(lock_);
-    trigger_ = bytes >> granuleShift;
+    trigger_ = budget_ = bytes >> granuleShift;
+    wellPast_ = ~std::size_t{0};
     budgetSpent_ = false;
     took(0);
+}
+
+/**
+    There are pages, and the trigger is passed: a budget is spent, or what is in use may be well past the redline. A budget is spent once, since
+    the next one is set when the collection that this one starts has swept. Until then memory may fill without growing.
+ */
+void Heap::spend() {
+    os::assertHeld(lock_);
+    budgetSpent_ = budgetSpent_ || trigger_ != wellPast_;
+    trigger_ = wellPast_ = whenWellPast();
+    attention_.store(true, std::memory_order_relaxed);
+}
+
+/** The next trigger, after a budget's; if that much is in use now, it is noted. */
+std::size_t Heap::whenWellPast() {
+    os::assertHeld(lock_);
+    const std::size_t from = limits_.wellPast();
+    if (from == Limits::none) {
+        return Limits::none;
+    }
+    const std::size_t used = limits_.counted() - freeBytesLocked();
+    if (used >= from) {
+        limits_.crosses(freeBytesLocked());
+        return Limits::none;
+    }
+    constexpr std::size_t least = 1024; // granules: what is in use may fall as fast as it rises
+    return since_ + std::max((from - used) >> granuleShift, least);
 }
 
 Heap::Attention Heap::takeAttention() {
     os::Locked locked(lock_);
     const bool stepped = steps() && ++step_ % stepping_ == 0;
-    const Attention result{budgetSpent_ || stepped, limits_.warned()};
+    const Attention result{budgetSpent_ || stepped, limits_.takeNews(), limits_.state()};
     budgetSpent_ = false;
-    limits_.setWarned(false);
     attention_.store(steps(), std::memory_order_relaxed);
     return result;
 }
@@ -174,8 +201,20 @@ void Heap::setStepping(unsigned turn) {
 
 void Heap::repeatRedline() {
     os::Locked locked(lock_);
-    limits_.setWarned(true);
-    noteCommitted(0);
+    limits_.repeatNews();
+    haveTold();
+}
+
+Limits::State Heap::memoryState() {
+    os::Locked locked(lock_);
+    limits_.falls(freeBytesLocked());
+    haveTold();
+    return limits_.state();
+}
+
+void Heap::noteRefused(std::size_t bytes) {
+    os::Locked locked(lock_);
+    limits_.refuse(bytes, freeBytesLocked());
 }
 
 std::size_t Heap::allocatedSince() {
@@ -195,14 +234,14 @@ bool Heap::isScattered() {
 
 void Heap::setLimits(std::size_t warn, std::size_t maximum) {
     os::Locked locked(lock_);
-    limits_.set(warn, maximum);
-    noteCommitted(0);
+    limits_.set(warn, maximum, freeBytesLocked());
+    haveTold();
 }
 
 void Heap::moveRedline(std::size_t warn) {
     os::Locked locked(lock_);
-    limits_.moveRedline(warn);
-    noteCommitted(0);
+    limits_.moveRedline(warn, freeBytesLocked());
+    haveTold();
 }
 
 Limits Heap::limits() {

@@ -62,14 +62,14 @@ public:
         auto& half = halves_[i >> 5];
         const std::uint32_t bit = std::uint32_t{1} << (i & 31);
         if ((half.load(std::memory_order_relaxed) & bit) == 0) {
-            half.fetch_or(bit, std::memory_order_relaxed);
+            change(half, bit, [&] { half.fetch_or(bit, std::memory_order_relaxed); });
         }
     }
     void remove(std::size_t i) {
         auto& half = halves_[i >> 5];
         const std::uint32_t bit = std::uint32_t{1} << (i & 31);
         if ((half.load(std::memory_order_relaxed) & bit) != 0) {
-            half.fetch_and(~bit, std::memory_order_relaxed);
+            change(half, bit, [&] { half.fetch_and(~bit, std::memory_order_relaxed); });
         }
     }
     std::uint64_t get() const {
@@ -82,6 +82,16 @@ public:
     }
 
 private:
+    /** Flip a bit; atomically(), where there are threads: a Cortex-M0 has no such instruction. */
+    template <typename F>
+    [[gnu::always_inline]] static void change(std::atomic<std::uint32_t>& half, std::uint32_t bit, F&& atomically) {
+        if constexpr (os::hasThreads) {
+            atomically();
+        } else {
+            half.store(half.load(std::memory_order_relaxed) ^ bit, std::memory_order_relaxed);
+        }
+    }
+
     std::atomic<std::uint32_t> halves_[2] = {};
 };
 

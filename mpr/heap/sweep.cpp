@@ -54,6 +54,9 @@ void Heap::beginMarking() {
         totals_.granulesAllocated += since_;
     }
     since_ = 0;
+    if (os::hasPages && trigger_ == wellPast_) {
+        trigger_ = ~std::size_t{0};
+    }
     budgetSpent_ = false;
     if constexpr (!os::hasThreads) {
         return; // no lines, no quick lists
@@ -150,7 +153,12 @@ void Heap::endSweep() {
     }
     {
         os::Locked locked(lock_);
-        scattered_.setSweptAll(state_.sweep() == Sweep::all);
+        const bool all = state_.sweep() == Sweep::all;
+        scattered_.setSweptAll(all);
+        if constexpr (os::hasPages) {
+            limits_.swept(freeBytesLocked(), all);
+        }
+        haveTold();
         state_.setSweep(Sweep::none);
         state_.refresh();
     }

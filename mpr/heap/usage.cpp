@@ -22,10 +22,13 @@ Heap::Usage Heap::usage() {
 
 void Heap::setOutside(std::size_t bytes, std::size_t added) {
     os::Locked locked(lock_);
-    limits_.setOutside(bytes);
-    noteCommitted(0);
+    limits_.setOutside(bytes, freeBytesLocked());
+    limits_.crosses(freeBytesLocked());
+    haveTold();
     constexpr std::size_t spent = ~std::size_t{0};
-    if (trigger_ != spent) {
+    if (trigger_ == wellPast_) {
+        trigger_ = wellPast_ = whenWellPast();
+    } else if (trigger_ != spent) {
         trigger_ -= std::min(trigger_, added >> granuleShift);
         took(0);
     }

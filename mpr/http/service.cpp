@@ -18,6 +18,7 @@
 #include "mpr/http/net.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/http/stages.hpp"
+#include "mpr/limits.h"
 #include "mpr/mime.h"
 #include "mpr/stats.h"
 #include "mpr/string.h"
@@ -285,25 +286,8 @@ void lookEverywhere(MprTicks time) {
     }
 }
 
-/**
-    Free memory does not count: it serves requests, though it may lie in pieces that never go back to the system. During a
-    sweep more counts as in use than is, since dead blocks still do. Memory is short then only if what lived after the
-    sweep before says so. Otherwise the last answer stays.
- */
 void lookAtMemory() {
-    heap::Heap& heap = gc::runtime().heap;
-    const gc::Collector& collector = gc::runtime().collector;
-    const bool wasKnown = !collector.isReclaiming();
-    const heap::Limits limits = heap.limits();
-    const std::size_t inUse = limits.counted() - std::min(limits.counted(), heap.freeBytes());
-    if (inUse <= limits.warn()) {
-        shared.redline = false;
-        return;
-    }
-    const os::Total lived = collector.stats().marked.load(std::memory_order_relaxed);
-    if (lived == 0 || lived > limits.warn() || (wasKnown && !collector.isReclaiming())) {
-        shared.redline = true;
-    }
+    shared.redline = mprGetMemState() != MPR_MEM_WELL;
 }
 
 /**

@@ -35,6 +35,7 @@ static void testMemory(void) {
     HAVE(void *, mprRealloc, (void *ptr, size_t size));
     HAVE(void, mprResetMemError, (void) );
     HAVE(void, mprSetMemNotifier, (MprMemNotifier cback));
+    HAVE(int, mprGetMemState, (void) );
     HAVE(void, mprSetMemError, (void) );
     HAVE(void, mprSetMemLimits, (ssize warnHeap, ssize maximum, ssize cache));
     HAVE(void, mprSetMemPolicy, (int policy));

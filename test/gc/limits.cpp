@@ -26,14 +26,14 @@ constexpr ssize mega = 1 << 20;
 
 /* What the notifier was told. Set by a Limits object, so one at a time. */
 struct Notices {
-    std::atomic<int> warnings{0}, limits{0}, fails{0}, tooBig{0}, others{0};
+    std::atomic<int> warnings{0}, wells{0}, limits{0}, fails{0}, tooBig{0}, others{0};
     std::atomic<int> inside{0}, deepest{0};
     std::atomic<uint64> errorsAtWarning{0};
     std::atomic<int> policy{-1};
     std::atomic<size_t> size{0}, total{0};
     std::function<void(int cause)> act;
 
-    int all() const { return warnings + limits + fails + tooBig + others; }
+    int all() const { return warnings + wells + limits + fails + tooBig + others; }
 };
 Notices *notices;
 
@@ -47,6 +47,7 @@ void notify(int cause, int policy, size_t size, size_t total) {
         notices->errorsAtWarning = stats().errors;
         notices->warnings++;
         break;
+    case MPR_MEM_WELL: notices->wells++; break;
     case MPR_MEM_LIMIT: notices->limits++; break;
     case MPR_MEM_FAIL: notices->fails++; break;
     case MPR_MEM_TOO_BIG: notices->tooBig++; break;
@@ -137,6 +138,85 @@ TEST_CASE("the redline is not notified again for a small fall", "[gc][limits][la
         CHECK(stats().heap < 32 * mega);
     }
     CHECK(limits.heard.warnings == 1);
+}
+
+TEST_CASE("a redline that was crossed lifts though the heap keeps its memory, and is crossed again", "[gc][limits]") {
+    Limits limits(8 * mega, 16 * mega);
+    mprSetMemLimits(8 * mega, 16 * mega, 64 * mega); // keep what is free
+    CHECK(mprGetMemState() == MPR_MEM_WELL);
+    for (int crossing = 1; crossing <= 4; crossing++) {
+        Hoard hoard;
+        hoard.grow(1000, 12 * mega);
+        CHECK(mprGetMemState() == MPR_MEM_WARNING);
+        CHECK(limits.heard.warnings == crossing);
+        CHECK(limits.heard.wells == crossing - 1);
+        hoard.drop();
+        collect();
+        CHECK(stats().heap > 11 * mega);
+        CHECK(mprGetMemState() == MPR_MEM_WELL);
+        hoard.grow(1000, mega);
+        CHECK(limits.heard.wells == crossing);
+    }
+    CHECK(limits.heard.limits == 0);
+    CHECK(stats().redlines == 4);
+}
+
+TEST_CASE("a flood, a rest and normal work, ten times: memory is well again ten times", "[gc][limits]") {
+    Limits limits(12 * mega, 16 * mega);
+    Random random(11);
+    const size_t few = 40'000, many = 100'000; // blocks of 160 bytes: 6.4 and 16 MB
+    Root root(makeTable(many));
+    auto items = root.as<Table>()->items;
+    const auto put = [&](size_t i) {
+        void *block = mprAlloc(96 + random.below(128));
+        items[i] = block ? block : items[i];
+        if (random.below(64) == 0) {
+            mprYield(0);
+            items = root.as<Table>()->items;
+        }
+        return block != nullptr;
+    };
+    for (int round = 1; round <= 10; round++) {
+        for (size_t i = 0; i < many && put(i); i++) {}
+        CHECK(mprGetMemState() != MPR_MEM_WELL);
+        CHECK(limits.heard.warnings == limits.heard.wells + 1);
+        // What is kept is scattered over all that was taken, so little of it can go back to the system.
+        for (size_t i = 0; i < many; i++) {
+            items[i] = random.below(3) == 0 ? items[i] : nullptr;
+        }
+        collect();
+        CHECK(stats().heap > 12 * mega);
+        CHECK(mprGetMemState() == MPR_MEM_WELL);
+        size_t refused = 0;
+        for (size_t i = 0; i < heavy(200'000); i++) {
+            refused += !put(random.below(few));
+        }
+        CHECK(refused == 0);
+        CHECK(limits.heard.wells == limits.heard.warnings);
+        CHECK(limits.heard.wells >= round);
+    }
+    CHECK(limits.heard.wells <= 20); // garbage may cross the redline first
+}
+
+TEST_CASE("the redline is heard before anything is refused, in memory that the heap has kept", "[gc][limits]") {
+    Limits limits(8 * mega, 16 * mega);
+    mprSetMemLimits(8 * mega, 16 * mega, 64 * mega);
+    Hoard hoard;
+    hoard.grow(1000, 12 * mega);
+    hoard.drop();
+    collect();
+    REQUIRE(mprGetMemState() == MPR_MEM_WELL);
+    REQUIRE(mprAlloc(100000)); // tells
+    REQUIRE(limits.heard.wells == 1);
+    limits.heard.act = [&](int cause) { CHECK((cause != MPR_MEM_LIMIT || limits.heard.warnings == 2)); };
+    while (mprAlloc(1000)) {} // without a yield
+    CHECK(limits.heard.warnings == 2);
+    CHECK(mprGetMemState() == MPR_MEM_LIMIT);
+    mprYield(MPR_YIELD_COMPLETE);
+    mprYield(MPR_YIELD_COMPLETE);
+    collect();
+    CHECK(mprGetMemState() == MPR_MEM_WELL);
+    limits.heard.act = nullptr;
 }
 
 TEST_CASE("a single large allocation across the redline is notified", "[gc][limits]") {

@@ -108,6 +108,7 @@ const Call table[] = {
     // mpr/limits.h
     {"mprSetMemLimits", anywhere, [] { mprSetMemLimits(0, 0, -1); }},
     {"mprSetMemNotifier", anywhere, [] { mprSetMemNotifier(notifier); }},
+    {"mprGetMemState", anywhere, [] { mprGetMemState(); }},
     {"mprSetMemPolicy", anywhere, [] { mprSetMemPolicy(MPR_ALLOC_POLICY_PRUNE); }},
     {"mprAddPruner", anywhere, [] { mprAddPruner(pruner, nullptr); }},
     {"mprRemovePruner", anywhere, [] { mprRemovePruner(pruner, nullptr); }},

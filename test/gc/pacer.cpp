@@ -93,6 +93,17 @@ TEST_CASE("there is room up to the redline as long as it has not been reached", 
     CHECK(paced.pacer.room(paced.usage(40 * MB)) > 100 * MB);
 }
 
+TEST_CASE("close below the redline there is room up to half of what the limit leaves", "[gc][pace]") {
+    Paced paced;
+    paced.limit(32 * MB, 64 * MB);
+    CHECK(paced.pacer.room(paced.usage(MB)) <= 31 * MB);
+    paced.limit(Limits::none, 64 * MB);
+    const size_t all = paced.pacer.room(paced.usage(30 * MB));
+    paced.limit(32 * MB, 64 * MB);
+    CHECK(paced.pacer.room(paced.usage(30 * MB)) == all / 2);
+    CHECK(paced.pacer.room(paced.usage(33 * MB)) > all - 4 * MB);
+}
+
 TEST_CASE("memory that was of no use is forgotten slowly", "[gc][pace][port]") {
     Pacer pacer;
     pacer.noteScattered(64 * MB);

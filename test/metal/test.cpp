@@ -290,10 +290,14 @@ void redline(ssize size) {
     check((heard & MPR_MEM_LIMIT) && static_cast<ssize>(stats().heapPeak) <= limit, "the limit is never exceeded");
     check(mprHasMemError(), "and remembered");
     mprResetMemError();
+    check(mprGetMemState() == MPR_MEM_LIMIT, "memory is not well");
     collect();
+    check(mprGetMemState() == MPR_MEM_WELL, "after a collection it is");
+    heard = 0;
     for (int i = 0; i < made / 2; ++i) {
-        check(mprAlloc(100) != nullptr, "after a collection there is memory again");
+        check(mprAlloc(100) != nullptr, "and there is memory again");
     }
+    check((heard & MPR_MEM_WELL) != 0, "as the listener hears");
     collect();
     // What can be rebuilt goes when an allocation would fail.
     mprSetMemPolicy(MPR_ALLOC_POLICY_PRUNE);

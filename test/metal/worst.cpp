@@ -87,15 +87,17 @@ struct Cost {
 };
 
 Cost allocation{"alloc"}, release{"free"};
+bool notified = false;
 
 void* allocate(std::size_t size) {
     void* block = nullptr;
     // The budget is spent for long; the collector learns that anew, from the allocation that is measured.
     mprEnableGC(false);
     mprEnableGC(true);
+    notified = false;
     const std::uint32_t count = instructions([&] { block = mprAlloc(size); });
-    if (block) {
-        allocation.note(count); // a refusal calls the notifier, which is the program's
+    if (!notified) { // the notifier is the program's: of a refusal, and once after it, that memory is well
+        allocation.note(count);
     }
     return block;
 }
@@ -165,7 +167,7 @@ int main() {
             return 1;
         }
         // The collector is on, so that an allocation may have to ask for a collection; without a yield it does not come.
-        mprSetMemNotifier([](int, int, std::size_t, std::size_t) {});
+        mprSetMemNotifier([](int, int, std::size_t, std::size_t) { notified = true; });
         heapSize = size * 1024;
         for (std::size_t block = 8; block <= 1600; block = block * 3 / 2) {
             coalesce(block);
