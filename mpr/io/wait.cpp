@@ -15,7 +15,7 @@
 
     A handler usually waits for the same events again. So where the runtime owns the descriptor, and closes it after its
     handler, libuv continues to watch after the handler was told; it stops only a descriptor that is ready again while
-    nobody waits. A socket's handler that waits again costs no system call.
+    nobody waits. A socket's handler that waits again, or already, costs no system call; another that waits already one.
  */
 #include "mpr/wait.h"
 
@@ -159,11 +159,18 @@ bool startPolling(Watch& watch, int events) {
  */
 bool waitOn(Handler& handler, int mask, int needed) {
     Watch& watch = *handler.watch();
+    const int events = ((needed & MPR_READABLE) ? UV_READABLE : 0) | ((needed & MPR_WRITABLE) ? UV_WRITABLE : 0);
+    if (watch.waits && watch.polled == events && watch.wanted == mask && watch.needed == needed) {
+        if (!handler.owner) { // the program may have closed the descriptor, and nothing else would tell it
+            unlink(handler);
+            link(handler, true);
+        }
+        return false;
+    }
     const bool wasNew = handler.isNew; // and libuv would be the first to ask the system
     if (watch.waits) {
         unlink(handler);
     }
-    const int events = ((needed & MPR_READABLE) ? UV_READABLE : 0) | ((needed & MPR_WRITABLE) ? UV_WRITABLE : 0);
     if (events == 0) {
         const bool polled = watch.polled != 0;
         if (polled) {

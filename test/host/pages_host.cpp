@@ -302,7 +302,8 @@ TEST_CASE("a program lives with any one refusal of its host, and with all after 
             CHECK(got.ended == got.runtime);
             CHECK(got.wrong == 0);
             CHECK(got.defects == 0);
-            CHECK((causes & ~(MPR_MEM_HOST | MPR_MEM_WARNING | MPR_MEM_WELL)) == 0); // the cause is the host, or there was none
+            CHECK((causes & ~(MPR_MEM_HOST | MPR_MEM_WARNING | MPR_MEM_WELL)) ==
+                  0); // the cause is the host, or there was none
             checkLedger(host);
             MprHostStats stats;
             mprReadHostStats(&stats);

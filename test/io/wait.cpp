@@ -35,12 +35,13 @@ void note(void *, MprEvent *event) {
 }
 void *const noteProc = reinterpret_cast<void *>(note);
 
-/* How often the system still refuses to wait for one more descriptor, and how. */
-std::atomic<int> refusals, refusal{ENOMEM};
+/* How often the system still refuses to wait for one more descriptor, and how; and how often it was asked. */
+std::atomic<int> refusals, refusal{ENOMEM}, asked;
 } // namespace
 
 extern "C" int __real_epoll_ctl(int set, int operation, int fd, epoll_event *event);
 extern "C" int __wrap_epoll_ctl(int set, int operation, int fd, epoll_event *event) {
+    asked++;
     if (refusals > 0) {
         refusals--;
         errno = refusal;
@@ -111,6 +112,29 @@ TEST_CASE("a handler runs once for each time it waits", "[io][wait]") {
     mprWaitOn(handler, MPR_READABLE);
     mprServiceEvents(5, 0);
     CHECK(runs == 3);
+    mprRemoveRoot(handler);
+}
+
+TEST_CASE("a handler that waits already asks the system once when it is to wait again", "[io][wait]") {
+    Pair pair;
+    Runtime runtime;
+    reset();
+    MprWaitHandler *handler = noteReadable(pair);
+    mprServiceEvents(0, 0);
+    const int before = asked;
+    for (int i = 0; i < 100; i++) {
+        mprWaitOn(handler, MPR_READABLE);
+        mprWaitOn(handler, MPR_READABLE);
+        mprServiceEvents(0, 0);
+    }
+    CHECK(asked == before + 100); // whether there is such a descriptor
+    mprWaitOn(handler, MPR_READABLE | MPR_WRITABLE);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    mprWaitOn(handler, MPR_READABLE);
+    pair.put(1);
+    CHECK(serviceUntil([] { return runs == 2; }));
+    CHECK(wrong == 0);
+    mprDestroyWaitHandler(handler);
     mprRemoveRoot(handler);
 }
 
