@@ -163,6 +163,7 @@ bool makeLists() {
         }
         mprPublish(head);
     }
+    gc::runtime().services.add(room); // from here on there is something to retain, whether or not the service gets whole
     const os::Locked locked(shared.lock);
     shared.working.head = shared.working.head ? shared.working.head : made[0];
     shared.resting.head = shared.resting.head ? shared.resting.head : made[1];
@@ -743,7 +744,6 @@ Http* httpCreate(int) {
     if (!current.compare_exchange_strong(none, made)) {
         return none;
     }
-    mpr::gc::runtime().services.add(room);
     return made;
 }
 
