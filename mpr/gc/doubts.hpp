@@ -10,6 +10,9 @@
       - The last pause of a major collection that began after the doubt arose. The owner was unmarked then, so it is marked
         only if it could be reached at that time or later; and nobody can reach again what could not be reached before.
       - The marking verifier (option check, and stress mode), which traces from the roots.
+    What is found while threads run may be a block that was freed a moment ago, and its field about to be cleared. So the owner
+    is looked at again in the last pause, if it is marked; what is still there is in doubt from then on.
+
     A doubt goes when its owner does. Since pauses make old whatever they trace, another block in the owner's place is
     known by its age at the next one.
  */
@@ -18,6 +21,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "mpr/gc/mark_stack.hpp"
 #include "mpr/os/lock.hpp"
@@ -66,6 +70,26 @@ public:
         doubts_[count_++] = {pointer, owner, major_};
     }
 
+    /** Threads run, any marker: an owner has a reference to what is no block. Of more than there is room for the first do. */
+    void lookAgain(MarkEntry owner) {
+        const os::Locked locked(lock_);
+        if (owner && ownerCount_ < most && (ownerCount_ == 0 || owners_[ownerCount_ - 1].bits() != owner.bits())) {
+            owners_[ownerCount_++] = owner;
+        }
+    }
+    /** Markers have ended: forget the owners that are to be looked at again, and call f(owner) for each, without the lock. */
+    template <typename F>
+    void takeOwners(F&& f) {
+        MarkEntry owners[most];
+        unsigned count = 0;
+        {
+            const os::Locked locked(lock_);
+            count = std::exchange(ownerCount_, 0u);
+            std::copy(owners_, owners_ + count, owners);
+        }
+        std::for_each(owners, owners + count, f);
+    }
+
     /** Markers have ended. @return Whether anything waits. */
     bool any() const MPR_UNANALYSED { return count_ > 0; }
     /** References of this pause that found no room. */
@@ -99,6 +123,8 @@ private:
     Doubt doubts_[most] MPR_GUARDED_BY(lock_);
     unsigned count_ MPR_GUARDED_BY(lock_) = 0;
     unsigned missed_ MPR_GUARDED_BY(lock_) = 0;
+    MarkEntry owners_[most] MPR_GUARDED_BY(lock_); // to be looked at again
+    unsigned ownerCount_ MPR_GUARDED_BY(lock_) = 0;
     std::uint32_t major_ MPR_GUARDED_BY(lock_) = 0;
     bool roots_ = true; // changed between two steps of a pause, whose markers have ended
 };

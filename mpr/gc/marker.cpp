@@ -137,11 +137,13 @@ MPR_INLINE void Marker::mark(const void* pointer, bool loose) {
     }
     if (!os::cooperative && marking_ == Marking::concurrent) {
         heap_.fetchHead(pointer);
-        pointer = std::exchange(fetched_[fetchTurn_], pointer);
+        Fetched& fetched = fetched_[fetchTurn_];
         fetchTurn_ = (fetchTurn_ + 1) % ahead;
-        if (!pointer) {
-            return;
+        if (const void* before = std::exchange(fetched.block, pointer)) {
+            look(before, loose);
         }
+        fetched.by = traced();
+        return;
     }
     look(pointer, loose);
 }
@@ -187,8 +189,9 @@ void Marker::lookElsewhere(const void* pointer, bool loose) {
 /** Mark the blocks in the ring of fetched heads. @return Whether there were any. */
 bool Marker::markFetched() {
     bool any = false;
-    for (const void*& fetched : fetched_) {
-        if (const void* block = std::exchange(fetched, nullptr)) {
+    for (std::size_t i = 0; i < ahead; ++i) {
+        if (const void* block = std::exchange(fetched_[i].block, nullptr)) {
+            fetchTurn_ = (i + 1) % ahead;
             look(block, false);
             any = true;
         }
@@ -638,11 +641,15 @@ void Marker::say(const void* pointer, MarkEntry by) const {
 }
 
 void Marker::report(const void* pointer) {
-    if (!os::cooperative && (oldOnly() || marking_ >= Marking::check)) {
-        return; // a block that was just freed by hand, or what its memory became; or what the check does not report
+    if (!os::cooperative && marking_ >= Marking::check) {
+        return; // the check does not report it
     }
     const MarkEntry by = MarkEntry::word(traced());
     if constexpr (os::hasThreads) {
+        if (oldOnly()) { // a block that was just freed by hand, perhaps, or what its memory became
+            const bool fetched = marking_ == Marking::concurrent;
+            return doubts_->lookAgain(fetched ? MarkEntry::word(fetched_[(fetchTurn_ + ahead - 1) % ahead].by) : by);
+        }
         return doubts_->add(pointer, by); // roots are walked under locks
     }
     countMisuses(1);
@@ -650,6 +657,11 @@ void Marker::report(const void* pointer) {
         ++reports_;
         say(pointer, by);
     }
+}
+
+void Marker::traceAgain(const void* block, std::size_t n) {
+    trace(MarkEntry(block, n < heap::granuleSize ? n : 0), n);
+    drain();
 }
 
 void Marker::describeTraced(os::Message& message) const {

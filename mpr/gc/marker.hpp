@@ -123,6 +123,8 @@ public:
     void retraceOld(heap::Region* region, unsigned chunk, Retrace which);
     /** Trace until nothing is left; with Marking::young old blocks may be left. Threads are stopped. */
     void drain();
+    /** Trace a marked block of n granules once more, and drain. Threads are stopped. */
+    void traceAgain(const void* block, std::size_t n);
     /** Share work with other markers from here on; nullptr: with none. */
     void share(SharedWork* work) { shared_ = work; }
     /**
@@ -239,8 +241,12 @@ private:
     MarkStack stacks_[os::cooperative ? 1 : 3];
     LastManager seen_;
     MarkEntry ring_[ahead] = {};
-    const void* fetched_[ahead] = {}; // blocks; with Marking::concurrent only
-    std::size_t fetchTurn_ = 0;
+    struct Fetched {
+        const void* block;
+        std::uintptr_t by; // an entry: whose manager named it; while the block before it here is looked at, of that one
+    };
+    Fetched fetched_[ahead] = {};          // with Marking::concurrent only
+    std::size_t fetchTurn_ = 0;            // the next to be replaced; the one before it is looked at
     os::Shared<std::uintptr_t> traced_{0}; // bits of the entry whose manager runs; for messages: orders nothing
     std::size_t position_ = 0;             // of the next reference that the running manager names in a row
     const Row* resumed_ = nullptr;         // the running manager was asked for these references only

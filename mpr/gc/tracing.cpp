@@ -76,6 +76,7 @@ void Tracing::mark(Scope scope, Pacer::Cost cost) {
     markWritten(scope, lost);
     markAll(scope, lost, defers, cost);
     marker_.drain();
+    lookAgain(scope);
     if (const HandleHooks* handles = roots_.handles()) {
         handles->close(marker_, scan);
     }
@@ -125,12 +126,31 @@ void Tracing::check() {
     marker_.end();
 }
 
-/** Forget owners that are gone: what is not old was made since, in their place. */
+/** Whether an owner is the block that it was: what is not old was made since, in its place. */
+bool Tracing::isSame(MarkEntry owner) const {
+    Region* region = heap_.find(owner.block());
+    const heap::Byte h = region ? region->headAt(owner.block()) : heap::Byte{0};
+    return Region::isBlock(h) && (h & heap::head::old) && !heap::head::isLeaf(h);
+}
+
+/** Forget owners that are gone. */
 void Tracing::beginDoubts() {
-    doubts_.begin(cycle_.major().begun(), [this](MarkEntry owner) {
-        Region* region = heap_.find(owner.block());
-        const heap::Byte h = region ? region->headAt(owner.block()) : heap::Byte{0};
-        return Region::isBlock(h) && (h & heap::head::old) && !heap::head::isLeaf(h);
+    doubts_.begin(cycle_.major().begun(), [this](MarkEntry owner) { return isSame(owner); });
+}
+
+/** See doubts.hpp. A full collection looks at everything by itself. */
+void Tracing::lookAgain(Scope scope) {
+    if (scope == Scope::minor) {
+        return;
+    }
+    doubts_.takeOwners([&](MarkEntry owner) {
+        if (scope == Scope::last && isSame(owner)) {
+            Region* region = heap_.find(owner.block());
+            const std::size_t g = region->granuleOf(owner.block());
+            if (heap_.colours().marked(region->map().get(g))) {
+                marker_.traceAgain(owner.block(), region->blockSize(g));
+            }
+        }
     });
 }
 

@@ -87,6 +87,8 @@ private:
     }
     void markWritten(Scope scope, bool lost) MPR_REQUIRES(onDuty);
     void markAll(Scope scope, bool lost, bool defers, Pacer::Cost& cost) MPR_REQUIRES(onDuty);
+    bool isSame(MarkEntry owner) const;
+    void lookAgain(Scope scope);
     void beginDoubts() MPR_REQUIRES(onDuty);
     void settleDoubts(Scope scope) MPR_REQUIRES(onDuty);
     template <typename VerdictOn>

@@ -176,6 +176,48 @@ TEST_CASE("a block that dies when a major collection has reached it is not blame
     CHECK(misuses(c) == 0);
 }
 
+TEST_CASE("what marking beside the threads finds is looked at again, and named when it is still there",
+          "[gc][doubts]") {
+    SteppedCollection c;
+    makeMuch(c);
+    mpr::gc::forgetMisuses();
+    Refs *const owner = c.make(Kind::barrier, true), *const child = c.make();
+    owner->refs[0] = child;
+    c.collect();
+    c.collect();
+    c.stepped.freeApart(child);
+    startMajor(c);
+    markOn(c);
+    CHECK_FALSE(c.collection.tracing().hasDoubts());
+    SECTION("the owner lives") {
+        endMajor(c);
+        CHECK(c.collection.tracing().hasDoubts());
+        CHECK(misuses(c) == 0); // the owner may have died since it was marked
+        startMajor(c);
+        endMajor(c);
+        CHECK(misuses(c) == 1);
+        CHECK(Log::names(child) == 1);
+        CHECK(Log::names(owner) == 1);
+    }
+    SECTION("the field was about to be cleared") {
+        owner->refs[0] = nullptr;
+        endMajor(c);
+        CHECK_FALSE(c.collection.tracing().hasDoubts());
+        CHECK(misuses(c) == 0);
+    }
+    SECTION("the owner dies") {
+        c.removeRoot(owner);
+        endMajor(c);
+        startMajor(c);
+        endMajor(c);
+        CHECK_FALSE(c.lives(owner));
+        CHECK_FALSE(c.collection.tracing().hasDoubts());
+        CHECK(misuses(c) == 0);
+        return;
+    }
+    owner->refs[0] = nullptr;
+}
+
 TEST_CASE("another block in its owner's place is not blamed for a reference", "[gc][doubts]") {
     SteppedCollection c;
     Refs *const owner = makeWrong(c);
@@ -281,6 +323,23 @@ TEST_CASE("a table that has grown is not blamed for what was in the old one", "[
     }
     CHECK(test::stats().misuses == 0);
     CHECK(runtime.log.size() == 0);
+}
+
+TEST_CASE("under stress an old owner that nobody writes to is named, too", "[gc][doubts]") {
+    test::Runtime runtime("everyyield=1");
+    auto *table = makeTable(MPR_ALLOC_BARRIER);
+    mprAddRoot(table);
+    void *const item = mprAlloc(32);
+    mprSetRef(table, &table->row[0], item);
+    test::collect();
+    mprFree(item);
+    for (int i = 0; i < 3; i++) {
+        test::collect();
+    }
+    CHECK(test::stats().misuses >= 1);
+    CHECK(runtime.log.names(item) >= 1);
+    mprSetRef(table, &table->row[0], nullptr);
+    mprRemoveRoot(table);
 }
 
 TEST_CASE("under stress a living table is named by the next yield", "[gc][doubts]") {
