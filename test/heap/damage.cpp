@@ -129,7 +129,7 @@ TEST_CASE("verifying the heap finds what stands inside a block in the map", "[he
 }
 
 TEST_CASE("a span in which a block has lost its size is named and left alone", "[heap][damage]") {
-    Runtime runtime;
+    Runtime runtime("poison=0");
     constexpr size_t size = 20 * granuleSize;
     constexpr size_t count = 1000;
     Root root(makeTable(count));

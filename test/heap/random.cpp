@@ -242,7 +242,7 @@ TEST_CASE("blocks that grow by turns keep their contents", "[heap][pattern][port
 }
 
 TEST_CASE("blocks that shrink give memory back", "[heap][pattern][port]") {
-    Runtime runtime("region=256k", MPR_DISABLE_GC);
+    Runtime runtime("region=256k,poison=0", MPR_DISABLE_GC);
     auto fresh = freshStats();
     std::vector<void *> blocks = allocate(1000, 10000);
     for (size_t i = 0; i < blocks.size(); i++) {

@@ -332,7 +332,7 @@ size_t serve(Leaves &leaves, size_t size, size_t among) {
 } // namespace
 
 TEST_CASE("blocks of a size that lives stand apart from those that die, whichever size that is", "[heap][span][port]") {
-    Runtime runtime("young=16m");
+    Runtime runtime("young=16m,poison=0");
     Leaves leaves(500);
     CHECK(serve(leaves, 256, 20) <= 2);
     CHECK(serve(leaves, 480, 20) <= 2);

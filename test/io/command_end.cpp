@@ -569,7 +569,8 @@ TEST_CASE("commands end for a program that blocks SIGCHLD, or handles it", "[io]
         CHECK(mprRun(nullptr, "echo heard", nullptr, &out, nullptr, -1) == 0);
         CHECK(std::string(out ? out : "") == "heard\n");
     }
-    CHECK(until([&] { return collect() >= 0 && countEntries("/proc/self/fd") == before; })); // its events have run
+    // Its events have run; before, those of the first command may not have, so that it counted more.
+    CHECK(until([&] { return collect() >= 0 && countEntries("/proc/self/fd") <= before; }));
 }
 
 TEST_CASE("the end of a run is not told as the next one's", "[io][command]") {
