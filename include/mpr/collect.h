@@ -79,9 +79,10 @@ MPR_EXPORT void mprReleaseBlocks(const void *ptr, ...);
 /**
     A reference that roots what it points to: for C++ smart roots and C structures outside the heap. Link it once,
     assign ptr freely from attached threads, and unlink it before its memory is freed. Attached threads in any
-    state. A thread that is not attached cannot link: the call is refused and named. It can unlink a linked
-    reference, and is named. Unlinking a reference that is not linked does nothing. mprDestroy unlinks all that are
-    left.
+    state. A thread that is not attached cannot link: the call is refused and named, except that of a reference that is
+    NULL when there is no runtime: it is one of a static object, to be linked later (next stays NULL). It can unlink a
+    linked reference, and is named. Unlinking a reference that is not linked does nothing. mprDestroy unlinks all that
+    are left.
  */
 typedef struct MprRootRef {
     struct MprRootRef *next, *prev; /* The runtime's */

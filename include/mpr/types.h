@@ -21,11 +21,20 @@
 #define MPR_NOTHING
 #endif
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && defined(__GNUC__) /* Their inline functions are C, too: casts are C's. */
+#define MPR_EXTERN_C_BEGIN \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"") \
+        _Pragma("GCC diagnostic ignored \"-Wcast-qual\"") extern "C" {
+#define MPR_EXTERN_C_END \
+    } \
+    _Pragma("GCC diagnostic pop")
+#elif defined(__cplusplus)
 #define MPR_EXTERN_C_BEGIN extern "C" {
 #define MPR_EXTERN_C_END }
 #elif defined(__GNUC__)
-#define MPR_EXTERN_C_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wstrict-prototypes\"")
+#define MPR_EXTERN_C_BEGIN \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wstrict-prototypes\"") \
+        _Pragma("GCC diagnostic ignored \"-Wcast-qual\"")
 #define MPR_EXTERN_C_END _Pragma("GCC diagnostic pop")
 #else
 #define MPR_EXTERN_C_BEGIN
@@ -45,7 +54,11 @@ typedef long long MprTicks;
 typedef long long MprTime;
 
 /* A procedure as a void *, for calls that take any: ISO C converts a function to void * only by way of an integer. */
+#ifdef __cplusplus
+#define MPR_PROC(proc) (reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(proc)))
+#else
 #define MPR_PROC(proc) ((void *) (uintptr_t) (proc))
+#endif
 
 /* Sizes for a program's own buffers. The API itself limits only paths (mpr/path.h). */
 #define MPR_MAX_STRING 1024

@@ -161,7 +161,8 @@ static bool admitLinking(const char* function) {
 }
 
 void mprLinkRootRef(MprRootRef* ref) {
-    if (!admitLinking("mprLinkRootRef")) {
+    const bool later = os::hasThreads && !ref->ptr && !running();
+    if (later || !admitLinking("mprLinkRootRef")) {
         ref->next = ref->prev = nullptr;
         return;
     }

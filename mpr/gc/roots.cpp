@@ -259,6 +259,7 @@ void Roots::unlink(MprRootRef* ref) {
 
 void Roots::unlinkAll() {
     while (refs_.next != &refs_) {
+        refs_.next->ptr = nullptr; // it may outlive the runtime
         unlink(refs_.next);
     }
 }

@@ -207,7 +207,7 @@ void Heap::repeatRedline() {
 
 Limits::State Heap::memoryState() {
     os::Locked locked(lock_);
-    limits_.falls(freeBytesLocked());
+    limits_.falls(os::hasPages ? freeBytesLocked() : 0);
     haveTold();
     return limits_.state();
 }
@@ -234,7 +234,7 @@ bool Heap::isScattered() {
 
 void Heap::setLimits(std::size_t warn, std::size_t maximum) {
     os::Locked locked(lock_);
-    limits_.set(warn, maximum, freeBytesLocked());
+    limits_.set(warn, maximum, os::hasPages ? freeBytesLocked() : 0);
     haveTold();
 }
 

@@ -137,6 +137,30 @@ TEST_CASE("cpp root: in a container that moves them about") {
     CHECK(Counted::destroyed == 100);
 }
 
+TEST_CASE("cpp root: one that is there before the runtime keeps what it is given, in this runtime and the next") {
+    const test::Log log;
+    static Root early; // links itself when it is assigned
+    CHECK(log.count("LinkRootRef") == 0);
+    for (int round = 0; round < 2; round++) {
+        Setting setting;
+        CHECK(early == nullptr);
+        early = mpr::make<Node>(7);
+        mpr::collect();
+        mpr::collect();
+        CHECK(mprIsValid(early.get()));
+        CHECK(early->value == 7);
+        early = nullptr;
+        early = mpr::make<Node>(8);
+        mpr::collect();
+        CHECK(early->value == 8);
+        CHECK(mprGetMemStats()->misuses == 0);
+    }
+    CHECK(early == nullptr); // what it referred to has gone with the runtime
+    const Root another = early, moved = std::move(early);
+    CHECK(moved == nullptr);
+    CHECK(log.count("LinkRootRef") == 0);
+}
+
 TEST_CASE("cpp held: behaves as a pointer") {
     Setting setting;
     Held none, null = nullptr, held = mpr::make<Node>(1);

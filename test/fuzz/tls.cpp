@@ -67,6 +67,9 @@ struct House {
         }
     }
 
+    /* Whoever looks for leaks does not look into the heap, which has the settings. */
+    ~House() { mprDestroy(); }
+
     Identity root, peer;
     Files files;
     Kind kinds[4];

@@ -42,7 +42,12 @@ const Call table[] = {
     {"mprHold", keeping, [] { mprHold(things.loose); }},
     {"mprRelease", keeping, [] { mprRelease(things.permanent); }, true},
     {"mprHold", keeping, [] { mprHoldBlocks(things.loose, nullptr); }},
-    {"mprLinkRootRef", keeping, [] { mprLinkRootRef(&things.refused); }},
+    {"mprLinkRootRef", keeping,
+     [] {
+         things.refused.ptr = things.node; // of one that is NULL nobody hears where there is no runtime
+         mprLinkRootRef(&things.refused);
+         things.refused.ptr = nullptr;
+     }},
     {"mprYield", yielding, [] { mprYield(MPR_YIELD_DEFAULT); }},
     {"mprYield", yielding, [] { mprYield(MPR_YIELD_COMPLETE); }},
     {"mprYield", yielding, [] { mprYield(MPR_YIELD_STICKY); }},

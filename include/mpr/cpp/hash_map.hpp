@@ -109,6 +109,16 @@ public:
 private:
     std::size_t capacity() const noexcept { return values_ ? values_->size() : 0; }
 
+    /** A cast, unless it would be one to the same type, which compilers warn of where words have 64 bits. */
+    template <class To, class From>
+    static constexpr To narrowed(From value) noexcept {
+        if constexpr (std::is_same_v<To, From>) {
+            return value;
+        } else {
+            return static_cast<To>(value);
+        }
+    }
+
     /**
         Eight consecutive integers, which many standard libraries hash to themselves, share a row of slots: lookups of
         ids that were given out one after another find the same lines of the cache. The rows are spread by
@@ -124,7 +134,7 @@ private:
             mixed ^= mixed >> 32;
         }
         mixed = mixed * 0x9E3779B97F4A7C15u >> std::countl_zero(std::uint64_t{capacity()} - 1);
-        return static_cast<std::size_t>(mixed / row * row + hash % row);
+        return narrowed<std::size_t>(mixed / row * row + hash % row);
     }
 
     /** Where the key is, or where it would go. */

@@ -23,8 +23,8 @@ namespace mpr {
             mpr::yield();
         }
 
-    Inside managed objects use Member: a Root there would keep a ring of objects for ever. No Root may exist outside the
-    life of the runtime: do not make static ones.
+    Inside managed objects use Member: a Root there would keep a ring of objects for ever. A Root may exist outside the
+    life of the runtime, a static one for example: it is nullptr then. mprDestroy makes it so.
 
     The target is the start of a block, as for Member. T may be incomplete.
 
@@ -95,11 +95,16 @@ public:
 
 private:
     void set(T* ref) noexcept {
-        mprPublish(const_cast<const void*>(static_cast<const volatile void*>(ref)));
         ref_.ptr = const_cast<std::remove_cv_t<T>*>(ref);
+        if (ref) {
+            mprPublish(ref_.ptr);
+            if (!__atomic_load_n(&ref_.next, __ATOMIC_RELAXED)) [[unlikely]] {
+                mprLinkRootRef(&ref_); // made when there was no runtime
+            }
+        }
     }
     void link(T* ref) noexcept {
-        set(ref);
+        ref_.ptr = const_cast<std::remove_cv_t<T>*>(ref);
         mprLinkRootRef(&ref_);
     }
 
