@@ -170,7 +170,9 @@ TEST_CASE("a thread that gives up stopping the others stays stopped while one of
     const auto stops = [&] {
         mprAttachThread("stops");
         ready++;
-        while (ready < 2) {}
+        while (ready < 2) {
+            mprYield(0);
+        }
         const bool did = collector().stopOthers([&] {
             const int before = refused;
             for (int ms = 0; ms < 60; ms++) {

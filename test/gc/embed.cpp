@@ -748,13 +748,13 @@ TEST_CASE("of two threads that name blocks in one piece at the same time one is 
     REQUIRE(mprSetBlockKind(&leaf, nullptr, 0) == 0);
     int named = 0;
     for (int round = 0; round < 300; round++) {
-        void *const piece = mprAllocPiece();
-        REQUIRE(piece);
+        std::atomic<void *> piece{nullptr};
         std::atomic<int> there{0};
+        std::atomic<bool> isAttached{false};
         const auto name = [&](size_t apart, size_t used) {
             std::vector<MprNamed> blocks;
             for (size_t i = 0; i < 100; i++) {
-                blocks.push_back({static_cast<char *>(piece) + i * apart, 16, &leaf});
+                blocks.push_back({static_cast<char *>(piece.load()) + i * apart, 16, &leaf});
             }
             void *rest = piece;
             there++;
@@ -764,9 +764,15 @@ TEST_CASE("of two threads that name blocks in one piece at the same time one is 
         bool other = false;
         std::thread thread([&] {
             mprAttachThread("other");
+            isAttached = true;
+            while (!piece) {}
             other = name(48, 4800);
             mprDetachThread();
         });
+        REQUIRE(
+            test::until([&] { return isAttached.load(); })); // which a pause may keep it from, so this thread yields
+        piece = mprAllocPiece();
+        REQUIRE(piece);
         named += name(16, MPR_PIECE_SIZE);
         mprYield(MPR_YIELD_STICKY);
         thread.join();
