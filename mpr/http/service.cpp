@@ -163,7 +163,8 @@ bool makeLists() {
         }
         mprPublish(head);
     }
-    gc::runtime().services.add(room); // from here on there is something to retain, whether or not the service gets whole
+    gc::runtime().services.add(
+        room); // from here on there is something to retain, whether or not the service gets whole
     const os::Locked locked(shared.lock);
     shared.working.head = shared.working.head ? shared.working.head : made[0];
     shared.resting.head = shared.resting.head ? shared.resting.head : made[1];
