@@ -18,7 +18,6 @@
 #include "mpr/http/net.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/http/stages.hpp"
-#include "mpr/limits.h"
 #include "mpr/mime.h"
 #include "mpr/stats.h"
 #include "mpr/string.h"
@@ -288,8 +287,10 @@ void lookEverywhere(MprTicks time) {
     }
 }
 
+/** Without a redline a request that finds no memory is refused, and the next is tried. */
 void lookAtMemory() {
-    shared.redline = mprGetMemState() != MPR_MEM_WELL;
+    heap::Heap& heap = gc::runtime().heap;
+    shared.redline = heap.memoryState() != heap::Limits::State::well && heap.limits().warn() != heap::Limits::none;
 }
 
 /**
