@@ -15,7 +15,7 @@ namespace {
 constexpr size_t KB = 1024, MB = 1024 * KB;
 
 struct Budgeted : SteppedCollection {
-    Budgeted() : SteppedCollection(MB) {}
+    Budgeted() : SteppedCollection(MB, 0, Pace::fixed) {}
     mpr::heap::Heap &heap() { return stepped.heap(); }
     /* Leaves of some kilobytes, until the heap asks for attention or so many bytes have been allocated. */
     size_t allocate(size_t most, bool rooted = false) {

@@ -43,9 +43,17 @@ class SteppedCollection {
     using Wish = mpr::gc::Wish;
 
 public:
-    explicit SteppedCollection(size_t young = 1 << 20, mpr::heap::Byte check = 0) {
+    /* What the pacer learns from a pause depends on what else the machine does meanwhile. */
+    enum class Pace { learned, fixed };
+
+    explicit SteppedCollection(size_t young = 1 << 20, mpr::heap::Byte check = 0, Pace pace = Pace::learned) {
         stepped.options.young = young;
         stepped.options.check = check;
+        if (pace == Pace::fixed) {
+            // Any share of the processor and any pause will do, so the young budget stays what it is.
+            stepped.options.cpuPercent = 100;
+            stepped.options.pauseBudget = 3'600'000'000'000;
+        }
         stepped.options.markers = 1; // no helpers
         Refs::freed.clear();
         budget.open(stepped.options, 0, false);
