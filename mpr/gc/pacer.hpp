@@ -110,8 +110,15 @@ public:
     /** Nanoseconds that a pause should take at most for what has to be marked besides old plain blocks. */
     std::uint64_t longest() const { return pauseBudget_; }
 
-    /** Whether there is less room than two young budgets, so that what minor collections leave behind has to go. */
-    bool tight(const Usage& used) const { return room(used) / 2 < young_; }
+    /**
+        Whether there is less room than two young budgets, or two sixteenths of the limit if those are less: what minor
+        collections leave behind has to go, and there is no time to mark beside the threads.
+     */
+    bool tight(const Usage& used) const {
+        const std::size_t enough =
+            os::cooperative ? young_ : std::min(young_, std::max(used.limits.ceiling() / 16, least_));
+        return room(used) / 2 < enough;
+    }
 
     /**
         A collection begins. @param bytes How many were free when the heap could not grow and no hole was worth a

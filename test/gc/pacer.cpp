@@ -104,6 +104,25 @@ TEST_CASE("close below the redline there is room up to half of what the limit le
     CHECK(paced.pacer.room(paced.usage(33 * MB)) > all - 4 * MB);
 }
 
+TEST_CASE("under a small limit it takes less than a young budget to be short of room", "[gc][pace]") {
+    Paced paced;
+    const size_t young = paced.pacer.young();
+    const size_t limit = 8 * young;
+    paced.limit(Limits::none, limit);
+    const auto isTightFrom = [&] {
+        size_t live = 0;
+        while (live < limit && !paced.pacer.tight(paced.usage(live))) {
+            live += young / 64;
+        }
+        return live;
+    };
+    const size_t from = isTightFrom();
+    CHECK(from > limit / 2);
+    CHECK(paced.pacer.room(paced.usage(from)) < young);
+    paced.limit(Limits::none, 64 * young);
+    CHECK(paced.pacer.tight(paced.usage(63 * young)));
+}
+
 TEST_CASE("memory that was of no use is forgotten slowly", "[gc][pace][port]") {
     Pacer pacer;
     pacer.noteScattered(64 * MB);
