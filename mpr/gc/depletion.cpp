@@ -51,7 +51,7 @@ bool Depletion::enter(Mutator& m) {
 bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
     if (!enter(m)) {
         if (cause == MPR_MEM_WARNING || cause == MPR_MEM_WELL) {
-            heap_.repeatRedline();
+            heap_.repeatNews();
         }
         return false;
     }

@@ -10,8 +10,8 @@
       - The last pause of a major collection that began after the doubt arose. The owner was unmarked then, so it is marked
         only if it could be reached at that time or later; and nobody can reach again what could not be reached before.
       - The marking verifier (option check, and stress mode), which traces from the roots.
-    What is found while threads run may be a block that was freed a moment ago, and its field about to be cleared. So the owner
-    is looked at again in the last pause, if it is marked; what is still there is in doubt from then on.
+    While threads run, marking may read a reference whose block the program has just freed and whose field it is about to
+    clear. So the owner is looked at again in the last pause, if it is marked; what is still there is in doubt from then on.
 
     A doubt goes when its owner does. Since pauses make old whatever they trace, another block in the owner's place is
     known by its age at the next one.

@@ -175,7 +175,7 @@ bool refuseInterrupt(const char* function) {
         lines.withhold();
     }
     calledInInterrupt = function;
-    runtime().heap.needAttention();
+    runtime().heap.wantAttention();
     return false;
 }
 

@@ -21,6 +21,10 @@ class MarkEntry {
 public:
     MarkEntry() = default;
     MarkEntry(const void* block, std::size_t granules) : bits_(reinterpret_cast<std::uintptr_t>(block) | granules) {}
+    /** A block of so many granules, however many. */
+    static MarkEntry of(const void* block, std::size_t granules) {
+        return MarkEntry(block, granules < heap::granuleSize ? granules : 0);
+    }
     explicit operator bool() const { return bits_ != 0; }
     heap::Byte* block() const { return reinterpret_cast<heap::Byte*>(bits_ & ~(heap::granuleSize - 1)); }
     /** Size of the block; 0 means that the map has to be asked. */

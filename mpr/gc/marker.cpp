@@ -344,7 +344,7 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
         if (which.barrier) { // what it was remembered in may be lost
             region->map().update(g, [](Byte h) { return head::isBarrier(h) ? h & ~head::remembered : h; });
         }
-        trace(MarkEntry(region->address(g), n < heap::granuleSize ? n : 0), n);
+        trace(MarkEntry::of(region->address(g), n), n);
     });
 }
 
@@ -660,7 +660,7 @@ void Marker::report(const void* pointer) {
 }
 
 void Marker::traceAgain(const void* block, std::size_t n) {
-    trace(MarkEntry(block, n < heap::granuleSize ? n : 0), n);
+    trace(MarkEntry::of(block, n), n);
     drain();
 }
 

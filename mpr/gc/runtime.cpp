@@ -447,7 +447,7 @@ bool mprDestroy(void) {
     rt.services.close();
     rt.collector.freeEverything();
     if constexpr (os::hasThreads) {
-        rt.heap.endQuarantine(true); // the last chance to name who has written to what rests
+        rt.heap.endQuarantine(true); // names whoever has written to a freed block that still rests
     }
     os::onThreadExit(threadEnds, nullptr);
     attached = current = nullptr;

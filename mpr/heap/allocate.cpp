@@ -93,7 +93,7 @@ void Heap::close(const Remainder& r) {
     const std::size_t n = static_cast<std::size_t>(r.end - r.begin) >> granuleShift;
     giveBack(Place::of(r.region, r.begin), n);
     totals_.granulesAllocated -= n;
-    since_ -= n;
+    trigger_.giveBack(n);
 }
 
 void Heap::closeContexts(Local& local) {
@@ -220,7 +220,7 @@ void* Heap::allocateScarce(Local& local, NewBlock block, std::size_t want, Short
 void Heap::noteScattered(const AllocationContext& c) {
     os::assertHeld(lock_);
     if (scattered_.any() || state_.sweep() != Sweep::none ||
-        (scattered_.sweptAll() && (since_ << granuleShift) < limits_.ceiling() / 64)) {
+        (scattered_.sweptAll() && (trigger_.since() << granuleShift) < limits_.ceiling() / 64)) {
         return;
     }
     for (const FreeQueues& queues : queues_) {
@@ -229,7 +229,7 @@ void Heap::noteScattered(const AllocationContext& c) {
         }
     }
     scattered_.note(freeBytesLocked() + limits_.ceiling() - std::min(limits_.ceiling(), limits_.committed()));
-    trigger_ = std::min(trigger_, since_); // took() sees to it, with the block that is about to be made
+    trigger_.hasten(); // took() sees to it, with the block that is about to be made
 }
 
 void* Heap::allocateSlow(Local& local, std::size_t n, Byte flags, Shortage& shortage) {

@@ -42,6 +42,7 @@
 #include "mpr/heap/region_table.hpp"
 #include "mpr/heap/spare.hpp"
 #include "mpr/heap/sweep_state.hpp"
+#include "mpr/heap/trigger.hpp"
 #include "mpr/os/lock.hpp"
 
 namespace mpr::heap {
@@ -396,10 +397,8 @@ public:
         attached.
      */
     void setStepping(unsigned turn);
-    /** Have the next allocation attend to what has happened elsewhere. */
-    void needAttention() { attention_.store(true, std::memory_order_relaxed); }
     /** Nobody could be told of the redline, or that memory is well: ask for attention again after the next allocation. */
-    void repeatRedline();
+    void repeatNews();
     /** Whether memory is well, by what is in use now. Any thread. */
     Limits::State memoryState();
     /** An allocation of so many bytes was refused. The calling thread is told. */
@@ -421,14 +420,14 @@ public:
     /** Size in bytes of the largest warm hole's range. */
     std::size_t largestFree();
     /**
-        The program keeps this much outside, for its blocks (usage.cpp). It counts against the limits, and `added` bytes
+        The program keeps this much outside, for its blocks. It counts against the limits, and `added` bytes
         as if they had been allocated: the next collection comes as much sooner. Any thread.
      */
     void setOutside(std::size_t bytes, std::size_t added);
     /** Have memory of others count as committed, if the limits allow that much (pinned.cpp). Any thread. */
     bool lend(std::size_t bytes, bool privileged) MPR_EXCLUDES(lock_);
     void endLoan(std::size_t bytes) MPR_EXCLUDES(lock_);
-    /** Bytes of addresses of all regions; in blocks that have regions of their own: usage.cpp. */
+    /** Bytes of addresses of all regions; in blocks that have regions of their own. */
     struct Usage {
         std::uint64_t reserved = 0, large = 0;
     };
@@ -653,12 +652,13 @@ private:
     void purgeRegion(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     bool releaseIfEmpty(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     std::size_t freeBytesLocked() const MPR_REQUIRES(lock_);
+    std::size_t freeForLimits() const MPR_REQUIRES(lock_);
     bool mayUse(std::size_t granules, bool privileged) MPR_REQUIRES(lock_);
     void gave(std::size_t granules) MPR_REQUIRES(lock_);
     void noteCommitted(std::size_t bytes) MPR_REQUIRES(lock_);
     void haveTold() MPR_REQUIRES(lock_);
     void spend() MPR_REQUIRES(lock_);
-    std::size_t whenWellPast() MPR_REQUIRES(lock_);
+    void watchRedline() MPR_REQUIRES(lock_);
     bool isLate(std::size_t bytes) const MPR_REQUIRES(lock_);
 
     /** Every Nth time that marking begins: what can be seen without walking maps. */
@@ -691,11 +691,7 @@ private:
     SweepState state_{lock_}; // may be asked by any thread
     Limits limits_ MPR_GUARDED_BY(lock_);
     Totals totals_ MPR_GUARDED_BY(lock_);
-    std::size_t since_ MPR_GUARDED_BY(lock_) = 0;                  // granules taken since the last rendezvous
-    std::size_t trigger_ MPR_GUARDED_BY(lock_) = ~std::size_t{0};  // of since_
-    std::size_t wellPast_ MPR_GUARDED_BY(lock_) = ~std::size_t{0}; // what the trigger is when it is no budget's
-    std::size_t budget_ MPR_GUARDED_BY(lock_) = 0;                 // what it was, in granules
-    bool budgetSpent_ MPR_GUARDED_BY(lock_) = false;
+    Trigger trigger_ MPR_GUARDED_BY(lock_);
     unsigned stepping_ = 0, step_ = 0;  // see setStepping; the first is set before there are threads
     os::Shared<bool> attention_{false}; // a hint; the reason is guarded by the lock
     // This and the following members are set before there are threads, except those that the lock guards.
@@ -754,7 +750,7 @@ inline void Heap::haveTold() {
 /** Whether no collection has begun though budgets for two are spent, or would be with so many bytes. */
 inline bool Heap::isLate(std::size_t bytes) const {
     os::assertHeld(lock_);
-    return since_ + (bytes >> granuleShift) >= 2 * budget_;
+    return trigger_.isLate(bytes >> granuleShift);
 }
 
 inline void Heap::noteCommitted(std::size_t bytes) {
@@ -789,13 +785,11 @@ MPR_INLINE void Heap::took(std::size_t granules) {
     if constexpr (os::hasPages) {
         totals_.granulesAllocated += granules;
     } // else beginMarking and totals() do
-    since_ += granules;
-    if (since_ >= trigger_) [[unlikely]] {
+    if (trigger_.take(granules)) [[unlikely]] {
         if constexpr (os::hasPages) {
             spend();
         } else {
-            trigger_ = ~std::size_t{0};
-            budgetSpent_ = true;
+            trigger_.spend();
             attention_.store(true, std::memory_order_relaxed);
         }
     }

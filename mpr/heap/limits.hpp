@@ -134,11 +134,12 @@ public:
         }
     }
 
-    /** Set what is kept outside. Call crosses() next. */
+    /** Set what is kept outside. */
     void setOutside(std::size_t bytes, std::size_t free = 0) {
         if constexpr (os::hasPages) {
             outside_ = bytes;
             falls(free);
+            crosses(free);
         }
     }
     std::size_t outside() const { return outside_; }
@@ -222,7 +223,7 @@ private:
     [[no_unique_address]] std::conditional_t<os::hasPages, std::size_t, Nothing<3>> lost_{};
     State state_ = State::well;
     State told_ = State::well; // to the notifier
-    bool hasNews_ = false;     // the two differ, and are not warned and full
+    bool hasNews_ = false;     // the two differ, and are not warned and full; kept, since to derive it costs each free
 };
 
 } // namespace mpr::heap

@@ -272,11 +272,10 @@ void Heap::endPinnedSweep(std::size_t leastTrigger) {
     state_.setSweep(Sweep::none);
     state_.refresh();
     if constexpr (!os::hasPages) {
-        totals_.granulesAllocated += since_; // see took
+        totals_.granulesAllocated += trigger_.since(); // see took
     }
-    since_ = 0;
-    budgetSpent_ = false;
-    trigger_ = std::max(leastTrigger >> granuleShift, totals_.granulesInUse());
+    trigger_.begin();
+    trigger_.set(std::max<std::size_t>(leastTrigger >> granuleShift, totals_.granulesInUse()));
 }
 
 } // namespace mpr::heap

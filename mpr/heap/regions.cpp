@@ -415,7 +415,7 @@ void Heap::keepSlack(void* block, std::size_t n) {
     const std::size_t slack = region->largeGranules - n;
     region->largeGranules = n;
     totals_.granulesAllocated -= slack; // as if it had never been the block's
-    since_ -= std::min(since_, decltype(since_){slack});
+    trigger_.giveBack(slack);
     hasSlack_ = true;
 }
 

@@ -51,13 +51,9 @@ void Heap::beginMarking() {
     }
     gone_.seal();
     if constexpr (!os::hasPages) {
-        totals_.granulesAllocated += since_;
+        totals_.granulesAllocated += trigger_.since();
     }
-    since_ = 0;
-    if (os::hasPages && trigger_ == wellPast_) {
-        trigger_ = ~std::size_t{0};
-    }
-    budgetSpent_ = false;
+    trigger_.begin();
     if constexpr (!os::hasThreads) {
         return; // no lines, no quick lists
     }

@@ -162,8 +162,8 @@ bool makeLists() {
         }
         mprPublish(head);
     }
-    gc::runtime().services.add(
-        room); // from here on there is something to retain, whether or not the service gets whole
+    // From here on there is something to retain, whether or not the service gets whole.
+    gc::runtime().services.add(room);
     const os::Locked locked(shared.lock);
     shared.working.head = shared.working.head ? shared.working.head : made[0];
     shared.resting.head = shared.resting.head ? shared.resting.head : made[1];
@@ -742,11 +742,8 @@ Http* httpCreate(int) {
         return nullptr;
     }
     mprPublish(made);
-    Http* none = nullptr;
-    if (!current.compare_exchange_strong(none, made)) {
-        return none;
-    }
-    return made;
+    Http* other = nullptr; // another thread has been faster
+    return current.compare_exchange_strong(other, made) ? made : other;
 }
 
 void httpDestroy(void) {

@@ -180,7 +180,7 @@ TEST_CASE("a flood, a rest and normal work, ten times: memory is well again ten 
         for (size_t i = 0; i < many && put(i); i++) {}
         CHECK(mprGetMemState() != MPR_MEM_WELL);
         CHECK(limits.heard.warnings == limits.heard.wells + 1);
-        // What is kept is scattered over all that was taken, so little of it can go back to the system.
+        // The third that stays lies everywhere in the heap, so little memory can go back to the system.
         for (size_t i = 0; i < many; i++) {
             items[i] = random.below(3) == 0 ? items[i] : nullptr;
         }
