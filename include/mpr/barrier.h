@@ -112,8 +112,9 @@ static inline int mprBarrierDone(const void *owner) {
     Store a reference: *field = value.
     @param owner The start of the block in which the field stands; any block but those of a range
     (mprAddPinnedRange), which need mprSetRefAt; not NULL. @param field Address of a
-    pointer in it. @param value A block or NULL: in large blocks the collector reads the field itself, so a word with a tag
-    keeps nothing alive. With option check, and in checked builds, such a value is named if the store is remembered. Attached threads that run. If another thread calls it, the store is
+    pointer in it. @param value A block or NULL: in large blocks the collector reads the field itself, so what only the
+    block's manager can read goes through mprSetWord. With option check, and in checked builds, such a value is named if the
+    store is remembered. Attached threads that run. If another thread calls it, the store is
     done; if it would have to be remembered, the call is named, and the next collection looks at all old blocks, so that
     nothing is lost. Never yields. The store has release order: a thread that loads the field can read what was
     written to *value before.
@@ -126,6 +127,23 @@ static inline void mprSetRef(void *owner, void *field, const void *value) {
         return;
     }
     __atomic_store_n((void **) field, (void *) value, __ATOMIC_RELEASE);
+}
+
+/** The runtime's: the slow part of mprSetWord. */
+MPR_EXPORT void mprStoreWord(void *owner, void *field, uintptr_t word);
+
+/**
+    Store a word that only the block's manager can read, a tagged, boxed or compressed reference: *field = word. The next
+    collection calls the owner's manager again, and it marks what the word stands for. In blocks above 1 KiB that costs more
+    than mprSetRef, since all of the block is looked at. A thread that takes back its own garbage (mprSetBatches) keeps all
+    of it at its next yield, unless the owner is private, too. Otherwise as mprSetRef.
+ */
+static inline void mprSetWord(void *owner, void *field, uintptr_t word) {
+    if (__builtin_expect(!(mprBarrierByte(owner) & __atomic_load_n(&mprBarrierMask, __ATOMIC_RELAXED)), 0)) {
+        mprStoreWord(owner, field, word);
+        return;
+    }
+    __atomic_store_n((void **) field, (void *) word, __ATOMIC_RELEASE);
 }
 
 /**

@@ -90,7 +90,8 @@ MPR_EXPORT size_t mprBlocksIn(const void *begin, const void *end, bool (*visit)(
 /**
     Say that references in [begin, end) were stored without the barrier (mpr/barrier.h), since the last pause or before
     this thread's next yield: a card, an object that was copied into. Blocks that promised the barrier and overlap the
-    range are looked at in the next pause. The collector may read them while they are stored: whole words, in release order. The range may have anything else in it. Attached threads that run, and the callback stop.
+    range are looked at in the next pause. The collector may read them while they are stored: whole words, in release order. Of words that only the manager can
+    read, blocks above 1 KiB want mprSetWord. The range may have anything else in it. Attached threads that run, and the callback stop.
     Does not yield. A step for each block of the range, and for each word of blocks above 1 KiB.
  */
 MPR_EXPORT void mprNoteChanged(const void *begin, const void *end);

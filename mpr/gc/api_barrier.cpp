@@ -59,16 +59,27 @@ inline void lookAt(const char* function, const void* field, const void* value) {
     }
 }
 
-/** Remember a store into the block at granule g, unless it is remembered already. */
+/** Remember a store into a field of the block at granule g. */
 void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     if (region->blockSize(g) > mpr::heap::greatestSmall) {
-        runtime().collector.remember(m, RememberedSet::ofField(field));
-        return;
+        runtime().collector.rememberField(m, field);
+    } else {
+        runtime().collector.rememberBlock(m, region, g);
     }
-    const Byte before = region->map().update(g, [](Byte h) { return static_cast<Byte>(h | head::remembered); });
-    if (before != 0 && (before & head::remembered) == 0) {
-        runtime().collector.remember(m, RememberedSet::ofBlock(region->address(g)));
+}
+
+/** The region of an owner that a thread stores into, to be remembered; nullptr: the thread or the owner is not as it should be. */
+Region* regionOfOwner(const char* function, const void* owner) {
+    if (!current) {
+        refuseStore(function);
+        return nullptr;
     }
+    Region* region = runtime().heap.find(owner);
+    if (!region || !region->isBlock(owner)) {
+        misuse(function, owner, "the owner is not the start of a block in use");
+        return nullptr;
+    }
+    return region;
 }
 
 /** Remember a store into a field, if the block that it stands in can be found and is not known to be young. */
@@ -95,7 +106,7 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     const std::size_t first = region->map().headBefore(g, least);
     const Byte h = region->map().get(first);
     if ((h & head::inUse) == 0) {
-        runtime().collector.remember(*m, RememberedSet::ofField(field));
+        runtime().collector.rememberField(*m, field);
     } else if ((h & head::remembered) == 0) {
         logBlock(*m, region, first, field);
     }
@@ -121,17 +132,24 @@ void mprLogRef(void* owner, void* field) {
     if constexpr (!os::hasGenerations) {
         return; // never called: every block says that it is remembered
     }
-    Mutator* m = current;
-    if (!m) {
-        return refuseStore("mprSetRef");
+    if (Region* region = regionOfOwner("mprSetRef", owner)) {
+        lookAt("mprSetRef", field, __atomic_load_n(static_cast<void**>(field), __ATOMIC_RELAXED));
+        logBlock(*current, region, region->granuleOf(owner), field);
     }
-    Region* region = runtime().heap.find(owner);
-    if (!region || !region->isBlock(owner)) {
-        misuse("mprSetRef", owner, "the owner is not the start of a block in use");
+}
+
+void mprStoreWord(void* owner, void* field, std::uintptr_t word) {
+    const bool done = !os::hasGenerations || mprBarrierDone(owner);
+    if constexpr (os::hasThreads) {
+        keepBatchFor(owner);
+    }
+    __atomic_store_n(static_cast<void**>(field), reinterpret_cast<void*>(word), __ATOMIC_RELEASE);
+    if (done) {
         return;
     }
-    lookAt("mprSetRef", field, __atomic_load_n(static_cast<void**>(field), __ATOMIC_RELAXED));
-    logBlock(*m, region, region->granuleOf(owner), field);
+    if (Region* region = regionOfOwner("mprSetWord", owner)) {
+        runtime().collector.rememberBlock(*current, region, region->granuleOf(owner));
+    }
 }
 
 void mprStoreRef(void* owner, void* field, cvoid* value) {

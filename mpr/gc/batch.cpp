@@ -191,6 +191,13 @@ void publishInto(const void* field, const void* block) {
     }
 }
 
+void keepBatchFor(const void* owner) {
+    const Mutator* m = attached;
+    if (m && m->local.batch && !runtime().heap.isInPrivate(m->local, owner)) {
+        m->local.batch->keep(Kept::plain);
+    }
+}
+
 /** A manager that runs for a publication has named a reference. */
 void Marker::publishReference(const void* block) {
     runtime().heap.publish(attached->local, block);

@@ -16,7 +16,7 @@
 
     *A yield* that discards takes back what is private, but first publishes blocks whose manager wants MPR_MANAGE_FREE:
     these are the collector's, with all that they reference. All is kept instead
-      - when a plain block was published;
+      - when a plain block was published, or a word that only a manager can read was stored (mprSetWord);
       - when a block with references was born outside the batch (heap::Heap::isPrivate), or held: plain stores may fill it;
       - when there was no room to note what was published, or the context was a hole;
       - when a C++ object is under construction (mprBatchRange.building): it is rooted, and nothing publishes it;
@@ -70,6 +70,9 @@ inline void publish(const void* block) {
 
 /** Publish what may be a private block before it is stored, unless the field, or block, that it is stored in is private, too. */
 void publishInto(const void* field, const void* block);
+
+/** Something that may stand for a private block is stored in an owner: unless that is private, too, all is kept. */
+void keepBatchFor(const void* owner);
 
 /** The calling thread yields, and has a batch or asks for one. */
 void endBatch(Mutator& m, bool discards);

@@ -62,6 +62,14 @@ void Collector::remember(Mutator& m, std::uintptr_t entry) {
     }
 }
 
+void Collector::rememberBlock(Mutator& m, heap::Region* region, std::size_t g) {
+    using namespace heap;
+    const Byte before = region->map().update(g, [](Byte h) { return static_cast<Byte>(h | head::remembered); });
+    if (before != 0 && (before & head::remembered) == 0) {
+        remember(m, RememberedSet::ofBlock(region->address(g)));
+    }
+}
+
 void Collector::idle() {
     if (cycle_.enabled() && cycle_.phase() == Phase::idle && budget_.halfSpent()) {
         stats_.idle.fetch_add(1, std::memory_order_relaxed);

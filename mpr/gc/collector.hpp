@@ -139,8 +139,10 @@ public:
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
     /** Whether it is dead and not held either. Only managers in FREE know such a block. What it references goes, too. */
     bool isLost(heap::Byte h) const { return (h & heap::head::held) == 0 && heap_.dead(h); }
-    /** The write barrier found that a store into a block has to be remembered: see RememberedSet. */
-    void remember(Mutator& m, std::uintptr_t entry);
+    /** The write barrier found that a store has to be remembered (see RememberedSet): the field, */
+    void rememberField(Mutator& m, const void* field) { remember(m, RememberedSet::ofField(field)); }
+    /** or the block at granule g, to be looked at as a whole, unless it is remembered already. */
+    void rememberBlock(Mutator& m, heap::Region* region, std::size_t g);
     /** A store could not be remembered: the next collection looks at everything. */
     void loseWrites() { collection_.tracing().loseWrites(); }
 
@@ -170,6 +172,8 @@ public:
     const Marker& marker() const { return collection_.tracing().marker(); }
 
 private:
+    void remember(Mutator& m, std::uintptr_t entry);
+
     heap::Heap& heap_;
     Cycle cycle_;
     CollectorStats stats_;

@@ -81,7 +81,8 @@ public:
     bool isDoomed(heap::Byte h) const { return heap_.dead(h); }
     /** Whether it is dead and not held either. Only managers in FREE know such a block. What it references goes, too. */
     bool isLost(heap::Byte h) const { return (h & heap::head::held) == 0 && heap_.dead(h); }
-    void remember(Mutator&, std::uintptr_t) {}
+    void rememberField(Mutator&, const void*) {}
+    void rememberBlock(Mutator&, heap::Region*, std::size_t) {}
     void loseWrites() {}
     bool enable(bool on);
     void repace();

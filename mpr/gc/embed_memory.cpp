@@ -37,15 +37,12 @@ void noteBlock(Mutator& m, Byte* block, const Byte* begin, const Byte* end) {
         Byte* to = block + (n << heap::granuleShift) - sizeof(MprManager);
         for (Byte* field = block; field < to; field += sizeof(void*)) {
             if (field + sizeof(void*) > begin && field < end) {
-                runtime().collector.remember(m, RememberedSet::ofField(field));
+                runtime().collector.rememberField(m, field);
             }
         }
         return;
     }
-    const Byte before = region->map().update(g, [](Byte now) { return static_cast<Byte>(now | head::remembered); });
-    if (before != 0 && (before & head::remembered) == 0) {
-        runtime().collector.remember(m, RememberedSet::ofBlock(block));
-    }
+    runtime().collector.rememberBlock(m, region, g);
 }
 
 /** Publish what a block that overlaps [begin, end) refers to there, if only the calling thread knows that. */

@@ -48,23 +48,39 @@ void Remembered::fetch(std::uintptr_t entry) const {
     }
 }
 
-/**
-    The start of the block that a field refers to. A reference may point into it (mprMarkRefInside), which only the
-    manager of the field's block knows, and that is not asked here.
- */
-const void* Remembered::startOf(const void* value) const {
-    Region* region = heap_.findField(value);
-    return !os::hasThreads || !region || region->isBlock(value) ? value : heap_.blockAround(value);
-}
-
 /** Reach what fields in a row refer to. A run may extend into another block. */
 void Remembered::markFields(Region* region, void* const* fields, std::size_t count) {
     for (const void* const* field = fields; field < fields + count; ++field) {
-        const Byte h = ownerOf(region, region->granuleOf(field));
+        Piece& owner = pieceOf(region, region->granuleOf(field));
+        const Byte h = owner.isBlock ? region->map().get(owner.from) : Byte{0};
         if ((h & head::old) && head::isBarrier(h) && (!markedOnly_ || heap_.colours().marked(h))) {
-            marker_.markRoot(startOf(__atomic_load_n(field, __ATOMIC_RELAXED)), true);
+            markField(owner, __atomic_load_n(field, __ATOMIC_RELAXED));
         }
     }
+}
+
+/** Whether a word cannot be an address, for bits that addresses of programs have not: it has a tag, or is a number. */
+static bool isTagged(const void* value) {
+    if constexpr (sizeof(value) == 8) {
+        return reinterpret_cast<std::uintptr_t>(value) >> 48 != 0;
+    }
+    return false;
+}
+
+/**
+    Reach what a field refers to. A reference may point into a block (mprMarkRefInside) or have a tag, which only the
+    manager of the field's block can read. The first leads to the block, the second has the manager asked.
+ */
+void Remembered::markField(Piece& owner, const void* value) {
+    if (isTagged(value)) [[unlikely]] {
+        if (!owner.retraced) {
+            owner.retraced = true;
+            marker_.retrace(owner.region, owner.from);
+        }
+        return;
+    }
+    Region* region = heap_.findField(value);
+    marker_.markRoot(!os::hasThreads || !region || region->isBlock(value) ? value : heap_.blockAround(value), true);
 }
 
 void Remembered::markBlock(Region* region, const void* block) {
@@ -81,16 +97,10 @@ void Remembered::markBlock(Region* region, const void* block) {
     }
 }
 
-/** The head of the block that granule g belongs to, 0 when it belongs to none. */
-Byte Remembered::ownerOf(Region* region, std::size_t g) {
-    const Piece& piece = pieceOf(region, g);
-    return piece.isBlock ? region->map().get(piece.from) : Byte{0};
-}
-
 /**
     The piece around granule g. Where nothing begins, as in a large block that was freed, no granule is looked at twice.
  */
-const Remembered::Piece& Remembered::pieceOf(Region* region, std::size_t g) {
+Remembered::Piece& Remembered::pieceOf(Region* region, std::size_t g) {
     const GranuleMap map = region->map();
     Piece* before = nullptr; // the nearest piece before g that is no block
     for (Piece& piece : pieces_) {
@@ -112,9 +122,9 @@ const Remembered::Piece& Remembered::pieceOf(Region* region, std::size_t g) {
     }
     Piece& piece = pieces_[nextPiece_++ % std::size(pieces_)];
     if (g < end) {
-        piece = {region, head, end, true};
+        piece = {region, head, end, true, false};
     } else {
-        piece = {region, found ? end : least, g + 1, false};
+        piece = {region, found ? end : least, g + 1, false, false};
     }
     return piece;
 }

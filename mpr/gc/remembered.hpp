@@ -32,13 +32,13 @@ private:
         heap::Region* region = nullptr;
         std::size_t from = 0, to = 0;
         bool isBlock = false;
+        bool retraced = false; // as a whole, in this pause
     };
 
     void markBlock(heap::Region* region, const void* block);
     void markFields(heap::Region* region, void* const* fields, std::size_t count);
-    const void* startOf(const void* value) const;
-    heap::Byte ownerOf(heap::Region* region, std::size_t g);
-    const Piece& pieceOf(heap::Region* region, std::size_t g);
+    void markField(Piece& owner, const void* value);
+    Piece& pieceOf(heap::Region* region, std::size_t g);
     void fetch(std::uintptr_t entry) const;
 
     heap::Heap& heap_;

@@ -227,6 +227,23 @@ TEST_CASE("a published plain block keeps everything", "[gc][batch]") {
     CHECK(inner->number == 2);
 }
 
+TEST_CASE("a word that only a manager can read keeps everything, unless its owner is private", "[gc][batch]") {
+    World world;
+    litter(1, 48);
+    discard();
+    const Since since;
+    Object *const outer = make(1);
+    mprSetWord(outer, &outer->refs[0], reinterpret_cast<uintptr_t>(make(2)));
+    discard();
+    CHECK(since.takenBack() == 1);
+    Object *const inner = make(3);
+    mprSetWord(world.old, &world.old->refs[0], reinterpret_cast<uintptr_t>(inner));
+    discard();
+    CHECK(since.takenBack() == 1);
+    CHECK(since.keptPlain() == 1);
+    CHECK(mprIsValid(inner));
+}
+
 TEST_CASE("a large block with references keeps everything", "[gc][batch]") {
     World world;
     constexpr size_t count = 100000;

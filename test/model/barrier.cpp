@@ -144,7 +144,7 @@ TEST_CASE("model: what is stored into an old barrier block is seen by a marker o
     checkMirrors("include/mpr/barrier.h", {"return __atomic_load_n((const unsigned char *) known, __ATOMIC_RELAXED);",
                                            "const unsigned char known = mprBarrierByte(owner);",
                                            "__atomic_store_n((void **) field, (void *) value, __ATOMIC_RELEASE);"});
-    checkMirrors("mpr/gc/api_barrier.cpp",
+    checkMirrors("mpr/gc/collector.cpp",
                  {"region->map().update(g, [](Byte h) { return static_cast<Byte>(h | head::remembered); });",
                   "if (before != 0 && (before & head::remembered) == 0)"});
     checkMirrors("mpr/gc/marker.cpp", {"compare_exchange_weak(h, reached, std::memory_order_relaxed)",
