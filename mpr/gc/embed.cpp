@@ -27,23 +27,23 @@ namespace head = heap::head;
 namespace {
 
 /** The callback that the calling thread is in; its own. */
-enum class Stage : unsigned char { none, stop, roots, marked, clear };
-constinit MPR_PER_THREAD Stage stage = Stage::none;
+enum class Callback : unsigned char { none, stop, roots, marked, clear };
+constinit MPR_PER_THREAD Callback inCallback = Callback::none;
 
 // A running thread changes these, under the lock; the collector reads them while all threads are stopped.
 constinit os::Lock settingLock;
-constinit MprEmbedder embedder{};
-constinit bool young = false; // for mprIsMarked: old blocks are not told apart
+constinit MprEmbedder theEmbedder{};
+constinit bool onlyYoung = false; // for mprIsMarked: old blocks are not told apart
 
-/** A callback is about to be called: its calls of the runtime are refused, except those that the stage admits. */
+/** A callback is about to be called: its calls of the runtime are refused, except those that this one admits. */
 class Calling {
 public:
-    explicit Calling(Stage now) : was_(std::exchange(current, nullptr)) {
+    explicit Calling(Callback now) : was_(std::exchange(current, nullptr)) {
         os::assertUnlocked();
-        stage = now;
+        inCallback = now;
     }
     ~Calling() {
-        stage = Stage::none;
+        inCallback = Callback::none;
         current = was_;
     }
     Calling(const Calling&) = delete;
@@ -57,24 +57,24 @@ int generationOf(HandleScan scan) {
     return scan == HandleScan::young ? MPR_GENERATION_YOUNG : MPR_GENERATION_ALL;
 }
 
-void stop() {
-    if (embedder.stop) {
-        const Calling calling(Stage::stop);
-        embedder.stop(embedder.data);
+void callStop() {
+    if (theEmbedder.stop) {
+        const Calling calling(Callback::stop);
+        theEmbedder.stop(theEmbedder.data);
     }
 }
 
-void resume() {
-    if (embedder.resume) {
-        const Calling calling(Stage::none);
-        embedder.resume(embedder.data);
+void callResume() {
+    if (theEmbedder.resume) {
+        const Calling calling(Callback::none);
+        theEmbedder.resume(theEmbedder.data);
     }
 }
 
-void mark(Marker&, HandleScan scan) {
-    if (embedder.roots) {
-        const Calling calling(Stage::roots);
-        embedder.roots(embedder.data, generationOf(scan));
+void callRoots(Marker&, HandleScan scan) {
+    if (theEmbedder.roots) {
+        const Calling calling(Callback::roots);
+        theEmbedder.roots(theEmbedder.data, generationOf(scan));
     }
 }
 
@@ -91,16 +91,16 @@ std::size_t markedSoFar(const Marker& marker) {
     return count;
 }
 
-void close(Marker& marker, HandleScan scan, const HandleHooks* handles) {
-    if (!embedder.marked) {
+void callMarked(Marker& marker, HandleScan scan, const HandleHooks* handles) {
+    if (!theEmbedder.marked) {
         return;
     }
-    young = scan == HandleScan::young;
+    onlyYoung = scan == HandleScan::young;
     for (int round = 0;; ++round) {
         const std::size_t before = markedSoFar(marker);
         {
-            const Calling calling(Stage::marked);
-            embedder.marked(embedder.data, generationOf(scan), round);
+            const Calling calling(Callback::marked);
+            theEmbedder.marked(theEmbedder.data, generationOf(scan), round);
         }
         marker.drain();
         if (markedSoFar(marker) == before) {
@@ -112,10 +112,10 @@ void close(Marker& marker, HandleScan scan, const HandleHooks* handles) {
     }
 }
 
-void clear(HandleScan scan) {
-    if (embedder.clear) {
-        const Calling calling(Stage::clear);
-        embedder.clear(embedder.data, generationOf(scan));
+void callClear(HandleScan scan) {
+    if (theEmbedder.clear) {
+        const Calling calling(Callback::clear);
+        theEmbedder.clear(theEmbedder.data, generationOf(scan));
     }
 }
 
@@ -136,17 +136,17 @@ void setHooks(const EmbedHooks* hooks) {
     embedHooks = hooks;
 }
 
-void end() {
-    embedder = {};
+void endEmbedder() {
+    theEmbedder = {};
     setHooks(nullptr);
 }
 
-constexpr EmbedHooks hooks = {stop, resume, mark, close, clear, end};
+constexpr EmbedHooks hooks = {callStop, callResume, callRoots, callMarked, callClear, endEmbedder};
 
 } // namespace
 
 bool isStopping() {
-    return stage == Stage::stop;
+    return inCallback == Callback::stop;
 }
 
 } // namespace mpr::gc
@@ -164,7 +164,7 @@ int mprSetEmbedder(const MprEmbedder* wanted) {
     {
         const os::Locked locked(settingLock);
         if (!wanted || !hasHooks()) {
-            embedder = wanted ? *wanted : MprEmbedder{};
+            theEmbedder = wanted ? *wanted : MprEmbedder{};
             setHooks(wanted ? &hooks : nullptr);
             return 0;
         }
@@ -174,7 +174,7 @@ int mprSetEmbedder(const MprEmbedder* wanted) {
 }
 
 bool mprIsMarked(cvoid* block) {
-    if (stage != Stage::marked && stage != Stage::clear) {
+    if (inCallback != Callback::marked && inCallback != Callback::clear) {
         misuse("mprIsMarked", block, "not in a callback that asks: marked, or clear");
         return true;
     }
@@ -192,8 +192,9 @@ bool mprIsMarked(cvoid* block) {
     if (h & mpr::heap::head::held) {
         return true;
     }
-    return os::hasThreads && stage == Stage::clear ? !heap.dead(h)
-                                                   : heap.colours().marked(h) || (young && (h & mpr::heap::head::old));
+    return os::hasThreads && inCallback == Callback::clear
+               ? !heap.dead(h)
+               : heap.colours().marked(h) || (onlyYoung && (h & mpr::heap::head::old));
 }
 
 void* mprBlockOf(cvoid* address) {

@@ -32,17 +32,18 @@ __attribute__((no_sanitize("thread"), no_sanitize("address"))) const void* at(co
 struct {
     const void* begin;
     const void* end;
-} own[8] = {};
-std::size_t owns = 0;
+} ownData[8] = {};
+std::size_t ownCount = 0;
 
 bool isOwn(const void* word) {
-    return std::any_of(own, own + owns, [word](const auto& data) { return word >= data.begin && word < data.end; });
+    return std::any_of(ownData, ownData + ownCount,
+                       [word](const auto& data) { return word >= data.begin && word < data.end; });
 }
 } // namespace
 
 OwnData::OwnData(const void* begin, std::size_t size) {
-    MPR_ASSERT(owns < std::size(own));
-    own[owns++] = {begin, static_cast<const heap::Byte*>(begin) + size};
+    MPR_ASSERT(ownCount < std::size(ownData));
+    ownData[ownCount++] = {begin, static_cast<const heap::Byte*>(begin) + size};
 }
 
 void Globals::open(std::uintptr_t mask) {

@@ -29,8 +29,8 @@ constexpr unsigned longTypes = typeBit(MPR_HANDLE_WEAK_LONG) | typeBit(MPR_HANDL
 /** Whether long weak handles die at the moment. */
 os::Shared<bool> anyDying{false};
 
-/** Whether the runtime ends: its owner, the only thread that is left, calls the managers. */
-os::Shared<bool> ending{false};
+/** Whether the runtime ends: its owner, the only thread that is left, calls the last managers. */
+os::Shared<bool> callsLast{false};
 
 // ---- Marking ------------------------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ void clear(HandleScan scan) {
         return handleStore.cleanse(settle);
     }
     if (os::hasThreads && scan == HandleScan::end) {
-        ending.store(true, std::memory_order_relaxed);
+        callsLast.store(true, std::memory_order_relaxed);
         return handleStore.forEach(weakTypes, scan, [](HandleSegment& segment, Slot* slot) {
             if (!isStrong(segment.kind(), slot)) {
                 lose(segment.kind(), slot, headOf(word::load(slot->block)));
@@ -339,7 +339,7 @@ void leave(Mutator& m) {
 
 void end() {
     handleStore.close();
-    ending.store(false, std::memory_order_relaxed);
+    callsLast.store(false, std::memory_order_relaxed);
 }
 
 } // namespace
@@ -350,7 +350,7 @@ const HandleHooks handleHooks = {mark,         close,         values,    clear, 
                                  releaseBlock, releasedBlock, moveBlock, leave, end};
 
 bool isFinalizing() {
-    return current && (current->isCollector || (os::hasThreads && ending.load(std::memory_order_relaxed)));
+    return current && (current->isCollector || (os::hasThreads && callsLast.load(std::memory_order_relaxed)));
 }
 
 } // namespace mpr::gc

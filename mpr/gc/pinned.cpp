@@ -142,12 +142,12 @@ constexpr std::size_t mostRetired = std::size_t{4} << 20;
 
 // Pools are added under the lock and stay until the runtime ends. Release and acquire: a thread that finds one sees it complete.
 constinit os::Lock adding;
-constinit os::Shared<Pool*> own{nullptr};    // of memory from the system
-constinit os::Shared<Pool*> ranges{nullptr}; // the first that was added; others follow it
+constinit os::Shared<Pool*> ownPool{nullptr}; // of memory from the system
+constinit os::Shared<Pool*> ranges{nullptr};  // the first that was added; others follow it
 
 template <typename F>
 void forEach(F&& f) {
-    if (Pool* pool = os::hasPages ? own.load(std::memory_order_acquire) : nullptr) {
+    if (Pool* pool = os::hasPages ? ownPool.load(std::memory_order_acquire) : nullptr) {
         f(*pool);
     }
     for (Pool* pool = ranges.load(std::memory_order_acquire); pool; pool = pool->next.load(std::memory_order_acquire)) {
@@ -390,7 +390,7 @@ void release(Pool* pool) {
 void close() {
     runtime().heap.setAnnex(nullptr);
     Pool* next = ranges.exchange(nullptr, std::memory_order_relaxed);
-    if (Pool* pool = own.exchange(nullptr, std::memory_order_relaxed)) {
+    if (Pool* pool = ownPool.exchange(nullptr, std::memory_order_relaxed)) {
         release(pool);
     }
     while (Pool* pool = next) {
@@ -448,7 +448,7 @@ void announce() {
 /** The pool of memory from the system. @return nullptr: there is none, for want of memory. */
 Pool* openOwn(Shortage& shortage) {
     const os::Locked locked(adding);
-    if (Pool* pool = own.load(std::memory_order_relaxed)) {
+    if (Pool* pool = ownPool.load(std::memory_order_relaxed)) {
         return pool;
     }
     Pool* pool = makePool();
@@ -468,14 +468,14 @@ Pool* openOwn(Shortage& shortage) {
     }
     pool->heap.setTrigger(leastTrigger);
     announce();
-    own.store(pool, std::memory_order_release);
+    ownPool.store(pool, std::memory_order_release);
     return pool;
 }
 
 /** Where memory of a pool without a name comes from. @return nullptr: nowhere. */
 Pool* openUnnamed(Shortage& shortage) {
     if (os::hasPages && !runtime().heap.fixed()) {
-        Pool* pool = own.load(std::memory_order_acquire);
+        Pool* pool = ownPool.load(std::memory_order_acquire);
         return pool ? pool : openOwn(shortage);
     }
     return runtime().heap.annex() ? ranges.load(std::memory_order_acquire) : nullptr;
@@ -815,7 +815,7 @@ int mprReadPinnedStats(cchar* name, MprPinnedStats* stats) {
     *stats = {};
     Pool* pool = nullptr;
     if (running()) {
-        pool = name ? named(name) : runtime().heap.annex() ? own.load(std::memory_order_acquire) : nullptr;
+        pool = name ? named(name) : runtime().heap.annex() ? ownPool.load(std::memory_order_acquire) : nullptr;
     }
     if (!pool) {
         return name ? MPR_ERR_CANT_FIND : 0;
