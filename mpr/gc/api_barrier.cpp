@@ -68,7 +68,7 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
     }
 }
 
-/** The region of an owner that a thread stores into, to be remembered; nullptr: the thread or the owner is not as it should be. */
+/** The region of a block whose store is to be remembered; nullptr: named, the thread may not store, or it is no block. */
 Region* regionOfOwner(const char* function, const void* owner) {
     if (!current) {
         refuseStore(function);

@@ -447,7 +447,7 @@ bool mprDestroy(void) {
     rt.services.close();
     rt.collector.freeEverything();
     if constexpr (os::hasThreads) {
-        rt.heap.endQuarantine(true); // names whoever has written to a freed block that still rests
+        rt.heap.endQuarantine(true); // names each freed block that rests and was written to
     }
     os::onThreadExit(threadEnds, nullptr);
     attached = current = nullptr;

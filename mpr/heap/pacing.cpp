@@ -85,7 +85,7 @@ bool Heap::isScattered() {
     return scattered_.any();
 }
 
-/** What the limits take for free: without pages what is committed is in use. */
+/** Bytes that count as free where limits are looked at: without pages none, since all that is committed is in use. */
 std::size_t Heap::freeForLimits() const {
     os::assertHeld(lock_);
     return os::hasPages ? freeBytesLocked() : 0;
