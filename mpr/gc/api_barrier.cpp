@@ -61,7 +61,7 @@ inline void lookAt(const char* function, const void* field, const void* value) {
 
 /** Remember a store into a field of the block at granule g. */
 void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
-    if (region->blockSize(g) > mpr::heap::greatestSmall) {
+    if (RememberedSet::isByField(region->blockSize(g))) {
         runtime().collector.rememberField(m, field);
     } else {
         runtime().collector.rememberBlock(m, region, g);

@@ -33,7 +33,7 @@ void noteBlock(Mutator& m, Byte* block, const Byte* begin, const Byte* end) {
         return; // every pause looks at it anyway, or it is young, or noted
     }
     const std::size_t n = region->blockSize(g);
-    if (n > heap::greatestSmall) {
+    if (RememberedSet::isByField(n)) {
         Byte* to = block + (n << heap::granuleShift) - sizeof(MprManager);
         for (Byte* field = block; field < to; field += sizeof(void*)) {
             if (field + sizeof(void*) > begin && field < end) {

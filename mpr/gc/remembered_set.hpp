@@ -3,7 +3,7 @@
     remembered_set.hpp - The remembered set: which old blocks were stored into since the last pause.
 
     The barrier remembers objects: the first store into an old barrier block sets a bit in its head and writes its address
-    into the thread's chunk of the set. The next pause traces the block again. Blocks above heap::greatestSmall get
+    into the thread's chunk of the set. The next pause traces the block again. Large blocks (isByField) get
     the bit for words that only their managers can read (mprSetWord), not for references, since tracing a large array for
     one store costs too much: there each store remembers its field. Stores into successive fields, as into a ring, make one
     run.
@@ -52,6 +52,8 @@ public:
     bool add(RememberedChunk*& chunk, std::uintptr_t entry);
     static std::uintptr_t ofBlock(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
     static std::uintptr_t ofField(const void* field) { return reinterpret_cast<std::uintptr_t>(field) | 1; }
+    /** Whether each store into a block of so many granules is remembered by its field. */
+    static bool isByField(std::size_t granules) { return granules > heap::greatestSmall; }
     static bool isField(std::uintptr_t entry) { return (entry & 1) != 0; }
     static bool isRun(std::uintptr_t entry) { return (entry & 3) == 2; }
     /** How many fields a run adds to the one that the entry before it names. */

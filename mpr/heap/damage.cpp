@@ -100,7 +100,7 @@ void Heap::nameDamage(const Hole* hole) {
  */
 void Heap::note(const Finding& finding) {
     findings_.add(finding);
-    attention_.store(true, std::memory_order_relaxed);
+    wantAttention();
 }
 
 /** Name a defect that a verification finds. Without threads only those are looked for, and they are said at once. */

@@ -659,7 +659,6 @@ private:
     void haveTold() MPR_REQUIRES(lock_);
     void spend() MPR_REQUIRES(lock_);
     void watchRedline() MPR_REQUIRES(lock_);
-    bool isLate(std::size_t bytes) const MPR_REQUIRES(lock_);
 
     /** Every Nth time that marking begins: what can be seen without walking maps. */
     void check() MPR_REQUIRES(lock_);
@@ -743,14 +742,8 @@ inline void Heap::discharge(std::size_t bytes) {
 inline void Heap::haveTold() {
     os::assertHeld(lock_);
     if (limits_.hasNews()) [[unlikely]] {
-        attention_.store(true, std::memory_order_relaxed);
+        wantAttention();
     }
-}
-
-/** Whether no collection has begun though budgets for two are spent, or would be with so many bytes. */
-inline bool Heap::isLate(std::size_t bytes) const {
-    os::assertHeld(lock_);
-    return trigger_.isLate(bytes >> granuleShift);
 }
 
 inline void Heap::noteCommitted(std::size_t bytes) {
@@ -758,7 +751,7 @@ inline void Heap::noteCommitted(std::size_t bytes) {
     limits_.commit(bytes);
     const std::size_t free = freeBytesLocked();
     const std::size_t unused = free - std::min(free, bytes);
-    if (isLate(bytes) || limits_.counted() - unused >= limits_.wellPast()) {
+    if (trigger_.isLate(bytes >> granuleShift) || limits_.counted() - unused >= limits_.wellPast()) {
         limits_.crosses(unused);
     }
     haveTold();
@@ -774,7 +767,7 @@ inline bool Heap::mayUse(std::size_t granules, bool privileged) {
         return false;
     }
     if (limits_.crosses()) [[unlikely]] {
-        attention_.store(true, std::memory_order_relaxed);
+        wantAttention();
     }
     return true;
 }
@@ -790,7 +783,7 @@ MPR_INLINE void Heap::took(std::size_t granules) {
             spend();
         } else {
             trigger_.spend();
-            attention_.store(true, std::memory_order_relaxed);
+            wantAttention();
         }
     }
 }

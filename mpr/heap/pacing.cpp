@@ -20,7 +20,7 @@ void Heap::spend() {
     os::assertHeld(lock_);
     trigger_.spend();
     watchRedline();
-    attention_.store(true, std::memory_order_relaxed);
+    wantAttention();
 }
 
 /** Have the trigger where so much may be in use that the redline is well passed. If it is now, that is noted. */

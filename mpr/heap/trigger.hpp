@@ -30,7 +30,7 @@ public:
     }
     void giveBack(std::size_t granules) { since_ -= std::min(since_, granules); }
 
-    /** Set the budget. What was taken counts. */
+    /** Set the budget. What has been taken since the collection began counts as spent of it. */
     void set(std::size_t budget) {
         at_ = budget_ = budget;
         for_ = For::budget;
@@ -40,7 +40,6 @@ public:
         spent_ = spent_ || for_ == For::budget;
         watch(none);
     }
-    bool isSpent() const { return spent_; }
     bool takeSpent() {
         const bool was = spent_;
         spent_ = false;
@@ -59,7 +58,7 @@ public:
         for_ = For::redline;
     }
 
-    /** A collection begins. A budget that is not spent stays until it has swept; until then nobody is called for the redline. */
+    /** A collection begins. A budget that is not spent stays until it has swept; a redline is not watched for until then. */
     void begin() {
         since_ = 0;
         spent_ = false;

@@ -58,7 +58,7 @@ TEST_CASE("the redline is watched for between a spent budget and the next collec
     REQUIRE(trigger.take(1));
     CHECK(trigger.takeSpent()); // still the budget's
     trigger.spend();
-    CHECK_FALSE(trigger.isSpent()); // a redline is no budget
+    CHECK_FALSE(trigger.takeSpent()); // a redline is no budget
     trigger.watch(trigger.since() + 5);
     trigger.begin();
     CHECK(trigger.reason() == Trigger::For::nothing);

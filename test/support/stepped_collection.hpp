@@ -43,7 +43,7 @@ class SteppedCollection {
     using Wish = mpr::gc::Wish;
 
 public:
-    /* What the pacer learns from a pause depends on what else the machine does meanwhile. */
+    /* Whether the pacer learns from pauses, whose length depends on what else the machine does. */
     enum class Pace { learned, fixed };
 
     explicit SteppedCollection(size_t young = 1 << 20, mpr::heap::Byte check = 0, Pace pace = Pace::learned) {
