@@ -45,7 +45,9 @@
 #include "mpr/cpp/reference_array.hpp"
 #include "mpr/cpp/root.hpp"
 #include "mpr/cpp/runtime.hpp"
+#include "mpr/cpp/text_map.hpp"
 #include "mpr/cpp/thread.hpp"
+#include "mpr/cpp/walk.hpp"
 #include "mpr/cpp/weak.hpp"
 
 #endif

@@ -79,20 +79,31 @@ MPR_EXPORT void *mprBlockOf(const void *address);
 
 /**
     Call visit(data, block, size) for each block that begins in [begin, end), in order of addresses. Size in bytes, as
-    mprGetBlockSize. If it returns false that ends the walk. Blocks that a collection has found dead are left out, and pinned ones of ranges. What
-    other threads allocate or free meanwhile is visited or not; unless they are stopped, what is visited may be gone when visit is called.
-    @return How many were visited. Threads as mprBlockOf; no lock is held when visit is called. A step for each 8 granules of
-    the range, and for each 64 KiB that are not the heap's.
+    mprGetBlockSize. If it returns false that ends the walk. Blocks that a collection has found dead are left out, and
+    pinned ones of ranges. What other threads allocate or free meanwhile is visited or not; unless they are stopped, what
+    is visited may be gone when visit is called.
+    @return How many were visited. Threads as mprBlockOf; no lock is held when visit is called. A step for each 8
+    granules of the range, and for each 64 KiB that are not the heap's.
  */
 MPR_EXPORT size_t mprBlocksIn(const void *begin, const void *end, bool (*visit)(void *data, void *block, size_t size),
                               void *data);
 
 /**
+    The same for the blocks of one kind, wherever they are: those that have this manager. For objects of C++:
+    mpr::forEachOf. A block stays one as long as the calling thread does not yield, and no other frees it by hand; what
+    another thread is about to make may be half made.
+    @return How many were visited; 0 when manager is NULL. A step for each 8 granules of the heap, and for each 64 KiB
+    between its regions.
+ */
+MPR_EXPORT size_t mprBlocksOf(MprManager manager, bool (*visit)(void *data, void *block, size_t size), void *data);
+
+/**
     Say that references in [begin, end) were stored without the barrier (mpr/barrier.h), since the last pause or before
     this thread's next yield: a card, an object that was copied into. Blocks that promised the barrier and overlap the
-    range are looked at in the next pause. The collector may read them while they are stored: whole words, in release order. Of words that only the manager can
-    read, blocks above 1 KiB want mprSetWord. The range may have anything else in it. Attached threads that run, and the callback stop.
-    Does not yield. A step for each block of the range, and for each word of blocks above 1 KiB.
+    range are looked at in the next pause. The collector may read them while they are stored: whole words, in release
+    order. Of words that only the manager can read, blocks above 1 KiB want mprSetWord. The range may have anything else
+    in it. Attached threads that run, and the callback stop. Does not yield. A step for each block of the range, and for
+    each word of blocks above 1 KiB.
  */
 MPR_EXPORT void mprNoteChanged(const void *begin, const void *end);
 

@@ -103,6 +103,10 @@ MPR_EXPORT char *mprHashToString(MprHash *hash, const char *join);
     makes an empty table. @return NULL when memory is short. */
 MPR_EXPORT MprHash *mprCreateHashFromWords(const char *str);
 
+/** The hash of a text by which these tables find keys, for tables of the program's own: SipHash-1-3, with a key that the
+    process draws at random. @param text May be NULL when length is 0. Any thread. */
+MPR_EXPORT unsigned long long mprHashText(const char *text, size_t length);
+
 /** Keep a value in a table of the runtime for the program's own use, until it is replaced or the runtime ends.
     @param value A managed block, or NULL. Attached threads. Does not yield. */
 MPR_EXPORT void mprSetKey(const char *key, void *value);

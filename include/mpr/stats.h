@@ -109,6 +109,25 @@ MPR_EXPORT unsigned long long mprGetCPU(MPR_NOTHING);
 MPR_EXPORT void mprPrintMem(const char *msg, int flags);
 
 /**
+    Print what an address is to standard error: in which block it lies, how far behind its start, the block's size, its
+    type or manager, and its state. For a debugger above all, which has to be told the type where the library was built
+    without: `call ((void (*)(void *)) mprPrintBlock)(pointer)`.
+
+        0x7f31c0a01048: 8 bytes into block 0x7f31c0a01040 (32 bytes, Node), barrier, old, held
+
+      leaf, plain, barrier   what the collector does with it: nothing, look at it in each pause, rely on stores by the barrier
+      young, old             whether it has survived a collection
+      held                   by mprHold, or it is a leaf from palloc
+      root or handle         there is one that names it, or was
+      written                an old barrier block that was stored into since the last pause
+      dead                   a collection has found that nothing leads to it, and has not freed it yet
+
+    Any address, any thread, any state, with and without a runtime. Takes the heap's lock, unless another thread has it:
+    then it says that. Blocks of the program's own ranges (mpr/pinned.h) are not found. Not without an operating system.
+ */
+MPR_EXPORT void mprPrintBlock(const void *address);
+
+/**
     Walk the whole heap and check every invariant: each granule belongs to one block or one hole, each hole stands
     in the queue of its size, counts add up. All other attached threads stop at their next yield until it is done.
     The caller does not yield, so its blocks need no roots. For tests: it takes some nanoseconds per block. Without an

@@ -23,7 +23,8 @@ typedef void (*MprWorkerProc)(void *data, MprWorker *worker);
 /**
     Run proc(data, worker) on a thread of the pool.
     @param data Marked until proc returns if it is a block; unmanaged memory is fine.
-    @return 0; MPR_ERR_BUSY when as many workers as may exist are busy: nothing is queued, the caller decides;
+    @return 0; MPR_ERR_BUSY when as many workers as may exist are busy: nothing is queued, the caller decides. What stands
+    in line, by an event on a dispatcher of its own (mprCreateDispatcher), gets a worker that becomes free first;
     MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE when the system refuses a thread; MPR_ERR_BAD_STATE while the runtime ends;
     MPR_ERR_BAD_ARGS when proc is NULL. Attached threads. Never yields.
  */

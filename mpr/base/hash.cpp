@@ -572,6 +572,10 @@ std::size_t mpr::base::hashOfKey(std::string_view text) {
     return static_cast<std::size_t>(SipHash<AsIs>::of(processKey, text.data(), text.size()));
 }
 
+unsigned long long mprHashText(const char* text, size_t length) {
+    return mpr::base::hashOfKey({text, length});
+}
+
 // ---- The API ----------------------------------------------------------------------------------------------------
 
 MprHash* mprCreateHash(int hashSize, int flags) {

@@ -20,7 +20,7 @@ namespace {
            "no handle, or one that was destroyed");
 }
 
-[[gnu::cold]] int nameBlock(const char* function, const void* block) {
+[[gnu::cold]] int refuseBlock(const char* function, const void* block) {
     misuse(function, block, "not the start of a block in use");
     return MPR_ERR_BAD_ARGS;
 }
@@ -83,12 +83,12 @@ MPR_APART void openStore() {
         openStore();
     }
     if (!handleStore.refer(block)) [[unlikely]] {
-        nameBlock(function, block);
+        refuseBlock(function, block);
         return 0;
     }
     if (type == MPR_HANDLE_DEPENDENT && traits.extra) [[unlikely]] {
         if (!handleStore.refer(traits.extra)) {
-            nameBlock(function, traits.extra);
+            refuseBlock(function, traits.extra);
             return 0;
         }
         traits.extra = block ? traits.extra : nullptr;
@@ -197,7 +197,7 @@ void* dyingBlock(MprHandle handle, const Slot* slot) {
         return refused;
     }
     if (!handleStore.refer(block)) {
-        nameBlock(function, block);
+        refuseBlock(function, block);
         return refused;
     }
     void* dead = nullptr;
@@ -227,7 +227,7 @@ int mprSetHandle(MprHandle handle, cvoid* block) {
         return MPR_ERR_BAD_HANDLE;
     }
     if (!handleStore.refer(block)) {
-        return nameBlock("mprSetHandle", block);
+        return refuseBlock("mprSetHandle", block);
     }
     return change("mprSetHandle", handle, false, [=](Slot* slot) {
         forgetIfKeyless(slot);
@@ -308,7 +308,7 @@ int mprSetHandleValue(MprHandle handle, cvoid* value) {
         return MPR_ERR_BAD_HANDLE;
     }
     if (!handleStore.refer(value)) {
-        return nameBlock("mprSetHandleValue", value);
+        return refuseBlock("mprSetHandleValue", value);
     }
     bool keyless = false;
     const int result = change("mprSetHandleValue", handle, true, [&](Slot* place) {

@@ -2,9 +2,12 @@
 /*
     api_stats.cpp - The C API of mpr/stats.h.
  */
+#include <utility>
+
 #include "mpr/gc/batch.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/guard.hpp"
+#include "mpr/gc/naming.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/heap/granule.hpp"
 #include "mpr/os/log.hpp"
@@ -12,7 +15,9 @@
 #include "mpr/stats.h"
 
 using namespace mpr::gc;
+using mpr::heap::Byte;
 using mpr::heap::granuleShift;
+namespace head = mpr::heap::head;
 namespace os = mpr::os;
 
 namespace {
@@ -24,6 +29,30 @@ uint64 limitOrNone(std::size_t limit) {
 void line(os::Message& message) {
     message << "\n";
     os::write(message.text(), message.length());
+}
+
+/** "8 bytes into block 0x... (32 bytes, Node), barrier, old". Under the heap's lock. */
+[[maybe_unused]] void describeBlock(os::Message& message, const mpr::heap::Heap::Inside& at, const void* address) {
+    const auto offset = static_cast<const Byte*>(address) - at.block;
+    if (offset > 0) {
+        message << static_cast<std::size_t>(offset) << " bytes into ";
+    }
+    message << "block ";
+    nameBlock(message, at);
+    const bool isOld = (at.h & head::old) != 0;
+    message << (head::isLeaf(at.h)      ? ", leaf"
+                : head::isBarrier(at.h) ? ", barrier"
+                                        : ", plain")
+            << (isOld ? ", old" : ", young");
+    const std::pair<bool, const char*> states[] = {
+        {(at.h & head::held) != 0, ", held"},
+        {(at.h & head::referenced) != 0, ", root or handle"},
+        {isOld && head::isBarrier(at.h) && (at.h & head::remembered) != 0, ", written"},
+        {runtime().collector.isDoomed(at.h), ", dead"},
+    };
+    for (const auto& [is, name] : states) {
+        message << (is ? name : "");
+    }
 }
 
 void timesLine(const char* name, const MprTimes& t) {
@@ -154,6 +183,22 @@ void mprPrintMem(cchar* msg, int) {
     timesLine("sweep", s.sweep);
     if constexpr (os::hasThreads) {
         printCensus();
+    }
+}
+
+void mprPrintBlock([[maybe_unused]] cvoid* address) {
+    if constexpr (os::hasThreads) {
+        os::Message message;
+        message << address << ": ";
+        const bool looked = running() && runtime().heap.tryAround(address, [&](const mpr::heap::Heap::Inside& at) {
+            if (at.block) {
+                describeBlock(message, at, address);
+            } else {
+                message << (runtime().heap.findField(address) ? "in the heap, in no block" : "not in the heap");
+            }
+        });
+        message << (looked ? "" : running() ? "another thread has the heap's lock" : "there is no runtime");
+        line(message);
     }
 }
 

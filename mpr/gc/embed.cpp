@@ -9,6 +9,7 @@
 #include "mpr/embed.h"
 
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "mpr/collect.h"
@@ -201,24 +202,43 @@ void* mprBlockOf(cvoid* address) {
     return address && running() ? runtime().heap.blockAround(address) : nullptr;
 }
 
-size_t mprBlocksIn(cvoid* begin, cvoid* end, bool (*visit)(void* data, void* block, size_t size), void* data) {
-    if (!running()) {
-        return 0;
-    }
-    const auto* from = static_cast<const Byte*>(begin);
-    const auto* to = static_cast<const Byte*>(end);
+namespace {
+
+using BlockVisit = bool (*)(void* data, void* block, size_t size);
+
+/** Call visit for each block that begins in a range and that choose(block) wants. @return How many. */
+template <typename Choose>
+size_t visitBlocks(Heap::Range in, BlockVisit visit, void* data, Choose&& choose) {
     size_t visited = 0;
-    while (from < to) {
+    while (in.from < in.to) {
         Heap::Inside found[64];
-        const unsigned count = runtime().heap.blocksIn(from, to, found, std::size(found));
-        for (unsigned i = 0; i < count; ++i) {
-            const auto& [block, n, h] = found[i];
-            const size_t word = mpr::heap::head::isLeaf(h) ? 0 : sizeof(MprManager);
+        const unsigned count = runtime().heap.blocksIn(in.from, in.to, found, std::size(found));
+        for (const Heap::Inside& each : std::span(found, count)) {
+            const size_t word = mpr::heap::head::isLeaf(each.h) ? 0 : sizeof(MprManager);
+            if (!choose(each)) {
+                continue;
+            }
             ++visited;
-            if (!visit(data, block, (n << mpr::heap::granuleShift) - word)) {
+            if (!visit(data, each.block, (each.n << mpr::heap::granuleShift) - word)) {
                 return visited;
             }
         }
     }
     return visited;
+}
+} // namespace
+
+size_t mprBlocksIn(cvoid* begin, cvoid* end, BlockVisit visit, void* data) {
+    const Heap::Range range{static_cast<const Byte*>(begin), static_cast<const Byte*>(end)};
+    return running() ? visitBlocks(range, visit, data, [](const Heap::Inside&) { return true; }) : 0;
+}
+
+size_t mprBlocksOf(MprManager manager, BlockVisit visit, void* data) {
+    if (!running() || !manager) {
+        return 0;
+    }
+    return visitBlocks(runtime().heap.extent(), visit, data, [manager](const Heap::Inside& each) {
+        MprManager its = nullptr; // another thread may have freed the block meanwhile: no word about that
+        return !mpr::heap::head::isLeaf(each.h) && peekManager(each.block, each.n, its) && its == manager;
+    });
 }

@@ -38,13 +38,14 @@ void nameManager(os::Message& message, MprManager manager) {
     }
 }
 
-void nameBlock(os::Message& message, heap::Place at) {
-    const std::size_t n = at.region->blockSize(at.granule);
+void nameBlock(os::Message& message, const heap::Heap::Inside& at) {
+    const auto [block, n, h] = at;
     const std::size_t size = n << heap::granuleShift;
-    void* const block = at.address();
     message << block << " (" << size << " bytes, ";
-    if (!heap::head::isLeaf(at.head())) {
-        if (const MprManager manager = managerOf(block, n)) {
+    if (MprManager manager = nullptr; !heap::head::isLeaf(h)) {
+        if (!peekManager(block, n, manager)) {
+            message << "its manager was overwritten";
+        } else if (manager) {
             nameManager(message, manager);
         } else {
             message << "its manager was never set";
@@ -55,6 +56,10 @@ void nameBlock(os::Message& message, heap::Place at) {
         message << "no manager";
     }
     message << ")";
+}
+
+void nameBlock(os::Message& message, heap::Place at) {
+    nameBlock(message, {static_cast<heap::Byte*>(at.address()), at.region->blockSize(at.granule), at.head()});
 }
 
 void nameBlock(os::Message& message, const heap::Heap& heap, const void* block) {

@@ -20,6 +20,7 @@ void nameManager(os::Message& message, MprManager manager);
 
 /** "0x7f0000441000 (32 bytes, Node)" for a block in use. */
 void nameBlock(os::Message& message, heap::Place at);
+void nameBlock(os::Message& message, const heap::Heap::Inside& at);
 /** The same for what Heap::blockAround has found, pinned blocks of a range among them. */
 void nameBlock(os::Message& message, const heap::Heap& heap, const void* block);
 

@@ -265,8 +265,27 @@ public:
         std::size_t n;
         Byte h;
     };
+    /**
+        Call f(Inside) with the block around an address, if there is one (else its block is nullptr), under the lock; pinned
+        blocks of ranges are not looked for. @return false: another thread has the lock, which is not waited for.
+     */
+    template <typename F>
+    bool tryAround(const void* address, F&& f) {
+        if (!lock_.tryLock()) {
+            return false;
+        }
+        f(aroundLocked(address));
+        lock_.unlock();
+        return true;
+    }
     /** The first blocks in use that begin in [from, to); `from` goes on behind them. @return How many, at most `most`. */
     unsigned blocksIn(const Byte*& from, const Byte* to, Inside* found, unsigned most);
+    /** Addresses between which all blocks lie. */
+    struct Range {
+        const Byte* from;
+        const Byte* to;
+    };
+    Range extent();
 
     // ---- Collection ----
 
@@ -651,6 +670,7 @@ private:
     std::size_t sweepRun(Place at, std::size_t sliceEnd, Swept& swept) MPR_REQUIRES(lock_);
     void purgeRegion(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
     bool releaseIfEmpty(Region* region, std::size_t keep) MPR_EXCLUDES(lock_);
+    Inside aroundLocked(const void* address) const MPR_REQUIRES(lock_);
     std::size_t freeBytesLocked() const MPR_REQUIRES(lock_);
     std::size_t freeForLimits() const MPR_REQUIRES(lock_);
     bool mayUse(std::size_t granules, bool privileged) MPR_REQUIRES(lock_);

@@ -35,28 +35,29 @@ void* Heap::blockAround(const void* address) {
         }
     }
     os::Locked locked(lock_);
+    return aroundLocked(address).block;
+}
+
+Heap::Inside Heap::aroundLocked(const void* address) const {
+    os::assertHeld(lock_);
+    constexpr Inside nothing{nullptr, 0, 0};
     Region* region = table_.findField(address);
-    if (!region) {
-        return nullptr;
+    const std::size_t g = region ? region->granuleOf(address) : 0;
+    if (!region || g < region->firstGranule) {
+        return nothing;
     }
-    std::size_t g = region->granuleOf(address);
-    if (g < region->firstGranule) {
-        return nullptr;
+    if (!region->isLarge() && (g >= region->endGranule || region->spans.isUncleared(g))) {
+        return nothing;
     }
-    if (region->isLarge()) {
-        const std::size_t first = region->firstGranule;
-        return g - first < region->largeGranules && isLive(region->map().get(first)) ? region->address(first) : nullptr;
-    }
-    if (g >= region->endGranule || region->spans.isUncleared(g)) {
-        return nullptr;
-    }
-    const std::size_t first = boundaryBefore(region->map(), g, region->firstGranule);
-    const bool known = !region->spans.isUncleared(first) && isLive(region->map().get(first));
-    return known && g - first < region->map().blockSize(first) ? region->address(first) : nullptr;
+    const std::size_t first =
+        region->isLarge() ? region->firstGranule : boundaryBefore(region->map(), g, region->firstGranule);
+    const bool isKnown = region->isLarge() || !region->spans.isUncleared(first);
+    const Byte h = isKnown ? region->map().get(first) : Byte{0};
+    const std::size_t n = isLive(h) ? region->blockSize(first) : 0;
+    return g - first < n ? Inside{region->address(first), n, h} : nothing;
 }
 
 unsigned Heap::blocksIn(const Byte*& from, const Byte* to, Inside* found, unsigned most) {
-    constexpr std::size_t slot = std::size_t{1} << leastRegionShift;
     constexpr unsigned longest = 4096; // words of maps, and regions, that are looked at in one hold of the lock
     os::Locked locked(lock_);
     unsigned count = 0;
@@ -68,8 +69,8 @@ unsigned Heap::blocksIn(const Byte*& from, const Byte* to, Inside* found, unsign
                 from = buffer; // it may begin anywhere
                 continue;
             }
-            const auto at = reinterpret_cast<std::uintptr_t>(from);
-            from += std::min(slot - (at & (slot - 1)), static_cast<std::size_t>(to - from));
+            const std::size_t gap = table_.gapAt(reinterpret_cast<std::uintptr_t>(from));
+            from += std::min(gap, static_cast<std::size_t>(to - from));
             continue;
         }
         if (region->isLarge()) {
@@ -109,6 +110,17 @@ unsigned Heap::blocksIn(const Byte*& from, const Byte* to, Inside* found, unsign
                              end < region->endGranule ? to : reinterpret_cast<Byte*>(region) + region->length, to);
     }
     return count;
+}
+
+Heap::Range Heap::extent() {
+    os::Locked locked(lock_);
+    Range all{nullptr, nullptr};
+    for (const Region* region = regions_; region; region = region->next) {
+        const auto* begin = reinterpret_cast<const Byte*>(region);
+        all.from = all.from ? std::min(all.from, begin) : begin;
+        all.to = std::max(all.to, begin + region->length);
+    }
+    return all;
 }
 
 } // namespace mpr::heap

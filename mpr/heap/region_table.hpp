@@ -105,6 +105,13 @@ public:
         return region && region->contains(address) ? region : nullptr;
     }
 
+    /** From an address that no region contains: so many bytes on, one may begin. */
+    std::size_t gapAt(std::uintptr_t at) const {
+        const bool none = os::hasPages && !roots_[(at >> rootShift) % rootCount].load(std::memory_order_acquire);
+        const std::uintptr_t step = none ? std::uintptr_t{1} << rootShift : slotSize;
+        return step - (at & (step - 1));
+    }
+
     /** The region of an address that may lie anywhere in a large region's block; find() sees only its start. */
     Region* findField(const void* address) const {
         Region* region = candidate(address);

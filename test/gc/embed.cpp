@@ -377,6 +377,49 @@ TEST_CASE("the blocks of a range are visited in order", "[gc][embed]") {
     CHECK(mprBlocksIn(blocks.back(), blocks.front(), visit, &few) == 0);
 }
 
+TEST_CASE("the blocks of one manager are visited, wherever they are", "[gc][embed]") {
+    Runtime runtime(GENERATE("", "young=65536"));
+    const auto manageRow = [](void *, int) {};
+    constexpr size_t large = size_t{3} << 20;
+    Node *list = nullptr;
+    Node *first = makeNode();
+    Root root(first);
+    for (uintptr_t i = 0; i < 2000; i++) {
+        list = makeNode(list, i % 100 == 99 ? mprAllocManaged(i % 200 == 99 ? large : 5000, manageRow, 0) : nullptr, i);
+        makeNode(); // garbage
+        mprAlloc(1 + i % 3000);
+        first->next = list;
+        mprYield(0);
+    }
+    test::collect();
+    struct Seen {
+        std::vector<void *> blocks;
+        size_t bytes = 0, most = ~size_t{0};
+    };
+    const auto visit = [](void *data, void *block, size_t size) {
+        auto seen = static_cast<Seen *>(data);
+        seen->blocks.push_back(block);
+        seen->bytes += size;
+        return seen->blocks.size() < seen->most;
+    };
+    Seen nodes, rows, all, few;
+    CHECK(mprBlocksOf(test::manageNode, visit, &nodes) == 2001);
+    CHECK(std::is_sorted(nodes.blocks.begin(), nodes.blocks.end()));
+    for (Node *node = list; node; node = node->next) {
+        CHECK(std::binary_search(nodes.blocks.begin(), nodes.blocks.end(), static_cast<void *>(node)));
+    }
+    CHECK(mprBlocksOf(manageRow, visit, &rows) == 20);
+    CHECK(rows.bytes >= 10 * large + 10 * 5000);
+    few.most = 3;
+    CHECK(mprBlocksOf(test::manageNode, visit, &few) == 3);
+    CHECK(mprBlocksOf([](void *, int) {}, visit, &few) == 0); // of another, which has none
+    CHECK(mprBlocksOf(nullptr, visit, &few) == 0);
+    // All addresses there are: where the heap has nothing the walk takes large steps.
+    const uintptr_t top = sizeof(void *) == 8 ? ~uintptr_t{0} >> 17 : ~uintptr_t{0};
+    mprBlocksIn(nullptr, reinterpret_cast<void *>(top), visit, &all);
+    CHECK(std::includes(all.blocks.begin(), all.blocks.end(), nodes.blocks.begin(), nodes.blocks.end()));
+}
+
 namespace {
 
 /* A node that nobody has to be told of when it dies: a thread with a batch takes it back. */

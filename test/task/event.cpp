@@ -687,6 +687,49 @@ TEST_CASE("a post from outside wakes a thread that waits for ever", "[task][even
     CHECK(runs == 50);
 }
 
+namespace {
+
+/* What blocks stand for: a table that one thread looks after. */
+struct Wards {
+    std::thread::id owner = std::this_thread::get_id();
+    std::atomic<int> closed{0}, elsewhere{0};
+};
+Wards *wards;
+
+void closeEntry(void *, MprEvent *) {
+    wards->elsewhere += std::this_thread::get_id() != wards->owner;
+    wards->closed++;
+}
+
+/* The manager of a block that stands for an entry of it. */
+void manageEntry(void *, int flags) {
+    if ((flags & MPR_MANAGE_FREE) && mprCreateEventOutside(nullptr, proc(closeEntry), nullptr) != 0) {
+        closeEntry(nullptr, nullptr); // the runtime ends: nobody services any more
+    }
+}
+} // namespace
+
+TEST_CASE("what a dead block stood for is closed by an event, on the thread that looks after it",
+          "[task][event][outside]") {
+    Wards mine;
+    wards = &mine;
+    {
+        Runtime runtime;
+        REQUIRE(mprGetDispatcher());
+        for (int i = 0; i < 3000; i++) {
+            mprAllocManaged(100, manageEntry, 0);
+            mprYield(0);
+        }
+        CHECK(serviceUntil([&] {
+            mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+            return mine.closed == 3000;
+        }));
+        CHECK(mine.elsewhere == 0);
+        const Root root(mprAllocManaged(100, manageEntry, 0));
+    }
+    CHECK(mine.closed == 3001);
+}
+
 TEST_CASE("posts are made events as events run, and all that were there before a call run in it",
           "[task][event][outside]") {
     Runtime runtime;

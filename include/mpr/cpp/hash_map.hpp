@@ -41,6 +41,10 @@ class HashMap {
         "number, an enumeration or a struct of such, not a std::string");
 
 public:
+    HashMap() noexcept = default;
+    HashMap(const HashMap&) = delete; // the tables are one map's, which frees them when it makes others
+    HashMap& operator=(const HashMap&) = delete;
+
     void trace(Marker& marker) { marker(keys_, values_); }
 
     std::size_t size() const noexcept { return size_; }

@@ -8,6 +8,8 @@
 #include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/manage.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -31,6 +33,30 @@ T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...
         return ::new (block) T(std::forward<Args>(args)...);
     } else {
         return ::new (block) T{std::forward<Args>(args)...}; // aggregates, for compilers that need the braces
+    }
+}
+
+/** Make a T in a block of so many bytes. */
+template <class T, class... Args>
+[[nodiscard]] T* makeIn(std::size_t bytes, Args&&... args) {
+    checkManageable<T>();
+    constexpr bool guarded = !constructsNoexcept<T, Args...>();
+    constexpr MprManager complete = destroyed<T> ? manageComplete<T> : manageBuilding<T>;
+    nameManager<T, T, complete>();
+    void* const block = allocate<T, guarded>(bytes, guarded ? manageBuilding<T> : complete);
+    if (!block) [[unlikely]] {
+        return nullptr;
+    }
+    if constexpr (guarded) {
+        Building building(block);
+        T* const object = construct<T>(block, std::forward<Args>(args)...);
+        if constexpr (destroyed<T>) {
+            mprSetManager(block, complete);
+        }
+        building.complete();
+        return object;
+    } else {
+        return construct<T>(block, std::forward<Args>(args)...);
     }
 }
 
@@ -69,25 +95,36 @@ T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...
  */
 template <class T, class... Args>
 [[nodiscard]] T* make(Args&&... args) {
-    detail::checkManageable<T>();
-    constexpr bool guarded = !detail::constructsNoexcept<T, Args...>();
-    constexpr MprManager complete = detail::destroyed<T> ? detail::manageComplete<T> : detail::manageBuilding<T>;
-    detail::nameManager<T, T, complete>();
-    void* const block = detail::allocate<T, guarded>(sizeof(T), guarded ? detail::manageBuilding<T> : complete);
-    if (!block) [[unlikely]] {
-        return nullptr;
-    }
-    if constexpr (guarded) {
-        detail::Building building(block);
-        T* const object = detail::construct<T>(block, std::forward<Args>(args)...);
-        if constexpr (detail::destroyed<T>) {
-            mprSetManager(block, complete);
-        }
-        building.complete();
-        return object;
-    } else {
-        return detail::construct<T>(block, std::forward<Args>(args)...);
-    }
+    return detail::makeIn<T>(sizeof(T), std::forward<Args>(args)...);
+}
+
+/**
+    Make a managed T with room behind it, in the same block: a header and its text, say.
+
+        struct Line {
+            std::size_t length;
+            char* text() { return mpr::roomBehind(this); }
+        };
+        Line* line = mpr::makeWithRoom<Line>(length, length);
+
+    @param room Bytes behind the object, for data that references nothing; their contents are undefined at first.
+    @return As make; nullptr also when there is no such block. All that make says holds.
+ */
+template <class T, class... Args>
+[[nodiscard]] T* makeWithRoom(std::size_t room, Args&&... args) {
+    constexpr std::size_t greatest = static_cast<std::size_t>(PTRDIFF_MAX);
+    return detail::makeIn<T>(room <= greatest - sizeof(T) ? sizeof(T) + room : greatest, std::forward<Args>(args)...);
+}
+
+/** The first byte behind an object of makeWithRoom<T>. T is the whole object's type: behind a base class of it there is
+    the rest of the object. */
+template <class T>
+char* roomBehind(T* object) noexcept {
+    return reinterpret_cast<char*>(object + 1);
+}
+template <class T>
+const char* roomBehind(const T* object) noexcept {
+    return reinterpret_cast<const char*>(object + 1);
 }
 
 } // namespace mpr
