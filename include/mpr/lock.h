@@ -83,7 +83,8 @@ MPR_EXPORT MprCond *mprCreateCond(MPR_NOTHING);
 
 /**
     Wait until the condition is signalled, and clear a signal of mprSignalCond. Returns at once, without a yield, if it
-    is signalled already; else waits, yielded, with the condition itself held.
+    is signalled already; else waits, yielded, with the condition itself held. A wait of ten seconds says so if meanwhile
+    no thread runs events that are due: the program has forgotten to service events, perhaps.
     @param timeout Milliseconds; negative: for ever. 0 only looks.
     @return 0; MPR_ERR_TIMEOUT; MPR_ERR_BAD_ARGS when cond is NULL.
  */

@@ -140,7 +140,9 @@ struct Dispatcher : MprDispatcher, Job {
     os::ThreadId runner;
     std::int64_t mark;
     int queued;
-    int strays; // in the wheel, and no timers
+    int strays;               // in the wheel, and no timers
+    std::int64_t stuckMark;   // the mark when events were seen to wait
+    std::uint64_t stuckSince; // and when that was; 0 when none waited
     bool onEventsThread, disabled, destroyed;
     bool active, ready, submitted;
     Dispatcher* nextReady; // in the list of those that the events thread is to run

@@ -92,6 +92,10 @@ public:
     void detachThread();
     /** What the calling thread has claimed is nobody's. It runs no event. @return Whether there was something. */
     bool giveUpClaims();
+    /** How long events may wait before sayUnserviced() says so, nanoseconds. Tests have less of it. */
+    static constinit inline std::uint64_t patience = 5'000'000'000;
+    /** Say so if events have waited for as long between two calls, and no thread is about to run them. Any thread. */
+    void sayUnserviced();
     /** Have all waiting threads look again, because the runtime stops, for example. */
     void wakeAll();
     Loop& loop() { return loop_; }
@@ -142,6 +146,8 @@ private:
     void setTimer(Event& event) MPR_REQUIRES(lock_);
     void leaveTimed(Event& event) MPR_REQUIRES(lock_);
     bool isMine(const Dispatcher& dispatcher, os::ThreadId self) MPR_REQUIRES(lock_);
+    bool isStuck(Dispatcher& dispatcher, std::uint64_t now) const MPR_REQUIRES(lock_);
+    const char* whyUnserviced(const Dispatcher& dispatcher, os::ThreadId self) const MPR_REQUIRES(lock_);
     bool mustStayAwake(const Awaited* awaited, bool runsReady) MPR_REQUIRES(lock_);
     Hand hand(Dispatcher& dispatcher) MPR_REQUIRES(lock_);
     const char* giveUpDispatchers(Hands& hands);

@@ -7,12 +7,14 @@
  */
 #include "mpr/lock.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "mpr/memory.h"
 #include "mpr/base/retain.hpp"
 #include "mpr/shutdown.h"
 #include "mpr/task/callback.hpp"
+#include "mpr/task/events.hpp"
 #include "mpr/task/waiting.hpp"
 
 using namespace mpr;
@@ -259,12 +261,17 @@ int waitForCond(MprCond* cond, MprTicks timeout, bool takes, const char* functio
     const std::uint64_t deadline = task::deadlineIn(timeout);
     base::Hold held(cond);
     task::Waiting waiting(site);
+    int looks = 2; // for events that nobody services: see sayUnserviced
     while (!isSignalled(word, takes)) {
         const std::uint64_t left = task::leftUntil(deadline);
         if (left == 0) {
             return MPR_ERR_TIMEOUT;
         }
-        os::wait(word, 0, left);
+        const bool changed = os::wait(word, 0, looks > 0 ? std::min(left, task::Events::patience) : left);
+        if (!changed && looks > 0) {
+            --looks;
+            task::events().sayUnserviced();
+        }
     }
     if (!takes && word.load(std::memory_order_relaxed) == forOne) {
         os::wakeOne(word); // this may be the one that was woken, and it leaves the signal to the next
