@@ -21,7 +21,7 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo built test one soak cross smoke metal boards bench bench-gc bench-http doc check check-flaky check-release check-format check-abi check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo built test one soak cross smoke metal boards bench bench-gc bench-http bench-broker doc check check-flaky check-release check-format check-abi check-tidy fmt clean install uninstall deps help
 
 all: lib
 
@@ -160,6 +160,13 @@ bench-http:
 	$(Q)$(call CONFIGURE,bench)
 	$(Q)$(call BUILD,bench)
 	$(Q)test/bench/run-http $(if $(QUICK),--quick) build/bench
+
+## bench-broker  what a delivery and a retained message cost examples/broker, beside the same without mpr, and mosquitto
+bench-broker:
+	$(Q)$(DEPS) build bench bench-broker
+	$(Q)$(call CONFIGURE,bench)
+	$(Q)$(call BUILD,bench)
+	$(Q)test/bench/run-broker build/bench
 
 ## doc        build/doc/index.html: the API reference, from the headers
 doc:
