@@ -26,10 +26,11 @@ struct Profile {
     const char *weights;
     int threads; /* At most */
     int ghosts;
-    int limited;    /* Percent of the programs with a hard limit */
-    int shortLives; /* Percent of the programs with many lives */
-    int events;     /* Percent */
-    int brief = 0;  /* Operations of each life at most; 0: many, or few */
+    int limited;        /* Percent of the programs with a hard limit */
+    int shortLives;     /* Percent of the programs with many lives */
+    int events;         /* Percent */
+    int brief = 0;      /* Operations of each life at most; 0: many, or few */
+    bool tight = false; /* A limit of some megabytes */
 };
 
 constexpr Profile known[] = {
@@ -72,6 +73,10 @@ constexpr Profile known[] = {
      "all=0,leaf=20,nofree=300,barrier=100,free=400,link=300,yield=1,garbage=2,drop=30,follow=20,handle=20,unhandle=15",
      4, 0, 0, 0, 0},
     {"frees", "free=500,rowfree=300,realloc=100,ask=20,permanent=200", 4, 2, 20, 10, 0},
+    {"tight",
+     "crowd=10,uncrowd=20,addroot=60,removeroot=100,hold=60,release=100,garbage=400,large=20,spawn=20,permanent=60,"
+     "drop=60,free=100,realloc=60",
+     24, 4, 100, 10, 10, 0, true},
 };
 
 const char *any(Random &random, std::initializer_list<const char *> choices) {
@@ -153,6 +158,7 @@ void drawAll(Plan &plan, const Profile &profile, Random &random, bool older) {
     plan.options = percent(profile.shortLives / 2) ? "" : drawOptions(random, older);
     plan.weights = drawWeights(profile, random);
     plan.limit = percent(profile.limited) ? limits[random.below(std::size(limits))] : 0;
+    plan.limit = profile.tight ? (2 * megabyte) << random.below(3) : plan.limit;
     plan.threads = 1 + drawCount(profile.threads - 1, random);
     plan.ghosts = percent(80) && profile.ghosts > 0 ? 1 + drawCount(profile.ghosts - 1, random) : 0;
     plan.foreigners = percent(20);
