@@ -1307,6 +1307,7 @@ int mprWaitForCmd(MprCmd* ptr, MprTicks timeout) {
         // Taken before it looks: then no event is missed.
         const task::Awaited awaited = eventsOf(*cmd);
         if (isComplete(*cmd)) {
+            closeEnd(*cmd); // the event of its end does that, too, but perhaps nobody services events
             return 0;
         }
         if (result != 0) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
     test/support/dying.hpp - A block that managers of others use in their MPR_MANAGE_FREE calls, and that dies with them. Small
-    and larger ones lie before it and behind it: so its own manager is called after some of them and before others, mostly,
-    whatever the order is. (In stress mode they may lie anywhere.)
+    and larger ones lie before it and behind it, and one of its own size behind it, for which the heap has the same place: so
+    its own manager is called after some of them and before others, mostly, whatever the order is. (In stress mode they may
+    lie anywhere.)
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 namespace test {
 
 struct Dying {
-    static constexpr int users = 4; // how often it is used
+    static constexpr int users = 5; // how often it is used
     static constexpr size_t sizes[] = {16, 400};
     static inline void *block = nullptr;
     static inline void (*use)(void *block) = nullptr;
@@ -45,8 +46,9 @@ struct Dying {
         mprAddRoot(block);
         all[3] = makeUser(sizes[0]);
         all[4] = makeUser(sizes[1]);
+        all[5] = makeUser(mprGetBlockSize(block));
     }
-    void *all[5];
+    void *all[users + 1];
 };
 
 /* Make a block, have it die with its users, and wait for that. What use finds it notes: it runs on the collector's thread. */

@@ -44,6 +44,20 @@ inline int countEntries(const char *path) {
     return entries;
 }
 
+/* What the process has open, for messages: each descriptor and what it is. */
+inline std::string listFiles() {
+    std::string all;
+    for (int fd = 0; fd < 1024; fd++) {
+        char name[64], target[256];
+        snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+        const ssize_t length = readlink(name, target, sizeof(target));
+        if (length > 0) {
+            all += std::to_string(fd) + " " + std::string(target, size_t(length)) + ", ";
+        }
+    }
+    return all;
+}
+
 /* Resident bytes by the system's own account. */
 inline size_t residentBytes() {
     size_t total = 0, resident = 0;
