@@ -237,8 +237,12 @@ size_t mprBlocksOf(MprManager manager, BlockVisit visit, void* data) {
     if (!running() || !manager) {
         return 0;
     }
-    return visitBlocks(runtime().heap.extent(), visit, data, [manager](const Heap::Inside& each) {
-        MprManager its = nullptr; // another thread may have freed the block meanwhile: no word about that
-        return !mpr::heap::head::isLeaf(each.h) && peekManager(each.block, each.n, its) && its == manager;
+    Heap& heap = runtime().heap;
+    return visitBlocks(heap.extent(), visit, data, [&heap, manager](const Heap::Inside& each) {
+        // Another thread may have freed the block meanwhile, and its memory may be the system's.
+        return heap.withBlock(each.block, [&each, manager](Region* region, std::size_t g, Byte h) {
+            MprManager its = nullptr;
+            return !head::isLeaf(h) && peekManager(each.block, region->blockSize(g), its) && its == manager;
+        });
     });
 }

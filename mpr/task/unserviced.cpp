@@ -62,7 +62,7 @@ void Events::sayUnserviced() {
             }
         }
         // The time of the wheel is when somebody last looked at the timers.
-        const std::uint64_t late = (now - patience) / 1'000'000;
+        const std::uint64_t late = now > patience ? (now - patience) / 1'000'000 : 0;
         if (!why && wheel_.now() <= late && wheel_.next() <= late && (why = whyUnserviced(own(*hub_->main), self))) {
             message << "no timer has been looked at for " << patience / 1'000'000'000 << " s: " << why;
         }

@@ -420,6 +420,34 @@ TEST_CASE("the blocks of one manager are visited, wherever they are", "[gc][embe
     CHECK(std::includes(all.blocks.begin(), all.blocks.end(), nodes.blocks.begin(), nodes.blocks.end()));
 }
 
+TEST_CASE("a walk passes by what another thread frees and gives back to the system meanwhile", "[gc][embed]") {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    mprSetMemLimits(0, 0, 0); /* free memory goes back at once */
+    std::atomic<bool> done{false};
+    Mutator other("frees", [&](Mutator &) {
+        for (int i = 0; i < 2000; i++) {
+            void *blocks[4];
+            for (void *&block : blocks) {
+                block = mprAllocManaged(size_t{1} << 20, test::manageNode, 0);
+            }
+            for (void *block : blocks) {
+                mprFree(block);
+            }
+        }
+        done = true;
+    });
+    const auto visit = [](void *, void *, size_t) { return true; };
+    size_t most = 0, walks = 0;
+    while (!done) {
+        most = std::max(most, mprBlocksOf(test::manageNode, visit, nullptr));
+        walks++;
+        mprYield(0);
+    }
+    other.join();
+    INFO(walks << " walks");
+    CHECK(most <= 4);
+}
+
 namespace {
 
 /* A node that nobody has to be told of when it dies: a thread with a batch takes it back. */
