@@ -41,7 +41,7 @@ template <class T, class... Args>
 [[nodiscard]] T* makeIn(std::size_t bytes, Args&&... args) {
     checkManageable<T>();
     constexpr bool guarded = !constructsNoexcept<T, Args...>();
-    constexpr MprManager complete = destroyed<T> ? manageComplete<T> : manageBuilding<T>;
+    constexpr MprManager complete = completeManager<T>;
     nameManager<T, T, complete>();
     void* const block = allocate<T, guarded>(bytes, guarded ? manageBuilding<T> : complete);
     if (!block) [[unlikely]] {

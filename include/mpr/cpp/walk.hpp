@@ -29,10 +29,9 @@ template <class T, class F>
 std::size_t forEachOf(F&& visit) {
     static_assert(detail::isTraced<T>() || detail::destroyed<T>,
                   "mpr::forEachOf<T>: a T that references nothing and has no destructor is a block without a type");
-    constexpr MprManager manager = detail::destroyed<T> ? detail::manageComplete<T> : detail::manageBuilding<T>;
     using Visit = std::remove_reference_t<F>;
     return mprBlocksOf(
-        manager,
+        detail::completeManager<T>,
         [](void* data, void* block, std::size_t) {
             Visit& call = *static_cast<Visit*>(data);
             if constexpr (std::is_void_v<decltype(call(*static_cast<T*>(block)))>) {

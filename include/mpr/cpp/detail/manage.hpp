@@ -82,6 +82,10 @@ void manageComplete(void* ptr, int flags) noexcept {
     }
 }
 
+/** The manager of a T that is complete, unless it is a leaf. */
+template <class T>
+inline constexpr MprManager completeManager = destroyed<T> ? manageComplete<T> : manageBuilding<T>;
+
 /** No code runs here: `done` is used. A T that is a leaf has no manager. Whole is T, or an array of it. */
 template <class T, class Whole, MprManager manager>
 constexpr void nameManager() noexcept {
