@@ -10,20 +10,13 @@
 #include <vector>
 
 namespace broker {
-namespace {
-
-bool isWell() {
-    return mprGetMemState() == MPR_MEM_WELL;
-}
-
-} // namespace
 
 bool Broker::start(const char* ip, int port) {
     listener_ = mprCreateSocket();
     if (!listener_ || mprListenOnSocket(listener_, ip, port, 0) < 0) {
         return false;
     }
-    // A lambda that captures nothing is a procedure. What it works on is its data, which the runtime marks.
+    // A lambda that captures nothing is a procedure. The runtime marks its data, the object that it works on.
     const auto onClient = +[](Broker* self, MprEvent*) { self->accept(); };
     const auto onTime = +[](Broker* self, MprEvent*) { self->look(); };
     return mprAddSocketHandler(listener_, MPR_READABLE, nullptr, MPR_PROC(onClient), this, 0) &&
@@ -69,7 +62,7 @@ void Broker::look() {
 
 void Broker::endAbsent() {
     const MprTicks now = mprGetTicks();
-    std::vector<Session*> absent; // Of plain pointers: nothing yields in here
+    std::vector<Session*> absent; // Plain pointers are safe: nothing below yields
     sessions_.forEach([&](std::string_view, Session* each) {
         if (!each->connection && now - each->left > longestAbsence) {
             absent.push_back(each);
@@ -276,7 +269,7 @@ bool Broker::subscribe(Connection& from, Fields fields) {
         const char code = static_cast<char>(from.session->subscribe(topics_, filter, qos) ? qos : subackRefused);
         from.write({&code, 1});
     }
-    from.session->sendMore(); // What is retained
+    from.session->sendMore(); // The retained messages of these filters
     return true;
 }
 

@@ -2,8 +2,8 @@
 /*
     broker.h - The broker: its clients, and what it does with each packet.
 
-    Everything that it knows hangs from one object, which main roots: clients, sessions, topics, messages. What is taken off
-    it, a connection that has broken, say, is garbage, and so is all that only that referred to.
+    Clients, sessions, topics and messages hang from one object, which main roots. A connection that has broken is taken off
+    it; then it is garbage, and so is everything that nobody else refers to.
     When memory is short (mprGetMemState), what would store more is refused: sessions that outlive their connection,
     subscriptions, retained messages, messages for clients that are away. Messages go on to those who are there, and what
     deletes something works.

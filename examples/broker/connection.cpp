@@ -104,7 +104,7 @@ std::size_t Connection::mostBytes() const {
 /** Keep what has come of a packet until the rest comes, but not while that is what fills the memory. @return Whether it is. */
 bool Connection::keep(std::string_view bytes) {
     const bool isLittle = in_.view().size() + bytes.size() <= mostOfStranger;
-    return (isLittle || mprGetMemState() == MPR_MEM_WELL) && in_.append(bytes);
+    return (isLittle || isWell()) && in_.append(bytes);
 }
 
 void Connection::fail() {
@@ -132,7 +132,7 @@ void Connection::put(std::string_view bytes) {
 void Connection::publish(const Message& message, int qos, std::uint16_t id, bool retained, bool again) {
     const std::string_view topic = message.topic(), payload = message.payload();
     if (out_.view().size() > mostUnwritten) {
-        return qos == 0 ? void() : fail(); // It does not read. What is to be kept for it waits in its session
+        return qos == 0 ? void() : fail(); // It does not read; its session keeps messages of quality 1
     }
     const auto flags = static_cast<std::uint8_t>((again ? 8 : 0) | qos << 1 | (retained ? 1 : 0));
     Bytes head(Type::publish, flags, 2 + topic.size() + (qos > 0 ? 2 : 0) + payload.size());
@@ -146,10 +146,13 @@ void Connection::publish(const Message& message, int qos, std::uint16_t id, bool
 }
 
 void Connection::flush() {
-    if (session) {
-        session->sendMore();
-    }
-    while (!broken_ && !closed_ && !out_.view().empty()) {
+    for (;;) {
+        if (session) {
+            session->sendMore();
+        }
+        if (broken_ || closed_ || out_.view().empty()) {
+            return out_.rest();
+        }
         const std::string_view left = out_.view();
         const std::ptrdiff_t written = mprWriteSocket(socket, left.data(), static_cast<std::ptrdiff_t>(left.size()));
         if (written < 0) {
@@ -159,11 +162,7 @@ void Connection::flush() {
             return mprEnableSocketEvents(socket, MPR_READABLE | MPR_WRITABLE);
         }
         out_.drop(static_cast<std::size_t>(written));
-        if (session) {
-            session->sendMore();
-        }
     }
-    out_.rest();
 }
 
 void Connection::close(bool regular) {

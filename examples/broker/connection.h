@@ -2,8 +2,8 @@
 /*
     connection.h - A client's connection: bytes in, packets out.
 
-    A connection is retained by the handler of its socket. What is to be written gathers in one buffer until the event that
-    is running has been handled: a client that is to have ten messages by then costs one system call.
+    The handler of its socket retains a connection. Packets gather in one buffer until the event that is running has been
+    handled: ten messages for a client cost one system call.
  */
 #pragma once
 
@@ -74,7 +74,7 @@ private:
     void put(std::string_view bytes);
 
     Buffer in_;  // The part of a packet that has come
-    Buffer out_; // What the system would not take yet
+    Buffer out_; // Bytes that the system has not taken yet
     bool broken_ = false, closed_ = false;
 };
 

@@ -45,7 +45,7 @@ enum class Frame { whole, part, wrong, tooLong };
 /** Find the packet at the beginning of bytes. @param most Bytes that it may have. */
 Frame frame(std::string_view bytes, std::size_t most, Packet& packet);
 
-/** Takes fields off a packet. What is not there is 0 or empty, and ok() false from then on. */
+/** Takes fields off a packet. A field that is missing is 0 or empty, and ok() is false from then on. */
 class Fields {
 public:
     explicit Fields(std::string_view body) : rest_(body) {}
@@ -66,7 +66,7 @@ private:
     bool ok_ = true;
 };
 
-/** What a client says first. */
+/** The contents of CONNECT, the first packet of a client. */
 struct Connect {
     std::uint8_t version = 0;
     bool clean = false;

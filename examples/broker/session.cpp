@@ -22,7 +22,7 @@ Session* Session::make(std::string_view id) {
 
 bool Session::subscribe(Topics& topics, std::string_view filter, int qos) {
     Subscription* known = filters_.find(filter);
-    if (!known && (filters_.size() == mostFilters || mprGetMemState() != MPR_MEM_WELL)) {
+    if (!known && (filters_.size() == mostFilters || !isWell())) {
         return false;
     }
     Backlog* const fresh =
@@ -68,7 +68,7 @@ void Session::send(Message& message, int qos) {
 
 void Session::enqueue(Message& message, bool retained) {
     const bool waits = !connection || unsent_ || sent_ == window || !connection->hasRoom();
-    if (waits && (waiting_ >= mostWaiting || mprGetMemState() != MPR_MEM_WELL)) {
+    if (waits && (waiting_ >= mostWaiting || !isWell())) {
         return; // A client that is away, or too slow, is not to cost the others their memory
     }
     Delivery* const fresh = mpr::make<Delivery>(&message, nullptr, std::uint16_t{0}, retained);

@@ -22,6 +22,11 @@ namespace broker {
 
 class Connection;
 
+/** Whether what stores something may go on: see broker.h. */
+inline bool isWell() {
+    return mprGetMemState() == MPR_MEM_WELL;
+}
+
 class Session {
 public:
     /** @param id Its client's; it stands behind the object: see make. */
@@ -36,7 +41,7 @@ public:
     void unsubscribe(Topics& topics, std::string_view filter);
     void unsubscribeAll(Topics& topics);
 
-    /** A message for the client. What has quality 0 it gets now or never; with 1 it is kept until it is acknowledged. */
+    /** Give the client a message. With quality 0 it is sent now or never, with 1 it is kept until it is acknowledged. */
     void send(Message& message, int qos);
     /** There is room for more: send what waits. */
     void sendMore();
@@ -74,7 +79,7 @@ private:
         void trace(mpr::Marker& m) { m(message, next); }
         std::size_t size() const;
     };
-    /** What is retained for a filter, which stands behind the object, and has not been sent yet. */
+    /** The retained messages of a filter that have not been sent yet. The filter stands behind the object. */
     struct Backlog {
         mpr::Member<mpr::Array<Message>> messages; // nullptr: they have not been looked for
         mpr::Member<Backlog> after;

@@ -99,7 +99,7 @@ Subscription* Topics::subscribe(std::string_view filter, Session& session, int q
     Node* const node = need(filter);
     Subscription* const fresh = node ? mpr::make<Subscription>(&session, node->subscriptions, nullptr, qos) : nullptr;
     if (!fresh) {
-        trim(filter); // What was made in vain
+        trim(filter); // Nodes that were made for it
         return nullptr;
     }
     if (fresh->next) {
