@@ -156,6 +156,9 @@ void drawAll(Plan &plan, const Profile &profile, Random &random, bool older) {
     const auto percent = [&](int chance) { return random.chance(static_cast<unsigned>(chance)); };
     plan.profile = profile.name;
     plan.options = percent(profile.shortLives / 2) ? "" : drawOptions(random, older);
+    if (const size_t reserve = plan.options.find(",reserve="); profile.tight && reserve != std::string::npos) {
+        plan.options.erase(reserve); // the last: more than the limit, which would be named
+    }
     plan.weights = drawWeights(profile, random);
     plan.limit = percent(profile.limited) ? limits[random.below(std::size(limits))] : 0;
     plan.limit = profile.tight ? (2 * megabyte) << random.below(3) : plan.limit;
