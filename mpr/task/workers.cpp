@@ -11,6 +11,7 @@
 #include "mpr/base/references.hpp"
 #include "mpr/gc/batch.hpp"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/unmarked.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/task/callback.hpp"
@@ -50,6 +51,8 @@ void manageWorker(void* ptr, int flags) {
     }
 }
 const mpr::gc::ManagerName namedWorker(manageWorker, "MprWorker");
+// One that is in no list still has what it had there; the other may have ended since.
+const mpr::gc::UnmarkedField nextIdleWorker(manageWorker, &MprWorker::nextIdle);
 } // namespace
 
 namespace mpr::task {
