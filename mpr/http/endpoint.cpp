@@ -88,12 +88,12 @@ std::string_view withoutPort(std::string_view host) {
 
 // ---- The end ----------------------------------------------------------------------------------------------------
 
-/** One of the connections of a lane that have not been told that it has stopped. */
+/** One of the connections of a lane that have not been told that their endpoint has stopped. */
 HttpNet* nextToStop(const Lane& lane) {
     const os::Locked locked(shared.lock);
     for (const NetList* list : {&shared.resting, &shared.working}) {
         for (HttpNet* net = list->first(); net; net = net->next) {
-            if (net->lane == &lane && !net->closes) {
+            if (net->lane == &lane && !net->closes && isStopped(*net)) {
                 return net;
             }
         }
@@ -125,12 +125,18 @@ void closeListener(const HttpEndpoint& endpoint, MprSocket* sock) {
     }
 }
 
-/** @return What listenerOf() has returned. */
-MprSocket* exchangeListener(HttpEndpoint& endpoint, MprSocket* sock) {
+void setListener(HttpEndpoint& endpoint, MprSocket* sock) {
     const os::Locked locked(shared.lock);
-    MprSocket* before = endpoint.sock;
     setRef(&endpoint, endpoint.sock, sock);
-    return before;
+}
+
+/** @return What listenerOf() has returned. */
+MprSocket* takeListener(HttpEndpoint& endpoint) {
+    const os::Locked locked(shared.lock);
+    MprSocket* sock = endpoint.sock;
+    setRef(&endpoint, endpoint.sock, nullptr);
+    endpoint.stops += sock != nullptr;
+    return sock;
 }
 
 // -----------------------------------------------------------------------------------------------------------------
@@ -152,6 +158,11 @@ bool findDispatchers(HttpEndpoint& endpoint) {
 MprSocket* listenerOf(const HttpEndpoint& endpoint) {
     const os::Locked locked(shared.lock);
     return endpoint.sock;
+}
+
+bool isStopped(const HttpNet& net) {
+    os::assertHeld(shared.lock);
+    return !net.endpoint->sock || net.stops != net.endpoint->stops;
 }
 
 HttpHost* makeHost(const Http& http) {
@@ -215,17 +226,17 @@ int httpStartEndpoint(HttpEndpoint* endpoint) {
         return MPR_ERR_CANT_OPEN;
     }
     endpoint->port = sock->port;
-    exchangeListener(*endpoint, sock);
+    setListener(*endpoint, sock);
     if (!mprAddSocketHandler(sock, MPR_READABLE, endpoint->dispatcher, onConnection, endpoint, 0)) {
         mprCloseSocket(sock, true);
-        exchangeListener(*endpoint, nullptr);
+        setListener(*endpoint, nullptr);
         return MPR_ERR_CANT_OPEN;
     }
     return 0;
 }
 
 void httpStopEndpoint(HttpEndpoint* endpoint) {
-    MprSocket* sock = endpoint ? exchangeListener(*endpoint, nullptr) : nullptr;
+    MprSocket* sock = endpoint ? takeListener(*endpoint) : nullptr;
     if (!sock) {
         return;
     }

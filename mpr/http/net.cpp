@@ -637,7 +637,7 @@ void onEvent(void* data, MprEvent* event) {
 
 /** Of the lanes of an endpoint the one with the fewest connections. */
 Lane* chooseLane(const HttpEndpoint& endpoint) {
-    const os::Locked locked(shared.lock);
+    os::assertHeld(shared.lock);
     auto* best = static_cast<Lane*>(mprGetFirstItem(endpoint.lanes));
     for (int i = 1; i < mprGetListLength(endpoint.lanes); ++i) {
         auto* lane = static_cast<Lane*>(mprGetItem(endpoint.lanes, i));
@@ -652,10 +652,12 @@ HttpNet* makeNet(HttpEndpoint& endpoint, MprSocket* sock) {
         net->http = endpoint.http;
         net->sock = sock;
         net->endpoint = &endpoint;
-        net->lane = chooseLane(endpoint);
-        net->dispatcher = net->lane->dispatcher;
         net->lastActivity = now();
         net->async = true;
+        const os::Locked locked(shared.lock);
+        net->lane = chooseLane(endpoint);
+        net->dispatcher = net->lane->dispatcher;
+        net->stops = endpoint.stops;
     }
     return net;
 }
@@ -696,12 +698,17 @@ void endAnswered(HttpNet& net) {
     }
 }
 
+bool hasStopped(const HttpNet& net) {
+    const os::Locked locked(shared.lock);
+    return isStopped(net);
+}
+
 /** On its dispatcher: serve it, unless it is to be closed already. */
 void welcome(HttpNet& net) {
     if (net.phase == Phase::closed) {
         return;
     }
-    if (!listenerOf(*net.endpoint)) { // the thread that has stopped it may not have seen this connection
+    if (hasStopped(net)) { // the thread that has stopped it may not have seen this connection
         close(net);
         return;
     }

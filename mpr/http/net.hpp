@@ -56,7 +56,8 @@ struct HttpNet {
     ptrdiff_t outMemory; // that its packets take
     ptrdiff_t turn;      // bytes that it may write yet, before others have their turn
     std::uint32_t inputBegin, inputEnd, inputRoom;
-    int requests; // so far
+    std::uint32_t stops; // of its endpoint before it came
+    int requests;        // so far
     mpr::http::HeadGuard headGuard;
     mpr::http::ChunkGuard chunkGuard;
     mpr::http::ChunkParser chunks;
@@ -134,6 +135,8 @@ void closeAbandoned(HttpNet& net);
 void finishRequest(HttpNet& net);
 /** The socket with which an endpoint listens; nullptr: it does not. Any thread may stop it. */
 MprSocket* listenerOf(const HttpEndpoint& endpoint);
+/** Whether the endpoint has stopped since the connection came, even if it has started again. With the lock. */
+bool isStopped(const HttpNet& net);
 /** Whether it is too late for what it waits for. */
 bool isLate(const HttpNet& net, MprTicks now);
 /** A tick of the clock: it is late, or its service has ended. */

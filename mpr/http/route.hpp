@@ -17,6 +17,7 @@ struct HttpEndpoint {
     struct MprSsl* ssl;
     // The rest:
     int port;
+    std::uint32_t stops; // so far; with the lock, as sock
     HttpNotifier notifier;
 };
 

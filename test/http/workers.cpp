@@ -205,6 +205,25 @@ TEST_CASE("any thread stops an endpoint: those at rest are closed, requests fini
     CHECK(server.get("/hello").body == "hello");
 }
 
+TEST_CASE("a stop that is seen late leaves alone who has come after the next start", "[http][workers]") {
+    Spread server(1);
+    server.start();
+    Client before(server.port), busy(server.port);
+    CHECK(before.ask(hello).body == "hello");
+    busy.send("GET /meet?wanted=2 HTTP/1.1\r\nHost: a\r\n\r\n"); // the thread of all connections is there
+    eventually([] { return inside == 1; });
+    httpStopEndpoint(server.endpoint);
+    REQUIRE(httpStartEndpoint(server.endpoint) == 0);
+    Client after(server.port);
+    eventually([] { return figures().activeConnections == 3; });
+    most = 2;
+    CHECK(busy.receive().body == "hello");
+    CHECK(busy.isClosed());
+    CHECK(before.isClosed());
+    CHECK(after.ask(hello).body == "hello");
+    CHECK(after.ask(hello).body == "hello");
+}
+
 TEST_CASE("any thread ends the service, and another may begin", "[http][workers]") {
     Spread server(3);
     server.start();

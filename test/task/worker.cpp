@@ -164,6 +164,24 @@ TEST_CASE("idle workers end after their time, except the least number", "[task][
     CHECK(until([] { return done == 7; }));
 }
 
+TEST_CASE("check=fields does not accuse a worker of its neighbour among the idle ones", "[task][worker][fields]") {
+    Runtime runtime("check=fields");
+    reset();
+    REQUIRE(mprStartWorker(wait, nullptr) == 0);
+    REQUIRE(mprStartWorker(wait, nullptr) == 0);
+    REQUIRE(until([] { return running == 2; }));
+    gate.open();
+    REQUIRE(until([] { return mprGetBusyWorkers() == 0; }));
+    gate.close();
+    REQUIRE(mprStartWorker(wait, nullptr) == 0); // the last that became idle: the other stands behind it
+    workers().setIdleTime(1'000'000);
+    REQUIRE(until([] { return workers().count() == 1 && stats().threads == 2; }));
+    collect();
+    INFO(Log::text());
+    CHECK(Log::count("check:") == 0);
+    gate.open();
+}
+
 TEST_CASE("a lower maximum ends idle workers at once and busy ones when they are done", "[task][worker]") {
     Runtime runtime;
     reset();
