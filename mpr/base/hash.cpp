@@ -4,8 +4,9 @@
 
     An entry is a block of its own, so that pointers to it stay valid. The table refers to two arrays: `entries`, in the
     order of addition with gaps where keys were removed, which is what the collector marks and iteration follows; and
-    the index, open addressing with linear probing, a leaf whose pointers are those of `entries` once more. When either
-    is full the gaps are closed or a fresh pair replaces both.
+    the index, open addressing with linear probing, which marks nothing: its pointers are those of `entries` once more,
+    and one that was replaced keeps them for those who still read it. When either is full the gaps are closed or a fresh
+    pair replaces both.
 
     Lookups take no lock. They read an index that was complete when it was published. Within one, a slot goes from empty
     to a key to removed to another key, and to empty only where no probe goes on behind it. A lookup that meets a slot
@@ -26,6 +27,7 @@
 #include "mpr/base/siphash.hpp"
 #include "mpr/format.h"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/unmarked.hpp"
 #include "mpr/list.h"
 #include "mpr/lock.h"
 #include "mpr/memory.h"
@@ -55,6 +57,10 @@ struct alignas(Slot) Index {
 
     Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
 };
+
+void manageIndex(void*, int) {}
+const mpr::gc::ManagerName namedIndex(manageIndex, "MprHash's index");
+const mpr::gc::UnmarkedBlock unmarkedIndex(manageIndex);
 
 constexpr std::size_t leastSlots = 8;
 constexpr std::size_t mostSlots = std::size_t{1} << (sizeof(void*) == 8 ? 30 : 26);
@@ -247,7 +253,8 @@ Arrays allocateArrays(std::size_t slots) {
     }
     Arrays fresh{nullptr, mpr::base::allocateReferences(capacityOf(slots), true), slots};
     if (fresh.entries.items) {
-        fresh.index = static_cast<Index*>(mprAllocZeroed(sizeof(Index) + slots * sizeof(Slot)));
+        const std::size_t size = sizeof(Index) + slots * sizeof(Slot);
+        fresh.index = static_cast<Index*>(mprAllocManaged(size, manageIndex, referring | MPR_ALLOC_ZERO));
         if (fresh.index) {
             fresh.index->mask = slots - 1;
         }

@@ -28,22 +28,32 @@ __attribute__((no_sanitize("thread"))) const void* wordAt(const void* block, std
     return *reinterpret_cast<const void* const volatile*>(static_cast<const Byte*>(block) + offset);
 }
 
-/** What UnmarkedField declares. Written before there are threads. */
+/** What UnmarkedField and UnmarkedBlock declare. Written before there are threads. */
 struct {
     MprManager manager;
     std::size_t offset;
 } passedOver[8] = {};
 std::size_t passedOvers = 0;
+constexpr std::size_t anyOffset = SIZE_MAX;
+
+void passOver(MprManager manager, std::size_t offset) {
+    MPR_ASSERT(passedOvers < std::size(passedOver));
+    passedOver[passedOvers++] = {manager, offset};
+}
 
 bool isPassedOver(MprManager manager, std::size_t offset) {
-    return std::any_of(passedOver, passedOver + passedOvers,
-                       [=](const auto& field) { return field.manager == manager && field.offset == offset; });
+    return std::any_of(passedOver, passedOver + passedOvers, [=](const auto& field) {
+        return field.manager == manager && (field.offset == offset || field.offset == anyOffset);
+    });
 }
 } // namespace
 
 UnmarkedField::UnmarkedField(MprManager manager, std::size_t offset) {
-    MPR_ASSERT(passedOvers < std::size(passedOver));
-    passedOver[passedOvers++] = {manager, offset};
+    passOver(manager, offset);
+}
+
+UnmarkedBlock::UnmarkedBlock(MprManager manager) {
+    passOver(manager, anyOffset);
 }
 
 void Fields::open(std::uintptr_t mask) {

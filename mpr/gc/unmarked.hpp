@@ -28,6 +28,11 @@ private:
     }
 };
 
+/** Declares all of a manager's blocks. */
+struct UnmarkedBlock {
+    explicit UnmarkedBlock(MprManager manager);
+};
+
 /** Declares static data of the runtime's, when the program starts: check=globals passes over what stands in it. */
 struct OwnData {
     OwnData(const void* begin, std::size_t size);

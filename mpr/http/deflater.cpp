@@ -168,6 +168,7 @@ Deflated deflateSome(Deflater* deflater, const char* input, std::size_t size, ch
         const int code = out > 0 ? deflate(&zlib, how) : Z_BUF_ERROR;
         result.taken = in - zlib.avail_in;
         result.given += out - zlib.avail_out;
+        zlib.next_in = zlib.next_out = nullptr; // they may be collected before the next call
         count(deflater, input, in - zlib.avail_in);
         result.done = whole && zlib.avail_in == 0 && zlib.avail_out > 0 && how != Z_FINISH;
         if (code == Z_STREAM_END) {

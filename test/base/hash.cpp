@@ -253,6 +253,21 @@ TEST_CASE("a table used as a queue stays small and quick", "[base][hash]") {
     CHECK(most <= 400);
 }
 
+TEST_CASE("check=fields does not accuse a table of what an index that was replaced has", "[base][hash][fields]") {
+    Runtime runtime("check=fields,everyyield=0");
+    MprHash *table = fill(100, MPR_HASH_STATIC_VALUES | GENERATE(0, MPR_HASH_STABLE));
+    Root root(table);
+    for (int i = 100; i < 20000; i++) { // a queue: index and entries are replaced, together or not
+        mprRemoveKey(table, mprGetFirstKey(table)->key);
+        mprAddKey(table, std::to_string(i).c_str(), number(i + 1));
+        if (i % 1000 == 0) {
+            mprGC(MPR_GC_MINOR | MPR_GC_COMPLETE);
+        }
+    }
+    INFO(Log::text());
+    CHECK(Log::count("check:") == 0);
+}
+
 TEST_CASE("keys removed and added again in a large table are retained by every collection", "[base][hash]") {
     Runtime runtime("check=1");
     const int count = GENERATE(20, 100, 1000);
