@@ -4,14 +4,12 @@
  */
 #include "mpr/gc/fields.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <utility>
 
 #include "mpr/gc/dying.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/naming.hpp"
 #include "mpr/gc/unmarked.hpp"
-#include "mpr/os/check.hpp"
 #include "mpr/os/os.hpp"
 
 namespace mpr::gc {
@@ -28,32 +26,18 @@ __attribute__((no_sanitize("thread"))) const void* wordAt(const void* block, std
     return *reinterpret_cast<const void* const volatile*>(static_cast<const Byte*>(block) + offset);
 }
 
-/** What UnmarkedField and UnmarkedBlock declare. Written before there are threads. */
-struct {
-    MprManager manager;
-    std::size_t offset;
-} passedOver[8] = {};
-std::size_t passedOvers = 0;
-constexpr std::size_t anyOffset = SIZE_MAX;
-
-void passOver(MprManager manager, std::size_t offset) {
-    MPR_ASSERT(passedOvers < std::size(passedOver));
-    passedOver[passedOvers++] = {manager, offset};
-}
-
-bool isPassedOver(MprManager manager, std::size_t offset) {
-    return std::any_of(passedOver, passedOver + passedOvers, [=](const auto& field) {
-        return field.manager == manager && (field.offset == offset || field.offset == anyOffset);
-    });
-}
+constinit const UnmarkedField* firstUnmarked = nullptr;
 } // namespace
 
-UnmarkedField::UnmarkedField(MprManager manager, std::size_t offset) {
-    passOver(manager, offset);
-}
+UnmarkedField::UnmarkedField(MprManager manager, std::size_t offset)
+    : manager_(manager), offset_(offset), next_(std::exchange(firstUnmarked, this)) {}
 
-UnmarkedBlock::UnmarkedBlock(MprManager manager) {
-    passOver(manager, anyOffset);
+bool UnmarkedField::isAny(MprManager manager, std::size_t offset) {
+    const UnmarkedField* field = firstUnmarked;
+    while (field && (field->manager_ != manager || (field->offset_ != offset && field->offset_ != all))) {
+        field = field->next_;
+    }
+    return field;
 }
 
 void Fields::open(std::uintptr_t mask) {
@@ -96,7 +80,7 @@ void Fields::checkBlock(Region* region, std::size_t g) {
             continue;
         }
         const MprManager manager = isLeaf ? nullptr : managerOf(owner, n);
-        if (!isPassedOver(manager, offset) &&
+        if (!UnmarkedField::isAny(manager, offset) &&
             isNew({isLeaf ? size : reinterpret_cast<std::uintptr_t>(manager), offset})) {
             ++reports_;
             report({region, g}, offset, dying);

@@ -5,14 +5,13 @@
 #include "mpr/gc/globals.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 #include "mpr/gc/dying.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/naming.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/gc/unmarked.hpp"
-#include "mpr/os/check.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
 
@@ -28,22 +27,18 @@ __attribute__((no_sanitize("thread"), no_sanitize("address"))) const void* at(co
     return *static_cast<const void* const volatile*>(word);
 }
 
-/** What OwnData declares. Written before there are threads. */
-struct {
-    const void* begin;
-    const void* end;
-} ownData[8] = {};
-std::size_t ownCount = 0;
-
-bool isOwn(const void* word) {
-    return std::any_of(ownData, ownData + ownCount,
-                       [word](const auto& data) { return word >= data.begin && word < data.end; });
-}
+constinit const OwnData* firstOwn = nullptr;
 } // namespace
 
-OwnData::OwnData(const void* begin, std::size_t size) {
-    MPR_ASSERT(ownCount < std::size(ownData));
-    ownData[ownCount++] = {begin, static_cast<const heap::Byte*>(begin) + size};
+OwnData::OwnData(const void* begin, std::size_t size)
+    : begin_(begin), end_(static_cast<const heap::Byte*>(begin) + size), next_(std::exchange(firstOwn, this)) {}
+
+bool OwnData::has(const void* address) {
+    const OwnData* data = firstOwn;
+    while (data && (address < data->begin_ || address >= data->end_)) {
+        data = data->next_;
+    }
+    return data;
 }
 
 void Globals::open(std::uintptr_t mask) {
@@ -83,7 +78,7 @@ void Globals::read(Words begin, Words end) {
     for (Words word = begin; word < end; ++word) {
         // A heap in a static buffer is no global.
         if (const heap::Place dying = dyingAt(heap_, at(word), mask_);
-            dying.region && !heap_.findField(word) && !isOwn(word)) {
+            dying.region && !heap_.findField(word) && !OwnData::has(word)) {
             see(word, dying);
         }
     }

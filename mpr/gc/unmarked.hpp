@@ -3,20 +3,32 @@
     unmarked.hpp - Fields of the runtime's own blocks, and its static data, that may hold the address of a dead block,
     since nobody follows it then: check=fields and check=globals pass them over. To clear them would cost a store where
     each counts.
+
+    These are static objects, which link themselves when the program starts, before there are threads.
  */
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "mpr/memory.h"
 
 namespace mpr::gc {
 
-/** Declares a field of all blocks of a manager, when the program starts. */
-struct UnmarkedField {
+/** Declares a field of all blocks of a manager. */
+class UnmarkedField {
+public:
     UnmarkedField(MprManager manager, std::size_t offset);
     template <class T, class Field>
     UnmarkedField(MprManager manager, Field T::*field) : UnmarkedField(manager, offsetOf(field)) {}
+    UnmarkedField(const UnmarkedField&) = delete;
+    UnmarkedField& operator=(const UnmarkedField&) = delete;
+
+    /** Whether a word of a manager's blocks is such a field. */
+    static bool isAny(MprManager manager, std::size_t offset);
+
+protected:
+    static constexpr std::size_t all = SIZE_MAX; // offsets
 
 private:
     /** offsetof is for simpler structures only. */
@@ -26,16 +38,32 @@ private:
         const auto* where = &(reinterpret_cast<const T*>(block)->*field);
         return static_cast<std::size_t>(reinterpret_cast<const unsigned char*>(where) - block);
     }
+
+    const MprManager manager_;
+    const std::size_t offset_;
+    const UnmarkedField* const next_;
 };
 
 /** Declares all of a manager's blocks. */
-struct UnmarkedBlock {
-    explicit UnmarkedBlock(MprManager manager);
+class UnmarkedBlock : public UnmarkedField {
+public:
+    explicit UnmarkedBlock(MprManager manager) : UnmarkedField(manager, all) {}
 };
 
-/** Declares static data of the runtime's, when the program starts: check=globals passes over what stands in it. */
-struct OwnData {
+/** Declares static data of the runtime's: check=globals passes over what stands in it. */
+class OwnData {
+public:
     OwnData(const void* begin, std::size_t size);
+    OwnData(const OwnData&) = delete;
+    OwnData& operator=(const OwnData&) = delete;
+
+    /** Whether an address is in such data. */
+    static bool has(const void* address);
+
+private:
+    const void* const begin_;
+    const void* const end_;
+    const OwnData* const next_;
 };
 
 } // namespace mpr::gc

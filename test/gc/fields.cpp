@@ -6,10 +6,13 @@
 #include "test/support/runtime.hpp"
 
 #include "mpr.hpp"
+#include "mpr/gc/unmarked.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <vector>
 
 using namespace test;
 
@@ -355,6 +358,26 @@ TEST_CASE("check=fields calls blocks by the names of their managers", "[gc][fiel
     CHECK(Log::count(" bytes, MyPair)") == 1);
     CHECK_FALSE(Log::has("managePair"));
     mprSetManagerName(managePair, nullptr);
+}
+
+TEST_CASE("as many fields as a program's rooms declare are passed over, and no others", "[gc][fields]") {
+    struct Row {
+        void *words[40];
+        static void manage(void *, int) {}
+    };
+    static std::vector<std::unique_ptr<mpr::gc::UnmarkedField>> declared; /* for good */
+    for (size_t i = 0; declared.size() < 39; i++) {
+        declared.push_back(std::make_unique<mpr::gc::UnmarkedField>(Row::manage, i * sizeof(void *)));
+    }
+    Runtime runtime("check=fields,everyyield=0");
+    const Root root(mprAllocManaged(sizeof(Row), Row::manage, MPR_ALLOC_ZERO));
+    for (void *&word : root.as<Row>()->words) {
+        word = makeNode();
+    }
+    collect();
+    INFO(Log::text());
+    CHECK(Log::count(suspicion) == 1);
+    CHECK(Log::has("at offset " + std::to_string(39 * sizeof(void *)) + " "));
 }
 
 TEST_CASE("other modes do not look for unmarked fields", "[gc][fields]") {
