@@ -122,6 +122,12 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
       check=globals   as check=1, and name global and static variables, of the program and its libraries, that hold the
                       address of a block about to be freed. A suspicion: a program may keep an address that it does not
                       follow any more. Thread-local variables and stacks are not read
+      check=stacks    as check=1, and name local variables, on the stacks of threads that have yielded, that hold the
+                      address of a block about to be freed, with the function in or near whose frame they stand. A weak
+                      suspicion: compilers leave old values there, and most variables are not used any more
+      check=where     as poison=1, and each message about a block says which functions allocated it, misuse of a freed
+                      one included; of those that stood at an address the last. Takes 27 MB (2 on 32-bit) and a
+                      microsecond an allocation. On 32-bit ARM nothing is known, which is said
       check=abort     end the process (abort) when a mistake of the program has been named: misuse, and what other checks
                       and poison find. Several checks stand together with +, as in check=fields+globals+abort.
                       If no collection runs, so that nothing is checked, mprDestroy says so

@@ -10,6 +10,7 @@
 #include "mpr/gc/batch.hpp"
 #include "mpr/gc/load_hooks.hpp"
 #include "mpr/gc/manager.hpp"
+#include "mpr/gc/origins.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/gc/shortage.hpp"
 #include "mpr/heap/context.hpp"
@@ -79,6 +80,11 @@ void* allocateSlow(Mutator& m, std::size_t n, Byte flags, std::size_t size) {
     if (rt.heap.poisons()) [[unlikely]] {
         rt.heap.unearth(block, n);
     }
+    if constexpr (os::hasThreads) {
+        if (origins.isOpen()) [[unlikely]] {
+            origins.note(block);
+        }
+    }
     if (m.local.batch && !head::isLeaf(flags) && !rt.heap.isPrivate(m.local, block)) [[unlikely]] {
         Heap::keepBatch(m.local, mpr::heap::Kept::outside); // plain stores may fill it, and nobody would look
     }
@@ -97,6 +103,7 @@ void* allocateTooBig(std::size_t size) {
 
 } // namespace mpr::gc
 
+namespace mpr::gc {
 namespace {
 
 /** @param size Bytes, manager included. */
@@ -173,6 +180,7 @@ Region* checked(const char* function, const void* ptr) {
     return nullptr;
 }
 } // namespace
+} // namespace mpr::gc
 
 void* mprAlloc(size_t size) {
     return allocateInline(size, static_cast<Byte>(Kind::leaf), "mprAlloc");
@@ -190,6 +198,7 @@ void* mprAllocZeroed(size_t size) {
     return block;
 }
 
+namespace mpr::gc {
 namespace {
 /**
     The part of mprAllocManaged that is not inline: large or held blocks, managers away from their home, and
@@ -256,6 +265,7 @@ MPR_INLINE void* allocateSmallManaged(size_t size, MprManager manager, int flags
     return allocateManaged(size, manager, flags);
 }
 } // namespace
+} // namespace mpr::gc
 
 void* mprAllocManaged(size_t size, MprManager manager, int flags) {
     if (void* block = allocateSmallManaged<MPR_ALLOC_HOLD | MPR_ALLOC_ZERO>(size, manager, flags)) [[likely]] {
@@ -271,6 +281,7 @@ void* mprAllocMem(size_t size, int flags) {
     return allocateManaged(size, nullptr, flags);
 }
 
+namespace mpr::gc {
 namespace {
 
 int freedMeanwhile(void* ptr) {
@@ -469,6 +480,7 @@ int freeDoomed(const Mutator& m, const void* ptr) {
 }
 
 } // namespace
+} // namespace mpr::gc
 
 int mprFree(void* ptr) {
     Mutator* m = caller();
@@ -631,6 +643,7 @@ size_t mprMemcpy(void* dest, size_t destMax, cvoid* src, size_t nbytes) {
 
 // ---- Permanent memory -------------------------------------------------------------------------------------------
 
+namespace mpr::gc {
 namespace {
 
 /** Allocate on a thread that does not run. */
@@ -736,6 +749,7 @@ void* resizePermanent(void* ptr, size_t size) {
     return block;
 }
 } // namespace
+} // namespace mpr::gc
 
 void* palloc(size_t size) {
     return inAnyState("palloc", [=] { return allocatePermanent(size); });

@@ -8,6 +8,7 @@
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/naming.hpp"
+#include "mpr/gc/origins.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/heap/granule.hpp"
 #include "mpr/os/log.hpp"
@@ -190,7 +191,9 @@ void mprPrintBlock([[maybe_unused]] cvoid* address) {
     if constexpr (os::hasThreads) {
         os::Message message;
         message << address << ": ";
+        const void* block = nullptr;
         const bool looked = running() && runtime().heap.tryAround(address, [&](const mpr::heap::Heap::Inside& at) {
+            block = at.block;
             if (at.block) {
                 describeBlock(message, at, address);
             } else {
@@ -199,6 +202,7 @@ void mprPrintBlock([[maybe_unused]] cvoid* address) {
         });
         message << (looked ? "" : running() ? "another thread has the heap's lock" : "there is no runtime");
         line(message);
+        tellOrigin(block);
     }
 }
 

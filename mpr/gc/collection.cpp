@@ -21,6 +21,9 @@ bool Collection::open(const heap::Options& options, std::size_t fixedHeap, unsig
     if ((options.check & heap::Options::globals) != 0) {
         globals_.open(options.mask);
     }
+    if ((options.check & heap::Options::stacks) != 0) {
+        stacks_.open(options.mask);
+    }
     os::endAtMistake((options.check & heap::Options::abort) != 0);
     return tracing_.open(options, fixedHeap, processors, trial);
 }
@@ -29,6 +32,7 @@ void Collection::close() {
     tracing_.close();
     fields_.close();
     globals_.close();
+    stacks_.close();
     if (checks_ && stats_.minors.load(std::memory_order_relaxed) + stats_.majors.load(std::memory_order_relaxed) == 0) {
         os::Message message;
         os::log(os::Level::warning,
@@ -88,6 +92,7 @@ void Collection::pause() {
     }
     fields_.check();
     globals_.check();
+    stacks_.check();
     cycle_.countMarked();
     reopen(Phase::freeing, stopped);
     ran_ = spent();

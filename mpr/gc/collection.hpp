@@ -17,6 +17,7 @@
 #include "mpr/gc/globals.hpp"
 #include "mpr/gc/late.hpp"
 #include "mpr/gc/roots.hpp"
+#include "mpr/gc/stacks.hpp"
 #include "mpr/gc/sweeping.hpp"
 #include "mpr/gc/tracing.hpp"
 #include "mpr/heap/heap.hpp"
@@ -30,7 +31,7 @@ public:
                CollectorStats& stats)
         : heap_(heap), roots_(roots), cycle_(cycle), budget_(budget), late_(late), stats_(stats),
           tracing_(heap, roots, cycle, budget, late.mutators(), own, stats), sweeping_(heap, cycle, stats),
-          givingBack_(heap, cycle, budget), fields_(heap), globals_(heap) {}
+          givingBack_(heap, cycle, budget), fields_(heap), globals_(heap), stacks_(heap, late.mutators()) {}
 
     /** @param trial Every scope is tried in turn. @return false when memory is short. */
     bool open(const heap::Options& options, std::size_t fixedHeap, unsigned processors, bool trial);
@@ -73,6 +74,7 @@ private:
     GivingBack givingBack_;
     Fields fields_;
     Globals globals_;
+    Stacks stacks_;
     // Set before the collector's thread begins, except members that are guarded by the duty.
     bool checks_ = false; // every pause: see check.hpp
     bool trial_ = false;

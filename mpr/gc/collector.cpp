@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "mpr/gc/guard.hpp"
+#include "mpr/gc/origins.hpp"
 #include "mpr/gc/suspension.hpp"
 #include "mpr/os/log.hpp"
 
@@ -23,7 +24,7 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     budget_.open(options, fixedHeap, trial);
     waits_.open(options.deadline);
     others_.open(options.deadline);
-    safepoint_.open(everyYield);
+    safepoint_.open(everyYield, (options.check & heap::Options::stacks) != 0);
     if (!collection_.open(options, fixedHeap, processors, trial)) {
         collection_.close();
         return false;
@@ -33,6 +34,9 @@ bool Collector::open(const heap::Options& options, std::size_t fixedHeap) {
     if (!duty_.open(options.stack)) {
         collection_.close();
         return false;
+    }
+    if ((options.check & heap::Options::where) != 0) {
+        origins.open();
     }
     return true;
 }
@@ -45,6 +49,7 @@ void Collector::close() {
         duty_.close();
     }
     collection_.close();
+    origins.close();
     cycle_.rendezvous().setAlways(false); // without a runtime nobody need yield
 }
 

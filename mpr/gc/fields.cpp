@@ -9,6 +9,7 @@
 #include "mpr/gc/dying.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/naming.hpp"
+#include "mpr/gc/origins.hpp"
 #include "mpr/gc/unmarked.hpp"
 #include "mpr/os/os.hpp"
 
@@ -147,6 +148,7 @@ void Fields::report(heap::Place owner, std::size_t offset, heap::Place dying) co
                 : head::isLeaf(owner.head()) ? "; it has no manager or trace function that could mark that field"
                                              : "; does its manager or trace function mark that field?");
     os::log(os::Level::warning, message);
+    tellOrigin(dying.address());
     os::afterMistake();
 }
 

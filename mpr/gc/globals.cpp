@@ -10,6 +10,7 @@
 #include "mpr/gc/dying.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/naming.hpp"
+#include "mpr/gc/origins.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/gc/unmarked.hpp"
 #include "mpr/os/log.hpp"
@@ -126,6 +127,7 @@ void Globals::say(const Found& found) const {
     message << " has the address of a block about to be freed, ";
     nameBlock(message, found.dying);
     os::log(os::Level::warning, message << "; is it to be a root (mprAddRoot, mprLinkRootRef, mpr::Root), or NULL?");
+    tellOrigin(found.dying.address());
     os::afterMistake();
 }
 

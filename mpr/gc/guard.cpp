@@ -5,6 +5,7 @@
 #include "mpr/gc/guard.hpp"
 
 #include "mpr/gc/marker.hpp"
+#include "mpr/gc/origins.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/shutdown.h"
 
@@ -332,6 +333,7 @@ static void writeLimited(const void* kind, os::Message& message, bool each) {
 void misuse(const char* function, const void* pointer, const char* what) {
     count();
     tellFailure(function, pointer, what);
+    tellOrigin(pointer);
     os::afterMistake();
 }
 

@@ -49,6 +49,12 @@ private:
     std::size_t depth_ = 0;      // as wide as a word: compared with 0 in one instruction
     const void* blocks_[most] = {};
 };
+
+/** Where a stack has been used when its thread last stopped, at the least address of it; and its end. For check=stacks. */
+struct StackOfStopped {
+    os::Shared<const void*> top{nullptr}, end{nullptr}; // written by the thread; a pause reads them
+};
+
 struct Mutator {
     /**
         Written by the thread itself. Others read it and `site`, relaxed, to name late threads. A thread that gives up on
@@ -97,6 +103,8 @@ struct Mutator {
      */
     struct Never {};
     [[no_unique_address]] std::conditional_t<os::hasThreads, os::Counter, Never> passedAt{};
+    struct NoStack {};
+    [[no_unique_address]] std::conditional_t<os::hasThreads, StackOfStopped, NoStack> stack{};
     Publisher* publisher = nullptr; // of a thread with a batch: batch.hpp
     BeingFreed beingFreed;          // its own
     [[no_unique_address]] std::conditional_t<os::hasThreads, Suspended, NeverSuspended> suspended{};

@@ -17,6 +17,17 @@ constinit MPR_PER_THREAD Mutator* attached = nullptr;
 namespace {
 /** Nanoseconds: no thread waits longer for a sweep that lags behind allocation. The hard limit holds anyway. */
 constexpr std::uint64_t longestStall = 100'000'000;
+
+/** The calling thread stops: note where its stack begins and ends, for check=stacks. */
+[[gnu::cold, gnu::noinline]] void noteStack(Mutator& m) {
+    if constexpr (os::hasThreads) {
+        const os::Stack stack = os::stack();
+        const void* const top = __builtin_frame_address(0);
+        const bool isThere = top >= stack.begin && top < stack.end; // or the program has made another for itself
+        m.stack.top.store(isThere ? top : nullptr, std::memory_order_relaxed);
+        m.stack.end.store(stack.end, std::memory_order_relaxed);
+    }
+}
 } // namespace
 
 // ---- Yielding ------------------------------------------------------------------------------------------------------
@@ -153,6 +164,9 @@ void Safepoint::stop(Mutator& m, Mutator::State state) {
     if constexpr (os::hasThreads) {
         heap::Heap::keepBatch(m.local, heap::Kept::yield);
         heap::Heap::recall(m.local);
+        if (stacks_) [[unlikely]] {
+            noteStack(m);
+        }
     }
     m.state.store(state, std::memory_order_relaxed);
     current = nullptr;

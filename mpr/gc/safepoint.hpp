@@ -27,8 +27,11 @@ public:
               CollectorStats& stats)
         : heap_(heap), cycle_(cycle), budget_(budget), late_(late), duty_(duty), waits_(waits), stats_(stats) {}
 
-    /** @param everyYield Collect at each yield point. */
-    void open(bool everyYield) { everyYield_ = everyYield; }
+    /** @param everyYield Collect at each yield point. @param stacks Note where the stacks of threads that stop are. */
+    void open(bool everyYield, bool stacks) {
+        everyYield_ = everyYield;
+        stacks_ = stacks;
+    }
 
     /** The calling thread yields: mprYield. */
     void yield(Mutator& m, int flags, const void* site);
@@ -52,7 +55,7 @@ public:
     void budgetSpent(Wish wish = Wish::budget);
 
 private:
-    static void stop(Mutator& m, Mutator::State state);
+    void stop(Mutator& m, Mutator::State state);
     void stepOut(Mutator& m);
     void afterLeaving(bool last);
     void awaitSwept(Mutator& m);
@@ -67,7 +70,8 @@ private:
     Duty& duty_;
     Waits& waits_;
     CollectorStats& stats_;
-    bool everyYield_ = false; // set before the collector's thread begins
+    bool everyYield_ = false; // set before the collector's thread begins, as the next
+    bool stacks_ = false;
 };
 
 } // namespace mpr::gc

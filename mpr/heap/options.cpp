@@ -152,6 +152,8 @@ bool addCheck(Byte& check, std::string_view word) {
                  {"1", Options::marking},
                  {"fields", Options::marking | Options::fields},
                  {"globals", Options::marking | Options::globals},
+                 {"stacks", Options::marking | Options::stacks},
+                 {"where", Options::where},
                  {"abort", Options::abort}};
     for (const auto& known : words) {
         if (word == known.word) {
@@ -185,7 +187,8 @@ std::string_view applyCheck(Options& options, std::string_view value) {
     do {
         plus = value.find('+');
         if (!addCheck(check, std::string_view(value.data(), std::min(plus, value.size())))) {
-            return "must be 0, 1, fields, globals, abort, or several with + between them, such as fields+globals";
+            return "must be 0, 1, fields, globals, stacks, where, abort, or several with + between them, such as "
+                   "fields+globals";
         }
         value.remove_prefix(plus == std::string_view::npos ? value.size() : plus + 1);
     } while (plus != std::string_view::npos);

@@ -21,14 +21,14 @@ struct Options {
     std::size_t marks = 0;                     // mark stack; 0: large, as far as address space is cheap
     unsigned markers = 0;                      // threads that mark in a pause; 0: as many as processors, up to four
     /**
-        After each marking: trace again, and compare; look for fields, and for globals, that hold what dies. And whether to end
-        the process when a mistake was named.
+        After each marking: trace again, and compare; look for fields, globals, and words of stacks, that hold what dies. And
+        whether to note where blocks are allocated, and to end the process when a mistake was named.
      */
-    enum Check : Byte { marking = 1, fields = 2, globals = 4, abort = 8 };
+    enum Check : Byte { marking = 1, fields = 2, globals = 4, abort = 8, stacks = 16, where = 32 };
     Byte check = 0;                           // any of them
     std::uintptr_t mask = ~std::uintptr_t{0}; // which bits of a word that these look at may be an address
     /** Whether there is something to look for after each marking. */
-    bool looks() const { return (check & ~abort) != 0; }
+    bool looks() const { return (check & marking) != 0; }
 #ifdef MPR_CHECKED
     bool poison = true; // fill free memory, and look whether it changes
 #else

@@ -50,8 +50,8 @@ std::size_t headBytes(std::size_t granules) {
 bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     regionShift_ = options.regionShift;
     reserve_ = options.reserve;
-    // Memory that is filled holds no address for check=fields to find.
-    poison_ = os::hasThreads && (options.poison || (options.check & Options::fields) != 0);
+    // Memory that is filled holds no address for check=fields to find, and is never allocated behind check=where's back.
+    poison_ = os::hasThreads && (options.poison || (options.check & (Options::fields | Options::where)) != 0);
     os::Locked locked(lock_);
     if (poisons()) {
         quarantine_.open();

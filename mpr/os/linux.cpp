@@ -26,6 +26,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -33,6 +34,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace mpr::os {
 
@@ -938,6 +940,57 @@ bool findImage(const void* address, Image& image) {
                    return 0;
                },
                &search) == 1;
+}
+
+bool isCode(const void* address) {
+    return dl_iterate_phdr(
+               [](dl_phdr_info* object, std::size_t, void* data) {
+                   const auto wanted = reinterpret_cast<std::uintptr_t>(data);
+                   for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+                       const auto& segment = object->dlpi_phdr[i];
+                       const bool executes = segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+                       if (executes && wanted - (object->dlpi_addr + segment.p_vaddr) < segment.p_memsz) {
+                           return 1;
+                       }
+                   }
+                   return 0;
+               },
+               const_cast<void*>(address)) == 1;
+}
+
+std::size_t callers(const void** out, std::size_t most) {
+    struct Walk {
+        const void** out;
+        std::size_t most;
+        std::size_t count = 0;
+        bool isInner = true; // this function itself
+    } walk{out, most};
+    _Unwind_Backtrace(
+        [](_Unwind_Context* frame, void* data) {
+            auto& to = *static_cast<Walk*>(data);
+            if (!std::exchange(to.isInner, false)) {
+                to.out[to.count++] = reinterpret_cast<const void*>(_Unwind_GetIP(frame));
+            }
+            return to.count < to.most ? _URC_NO_REASON : _URC_END_OF_STACK;
+        },
+        &walk);
+    return walk.count;
+}
+
+Stack stack() {
+    thread_local Stack own;
+    if (!own.end) {
+        pthread_attr_t traits;
+        if (pthread_getattr_np(pthread_self(), &traits) == 0) {
+            void* begin = nullptr;
+            std::size_t size = 0;
+            if (pthread_attr_getstack(&traits, &begin, &size) == 0) {
+                own = {begin, static_cast<const char*>(begin) + size};
+            }
+            pthread_attr_destroy(&traits);
+        }
+    }
+    return own;
 }
 
 void forEachData(DataVisitor visit, void* context, const void* own) {

@@ -198,6 +198,21 @@ void write(const char* text, std::size_t length);
  */
 std::size_t describeCode(const void* address, char* out, std::size_t room);
 
+/** Whether an address is one of code. */
+bool isCode(const void* address);
+/**
+    The functions that are being called: addresses in them to which calls return, that of the caller's call of this first.
+    Nothing behind a function of which the unwinder knows nothing, as on 32-bit ARM of this library's. @return How many.
+ */
+std::size_t callers(const void** out, std::size_t most);
+
+/** The calling thread's stack: from its least address to behind its greatest. Empty when unknown. */
+struct Stack {
+    const void* begin = nullptr;
+    const void* end = nullptr;
+};
+Stack stack();
+
 /** The addresses of a program file or shared object that is loaded. */
 struct Image {
     std::uintptr_t begin = 0, end = 0;

@@ -388,8 +388,9 @@ TEST_CASE("other modes do not look for unmarked fields", "[gc][fields]") {
     CHECK(Log::count(suspicion) == 0);
 }
 
-TEST_CASE("check takes 0, 1, fields, globals and abort, and several of them", "[gc][fields]") {
+TEST_CASE("check takes 0, 1, fields, globals, stacks, where and abort, and several of them", "[gc][fields]") {
     const Log log;
+    CHECK(mprConfigure("check=stacks+where") == 0);
     CHECK(mprConfigure("check=globals") == 0);
     CHECK(mprConfigure("check=abort") == 0);
     CHECK(mprConfigure("check=fields+globals+abort+1") == 0);

@@ -736,7 +736,7 @@ TEST_CASE("what is asked of options and policies in vain is named with what ther
           Wrong{"colour=red", "is not an option; there are region"},
           Wrong{"young", "option \"young\" is not name=value, such as young=4m"},
           Wrong{"young=lots", "must be a number, with k, m or g behind it or without"},
-          Wrong{"check=yes", "must be 0, 1, fields, globals, abort"}, Wrong{"check=2", "fields+globals"},
+          Wrong{"check=yes", "must be 0, 1, fields, globals, stacks, where, abort"}, Wrong{"check=2", "fields+globals"},
           Wrong{"poison=2", "must be 0 or 1"}, Wrong{"region=5m", "must be a power of two from 64k"}}) {
         CHECK(mprConfigure(wrong.spec) == MPR_ERR_BAD_ARGS);
         INFO(Log::text());

@@ -380,10 +380,23 @@ static void threadWithoutYield(bool wrong) {
     mprRelease(thread);
 }
 
+static void keptOnStack(bool wrong) {
+    Node *volatile node = makeNode();
+    if (!wrong) {
+        mprAddRoot(node);
+    }
+    collect();
+    if (!wrong) {
+        mprRemoveRoot(node);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *shelved = "global without a root? shelf (";
     const Mistake mistakes[] = {
         {"global-without-root", "check=globals", globalWithoutRoot, {shelved, "manager manageNode ("}},
+        {"global-by-whom", "check=globals+where", globalWithoutRoot, {shelved, " was allocated by "}},
+        {"kept-on-stack", "check=stacks", keptOnStack, {"local variable without a root?", "manager manageNode ("}},
         {"global-array", "check=globals", globalArray, {"global without a root? table", "manager manageNode ("}},
         {"global-structure", "check=globals", globalStructure, {"root? statistics+0x", "manager manageNode ("}},
         {"local-static", "check=globals", localStatic, {"root? latest", "manager manageNode ("}},

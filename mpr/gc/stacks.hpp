@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/*
+    stacks.hpp - Local variables that are no roots: option check=stacks.
+
+    A thread that yields loses what its local variables alone refer to. So, after each marking and before anything is
+    swept, the stacks of attached threads are read from where each has stopped to its beginning. A word that holds the
+    address of a block about to die is named, with the function in or near whose frame it stands: that of the nearest
+    return address below it. Registers are saved when a thread stops, so what stands there is seen, too, and told of the
+    function that yields.
+
+    This is a suspicion, and a weak one: compilers leave old values on the stack, and most variables are not used any
+    more. Each function is named once, and only a few per collection. A thread that runs on a stack of its own making,
+    or on which others do not wait, is passed over.
+ */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpr/gc/mutator_list.hpp"
+#include "mpr/heap/heap.hpp"
+
+namespace mpr::gc {
+
+class Stacks {
+public:
+    Stacks(heap::Heap& heap, MutatorList& mutators) : heap_(heap), mutators_(mutators) {}
+    Stacks(const Stacks&) = delete;
+    Stacks& operator=(const Stacks&) = delete;
+
+    /** As in globals.hpp. */
+    void open(std::uintptr_t mask);
+    void close();
+    void check() {
+        if (named_) [[unlikely]] {
+            checkAll();
+        }
+    }
+
+private:
+    using Word = const void* const*;
+
+    /** What is to be named when no lock is held any more. */
+    struct Found {
+        char thread[sizeof(Mutator::name)];
+        const void* site;     // where the thread yields
+        const void* function; // an address in it
+        heap::Place dying;
+    };
+    static constexpr std::size_t greatest = 512; // functions; further ones are not named
+    static constexpr unsigned mostInCollection = 8;
+
+    [[gnu::cold]] void checkAll();
+    void read(const Mutator& m, Word begin, Word end);
+    bool isNew(const void* function);
+    void say(const Found& found) const;
+
+    heap::Heap& heap_;
+    MutatorList& mutators_;
+    std::uintptr_t mask_ = 0; // set before there are checks
+    // Used on duty; the duty's lock orders one such thread after another.
+    const void** named_ = nullptr; // functions; memory of the system, since the heap is being checked
+    std::size_t names_ = 0;
+    Found found_[mostInCollection] = {};
+    unsigned founds_ = 0;
+};
+
+} // namespace mpr::gc
