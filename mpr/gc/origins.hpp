@@ -2,10 +2,10 @@
 /*
     origins.hpp - Where blocks were allocated: option check=where.
 
-    Each allocation takes the long way, as with option poison, and leaves the return addresses of its callers in a table beside the heap, one
-    entry an address: of blocks that stand there one after another it knows the last, freed or not, which is what a
-    message about a stale pointer wants. The table does not grow. Addresses that meet in it displace one another, and
-    then nothing is said. Names are looked up when a message is written.
+    Each allocation takes the long way, as with option poison, and leaves the return addresses of its callers in a table
+    beside the heap, one entry an address: of blocks that stand there one after another it knows the last, freed or not,
+    which is what a message about a stale pointer wants. The table does not grow. Addresses that meet in it displace one
+    another, and then nothing is said. Names are looked up when a message is written.
  */
 #pragma once
 
@@ -18,7 +18,10 @@ namespace mpr::gc {
 
 class Origins {
 public:
-    /** Note from here on, before there are threads. Without memory for the table, or a way to find callers, nothing is noted. */
+    /**
+        Note from here on, before there are threads. Without memory for the table, or a way to find callers, nothing is
+        noted.
+     */
     void open();
     void close();
     bool isOpen() const { return origins_ != nullptr; }

@@ -53,8 +53,8 @@ void Stacks::checkAll() {
 
 void Stacks::read(const Mutator& m, Word begin, Word end) {
     const void* const site = m.site.load(std::memory_order_relaxed);
-    const void* function = site; // until the yield's frame ends: registers that the runtime has saved
-    bool below = true;
+    const void* function = site; // below the frame of who yields: registers that the runtime has saved
+    bool below = std::any_of(begin, end, [site](const void* const& word) { return wordOn(&word) == site; });
     for (Word word = begin; word < end && founds_ < mostInCollection; ++word) {
         const void* const value = wordOn(word);
         below = below && value != site;
