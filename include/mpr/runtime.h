@@ -134,8 +134,9 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
       mask=BITS       which bits of a word check=fields and check=globals try as an address besides all of them, such as
                       0xffffffffffff for words with a tag in the highest bits (all)
       poison=0|1      fill what is freed or found dead with 0xDB, let small freed blocks rest, and name writes to free
-                      memory when it is used again; a build with the address sanitizer reports every use at once; slow
-                      (0, or 1 in builds with MPR_CHECKED)
+                      memory when it is used again, and mprFree of what the runtime uses, such as queued events, which
+                      does nothing; a build with the address sanitizer reports every use at once; slow (0, or 1 in
+                      builds with MPR_CHECKED)
       batches=0|1     every thread has batches from the start, as if it had called mprSetBatches(true), for programs all
                       of whose threads keep that promise; a thread for which there is no memory goes without (0)
       everyyield=0|1  collect at each yield point, before a sticky one, too; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in

@@ -8,6 +8,7 @@
 
 #include "mpr/collect.h"
 #include "mpr/gc/batch.hpp"
+#include "mpr/gc/keepers.hpp"
 #include "mpr/gc/load_hooks.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/origins.hpp"
@@ -346,10 +347,17 @@ bool isRoot(const void* ptr, Byte h) {
 }
 
 /** Why a block with this head may not be freed by hand, or nullptr. */
-const char* keeperOf(const void* ptr, Byte h) {
-    return isRoot(ptr, h)     ? "the block is a root; remove it first"
-           : (h & head::held) ? "the block is held; release it first"
-                              : nullptr;
+const char* keeperOf(void* ptr, Byte h, std::size_t n) {
+    if (isRoot(ptr, h)) {
+        return "the block is a root; remove it first";
+    }
+    if (h & head::held) {
+        return "the block is held; release it first";
+    }
+    if constexpr (os::hasThreads) {
+        return runtime().heap.poisons() && hasManager(h) ? Keeper::askAll(managerOf(ptr, n), ptr) : nullptr;
+    }
+    return nullptr;
 }
 
 /** Whom to tell that a block with this head is freed by hand; nullptr: nobody. */
@@ -421,7 +429,7 @@ int freeDoomed(const Mutator& m, const void* ptr) {
     if (!Region::isBlock(h)) [[unlikely]] {
         return freedMeanwhile(ptr);
     }
-    if (const char* keeper = keeperOf(ptr, h)) [[unlikely]] {
+    if (const char* keeper = keeperOf(ptr, h, region->blockSize(g))) [[unlikely]] {
         misuse("mprFree", ptr, keeper);
         return MPR_ERR_BAD_ARGS;
     }

@@ -65,6 +65,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         }
     }
     if constexpr (!os::cooperative) {
+        state_.setCareful(poisons());
         state_.refresh();
     }
     Shortage shortage = Shortage::none;

@@ -9,10 +9,11 @@ namespace mpr::heap {
 /** Not: what is not in use, held, found dead, or may be about to be traced. */
 Freeable SweepState::computeFreeable(Byte h) const {
     const bool traced = !head::isLeaf(h) && mayBeTraced(h);
+    const bool asked = os::hasThreads && careful_ && !head::isLeaf(h);
     const bool manages = head::wantsFree(h);
-    return !Region::isBlock(h) || (h & (head::held | head::referenced)) || dead(h) || traced ? Freeable::no
-           : manages                                                                         ? Freeable::withoutManager
-                                                                                             : Freeable::yes;
+    return !Region::isBlock(h) || (h & (head::held | head::referenced)) || dead(h) || traced || asked ? Freeable::no
+           : manages ? Freeable::withoutManager
+                     : Freeable::yes;
 }
 
 void SweepState::refresh() {

@@ -66,6 +66,11 @@ public:
 
     // ---- The heap's lock is held ----
 
+    /** Whether blocks with managers are never freed at once: it is to be asked first. Before refresh. */
+    void setCareful(bool careful) {
+        assertHeld();
+        careful_ = careful;
+    }
     /** Every young block is unmarked from here on. All threads are stopped. */
     void unmarkYoung() {
         assertHeld();
@@ -101,6 +106,7 @@ private:
     Colours colours_;
     os::Shared<Sweep> sweep_{Sweep::none};
     os::Shared<bool> tracing_{false};
+    bool careful_ = false;
     Freeable freeable_[os::cooperative ? 1 : 256] = {}; // by head; relaxed, and ordered as the others
 };
 

@@ -14,6 +14,7 @@
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/keepers.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/memory.h"
@@ -59,6 +60,10 @@ void manageHandler(void* ptr, int flags) {
     }
 }
 const mpr::gc::ManagerName namedSignal(manageHandler, "MprSignal");
+const mpr::gc::Keeper keepsSignals(manageHandler, [](const void* block) -> const char* {
+    return static_cast<const Handler*>(block)->removed ? nullptr
+                                                       : "the handler gets signals; see mprRemoveSignalHandler";
+});
 
 void call(void* data, MprEvent*) {
     auto* handler = static_cast<Handler*>(data);

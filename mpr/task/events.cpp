@@ -11,6 +11,7 @@
 #include "mpr/base/references.hpp"
 #include "mpr/collect.h"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/keepers.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/gc/unmarked.hpp"
 #include "mpr/memory.h"
@@ -103,6 +104,22 @@ const mpr::gc::UnmarkedField unmarkedFields[] = {{manageEvent, &Event::previous}
                                                  {manageDispatcher, &Dispatcher::previousActive},
                                                  {manageDispatcher, &Dispatcher::nextReady},
                                                  {manageDispatcher, &Dispatcher::next}};
+
+/** Other threads may be writing what is read here; then the program frees what they use, too. */
+__attribute__((no_sanitize("thread"))) const char* whyEventStays(const void* block) {
+    const auto& event = *static_cast<const Event*>(block);
+    return event.state().place != EventState::nowhere ? "the event is queued; mprRemoveEvent takes it out"
+           : event.owner().running == &event          ? "the event is running"
+                                                      : nullptr;
+}
+
+__attribute__((no_sanitize("thread"))) const char* whyDispatcherStays(const void* block) {
+    const auto& d = *static_cast<const Dispatcher*>(block);
+    const bool has = d.active || d.ready || d.submitted || d.timed || d.strays > 0 || d.procedures;
+    return has ? "the dispatcher has events; see mprDestroyDispatcher" : nullptr;
+}
+const mpr::gc::Keeper keepsEvents(manageEvent, whyEventStays);
+const mpr::gc::Keeper keepsDispatchers(manageDispatcher, whyDispatcherStays);
 
 // ---- The room's life --------------------------------------------------------------------------------------------
 

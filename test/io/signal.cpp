@@ -72,6 +72,22 @@ TEST_CASE("a handler may remove itself", "[io][signal]") {
     }
 }
 
+TEST_CASE("with poison a handler that gets signals is not freed by hand, which is named", "[io][signal][misuse]") {
+    Runtime runtime("poison=1");
+    runs = 0;
+    MprSignal *handler = mprAddSignalHandler(SIGUSR1, noteProc, &one, nullptr, 0);
+    CHECK(mprFree(handler) == MPR_ERR_BAD_ARGS);
+    INFO(Log::text());
+    CHECK(Log::count("the handler gets signals; see mprRemoveSignalHandler") == 1);
+    kill(getpid(), SIGUSR1);
+    CHECK(serviceUntil([] { return runs == 1; }));
+    mprAddRoot(handler);
+    mprRemoveSignalHandler(handler);
+    mprRemoveRoot(handler);
+    CHECK(mprFree(handler) == 0);
+    CHECK(Log::size() == 1);
+}
+
 TEST_CASE("signals that cannot be caught are refused and named", "[io][signal]") {
     Runtime runtime;
     for (int signo : {0, -1, 10000, SIGKILL}) {

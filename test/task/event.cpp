@@ -115,6 +115,47 @@ TEST_CASE("check=fields does not accuse events of what they hold when they are i
     CHECK(Log::count("check:") == 0);
 }
 
+TEST_CASE("with poison an event that the runtime uses is not freed by hand, which is named", "[task][event][misuse]") {
+    Runtime runtime("poison=1,everyyield=0");
+    reset();
+    MprEvent *event = nullptr;
+    SECTION("one that is due") {
+        event = mprCreateEvent(nullptr, "due", 0, proc(count), nullptr, 0);
+    }
+    SECTION("a timer") {
+        event = mprCreateTimerEvent(nullptr, "timer", 1, proc(count), nullptr, 0);
+    }
+    CHECK(mprFree(event) == MPR_ERR_BAD_ARGS);
+    INFO(Log::text());
+    CHECK(Log::count("the event is queued; mprRemoveEvent takes it out") == 1);
+    while (runs == 0) {
+        mprServiceEvents(1000, MPR_SERVICE_ONE_THING);
+    }
+    mprRemoveEvent(event);
+    CHECK(mprFree(event) == 0);
+    collect();
+    CHECK(mprServiceEvents(0, MPR_SERVICE_NO_BLOCK) == 0);
+    CHECK(Log::size() == 1);
+}
+
+TEST_CASE("with poison nor is an event that runs, or a dispatcher that has some", "[task][event][misuse]") {
+    Runtime runtime("poison=1,everyyield=0");
+    static int freed;
+    freed = 0;
+    mprCreateEvent(nullptr, "itself", 0, proc([](void *, MprEvent *event) { freed = mprFree(event); }), nullptr, 0);
+    mprServiceEvents(0, MPR_SERVICE_NO_BLOCK);
+    CHECK(freed == MPR_ERR_BAD_ARGS);
+    CHECK(Log::count("the event is running") == 1);
+    const Root kept(mprCreateDispatcher("busy", 0));
+    auto dispatcher = kept.as<MprDispatcher>();
+    mprCreateEvent(dispatcher, "waits", 1000000, proc([](void *, MprEvent *) {}), nullptr, 0);
+    mprServiceEvents(0, MPR_SERVICE_NO_BLOCK); // whoever services counts what is due later
+    CHECK(mprFree(dispatcher) == MPR_ERR_BAD_ARGS);
+    INFO(Log::text());
+    CHECK(Log::count("the dispatcher has events; see mprDestroyDispatcher") == 1);
+    CHECK(Log::size() == 2);
+}
+
 TEST_CASE("a million queued events cost no more each than a thousand, and all run", "[task][event]") {
     Runtime runtime("deadline=10000", 0, 120);
     reset();
