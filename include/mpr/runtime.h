@@ -127,7 +127,7 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
                       suspicion: compilers leave old values there, and most variables are not used any more
       check=where     as poison=1, and each message about a block says which functions allocated it, misuse of a freed
                       one included; of those that stood at an address the last. Takes 27 MB (2 on 32-bit) and a
-                      microsecond an allocation. On 32-bit ARM nothing is known, which is said
+                      microsecond an allocation. Not on 32-bit ARM, nor with musl: it says so
       check=abort     end the process (abort) when a mistake of the program has been named: misuse, and what other checks
                       and poison find. Several checks stand together with +, as in check=fields+globals+abort.
                       If no collection runs, so that nothing is checked, mprDestroy says so

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string_view>
 
@@ -26,8 +27,8 @@ const void* callBefore(const void* returnAddress) {
 
 /** Whether a description is that of a function of this library: mprAlloc, mpr::make. They say nothing of the program. */
 bool isOwn(std::string_view code) {
-    return code.starts_with("mpr::") ||
-           (code.starts_with("mpr") && code.size() > 3 && code[3] >= 'A' && code[3] <= 'Z');
+    const bool begins = code.size() > 3 && std::memcmp(code.data(), "mpr", 3) == 0;
+    return begins && (code[3] == ':' || (code[3] >= 'A' && code[3] <= 'Z'));
 }
 } // namespace
 

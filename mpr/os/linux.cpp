@@ -958,6 +958,7 @@ bool isCode(const void* address) {
                const_cast<void*>(address)) == 1;
 }
 
+#ifdef __GLIBC__
 std::size_t callers(const void** out, std::size_t most) {
     struct Walk {
         const void** out;
@@ -976,6 +977,12 @@ std::size_t callers(const void** out, std::size_t most) {
         &walk);
     return walk.count;
 }
+#else
+/** The compiler's unwinder may be one for glibc. */
+std::size_t callers(const void**, std::size_t) {
+    return 0;
+}
+#endif
 
 Stack stack() {
     thread_local Stack own;

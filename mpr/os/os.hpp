@@ -202,7 +202,7 @@ std::size_t describeCode(const void* address, char* out, std::size_t room);
 bool isCode(const void* address);
 /**
     The functions that are being called: addresses in them to which calls return, that of the caller's call of this first.
-    Nothing behind a function of which the unwinder knows nothing, as on 32-bit ARM of this library's. @return How many.
+    Nothing behind a function unknown to the unwinder, as are all on 32-bit ARM; nothing with musl. @return How many.
  */
 std::size_t callers(const void** out, std::size_t most);
 
