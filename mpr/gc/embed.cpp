@@ -242,7 +242,8 @@ size_t mprBlocksOf(MprManager manager, BlockVisit visit, void* data) {
         // Another thread may have freed the block meanwhile, and its memory may be the system's.
         return heap.withBlock(each.block, [&each, manager](Region* region, std::size_t g, Byte h) {
             MprManager its = nullptr;
-            return !head::isLeaf(h) && peekManager(each.block, region->blockSize(g), its) && its == manager;
+            return Region::isBlock(h) && !head::isLeaf(h) && peekManager(each.block, region->blockSize(g), its) &&
+                   its == manager;
         });
     });
 }

@@ -142,17 +142,21 @@ inline std::uintptr_t* managerWord(void* block, std::size_t n) {
 MprManager replaceOverwritten(void* block, std::size_t n);
 
 /**
-    Look at a block's manager without a message, for callers that hold a lock. @param manager Set to it, or nullptr.
-    @return false when its word was overwritten.
+    Look at a block's manager without a message, for callers that hold the heap's lock. Another thread may be freeing the
+    block, or using its memory anew: sanitizers are not to tell, since that memory is there until the lock is released.
+    @param manager Set to it, or nullptr. @return false when its word was overwritten.
  */
-inline bool peekManager(void* block, std::size_t n, MprManager& manager) {
-    return findManager(Managers::seal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED)), manager);
+__attribute__((no_sanitize("address"), no_sanitize("thread"))) inline bool peekManager(void* block, std::size_t n,
+                                                                                       MprManager& manager) {
+    const auto word = *static_cast<const volatile std::uintptr_t*>(managerWord(block, n));
+    return findManager(Managers::seal(block, word), manager);
 }
 
 /** The manager of a block, or nullptr. While threads run, others may be setting it. */
 inline MprManager managerOf(void* block, std::size_t n) {
+    const Managers::Word code = Managers::seal(block, __atomic_load_n(managerWord(block, n), __ATOMIC_RELAXED));
     MprManager manager = nullptr;
-    if (!peekManager(block, n, manager)) [[unlikely]] {
+    if (!findManager(code, manager)) [[unlikely]] {
         manager = replaceOverwritten(block, n);
     }
     return manager;
