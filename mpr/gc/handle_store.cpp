@@ -74,14 +74,19 @@ void HandleStore::giveSegments() {
 
 // ---- Segments -----------------------------------------------------------------------------------------------------
 
-/** Zeroed memory for a segment, aligned to its size where there are pages; in a buffer a held block. */
+/** Zeroed memory for a segment, aligned as it wants to be; in a buffer a held block, or within one. */
 void* HandleStore::allocate(std::size_t size) {
     if constexpr (os::hasPages) {
         return os::reserve(size, std::max(size, os::pageSize()));
     }
     heap::Shortage shortage = heap::Shortage::none;
-    void* block = heap_->allocateShared(heap::granulesFor(size), head::held, false, shortage);
-    return block ? std::memset(block, 0, size) : nullptr;
+    constexpr std::size_t more = HandleSegment::isAligned ? HandleSegment::bytes - heap::granuleSize : 0;
+    void* block = heap_->allocateShared(heap::granulesFor(size + more), head::held, false, shortage);
+    if (!block) {
+        return nullptr;
+    }
+    const std::uintptr_t begin = heap::roundUp(reinterpret_cast<std::uintptr_t>(block), more + heap::granuleSize);
+    return std::memset(reinterpret_cast<void*>(begin), 0, size);
 }
 
 /** Give a segment a type. Dependent handles' segments have a number. @return false when there is no memory for that. */

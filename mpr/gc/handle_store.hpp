@@ -134,7 +134,10 @@ inline std::uintptr_t next(const Slot* slot, std::uintptr_t of) {
 } // namespace self
 
 struct HandleSegment {
-    static constexpr std::size_t bytes = sizeof(void*) == 8 ? 64 * 1024 : 32 * 1024; // where there are pages
+    static constexpr bool is64 = sizeof(void*) == 8;
+    static constexpr std::size_t bytes = !os::hasPages ? 1024 : is64 ? 64 * 1024 : 32 * 1024;
+    /** Whether a segment begins at a multiple of `bytes`. Otherwise a place has its index, for which 64 bit have no room. */
+    static constexpr bool isAligned = os::hasPages || is64;
     static constexpr std::size_t groupSlots = 64;
     static constexpr std::uint32_t fewSlots = 16; // of a segment in a buffer
     static constexpr std::size_t groups =
@@ -180,7 +183,7 @@ struct HandleSegment {
     std::size_t indexOf(const Slot* slot) { return static_cast<std::size_t>(slot - slots()); }
     Links& link(std::size_t index) { return reinterpret_cast<Links*>(slots() + capacity(MPR_HANDLE_DEPENDENT))[index]; }
     static HandleSegment* of(Slot* slot) {
-        if constexpr (os::hasPages) {
+        if constexpr (isAligned) {
             return reinterpret_cast<HandleSegment*>(reinterpret_cast<std::uintptr_t>(slot) & ~(bytes - 1));
         } else {
             return reinterpret_cast<HandleSegment*>(reinterpret_cast<std::byte*>(slot - indexIn(slot)) - offset);
@@ -201,6 +204,7 @@ struct HandleSegment {
 };
 inline constexpr std::size_t HandleSegment::offset = (sizeof(HandleSegment) + 31) & ~std::size_t{31};
 static_assert(sizeof(void*) == 4 || sizeof(Slot) == 32);
+static_assert(os::hasPages || HandleSegment::offset + HandleSegment::fewSlots * sizeof(Slot) <= HandleSegment::bytes);
 static_assert(!os::hasPages || (HandleSegment::bytes - HandleSegment::offset) / sizeof(Slot) <=
                                    HandleSegment::groups * HandleSegment::groupSlots,
               "each place belongs to a group");

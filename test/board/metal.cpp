@@ -13,8 +13,12 @@
 #include <string>
 
 /* The programs: the build calls each one's main by its file. */
-int metal_test();
+int metal_cpp();
+int metal_embed();
+int metal_handle();
+int metal_pinned();
 int metal_promises();
+int metal_test();
 int metal_whole();
 
 namespace {
@@ -44,7 +48,10 @@ TEST_CASE("what a board's programs check holds in the same build of core on this
         const char *name;
         int (*main)();
     };
-    for (const Program &program : {Program{"whole", metal_whole}, {"test", metal_test}, {"promises", metal_promises}}) {
+    const Program programs[] = {{"whole", metal_whole},   {"test", metal_test},   {"promises", metal_promises},
+                                {"handle", metal_handle}, {"embed", metal_embed}, {"pinned", metal_pinned},
+                                {"cpp", metal_cpp}};
+    for (const Program &program : programs) {
         console.clear();
         const int failed = program.main();
         INFO(program.name << "\n" << console);
