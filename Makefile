@@ -99,7 +99,7 @@ check-%:
 	$(Q)$(DEPS) build test demo check
 	$(Q)$(call CONFIGURE,$*)
 	$(Q)$(call BUILD,$*)
-	$(Q)$(if $(filter tsan,$*),$$(setarch -R true 2>/dev/null && echo setarch -R)) ctest --preset $*
+	$(Q)$(if $(filter tsan,$*),$$(setarch -R true 2>/dev/null && echo setarch -R)) ctest --preset $* --parallel $(JOBS)
 
 check-format:
 	$(Q)$(DEPS) check

@@ -501,7 +501,8 @@ void storeAtRandom(cchar *options, int operations, int seconds) {
                 Random random(static_cast<uint32_t>(t) + 1);
                 Root own(makeRow(slots));
                 void **row = own.as<void *>(), **common = shared.as<void *>();
-                for (int i = 0; i < operations / threads; i++) {
+                // On a busy machine the collector may get no processor before all has been done.
+                for (int i = 0; i < operations / threads || stats().collectionsMinor == 0; i++) {
                     const size_t at = random.below(slots);
                     auto cell = static_cast<Cell *>(row[at]);
                     auto other = static_cast<Cell *>(__atomic_load_n(common + random.below(slots), __ATOMIC_ACQUIRE));

@@ -761,7 +761,7 @@ void manageEnder(void *ptr, int flags) {
 
 TEST_CASE("a manager may not change a stream that is alive: that is its dispatcher's to do", "[http][stream]") {
     Server server("poison=1");
-    static HttpStream *pending;
+    static std::atomic<HttpStream *> pending;
     pending = nullptr;
     httpDefineAction(
         "/never", +[](HttpStream *stream) { pending = stream; });
@@ -771,11 +771,12 @@ TEST_CASE("a manager may not change a stream that is alive: that is its dispatch
     eventually([] { return pending != nullptr; });
     useWhileDying([] { return mprAlloc(40); },
                   [](void *) {
-                      httpWriteString(pending->writeq, "late");
-                      httpError(pending, 500, "late");
-                      httpFinalize(pending);
-                      httpDisconnectStream(pending);
-                      httpScheduleQueue(pending->writeq);
+                      HttpStream *const stream = pending;
+                      httpWriteString(stream->writeq, "late");
+                      httpError(stream, 500, "late");
+                      httpFinalize(stream);
+                      httpDisconnectStream(stream);
+                      httpScheduleQueue(stream->writeq);
                   });
     for (const char *function :
          {"httpWriteBlock", "httpError", "httpFinalize", "httpDisconnectStream", "httpScheduleQueue"}) {
@@ -784,7 +785,7 @@ TEST_CASE("a manager may not change a stream that is alive: that is its dispatch
     }
     CHECK(stats().misuses == 5 * Dying::users);
     httpCreateEvent(
-        pending->seqno, +[](HttpStream *stream, void *) { answerHello(stream); }, nullptr);
+        pending.load()->seqno, +[](HttpStream *stream, void *) { answerHello(stream); }, nullptr);
     CHECK(client.receive().body == "hello");
     CHECK(stats().misuses == 5 * Dying::users);
 }
