@@ -347,7 +347,7 @@ bool isRoot(const void* ptr, Byte h) {
 }
 
 /** Why a block with this head may not be freed by hand, or nullptr. */
-const char* keeperOf(void* ptr, Byte h, std::size_t n) {
+const char* keeperOf(void* ptr, Byte h, Region* region) {
     if (isRoot(ptr, h)) {
         return "the block is a root; remove it first";
     }
@@ -355,7 +355,9 @@ const char* keeperOf(void* ptr, Byte h, std::size_t n) {
         return "the block is held; release it first";
     }
     if constexpr (os::hasThreads) {
-        return runtime().heap.poisons() && hasManager(h) ? Keeper::askAll(managerOf(ptr, n), ptr) : nullptr;
+        if (runtime().heap.poisons() && hasManager(h)) {
+            return Keeper::askAll(managerOf(ptr, region->blockSize(region->granuleOf(ptr))), ptr);
+        }
     }
     return nullptr;
 }
@@ -429,7 +431,7 @@ int freeDoomed(const Mutator& m, const void* ptr) {
     if (!Region::isBlock(h)) [[unlikely]] {
         return freedMeanwhile(ptr);
     }
-    if (const char* keeper = keeperOf(ptr, h, region->blockSize(g))) [[unlikely]] {
+    if (const char* keeper = keeperOf(ptr, h, region)) [[unlikely]] {
         misuse("mprFree", ptr, keeper);
         return MPR_ERR_BAD_ARGS;
     }

@@ -4,14 +4,11 @@
  */
 #include "mpr/gc/fields.hpp"
 
-#include <utility>
+#include <algorithm>
 
-#include "mpr/gc/dying.hpp"
 #include "mpr/gc/manager.hpp"
 #include "mpr/gc/naming.hpp"
-#include "mpr/gc/origins.hpp"
 #include "mpr/gc/unmarked.hpp"
-#include "mpr/os/os.hpp"
 
 namespace mpr::gc {
 
@@ -26,32 +23,12 @@ namespace {
 __attribute__((no_sanitize("thread"))) const void* wordAt(const void* block, std::size_t offset) {
     return *reinterpret_cast<const void* const volatile*>(static_cast<const Byte*>(block) + offset);
 }
-
-constinit const UnmarkedField* firstUnmarked = nullptr;
 } // namespace
 
-UnmarkedField::UnmarkedField(MprManager manager, std::size_t offset)
-    : manager_(manager), offset_(offset), next_(std::exchange(firstUnmarked, this)) {}
-
 bool UnmarkedField::isAny(MprManager manager, std::size_t offset) {
-    const UnmarkedField* field = firstUnmarked;
-    while (field && (field->manager_ != manager || (field->offset_ != offset && field->offset_ != all))) {
-        field = field->next_;
-    }
-    return field;
-}
-
-void Fields::open(std::uintptr_t mask) {
-    mask_ = mask;
-    named_ = static_cast<Field*>(os::map(greatest * sizeof(Field), MPR_MAP_READ | MPR_MAP_WRITE));
-}
-
-void Fields::close() {
-    if (named_) {
-        os::release(named_, greatest * sizeof(Field));
-    }
-    named_ = nullptr;
-    fields_ = 0;
+    return find([=](const UnmarkedField& field) {
+        return field.manager_ == manager && (field.offset_ == offset || field.offset_ == all);
+    });
 }
 
 void Fields::checkAll() {
@@ -76,7 +53,7 @@ void Fields::checkBlock(Region* region, std::size_t g) {
     const std::size_t size = (n << heap::granuleShift) - (isLeaf ? 0 : sizeof(MprManager));
     Byte* const owner = region->address(g);
     for (std::size_t offset = 0; offset + sizeof(void*) <= size; offset += sizeof(void*)) {
-        const heap::Place dying = dyingAt(heap_, wordAt(owner, offset), mask_);
+        const heap::Place dying = named_.dyingAt(heap_, wordAt(owner, offset));
         if (!dying.region || reports_ == mostInCollection || endsBuffer(owner, size, offset)) {
             continue;
         }
@@ -124,16 +101,10 @@ bool Fields::endsBuffer(const Byte* owner, std::size_t size, std::size_t offset)
 /** Note a field. @return Whether it is new and has to be named. */
 bool Fields::isNew(Field field) {
     unsigned offsets = 0;
-    for (std::size_t i = 0; i < fields_; ++i) {
-        if (named_[i].kind == field.kind && (named_[i].offset == field.offset || ++offsets == mostOffsets)) {
-            return false;
-        }
-    }
-    if (fields_ == greatest) {
-        return false;
-    }
-    named_[fields_++] = field;
-    return true;
+    const bool isOld = std::any_of(named_.begin(), named_.end(), [&](const Field& known) {
+        return known.kind == field.kind && (known.offset == field.offset || ++offsets == mostOffsets);
+    });
+    return !isOld && named_.add(field);
 }
 
 void Fields::report(heap::Place owner, std::size_t offset, heap::Place dying) const {
@@ -147,9 +118,7 @@ void Fields::report(heap::Place owner, std::size_t offset, heap::Place dying) co
     message << (heldOnly                     ? "; it is only held, which keeps the block alone: should it be a root?"
                 : head::isLeaf(owner.head()) ? "; it has no manager or trace function that could mark that field"
                                              : "; does its manager or trace function mark that field?");
-    os::log(os::Level::warning, message);
-    tellOrigin(dying.address());
-    os::afterMistake();
+    suspect(message, dying);
 }
 
 } // namespace mpr::gc

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/suspicions.hpp"
 #include "mpr/heap/heap.hpp"
 #include "mpr/memory.h"
 
@@ -31,15 +32,11 @@ public:
     Fields(const Fields&) = delete;
     Fields& operator=(const Fields&) = delete;
 
-    /**
-        Allow checks. Without this, or without memory for the table, nothing is checked.
-        @param mask Which bits of a word may be an address, besides all of them.
-     */
-    void open(std::uintptr_t mask);
-    void close();
+    void open(std::uintptr_t mask) { named_.open(mask); }
+    void close() { named_.close(); }
     /** Check, if open. Threads are stopped, and the heap knows what the coming sweep may free. */
     void check() {
-        if (named_) [[unlikely]] {
+        if (named_.isOpen()) [[unlikely]] {
             checkAll();
         }
     }
@@ -50,8 +47,7 @@ private:
         std::uintptr_t kind; // of its block: the manager, or the size of one without
         std::size_t offset;
     };
-    static constexpr std::size_t greatest = 512; // fields; further ones are not named
-    static constexpr unsigned mostOffsets = 16;  // of one kind: it may have a table
+    static constexpr unsigned mostOffsets = 16; // of one kind: it may have a table
     static constexpr unsigned mostInCollection = 8;
     static constexpr std::size_t mostPointers = 4; // into one buffer, in a row
 
@@ -62,11 +58,8 @@ private:
     void report(heap::Place owner, std::size_t offset, heap::Place dying) const;
 
     heap::Heap& heap_;
-    std::uintptr_t mask_ = 0; // set before there are checks
-    // Used on duty; the duty's lock orders one such thread after another.
-    Field* named_ = nullptr; // memory of the system, since the heap is being checked
-    std::size_t fields_ = 0;
-    unsigned reports_ = 0; // in this collection
+    Suspicions<Field, 512> named_;
+    unsigned reports_ = 0; // in this collection; used on duty
 };
 
 } // namespace mpr::gc

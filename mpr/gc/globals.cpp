@@ -5,12 +5,9 @@
 #include "mpr/gc/globals.hpp"
 
 #include <algorithm>
-#include <utility>
 
-#include "mpr/gc/dying.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/naming.hpp"
-#include "mpr/gc/origins.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/gc/unmarked.hpp"
 #include "mpr/os/log.hpp"
@@ -27,32 +24,10 @@ namespace {
 __attribute__((no_sanitize("thread"), no_sanitize("address"))) const void* at(const void* const* word) {
     return *static_cast<const void* const volatile*>(word);
 }
-
-constinit const OwnData* firstOwn = nullptr;
 } // namespace
 
-OwnData::OwnData(const void* begin, std::size_t size)
-    : begin_(begin), end_(static_cast<const heap::Byte*>(begin) + size), next_(std::exchange(firstOwn, this)) {}
-
 bool OwnData::has(const void* address) {
-    const OwnData* data = firstOwn;
-    while (data && (address < data->begin_ || address >= data->end_)) {
-        data = data->next_;
-    }
-    return data;
-}
-
-void Globals::open(std::uintptr_t mask) {
-    mask_ = mask;
-    named_ = static_cast<Row*>(os::map(greatest * sizeof(Row), MPR_MAP_READ | MPR_MAP_WRITE));
-}
-
-void Globals::close() {
-    if (named_) {
-        os::release(named_, greatest * sizeof(Row));
-    }
-    named_ = nullptr;
-    rows_ = 0;
+    return find([=](const OwnData& data) { return address >= data.begin_ && address < data.end_; });
 }
 
 void Globals::checkAll() {
@@ -77,8 +52,12 @@ void Globals::readAround(Words begin, Words end, Words withoutBegin, Words witho
 
 void Globals::read(Words begin, Words end) {
     for (Words word = begin; word < end; ++word) {
+        const void* const value = at(word);
+        if (!value) {
+            continue; // as most words are, of which a program may have tens of megabytes
+        }
         // A heap in a static buffer is no global.
-        if (const heap::Place dying = dyingAt(heap_, at(word), mask_);
+        if (const heap::Place dying = named_.dyingAt(heap_, value);
             dying.region && !heap_.findField(word) && !OwnData::has(word)) {
             see(word, dying);
         }
@@ -98,23 +77,20 @@ void Globals::see(Words word, heap::Place dying) {
         }
         return;
     }
-    if (founds_ == mostInCollection || (!row && rows_ == greatest)) {
+    if (founds_ == mostInCollection || (!row && !named_.add({word, word + 1}))) {
         return;
     }
     if (row) {
         ++row->end;
-    } else {
-        named_[rows_++] = {word, word + 1};
     }
     found_[founds_++] = {{word, word + 1}, dying};
 }
 
 /** The row that a word is in, or just behind. */
 Globals::Row* Globals::rowOf(Words word) const {
-    Row* const end = named_ + rows_;
-    Row* const row =
-        std::find_if(named_, end, [word](const Row& known) { return word >= known.begin && word <= known.end; });
-    return row == end ? nullptr : row;
+    Row* const row = std::find_if(named_.begin(), named_.end(),
+                                  [word](const Row& known) { return word >= known.begin && word <= known.end; });
+    return row == named_.end() ? nullptr : row;
 }
 
 void Globals::say(const Found& found) const {
@@ -126,9 +102,7 @@ void Globals::say(const Found& found) const {
     }
     message << " has the address of a block about to be freed, ";
     nameBlock(message, found.dying);
-    os::log(os::Level::warning, message << "; is it to be a root (mprAddRoot, mprLinkRootRef, mpr::Root), or NULL?");
-    tellOrigin(found.dying.address());
-    os::afterMistake();
+    suspect(message << "; is it to be a root (mprAddRoot, mprLinkRootRef, mpr::Root), or NULL?", found.dying);
 }
 
 } // namespace mpr::gc

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/suspicions.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
@@ -27,15 +28,11 @@ public:
     Globals(const Globals&) = delete;
     Globals& operator=(const Globals&) = delete;
 
-    /**
-        Allow checks. Without this, or without memory for the table, nothing is checked.
-        @param mask Which bits of a word may be an address, besides all of them.
-     */
-    void open(std::uintptr_t mask);
-    void close();
+    void open(std::uintptr_t mask) { named_.open(mask); }
+    void close() { named_.close(); }
     /** Check, if open. Threads are stopped, and the heap knows what the coming sweep may free. */
     void check() {
-        if (named_) [[unlikely]] {
+        if (named_.isOpen()) [[unlikely]] {
             checkAll();
         }
     }
@@ -52,7 +49,6 @@ private:
         Row row;
         heap::Place dying;
     };
-    static constexpr std::size_t greatest = 256; // rows; further ones are not named
     static constexpr unsigned mostInCollection = 8;
     static constexpr std::ptrdiff_t mostInRow = 3; // neighbours may be variables of their own
 
@@ -64,10 +60,8 @@ private:
     void say(const Found& found) const;
 
     heap::Heap& heap_;
-    std::uintptr_t mask_ = 0; // set before there are checks
-    // Used on duty; the duty's lock orders one such thread after another.
-    Row* named_ = nullptr; // memory of the system, since the heap is being checked
-    std::size_t rows_ = 0;
+    Suspicions<Row, 256> named_;
+    // Used on duty, as the table is.
     Found found_[mostInCollection] = {}; // to be named when the loader's lock is free again
     unsigned founds_ = 0;
 };

@@ -4,21 +4,14 @@
  */
 #include "mpr/gc/keepers.hpp"
 
-#include <utility>
-
 namespace mpr::gc {
-
-namespace {
-constinit const Keeper* firstKeeper = nullptr;
-} // namespace
-
-Keeper::Keeper(MprManager manager, Why why) : manager_(manager), why_(why), next_(std::exchange(firstKeeper, this)) {}
 
 const char* Keeper::askAll(MprManager manager, const void* block) {
     const char* reason = nullptr;
-    for (const Keeper* keeper = firstKeeper; keeper && !reason; keeper = keeper->next_) {
-        reason = keeper->manager_ == manager ? keeper->why_(block) : nullptr;
-    }
+    find([&](const Keeper& keeper) {
+        reason = keeper.manager_ == manager ? keeper.why_(block) : nullptr;
+        return reason != nullptr;
+    });
     return reason;
 }
 

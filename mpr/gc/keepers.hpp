@@ -2,24 +2,21 @@
 /*
     keepers.hpp - Which of the runtime's own blocks are in use by it, so that a program's mprFree of one is a mistake: events
     that are queued, signal handlers. With option poison, which looks for such, it is named and does nothing.
-
-    These are static objects, which link themselves when the program starts, before there are threads.
  */
 #pragma once
 
+#include "mpr/gc/declared.hpp"
 #include "mpr/memory.h"
 
 namespace mpr::gc {
 
-/** Declares who is to be asked about all blocks of a manager. */
-class Keeper {
+/** Declares a function that knows of blocks with a manager whether they may be freed by hand. */
+class Keeper : public Declared<Keeper> {
 public:
     /** @return Why a block may not be freed by hand, or nullptr. Any attached thread that runs. */
     using Why = const char* (*) (const void* block);
 
-    Keeper(MprManager manager, Why why);
-    Keeper(const Keeper&) = delete;
-    Keeper& operator=(const Keeper&) = delete;
+    Keeper(MprManager manager, Why why) : manager_(manager), why_(why) {}
 
     /** Ask those who are declared for a manager. */
     static const char* askAll(MprManager manager, const void* block);
@@ -27,7 +24,6 @@ public:
 private:
     const MprManager manager_;
     const Why why_;
-    const Keeper* const next_;
 };
 
 } // namespace mpr::gc

@@ -42,7 +42,7 @@ private:
     Origin& placeOf(const void* block) const;
     bool find(const void* block, Origin& found);
 
-    os::Lock lock_{os::outermost}; // nothing but the table is touched with it
+    os::Lock lock_{os::outermost}; // while the table is read or written, and for nothing else
     Origin* origins_ = nullptr;    // memory of the system; set before there are threads
 };
 

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 
-#include "mpr/gc/dying.hpp"
 #include "mpr/gc/naming.hpp"
-#include "mpr/gc/origins.hpp"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
 
@@ -21,19 +19,6 @@ __attribute__((no_sanitize("thread"), no_sanitize("address"))) const void* wordO
     return *static_cast<const void* const volatile*>(stack);
 }
 } // namespace
-
-void Stacks::open(std::uintptr_t mask) {
-    mask_ = mask;
-    named_ = static_cast<const void**>(os::map(greatest * sizeof(*named_), MPR_MAP_READ | MPR_MAP_WRITE));
-}
-
-void Stacks::close() {
-    if (named_) {
-        os::release(named_, greatest * sizeof(*named_));
-    }
-    named_ = nullptr;
-    names_ = 0;
-}
 
 void Stacks::checkAll() {
     founds_ = 0;
@@ -58,7 +43,7 @@ void Stacks::read(const Mutator& m, Word begin, Word end) {
     for (Word word = begin; word < end && founds_ < mostInCollection; ++word) {
         const void* const value = wordOn(word);
         below = below && value != site;
-        if (const heap::Place dying = dyingAt(heap_, value, mask_); dying.region) {
+        if (const heap::Place dying = named_.dyingAt(heap_, value); dying.region) {
             if (isNew(function)) {
                 Found& found = found_[founds_++];
                 std::copy_n(m.name, sizeof(m.name), found.thread);
@@ -73,12 +58,7 @@ void Stacks::read(const Mutator& m, Word begin, Word end) {
 }
 
 bool Stacks::isNew(const void* function) {
-    const void** const end = named_ + names_;
-    if (names_ == greatest || std::find(named_, end, function) != end) {
-        return false;
-    }
-    named_[names_++] = function;
-    return true;
+    return std::find(named_.begin(), named_.end(), function) == named_.end() && named_.add(function);
 }
 
 void Stacks::say(const Found& found) const {
@@ -90,9 +70,7 @@ void Stacks::say(const Found& found) const {
     nameBlock(message, found.dying);
     message << "; is it used after the yield at ";
     message.code(found.site);
-    os::log(os::Level::warning, message << "?");
-    tellOrigin(found.dying.address());
-    os::afterMistake();
+    suspect(message << "?", found.dying);
 }
 
 } // namespace mpr::gc

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "mpr/gc/mutator_list.hpp"
+#include "mpr/gc/suspicions.hpp"
 #include "mpr/heap/heap.hpp"
 
 namespace mpr::gc {
@@ -28,11 +29,11 @@ public:
     Stacks(const Stacks&) = delete;
     Stacks& operator=(const Stacks&) = delete;
 
+    void open(std::uintptr_t mask) { named_.open(mask); }
+    void close() { named_.close(); }
     /** As in globals.hpp. */
-    void open(std::uintptr_t mask);
-    void close();
     void check() {
-        if (named_) [[unlikely]] {
+        if (named_.isOpen()) [[unlikely]] {
             checkAll();
         }
     }
@@ -47,7 +48,6 @@ private:
         const void* function; // an address in it
         heap::Place dying;
     };
-    static constexpr std::size_t greatest = 512; // functions; further ones are not named
     static constexpr unsigned mostInCollection = 8;
 
     [[gnu::cold]] void checkAll();
@@ -57,10 +57,8 @@ private:
 
     heap::Heap& heap_;
     MutatorList& mutators_;
-    std::uintptr_t mask_ = 0; // set before there are checks
-    // Used on duty; the duty's lock orders one such thread after another.
-    const void** named_ = nullptr; // functions; memory of the system, since the heap is being checked
-    std::size_t names_ = 0;
+    Suspicions<const void*, 512> named_; // functions
+    // Used on duty, as the table is.
     Found found_[mostInCollection] = {};
     unsigned founds_ = 0;
 };

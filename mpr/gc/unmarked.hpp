@@ -3,26 +3,23 @@
     unmarked.hpp - Fields of the runtime's own blocks, and its static data, that may hold the address of a dead block,
     since nobody follows it then: check=fields and check=globals pass them over. To clear them would cost a store where
     each counts.
-
-    These are static objects, which link themselves when the program starts, before there are threads.
  */
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "mpr/gc/declared.hpp"
 #include "mpr/memory.h"
 
 namespace mpr::gc {
 
 /** Declares a field of all blocks of a manager. */
-class UnmarkedField {
+class UnmarkedField : public Declared<UnmarkedField> {
 public:
-    UnmarkedField(MprManager manager, std::size_t offset);
+    UnmarkedField(MprManager manager, std::size_t offset) : manager_(manager), offset_(offset) {}
     template <class T, class Field>
     UnmarkedField(MprManager manager, Field T::*field) : UnmarkedField(manager, offsetOf(field)) {}
-    UnmarkedField(const UnmarkedField&) = delete;
-    UnmarkedField& operator=(const UnmarkedField&) = delete;
 
     /** Whether a word of a manager's blocks is such a field. */
     static bool isAny(MprManager manager, std::size_t offset);
@@ -41,7 +38,6 @@ private:
 
     const MprManager manager_;
     const std::size_t offset_;
-    const UnmarkedField* const next_;
 };
 
 /** Declares all of a manager's blocks. */
@@ -51,11 +47,10 @@ public:
 };
 
 /** Declares static data of the runtime's: check=globals passes over what stands in it. */
-class OwnData {
+class OwnData : public Declared<OwnData> {
 public:
-    OwnData(const void* begin, std::size_t size);
-    OwnData(const OwnData&) = delete;
-    OwnData& operator=(const OwnData&) = delete;
+    OwnData(const void* begin, std::size_t size)
+        : begin_(begin), end_(static_cast<const unsigned char*>(begin) + size) {}
 
     /** Whether an address is in such data. */
     static bool has(const void* address);
@@ -63,7 +58,6 @@ public:
 private:
     const void* const begin_;
     const void* const end_;
-    const OwnData* const next_;
 };
 
 } // namespace mpr::gc
