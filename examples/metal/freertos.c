@@ -13,59 +13,18 @@
 #include <mpr.h>
 #include <mpr/board.h>
 
+#include "history.h"
+
 void consoleWrite(const char *text, size_t length);
 void systemReset(void);
 
-/* What crosses the border between tasks: no addresses of managed blocks. */
-typedef struct Reading {
-    int sensor, value;
-} Reading;
-
 /* ---- The task that has the heap ---- */
 
-enum { stackWords = 768, places = 16, kept = 60 }; /* 3 KiB of stack: mpr takes 2, managers what they need */
+enum { stackWords = 768, places = 16 }; /* 3 KiB of stack: mpr takes 2, managers what they need */
 
 static char heap[32 * 1024] __attribute__((aligned(16)));
 
-typedef struct Sample {
-    struct Sample *older; /* Managed */
-    Reading reading;
-} Sample;
-
-typedef struct History {
-    Sample *newest; /* Managed */
-} History;
-
 static QueueHandle_t readings;
-
-static void manageSample(void *ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        mprMark(((Sample *) ptr)->older);
-    }
-}
-
-static void manageHistory(void *ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        mprMark(((History *) ptr)->newest);
-    }
-}
-
-/* What is older than the newest is forgotten, which is all that freeing takes. */
-static void keep(History *history, const Reading *reading) {
-    Sample *sample = mprAllocObj(Sample, manageSample); /* Safe until the next yield */
-    if (!sample) {
-        return;
-    }
-    sample->reading = *reading;
-    sample->older = history->newest;
-    history->newest = sample;
-    for (int i = 1; sample && i < kept; i++) {
-        sample = sample->older;
-    }
-    if (sample) {
-        sample->older = NULL;
-    }
-}
 
 static void collectReadings(void *unused) {
     (void) unused;
@@ -104,7 +63,7 @@ void startCollecting(UBaseType_t priority) {
 
 /* ---- mpr/board.h ---- */
 
-/* Ticks are counted in few bits, and begin anew. Who waits for readings longer than that loses some. */
+/* A TickType_t begins again at 0. The time is right if this is called at least once in each round of it. */
 unsigned long long mprBoardTime(void) {
     static TickType_t last;
     static unsigned long long ticks;

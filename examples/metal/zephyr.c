@@ -13,59 +13,13 @@
 #include <mpr.h>
 #include <mpr/board.h>
 
-/* What crosses the border between threads: no addresses of managed blocks. */
-typedef struct Reading {
-    int sensor, value;
-} Reading;
+#include "history.h"
 
 /* ---- The thread that has the heap ---- */
 
-enum {
-    stackBytes = 3072,
-    places = 16,
-    kept = 60,
-    priority = 7
-}; /* mpr takes 2 KiB of stack, managers what they need */
+enum { stackBytes = 3072, places = 16, priority = 7 }; /* mpr takes 2 KiB of stack, managers what they need */
 
 static char heap[32 * 1024] __attribute__((aligned(16)));
-
-typedef struct Sample {
-    struct Sample *older; /* Managed */
-    Reading reading;
-} Sample;
-
-typedef struct History {
-    Sample *newest; /* Managed */
-} History;
-
-static void manageSample(void *ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        mprMark(((Sample *) ptr)->older);
-    }
-}
-
-static void manageHistory(void *ptr, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        mprMark(((History *) ptr)->newest);
-    }
-}
-
-/* What is older than the newest is forgotten, which is all that freeing takes. */
-static void keep(History *history, const Reading *reading) {
-    Sample *sample = mprAllocObj(Sample, manageSample); /* Safe until the next yield */
-    if (!sample) {
-        return;
-    }
-    sample->reading = *reading;
-    sample->older = history->newest;
-    history->newest = sample;
-    for (int i = 1; sample && i < kept; i++) {
-        sample = sample->older;
-    }
-    if (sample) {
-        sample->older = NULL;
-    }
-}
 
 K_MSGQ_DEFINE(readings, sizeof(Reading), places, 4);
 
