@@ -94,12 +94,13 @@ check-release:
 ## check-delays  the tests with threads delayed at random at each atomic operation; MPR_SEED=N, MPR_DELAYS=N
 
 # The thread sanitizer of GCC 12 does not start under kernels that randomise more address bits than it knows of.
-TSAN_RUN = TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $$(setarch -R true 2>/dev/null && echo setarch -R)
+STEADY = $$(setarch -R true 2>/dev/null && echo setarch -R)
+TSAN_RUN = TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $(STEADY)
 check-%:
 	$(Q)$(DEPS) build test demo check
 	$(Q)$(call CONFIGURE,$*)
 	$(Q)$(call BUILD,$*)
-	$(Q)$(if $(filter tsan,$*),$$(setarch -R true 2>/dev/null && echo setarch -R)) ctest --preset $* --parallel $(JOBS)
+	$(Q)$(if $(filter tsan,$*),$(STEADY)) ctest --preset $* --parallel $(JOBS)
 
 check-format:
 	$(Q)$(DEPS) check

@@ -9,8 +9,8 @@
 #include "test/catch.hpp"
 
 /*
-    What the thread sanitizer is not to tell. It sees who opens a descriptor, but not that libuv closes it, which is a bare
-    system call. So it takes the next descriptor of that number, opened by a system call too (a pidfd), for the first.
+    What the thread sanitizer is not to tell. It sees who opens a descriptor. It does not see that libuv closes one, by a
+    bare system call. A pidfd of the same number, which a system call opens, is then taken for the old descriptor.
  */
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {

@@ -3,6 +3,8 @@
     examples/metal/history.h - What the task that has the heap keeps, in freertos.c and in zephyr.c: the newest readings, in
     managed blocks.
  */
+#pragma once
+
 #include <mpr.h>
 
 /* What crosses the border between tasks: no addresses of managed blocks. */

@@ -25,6 +25,9 @@ inline heap::Place dyingBlock(const heap::Heap& heap, const void* address) {
 
 /** The same for a word that is an address, or of which the bits of a mask are one: option mask. */
 inline heap::Place dyingAt(const heap::Heap& heap, const void* word, std::uintptr_t mask) {
+    if (!word) {
+        return {nullptr, 0}; // as most words are, of which a program's static data may have millions
+    }
     const heap::Place dying = dyingBlock(heap, word);
     const std::uintptr_t untagged = reinterpret_cast<std::uintptr_t>(word) & mask;
     return dying.region ? dying : dyingBlock(heap, reinterpret_cast<const void*>(untagged));

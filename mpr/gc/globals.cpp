@@ -52,12 +52,8 @@ void Globals::readAround(Words begin, Words end, Words withoutBegin, Words witho
 
 void Globals::read(Words begin, Words end) {
     for (Words word = begin; word < end; ++word) {
-        const void* const value = at(word);
-        if (!value) {
-            continue; // as most words are, of which a program may have tens of megabytes
-        }
         // A heap in a static buffer is no global.
-        if (const heap::Place dying = named_.dyingAt(heap_, value);
+        if (const heap::Place dying = named_.dyingAt(heap_, at(word));
             dying.region && !heap_.findField(word) && !OwnData::has(word)) {
             see(word, dying);
         }
