@@ -9,6 +9,7 @@
 #include "test/support/sanitizer.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <set>
@@ -20,6 +21,7 @@ using namespace test;
 namespace {
 
 const std::string hello = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
+const std::string where = "GET /where HTTP/1.1\r\nHost: a\r\n\r\n";
 const std::string waits = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n";
 
 HttpStats figures() {
@@ -77,6 +79,17 @@ Clients connected(const Server &server, int count) {
     }
     return clients;
 }
+
+/* Return when a client's connection is at rest. An answer comes before: the event that brought the request goes on. */
+void awaitRest(Client &client) {
+    void *dispatcher = nullptr;
+    REQUIRE(sscanf(client.ask(where).body.c_str(), "%p", &dispatcher) == 1);
+    static std::atomic<bool> over;
+    over = false;
+    const auto next = +[](void *, MprEvent *) { over = true; };
+    REQUIRE(mprCreateEvent(static_cast<MprDispatcher *>(dispatcher), "next", 0, next, nullptr, 0));
+    eventually([] { return over.load(); });
+}
 } // namespace
 
 TEST_CASE("workers of an endpoint are set before it starts", "[http][workers]") {
@@ -113,7 +126,6 @@ TEST_CASE("connections are spread evenly, and stay where they are", "[http][work
     constexpr int workers = 4;
     Spread server(workers);
     server.start();
-    const std::string where = "GET /where HTTP/1.1\r\nHost: a\r\n\r\n";
     Clients clients = connected(server, 3 * workers);
     std::multiset<std::string> dispatchers;
     for (auto &each : clients) {
@@ -529,7 +541,10 @@ TEST_CASE("whoever comes does not wait for a busy worker while another has a con
     httpDefineAction("/block", block);
     released = false;
     server.start();
-    Clients resting = connected(server, 2); // the first, of the first worker, has rested longest
+    Clients resting = connected(server, 1); // of the first worker; this has rested longest
+    awaitRest(*resting[0]);
+    resting.push_back(std::make_unique<Client>(server.port));
+    awaitRest(*resting[1]);
     Client blocking(server.port);
     blocking.send(get("/block"));
     eventually([] { return inside == 1; });
