@@ -24,6 +24,13 @@
 static_assert(XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 4,
               "expat 2.4 is the first that ends what grows without bounds");
 
+/*
+    Expat has it since 2.6, and distributions have it in older ones (CVE-2023-52425). Weak: the library decides that a program
+    runs with, not the header that this is compiled with.
+ */
+extern "C" XMLPARSEAPI(XML_Bool) XML_SetReparseDeferralEnabled(XML_Parser parser, XML_Bool enabled)
+    __attribute__((weak));
+
 namespace {
 
 /** Bytes that grow, and end with a zero. */
@@ -263,6 +270,10 @@ void begin(MprXml& xml) {
     XML_SetEntityDeclHandler(xml.parser, entityIsDeclared);
     XML_SetExternalEntityRefHandler(xml.parser, externalEntity);
     XML_SetSkippedEntityHandler(xml.parser, entityIsSkipped);
+    if (XML_SetReparseDeferralEnabled) {
+        XML_SetReparseDeferralEnabled(xml.parser,
+                                      XML_FALSE); // it waits where a program may have to answer first: mayParse
+    }
 }
 
 /** Bytes that expat has and could not use yet, of a token of which the end has not come. */
