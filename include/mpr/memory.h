@@ -20,6 +20,11 @@
             block = mprAlloc(size);
         }
 
+    At the hard limit what was refused last, up to a quarter of the limit and half of a region, is kept for the thread
+    that yields so, before others may take what the collection has freed. It serves an allocation of that thread that
+    would fail, and is free at its next yield. Meanwhile other threads that need more memory than they have at hand wait
+    for that sweep, as above; threads of real-time priority do not.
+
     If threads yield often and live data take up to about half of the hard limit, this is rare. With more live data
     it is not: blocks never move, so part of the free memory lies between live blocks in pieces that are too short.
 

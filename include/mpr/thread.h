@@ -9,7 +9,7 @@
 
     Real-time priorities (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE; Linux). When a thread of real-time priority waits in
     the runtime, the thread that it waits for inherits its priority: the holder of a lock, and the thread that marks
-    in a pause. It never waits for sweeps or finalizers, except in an allocation at the hard limit. Priority is not
+    in a pause. It never waits for sweeps or finalizers, except in an allocation that would fail. Priority is not
     inherited in two waits. Before a pause all threads have to yield: if one of normal priority has lost its
     processor, mpr/collect.h says how long the others wait. When all have yielded, they wait until the collector's
     thread gets a processor. Helpers that mark in a pause keep their own priority; option markers=1 turns them off.

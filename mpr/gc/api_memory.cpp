@@ -59,6 +59,11 @@ namespace {
 [[gnu::cold, gnu::noinline]] void* allocateShort(Mutator& m, std::size_t n, Byte flags, std::size_t size,
                                                  Shortage shortage) {
     void* block = nullptr;
+    if constexpr (os::hasThreads) {
+        if (m.local.earmark.block && (block = runtime().heap.allocateEarmarked(m.local, n, flags))) {
+            return block;
+        }
+    }
     Trying attempt(
         size,
         [&](Shortage& now) {
@@ -67,12 +72,20 @@ namespace {
         },
         shortage);
     relieve(m, attempt);
+    if constexpr (os::hasThreads) {
+        if (!block && attempt.shortage != Shortage::tooBig) {
+            runtime().collector.noteRefused(m, n);
+        }
+    }
     return block;
 }
 } // namespace
 
 void* allocateSlow(Mutator& m, std::size_t n, Byte flags, std::size_t size) {
     Runtime& rt = runtime();
+    if (rt.heap.someWait()) [[unlikely]] {
+        rt.collector.makeWay(m);
+    }
     Shortage shortage = Shortage::none;
     void* block = rt.heap.allocateInContext(m.local, n, flags, shortage);
     if (!block) [[unlikely]] {

@@ -166,6 +166,7 @@ void Collection::endReclaim() {
         }
     }
     roots_.provide(heap_);
+    heap_.serveWaiting();
     budget_.renew(!cycle_.isMinor());
     givingBack_.swept(!cycle_.isMinor() && cycle_.major().isForced());
     stats_.sweep.record(reclaimed_);

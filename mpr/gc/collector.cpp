@@ -112,7 +112,7 @@ int Collector::collect(Mutator& m, Wish wish, bool complete, const void* site) {
     const Suspension suspension(m, cycle_, complete ? Loss::memory : Loss::others, begin);
     cycle_.request(wish);
     if (running) {
-        safepoint_.stopToWait(m);
+        safepoint_.stopToWait(m, complete);
     }
     const bool done = waits_.awaitProgress(
         [&] {
@@ -149,6 +149,18 @@ bool Collector::awaitSweep(Mutator& m) {
     // holds for finalizers that return, however late the collector's thread gets a processor to call them.
     waits_.awaitSweep(os::forever, Waits::longestFreeing);
     return true;
+}
+
+void Collector::makeWay(Mutator& m) {
+    const std::uint32_t sweep = cycle_.swept().load(std::memory_order_relaxed) + 1;
+    if (m.local.earmark.wayIn != sweep && !os::waitsInherit() && awaitSweep(m)) {
+        m.local.earmark.wayIn = sweep; // once, though a manager may keep the sweep from its end
+    }
+}
+
+void Collector::noteRefused(Mutator& m, std::size_t n) {
+    m.local.earmark.refused = n;
+    m.local.earmark.refusedIn = cycle_.swept().load(std::memory_order_relaxed);
 }
 
 /** Nanoseconds that a thread waits which does not run and needs memory. */

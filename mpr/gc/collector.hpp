@@ -105,8 +105,12 @@ public:
         not yield. @return false when no sweep is under way.
      */
     bool awaitSweep(Mutator& m);
+    /** An allocation needs more than its context has, and some wait that were refused: heap/earmark.hpp. */
+    void makeWay(Mutator& m);
+    /** An allocation of n granules was refused. */
+    void noteRefused(Mutator& m, std::size_t n);
     /**
-        The same, and one for a collection, of a thread that does not run. Neither waits long: the caller may have a lock
+        The same as awaitSweep, and one for a collection, of a thread that does not run. Neither waits long: the caller may have a lock
         for which a thread waits that would have to stop first. @return false when nothing has changed.
      */
     bool awaitSweepOutside();

@@ -64,6 +64,8 @@ public:
     void budgetSpent();
     void majorIsDue() { budgetSpent(); }
     static bool awaitSweep(Mutator&) { return false; }
+    static void makeWay(Mutator&) {}
+    static void noteRefused(Mutator&, std::size_t) {}
     static bool awaitSweepOutside() { return false; }
     static bool collectOutside() { return false; }
     void emergency(Mutator&) {

@@ -64,7 +64,7 @@ void Safepoint::awaitSwept(Mutator& m) {
     if (cycle_.phase() != Phase::idle || !forcedDone()) {
         const std::uint32_t target = cycle_.swept().load(std::memory_order_acquire) + 1;
         const Suspension suspension(m, cycle_, Loss::memory);
-        stopToWait(m);
+        stopToWait(m, true);
         waits_.awaitProgress(
             [&] {
                 const bool idle = cycle_.phase() == Phase::idle;
@@ -164,6 +164,9 @@ void Safepoint::stop(Mutator& m, Mutator::State state) {
     if constexpr (os::hasThreads) {
         heap::Heap::keepBatch(m.local, heap::Kept::yield);
         heap::Heap::recall(m.local);
+        if (m.local.earmark.block) [[unlikely]] {
+            heap_.dropEarmark(m.local.earmark);
+        }
         if (stacks_) [[unlikely]] {
             noteStack(m);
         }
@@ -172,8 +175,17 @@ void Safepoint::stop(Mutator& m, Mutator::State state) {
     current = nullptr;
 }
 
-void Safepoint::stopToWait(Mutator& m) {
+/** @param forMemory What the thread was refused, if that was a moment ago, is to be had when the wait is over. */
+void Safepoint::stopToWait(Mutator& m, bool forMemory) {
     stop(m, Mutator::State::waiting);
+    heap::Earmark& mark = m.local.earmark;
+    if (forMemory && mark.refused != 0) [[unlikely]] {
+        if (cycle_.swept().load(std::memory_order_relaxed) - mark.refusedIn > 1) {
+            mark.refused = 0;
+        } else {
+            heap_.beginWait(mark);
+        }
+    }
     stepOut(m);
 }
 
@@ -208,6 +220,9 @@ void Safepoint::resume(Mutator& m) {
     const std::uint64_t begin = sticky && cycle_.rendezvous().wanted() ? os::now() : 0;
     if (enter() && begin != 0) {
         stats_.pause.record(os::now() - begin);
+    }
+    if (m.local.earmark.waits) [[unlikely]] {
+        heap_.endWait(m.local.earmark);
     }
     m.state.store(Mutator::State::running, std::memory_order_relaxed);
     current = &m;

@@ -40,7 +40,7 @@ public:
     /** Make the calling thread exempt, or end that. @return Whether it was exempt. */
     bool setExempt(Mutator& m, bool exempt);
     /** The calling thread stops until resume(), to wait for the collector. */
-    void stopToWait(Mutator& m);
+    void stopToWait(Mutator& m, bool forMemory);
     /**
         Count the calling thread as running, whatever its state, until leave(). @return Whether it had to wait for a
         pause.

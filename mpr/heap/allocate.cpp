@@ -3,6 +3,7 @@
     allocate.cpp - Allocation that takes the lock: contexts, larger blocks, large regions.
 */
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "mpr/heap/context.hpp"
@@ -18,14 +19,41 @@ namespace {
 constexpr std::size_t leastContext[] = {64, 256};
 } // namespace
 
-/** In a small heap a thread has no quick lists: they would take too much of it. */
+/** Granules of a share, when what the heap may have is divided by so many shares a thread that allocates. */
+std::size_t Heap::shareOfLimit(std::size_t shares) const {
+    os::assertHeld(lock_);
+    const std::size_t most = limits_.ceiling() - std::min(limits_.outside(), limits_.ceiling());
+    return (most >> granuleShift) / shares / std::max<std::size_t>(allocating_, 1);
+}
+
+/** In a small heap, or in one that many share, a thread has no quick lists: they would take too much of it. */
 void Heap::openQuickLists(Local& local) {
     if constexpr (QuickLists::greatest > 0) {
         constexpr std::size_t n = granulesFor(QuickLists::bytes);
+        bool roomy = !poisons();
+        {
+            os::Locked locked(lock_);
+            roomy = roomy && (fixed() ? greatestInRegion_ >= 64 * n : shareOfLimit(16) >= n);
+        }
         Shortage shortage = Shortage::none;
-        const bool roomy = !poisons() && (!fixed() || greatestInRegion_ >= 64 * n);
         local.quickMemory = roomy ? allocateShared(n, head::held, true, shortage) : nullptr;
         local.quick.open(local.quickMemory);
+    }
+}
+
+/**
+    Have the contexts of all threads together take no more than half of what the heap may have. What is less than a span
+    serves as a hole: another thread can have it after each collection.
+ */
+void Heap::fitContexts() {
+    os::assertHeld(lock_);
+    if constexpr (os::hasPages) {
+        if (!fixed()) {
+            const std::size_t share = shareOfLimit(2 * lanes);
+            const bool whole = share >= contextGranules_;
+            contextNow_.store(whole ? contextGranules_ : std::bit_floor(std::max(share / 4, leastContext[0])),
+                              std::memory_order_relaxed);
+        }
     }
 }
 
@@ -50,6 +78,8 @@ void Heap::attach(Local& local) {
         locals_->previous = &local;
     }
     locals_ = &local;
+    ++allocating_;
+    fitContexts();
 }
 
 void Heap::detach(Local& local) {
@@ -58,6 +88,9 @@ void Heap::detach(Local& local) {
     }
     const Telling telling(*this);
     MPR_ASSERT(!local.batch);
+    if (local.earmark.block) {
+        dropEarmark(local.earmark);
+    }
     flushQuickLists(local);
     local.quick.open(nullptr);
     if (void* memory = std::exchange(local.quickMemory, nullptr)) {
@@ -71,6 +104,8 @@ void Heap::detach(Local& local) {
     if (local.next) {
         local.next->previous = local.previous;
     }
+    allocating_ -= allocating_ > 0;
+    fitContexts();
 }
 
 /** Add the thread's counts to the heap's totals. */
@@ -96,8 +131,10 @@ void Heap::close(const Remainder& r) {
     trigger_.giveBack(n);
 }
 
-void Heap::closeContexts(Local& local) {
+/** @return Whether there was any. */
+bool Heap::closeContexts(Local& local) {
     os::assertHeld(lock_);
+    bool any = false;
     while (local.remainderCount > 0) {
         close(local.remainders[--local.remainderCount]);
     }
@@ -105,6 +142,7 @@ void Heap::closeContexts(Local& local) {
         batch->forget();
     }
     for (AllocationContext& c : local.contexts) {
+        any |= c.region != nullptr;
         c.check();
         c.leaveSpan();
         if (c.rest() > 0) {
@@ -112,6 +150,7 @@ void Heap::closeContexts(Local& local) {
         }
         c.close();
     }
+    return any;
 }
 
 /** The context has room, but was held up, or has to be cleared first: see AllocationContext. */

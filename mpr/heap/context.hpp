@@ -124,7 +124,7 @@ MPR_INLINE std::size_t Heap::share(Place at, std::size_t size, std::size_t n, st
         return n;
     }
     std::size_t take = want - (at.granule & (want - 1));
-    if (take <= greatestFromContext_) {
+    if (take <= want / 4) {
         take += want;
     }
     return std::min(size, take);
@@ -162,8 +162,8 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
             return block;
         }
     }
-    std::size_t want = contextGranules_;
-    if (n > greatestFromContext_ || local.remainderCount == std::size(local.remainders)) [[unlikely]] {
+    std::size_t want = local.batch ? contextGranules_ : contextNow_.load(std::memory_order_relaxed);
+    if (n > want / 4 || local.remainderCount == std::size(local.remainders)) [[unlikely]] {
         if (n > greatestInRegion_) {
             void* block = allocateShared(n, flags, local.privileged(), shortage);
             local.counts.made(block ? n : 0);
@@ -171,6 +171,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
         }
         want = n;
     }
+    const bool takesSpans = want != n && want == contextGranules_;
     if constexpr (os::hasPages) {
         if (want != n && !c.gaps.isEmpty() && !local.batch) {
             if (void* block = allocateInGap(local, c, {n, h})) {
@@ -181,7 +182,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     const FreeQueues& queues = *c.queues;
     lock_.lock();
     if constexpr (os::hasPages) {
-        if (want != n && mayFillSpan(c)) {
+        if (takesSpans && mayFillSpan(c)) {
             if (void* block = allocateInSpan(local, c, {n, h})) {
                 lock_.unlock();
                 return block;
@@ -195,7 +196,7 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     if (queue == FreeQueues::none) {
         if constexpr (os::hasPages) {
             SparseSpans& scanty = spare_.scanty(c.lane);
-            if (want != n && scanty) {
+            if (takesSpans && scanty) {
                 if (void* block = allocateInSparse(scanty, local, c, {n, h})) {
                     lock_.unlock();
                     return block;

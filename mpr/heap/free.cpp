@@ -73,6 +73,11 @@ bool Heap::freeHeld(Region* region, void* block) {
     const Telling telling(*this);
     os::Locked clearing(clearing_); // as in changeHead
     os::Locked locked(lock_);
+    return releaseHeld(region, block);
+}
+
+bool Heap::releaseHeld(Region* region, void* block) {
+    os::assertHeld(lock_);
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
     if ((region->map().get(g) & head::held) == 0 || !region->map().claim(g)) {

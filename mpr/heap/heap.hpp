@@ -173,6 +173,19 @@ public:
     /** Make holes of blocks that rest: all, for memory is short; or those that rested at the last purge already. */
     void endQuarantine(bool all);
 
+    // ---- Threads that were refused memory and wait for a collection: earmark.hpp ----
+    /** The calling thread, which was refused memory, is about to wait for a sweep. There may be nothing to wait for. */
+    void beginWait(Earmark& mark);
+    void endWait(Earmark& mark);
+    /** Whether threads wait that have nothing yet. One load. */
+    bool someWait() const { return os::hasThreads && waiting_.load(std::memory_order_relaxed) != nullptr; }
+    /** A sweep has ended: earmark a block for each thread that waits, as far as there is memory. */
+    void serveWaiting();
+    /** Allocate in exchange for the block that is earmarked for the thread. @return nullptr: it is too small; it is free now. */
+    void* allocateEarmarked(Local& local, std::size_t n, Byte flags);
+    /** Free the block that is earmarked for the thread. */
+    void dropEarmark(Earmark& mark);
+
     // ---- Cutting a block up: cut.cpp ----
     /** A block to be cut off, `before` granules behind the one before; of 0 granules: only these are. Its head is the kind. */
     struct Cut {
@@ -589,6 +602,12 @@ private:
     void* carveAnywhere(NewBlock block, bool privileged) MPR_REQUIRES(lock_);
     Hole* carveTight(const FreeQueues& queues, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
+    bool releaseHeld(Region* region, void* block) MPR_REQUIRES(lock_, clearing_);
+
+    // earmark.cpp
+    void* makeInHole(std::size_t n, Byte flags) MPR_REQUIRES(lock_);
+    bool serveOne() MPR_EXCLUDES(lock_);
+    void removeWaiting(const Earmark& mark) MPR_REQUIRES(lock_);
 
     /** The context for blocks of n granules. The asm keeps the compiler from recomputing it for each member access. */
     MPR_INLINE AllocationContext& contextFor(Local& local, std::size_t n) const {
@@ -652,9 +671,11 @@ private:
         MPR_RELEASES(lock_);
     void* allocateScarce(Local& local, NewBlock block, std::size_t want, Shortage& shortage) MPR_RELEASES(lock_);
     void close(const Remainder& remainder) MPR_REQUIRES(lock_);
-    void closeContexts(Local& local) MPR_REQUIRES(lock_);
+    bool closeContexts(Local& local) MPR_REQUIRES(lock_);
     void takeCounts(Local& local) MPR_REQUIRES(lock_);
     void openQuickLists(Local& local) MPR_EXCLUDES(lock_);
+    std::size_t shareOfLimit(std::size_t shares) const MPR_REQUIRES(lock_);
+    void fitContexts() MPR_REQUIRES(lock_);
     void took(std::size_t granules) MPR_REQUIRES(lock_);
 
     void freeClaimed(Place at, std::size_t n) MPR_EXCLUDES(lock_);
@@ -705,6 +726,9 @@ private:
     RetiredRegions retired_ MPR_GUARDED_BY(lock_){lock_};
     [[no_unique_address]] std::conditional_t<os::hasPages, GoneRegions, NoGoneRegions> gone_; // used on duty
     Local* locals_ MPR_GUARDED_BY(lock_) = nullptr;
+    std::size_t
+        allocating_ MPR_GUARDED_BY(lock_) = 0; // of those, how many had a context at the last pause, or are newer
+    os::Shared<Earmark*> waiting_{nullptr};    // who wants something; changes under the lock
     SpareSpans spare_ MPR_GUARDED_BY(lock_){lock_};
     [[no_unique_address]] std::conditional_t<(lanes > 1), Lifetimes, NoLifetimes> lifetimes_;
     SweepState state_{lock_}; // may be asked by any thread
@@ -715,9 +739,10 @@ private:
     os::Shared<bool> attention_{false}; // a hint; the reason is guarded by the lock
     // This and the following members are set before there are threads, except those that the lock guards.
     unsigned regionShift_ = defaultRegionShift;
-    std::size_t contextGranules_ = 0;     // what a context takes when it can: a power of two
-    std::size_t greatestFromContext_ = 0; // larger blocks would use up much of one
-    FreeQueues::Words coldContexts_ = 0;  // of the cold queues whose holes have that many, except some in a tiny heap
+    std::size_t contextGranules_ = 0;       // what a context takes when it can: a power of two
+    os::Shared<std::size_t> contextNow_{0}; // that, or less: see fitContexts
+    std::size_t greatestFromContext_ = 0;   // larger blocks would use up much of one
+    FreeQueues::Words coldContexts_ = 0;    // of the cold queues whose holes have that many, except some in a tiny heap
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;
     bool spans_ MPR_GUARDED_BY(lock_) = true;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "mpr/context.h"
+#include "mpr/heap/earmark.hpp"
 #include "mpr/heap/lane.hpp"
 #include "mpr/heap/map.hpp"
 #include "mpr/heap/place.hpp"
@@ -227,10 +228,12 @@ class Batch;
 
 /** What only threads have. */
 struct LocalBatch {
+    Earmark earmark;
     Batch* batch = nullptr; // batch.hpp; nullptr: the thread has not asked for one
     MprContext lent{};      // what the thread was given by mprGetContext; empty: it has not asked
 };
 struct NoLocalBatch {
+    static inline constinit Earmark earmark;
     static constexpr Batch* batch = nullptr;
 };
 

@@ -94,6 +94,7 @@ std::size_t Heap::freeForLimits() const {
 void Heap::setLimits(std::size_t warn, std::size_t maximum) {
     os::Locked locked(lock_);
     limits_.set(warn, maximum, freeForLimits());
+    fitContexts();
     haveTold();
 }
 

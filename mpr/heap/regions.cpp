@@ -89,6 +89,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
             os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}))
                            : 0;
         greatestFromContext_ = contextGranules_ / 4;
+        contextNow_ = contextGranules_;
         coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);
         table_.setOnly(region);
@@ -108,6 +109,7 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     // service` serves a tenth of the requests.
     contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
     greatestFromContext_ = contextGranules_ / 4;
+    contextNow_ = contextGranules_;
     coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
     do {
         Region* region = addRegion(Sort::small, true, shortage);

@@ -44,8 +44,11 @@ void Heap::beginMarking() {
         }
     }
     state_.unmarkYoung();
+    if constexpr (os::hasThreads) {
+        allocating_ = 0;
+    }
     for (Local* local = locals_; os::hasThreads && local; local = local->next) {
-        closeContexts(*local);
+        allocating_ += closeContexts(*local);
         local->newborn = state_.colours().newborn();
         takeCounts(*local);
     }
@@ -57,6 +60,7 @@ void Heap::beginMarking() {
     if constexpr (!os::hasThreads) {
         return; // no lines, no quick lists
     }
+    fitContexts();
     lifetimes_.judge();
     for (Region* region = regions_; region; region = region->next) {
         std::swap(region->young, region->sweepYoung); // the other was emptied by the last sweep

@@ -3,12 +3,16 @@
     test/gc/shortage.cpp - Memory is short while most of the heap is garbage, and a thread needs some that does not run.
  */
 #include "test/support/mutator.hpp"
+#include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 
 #include <array>
 #include <atomic>
+#include <cstring>
+#include <memory>
 #include <thread>
+#include <vector>
 
 using namespace test;
 
@@ -123,4 +127,232 @@ TEST_CASE("without garbage a foreign thread is refused in the end, and that is c
     std::thread([&] { block = palloc(2 * limit); }).join();
     CHECK_FALSE(block);
     CHECK(stats().errors == before + 1);
+}
+
+namespace {
+
+/* Sizes of one kind, 0 to 2, as many as a thread asks for. */
+size_t sizeOf(int kind, Random &random, size_t turn) {
+    return kind == 0 ? 16 + random.below(4081) : kind == 1 ? 4096 + random.below(16385) : turn % 2 ? 4096 : 32;
+}
+
+/* Under a small limit, allocate and yield with little that lives. */
+struct Crowd {
+    std::atomic<size_t> refused{0}, refusedAgain{0}, done{0};
+
+    void work(unsigned seed, int kind, size_t times) {
+        const size_t keep = kind == 1 ? 2 : 8;
+        Root root(makeTable(keep));
+        Random random(seed);
+        for (size_t i = 0; i < times; i++) {
+            const size_t size = sizeOf(kind, random, i);
+            void *block = mprAlloc(size);
+            if (!block) {
+                refused++;
+                mprYield(MPR_YIELD_COMPLETE);
+                block = mprAlloc(size);
+                refusedAgain += !block;
+            }
+            if (block) {
+                memset(block, 1, size);
+                if (random.below(3) == 0) {
+                    root.as<Table>()->items[random.below(keep)] = block;
+                }
+            }
+            if (i % 2) {
+                mprYield(0);
+            }
+        }
+        done++;
+    }
+};
+
+} // namespace
+
+TEST_CASE("threads that share a small limit are not refused again after a complete yield", "[gc][shortage]") {
+    const int kind = GENERATE(0, 1, 2);
+    Runtime runtime;
+    mprSetMemNotifier([](int, int, size_t, size_t) {});
+    mprSetMemLimits(0, 2 << 20, -1);
+    constexpr unsigned threads = 16;
+    Crowd crowd;
+    std::vector<std::unique_ptr<Mutator>> mutators;
+    for (unsigned i = 0; i < threads; i++) {
+        mutators.push_back(
+            std::make_unique<Mutator>("one", [&crowd, kind, i](Mutator &) { crowd.work(i + 1, kind, heavy(4000)); }));
+    }
+    for (auto &each : mutators) {
+        each->join();
+    }
+    CHECK(crowd.done == threads);
+    CHECK(crowd.refusedAgain == 0);
+    CHECK(mprVerifyHeap() == 0);
+    CHECK(stats().misuses == 0);
+}
+
+namespace {
+
+/* Counts how often its thread blocks. */
+class Blockings {
+public:
+    Blockings() { REQUIRE(mprAddSuspensionHandler(&handler) == 0); }
+    ~Blockings() { mprRemoveSuspensionHandler(&handler); }
+    Blockings(const Blockings &) = delete;
+    Blockings &operator=(const Blockings &) = delete;
+
+    int count() const { return times; }
+
+private:
+    static void blocks(void *data) {
+        auto *self = static_cast<Blockings *>(data);
+        self->times += std::this_thread::get_id() == self->thread;
+    }
+
+    const std::thread::id thread = std::this_thread::get_id();
+    std::atomic<int> times{0};
+    const MprSuspensionHandler handler{blocks, nullptr, nullptr, nullptr, this};
+};
+
+/* A dead block whose manager does not return before it is told to. */
+class Stuck {
+public:
+    Stuck() {
+        frees.close();
+        inside = false;
+        mprAllocManaged(100, manage, 0);
+    }
+    ~Stuck() { end(); }
+    Stuck(const Stuck &) = delete;
+    Stuck &operator=(const Stuck &) = delete;
+
+    void await() const {
+        until([] { return inside.load(); });
+    }
+    void end() { frees.open(); }
+
+private:
+    static void manage(void *, int flags) {
+        if (flags & MPR_MANAGE_FREE) {
+            inside = true;
+            untilUnyielded([] { return frees.isOpen(); });
+        }
+    }
+    static inline Gate frees;
+    static inline std::atomic<bool> inside;
+};
+
+} // namespace
+
+TEST_CASE("nobody makes way for what nobody can give, nor where the heap may grow", "[gc][shortage]") {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    mprSetMemNotifier([](int, int, size_t, size_t) {});
+    mprSetMemLimits(0, 64 << 20, -1);
+    Stuck stuck;
+    const size_t size = GENERATE(size_t{65} << 20, size_t{40} << 20);
+    Root living(mprAlloc(30 << 20)); // so both sizes are refused, the second for want of memory
+    std::atomic<bool> refused{false};
+    Mutator waits("waits", [&](Mutator &) {
+        refused = mprAlloc(size) == nullptr;
+        mprYield(MPR_YIELD_COMPLETE);
+    });
+    stuck.await();
+    until([&] { return refused.load(); });
+    sleepYielded(20); // it waits now
+    {
+        Blockings blockings;
+        for (int i = 0; i < 2000; i++) {
+            mprAlloc(1000); // which takes many contexts
+        }
+        CHECK(blockings.count() == 0);
+    }
+    stuck.end();
+    waits.join();
+    CHECK(refused);
+}
+
+TEST_CASE("whoever makes way for others does it once in a sweep, though a manager keeps that from its end",
+          "[gc][shortage]") {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    fillUp();
+    mprYield(MPR_YIELD_COMPLETE);
+    Root kept(mprAlloc(2000));
+    Stuck stuck;
+    while (mprAlloc(200)) {}
+    Mutator waits("waits", [](Mutator &) {
+        while (mprAlloc(5000)) {}
+        mprYield(MPR_YIELD_COMPLETE);
+    });
+    stuck.await();
+    // What is freed by hand can be had at once.
+    void *block = kept.as<void>();
+    kept.set(nullptr);
+    int turns = 0;
+    Blockings blockings;
+    untilUnyielded([&] {
+        mprFree(block);
+        block = mprAlloc(2000);
+        turns += blockings.count() > 0;
+        return !block || turns == 20;
+    });
+    const int blocked = blockings.count();
+    stuck.end();
+    waits.join();
+    CHECK(block);
+    CHECK(turns == 20);
+    CHECK(blocked == 1);
+}
+
+TEST_CASE("sixty threads have a context each though all may have but 2 MB", "[gc][shortage]") {
+    Runtime runtime;
+    mprSetMemNotifier([](int, int, size_t, size_t) {});
+    mprSetMemLimits(0, 2 << 20, -1);
+    constexpr int threads = 60;
+    std::atomic<int> came{0}, served{0};
+    std::vector<std::unique_ptr<Mutator>> mutators;
+    for (int i = 0; i < threads; i++) {
+        mutators.push_back(std::make_unique<Mutator>("one", [&](Mutator &) {
+            served += mprAlloc(100) && mprAlloc(2000);
+            came++;
+            untilUnyielded([&] { return came == threads; });
+        }));
+    }
+    for (auto &each : mutators) {
+        each->join();
+    }
+    CHECK(served == threads);
+}
+
+TEST_CASE("what was earmarked for a thread is free when the thread stops without having used it", "[gc][shortage]") {
+    constexpr size_t size = 300'000;
+    Runtime runtime;
+    fillUp();
+    const auto refuse = [] {
+        while (mprAlloc(size)) {}
+        mprYield(MPR_YIELD_COMPLETE);
+    };
+    SECTION("at its next yield") {
+        refuse();
+        const uint64 live = stats().bytesLive;
+        sleepYielded(0);
+        CHECK(stats().bytesLive + size <= live);
+    }
+    SECTION("when it leaves") {
+        uint64 live = 0;
+        Mutator other("refused", [&](Mutator &) {
+            refuse();
+            live = stats().bytesLive;
+        });
+        other.join();
+        CHECK(stats().bytesLive + size <= live);
+    }
+    SECTION("or used by an allocation that is smaller") {
+        refuse();
+        const uint64 live = stats().bytesLive;
+        while (mprAlloc(size - 1000)) {}
+        CHECK(stats().bytesLive >= live);
+        CHECK(stats().bytesLive <= limit);
+    }
+    CHECK(mprVerifyHeap() == 0);
+    mprYield(MPR_YIELD_COMPLETE);
+    CHECK(mprAlloc(size));
 }
