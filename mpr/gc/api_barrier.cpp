@@ -69,7 +69,7 @@ void logBlock(Mutator& m, Region* region, std::size_t g, void* field) {
 }
 
 /** The region of a block whose store is to be remembered; nullptr: named, the thread may not store, or it is no block. */
-Region* regionOfOwner(const char* function, const void* owner) {
+MPR_INLINE Region* regionOfOwner(const char* function, const void* owner) {
     if (!current) {
         refuseStore(function);
         return nullptr;
@@ -126,6 +126,23 @@ MPR_INLINE bool isDone(const void* field) {
     constexpr Byte done = head::inUse | head::remembered; // both: the greatest of all
     return map.get(g) >= done || map.get(map.headBefore(g, g & ~std::size_t{swar::bytes - 1})) >= done;
 }
+
+/** Store a value that others know already, or may know. */
+MPR_INLINE void storeAt(void* field, const void* value) {
+    const bool done = !os::hasGenerations || isDone(field); // asked before the store: see mprBarrierDone
+    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
+    if (!done) [[unlikely]] {
+        logField(field, value);
+    }
+}
+
+/** While some thread has a batch. Apart, so that all other stores save no registers. */
+[[gnu::noinline]] void storeBesideBatches(void* field, const void* value) {
+    if (mayBePrivate(value)) [[unlikely]] {
+        publishInto(field, value); // before another thread can see it there
+    }
+    storeAt(field, value);
+}
 } // namespace
 
 void mprLogRef(void* owner, void* field) {
@@ -164,14 +181,10 @@ void mprStoreRef(void* owner, void* field, cvoid* value) {
 }
 
 void mprSetRefAt(void* field, cvoid* value) {
-    if (os::hasThreads && mayBePrivate(value)) [[unlikely]] {
-        publishInto(field, value);
+    if (os::hasThreads && __atomic_load_n(&mprBarrierMask, __ATOMIC_RELAXED) == 0) {
+        return storeBesideBatches(field, value);
     }
-    const bool done = !os::hasGenerations || isDone(field); // asked before the store: see mprBarrierDone
-    __atomic_store_n(static_cast<void**>(field), const_cast<void*>(value), __ATOMIC_RELEASE);
-    if (!done) [[unlikely]] {
-        logField(field, value);
-    }
+    storeAt(field, value);
 }
 
 /** mprSetRef, for code that is compiled where nothing need be remembered, too. */
