@@ -201,8 +201,8 @@ bool Marker::markFetched() {
 
 /** Reach a block, whose head is given. */
 void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, bool loose) {
-    if (!os::cooperative && watch_ && watch_->reached(*watch_, h, pointer)) {
-        return;
+    if (!os::cooperative && watch_) [[unlikely]] {
+        return reachWatched(region, g, h, pointer, loose);
     }
     Byte* map = region->map().at(g);
     if ((h & head::old) == 0) {
@@ -228,6 +228,15 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
     }
     if (!head::isLeaf(h)) {
         push(map, h, pointer);
+    }
+}
+
+/** Apart, so that reaching a block saves no registers where nobody watches. */
+void Marker::reachWatched(Region* region, std::size_t g, Byte h, const void* pointer, bool loose) {
+    if (!watch_->reached(*watch_, h, pointer)) {
+        Watch* const watch = std::exchange(watch_, nullptr);
+        reach(region, g, h, pointer, loose);
+        watch_ = watch;
     }
 }
 

@@ -190,6 +190,7 @@ private:
     static void publishReference(const void* block);
     bool markFetched();
     void reach(heap::Region* region, std::size_t g, heap::Byte h, const void* pointer, bool loose);
+    void reachWatched(heap::Region* region, std::size_t g, heap::Byte h, const void* pointer, bool loose);
     void push(heap::Byte* map, heap::Byte before, const void* block);
     void trace(MarkEntry entry);
     void trace(MarkEntry entry, std::size_t n);
