@@ -14,8 +14,9 @@
     budget, for young blocks that live. The budget is chosen so that the fixed cost is `cpu` percent of the processor's time
     in which the budget is allocated, and the growing cost is at most half the fixed one or a pause budget. It is at most
     what old garbage leaves of four fifths of the allowance: the rest is for what is allocated while a sweep or a major
-    collection is under way. It is an eighth of the young budget at least. Unless the program has chosen the young budget,
-    the first gets half of it: all of the young may live.
+    collection is under way. But it is a quarter of the chosen one at least, so that tracing old plain blocks does not take
+    most of the time while a major collection goes on, as long as that is from an eighth of the young budget to all of it.
+    Unless the program has chosen the young budget, the first gets half of it: all of the young may live.
  */
 #pragma once
 
@@ -68,7 +69,8 @@ public:
         if (minor) {
             const std::size_t allowed = allowance(used.live - std::min(used.live, old)) / 5 * 4;
             const std::size_t left = allowed - std::min(allowed, old);
-            budget = std::min({minor_.load(std::memory_order_relaxed), std::max(left, young_ / 8), growth});
+            const std::size_t wanted = minor_.load(std::memory_order_relaxed);
+            budget = std::min({wanted, std::max(left, std::clamp(wanted / 4, young_ / 8, young_)), growth});
         }
         return std::min(budget, std::max(room(used) / 2, least_));
     }
