@@ -3,8 +3,9 @@
     grace.hpp - How long threads that have stopped wait for those who are late. Arithmetic only; late.hpp uses it.
 
     The first wait for a collection is 5 ms. Each wait in vain doubles the next, since two threads that yield at long
-    intervals must wait that long to meet. After the second wait in vain, threads run for `rest` times the next wait
+    intervals must wait that long to meet. After the third wait in vain, threads run for `rest` times the next wait
     before anybody waits again. So threads that run on lose at most a ninth of their time, whatever the late ones do.
+    Not after the second: two threads that each yield every ten or twenty milliseconds would fill 300 MB meanwhile.
 
     Programs have habits. Each collection that was late makes the first wait for the next a quarter as long; each that
     was on time doubles it, up to where it began.
@@ -38,7 +39,7 @@ public:
     /** Note that somebody has waited in vain. */
     void failed(std::uint64_t now) {
         const unsigned before = vain_.fetch_add(1, std::memory_order_relaxed);
-        due_.store(static_cast<os::Total>(before == 0 ? now : now + rest * wait()), std::memory_order_relaxed);
+        due_.store(static_cast<os::Total>(before < atOnce ? now : now + rest * wait()), std::memory_order_relaxed);
     }
     /** Note that all have stopped. @param took Nanoseconds since they were asked to. */
     void met(std::uint64_t took) {
@@ -49,6 +50,7 @@ public:
     }
 
 private:
+    static constexpr unsigned atOnce = 2;                      // waits in vain that the next one follows at once
     static constexpr unsigned mostDoubled = 10, mostHabit = 4; // at most five seconds; at least 0.3 ms
 
     // Numbers, which order nothing.
