@@ -88,7 +88,7 @@ check-flaky: built
 ## check-release  hours, before a version: all targets, compilers, sanitizers, fuzzers, random programs; PART=NAME for one
 PART ?=
 check-release:
-	$(Q)$(DEPS) build test demo check doc metal cross
+	$(Q)$(DEPS) build test demo check doc metal cross consumers
 	$(Q)JOBS=$(JOBS) test/release $(PART)
 
 ## check-delays  the tests with threads delayed at random at each atomic operation; MPR_SEED=N, MPR_DELAYS=N
