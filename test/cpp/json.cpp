@@ -158,7 +158,9 @@ TEST_CASE("Json: range-for goes over children", "[cpp][json]") {
         seen += std::string(child.name()) + "=" + std::string(child.text()) + " ";
     }
     CHECK(seen == "a=1 b=2 c=3 ");
+#ifdef __cpp_lib_ranges // libc++ 14 has none of its algorithms
     CHECK(std::ranges::count_if(json, [](Json child) { return child.as<int>() > 1; }) == 2);
+#endif
     for (Json child : Json()) {
         FAIL("no node has no children, not " << child.name());
     }

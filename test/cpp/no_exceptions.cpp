@@ -9,7 +9,9 @@
 #include "test/support/every_yield.hpp"
 
 #include <cstddef>
+#if __has_include(<memory_resource>)
 #include <memory_resource>
+#endif
 #include <span>
 #include <vector>
 
@@ -30,7 +32,11 @@ struct Item {
     mpr::Member<Item> next;
     mpr::Member<mpr::Member<Item>> items;
     mpr::Member<char> name;
+#if __has_include(<memory_resource>)
     std::pmr::vector<mpr::Member<Item>> kept{mpr::heldResource()};
+#else
+    std::vector<mpr::Member<Item>, mpr::HeldAllocator<mpr::Member<Item>>> kept;
+#endif
 };
 
 /* @return The number of things that went wrong. */
@@ -64,7 +70,9 @@ inline int exercise() {
         wrong += Item::destroyed != 3;
         wrong += root->next->value != 2 || root->items[1]->value != 3 || root->name[0] != 'n';
         wrong += root->kept[0]->value != 4 || copied[2] != 3 || plain[2] != root;
+#if __has_include(<memory_resource>)
         wrong += mpr::heldResource()->is_equal(*std::pmr::new_delete_resource());
+#endif
     }
     wrong += !runtime.destroy();
     wrong += Item::destroyed != 7;

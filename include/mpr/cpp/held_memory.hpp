@@ -13,6 +13,9 @@
         private:
             std::pmr::vector<mpr::Member<Node>> nodes_{mpr::heldResource()};
         };
+
+    A standard library without std::pmr (libc++ before 16) has no heldResource: there it is
+    std::vector<mpr::Member<Node>, mpr::HeldAllocator<mpr::Member<Node>>>.
  */
 #ifndef MPR_CPP_HELD_MEMORY_HPP
 #define MPR_CPP_HELD_MEMORY_HPP
@@ -23,9 +26,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory_resource>
 #include <new>
 #include <type_traits>
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
 
 namespace mpr {
 
@@ -81,6 +86,11 @@ inline void freeHeld(void* ptr, std::size_t alignment) noexcept {
     pfree(ptr && alignment > 2 * sizeof(void*) ? static_cast<void**>(ptr)[-1] : ptr);
 }
 
+} // namespace detail
+
+#if __has_include(<memory_resource>)
+namespace detail {
+
 template <bool Throws>
 class HeldResource final : public std::pmr::memory_resource {
     void* do_allocate(std::size_t size, std::size_t alignment) override {
@@ -111,6 +121,7 @@ template <bool Throws = detail::withExceptions>
     static std::pmr::memory_resource* const resource = ::new (static_cast<void*>(storage)) detail::HeldResource<Throws>;
     return resource;
 }
+#endif
 
 /**
     An allocator over the same memory, without state, for containers that know no memory resources. Failure, threads and

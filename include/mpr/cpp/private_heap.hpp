@@ -6,6 +6,8 @@
         mpr::PrivateHeap heap("requests", MPR_HEAP_ONE_THREAD);
         mpr::HeapResource memory(heap.get());
         std::pmr::vector<int> numbers(&memory);
+
+    A standard library without std::pmr (libc++ before 16) has no HeapResource.
  */
 #ifndef MPR_CPP_PRIVATE_HEAP_HPP
 #define MPR_CPP_PRIVATE_HEAP_HPP
@@ -16,8 +18,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory_resource>
 #include <utility>
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
 
 namespace mpr {
 
@@ -39,6 +43,7 @@ private:
     MprPrivateHeap* heap_;
 };
 
+#if __has_include(<memory_resource>)
 /**
     A memory resource over a private heap, which stays the caller's and must outlive it. Equal to any other over the same
     heap. When memory fails it throws std::bad_alloc; in code compiled without exceptions it ends the program with a
@@ -85,6 +90,7 @@ private:
     int level_;
 };
 using HeapResource = BasicHeapResource<>;
+#endif
 
 } // namespace mpr
 
