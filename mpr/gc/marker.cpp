@@ -337,14 +337,25 @@ inline void Marker::trace(MarkEntry entry) {
     }
 }
 
-/** The managers are called in address order, so no cache miss depends on another. */
+/**
+    The managers are called in address order, so no cache miss depends on another. Of each block the lines are fetched in
+    which it begins and ends, where its manager stands: most managers look at the first fields.
+ */
 void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
-    constexpr std::size_t distance = 16 * swar::bytes; // granules; at half of it the memory is not there in time
-    const auto wanted = [region, which, colours = colours_](std::size_t at, auto words) {
-        const Byte* next = region->address(at + distance);
-        for (std::size_t line = 0; line < sizeof(words) << heap::granuleShift; line += os::cacheLine) {
-            __builtin_prefetch(next + line);
+    struct Next {
+        Byte* block;
+        std::size_t n;
+    };
+    constexpr std::size_t most = 16; // blocks; with half as many the memory is not there in time
+    Next fetched[most] = {};
+    std::size_t turn = 0;
+    const auto traceNext = [&](Next next) {
+        const Next before = std::exchange(fetched[turn++ % most], next);
+        if (before.block) {
+            trace(MarkEntry::of(before.block, before.n), before.n);
         }
+    };
+    const auto wanted = [which, colours = colours_](std::size_t, auto words) {
         const auto found = swar::old(words) & (which.barrier ? ~swar::leaf(words) : swar::plain(words));
         return which.markedOnly ? found & swar::marked(words, colours) : found;
     };
@@ -353,8 +364,14 @@ void Marker::retraceOld(Region* region, unsigned chunk, Retrace which) {
         if (which.barrier) { // what it was remembered in may be lost
             region->map().update(g, [](Byte h) { return head::isBarrier(h) ? h & ~head::remembered : h; });
         }
-        trace(MarkEntry::of(region->address(g), n), n);
+        Byte* const block = region->address(g);
+        __builtin_prefetch(block);
+        __builtin_prefetch(block + (n << heap::granuleShift) - 1);
+        traceNext({block, n});
     });
+    for (std::size_t i = 0; i < most; ++i) {
+        traceNext({});
+    }
 }
 
 void Marker::markRow(const void* fields, std::size_t count) {
