@@ -159,8 +159,7 @@ void Collector::makeWay(Mutator& m) {
 }
 
 void Collector::noteRefused(Mutator& m, std::size_t n) {
-    m.local.earmark.refused = n;
-    m.local.earmark.refusedIn = cycle_.swept().load(std::memory_order_relaxed);
+    m.local.earmark.noteRefused(n, cycle_.swept().load(std::memory_order_relaxed));
 }
 
 /** Nanoseconds that a thread waits which does not run and needs memory. */

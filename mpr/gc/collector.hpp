@@ -110,8 +110,8 @@ public:
     /** An allocation of n granules was refused. */
     void noteRefused(Mutator& m, std::size_t n);
     /**
-        The same as awaitSweep, and one for a collection, of a thread that does not run. Neither waits long: the caller may have a lock
-        for which a thread waits that would have to stop first. @return false when nothing has changed.
+        The same as awaitSweep, and one for a collection, of a thread that does not run. Neither waits long: the caller may
+        have a lock for which a thread waits that would have to stop first. @return false when nothing has changed.
      */
     bool awaitSweepOutside();
     bool collectOutside();

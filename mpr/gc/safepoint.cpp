@@ -164,9 +164,7 @@ void Safepoint::stop(Mutator& m, Mutator::State state) {
     if constexpr (os::hasThreads) {
         heap::Heap::keepBatch(m.local, heap::Kept::yield);
         heap::Heap::recall(m.local);
-        if (m.local.earmark.block) [[unlikely]] {
-            heap_.dropEarmark(m.local.earmark);
-        }
+        heap_.dropEarmark(m.local.earmark);
         if (stacks_) [[unlikely]] {
             noteStack(m);
         }
@@ -175,16 +173,12 @@ void Safepoint::stop(Mutator& m, Mutator::State state) {
     current = nullptr;
 }
 
-/** @param forMemory What the thread was refused, if that was a moment ago, is to be had when the wait is over. */
+/** @param forMemory Have a collection serve what the thread was just refused. */
 void Safepoint::stopToWait(Mutator& m, bool forMemory) {
     stop(m, Mutator::State::waiting);
     heap::Earmark& mark = m.local.earmark;
-    if (forMemory && mark.refused != 0) [[unlikely]] {
-        if (cycle_.swept().load(std::memory_order_relaxed) - mark.refusedIn > 1) {
-            mark.refused = 0;
-        } else {
-            heap_.beginWait(mark);
-        }
+    if (forMemory && mark.wantsRefused(cycle_.swept().load(std::memory_order_relaxed))) [[unlikely]] {
+        heap_.beginWait(mark);
     }
     stepOut(m);
 }

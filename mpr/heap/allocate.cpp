@@ -42,8 +42,8 @@ void Heap::openQuickLists(Local& local) {
 }
 
 /**
-    Have the contexts of all threads together take no more than half of what the heap may have. What is less than a span
-    serves as a hole: another thread can have it after each collection.
+    Have the contexts of all threads together take no more than half of what the heap may have. Contexts smaller than a
+    span are holes: after each collection other threads can have them.
  */
 void Heap::fitContexts() {
     os::assertHeld(lock_);
@@ -88,9 +88,7 @@ void Heap::detach(Local& local) {
     }
     const Telling telling(*this);
     MPR_ASSERT(!local.batch);
-    if (local.earmark.block) {
-        dropEarmark(local.earmark);
-    }
+    dropEarmark(local.earmark);
     flushQuickLists(local);
     local.quick.open(nullptr);
     if (void* memory = std::exchange(local.quickMemory, nullptr)) {

@@ -157,11 +157,12 @@ MPR_INLINE void* Heap::allocateInContext(Local& local, std::size_t n, Byte flags
     if (n <= c.rest()) {
         return resumeContext(local, c, n, h);
     }
-    if (local.batch && n <= greatestFromContext_) [[unlikely]] {
+    if (local.batch && n <= contextGranules_ / 4) [[unlikely]] {
         if (void* block = allocateInRoom(local, c, n, h)) {
             return block;
         }
     }
+    // The pieces of a batch lie in spans: from a hole it takes nothing back.
     std::size_t want = local.batch ? contextGranules_ : contextNow_.load(std::memory_order_relaxed);
     if (n > want / 4 || local.remainderCount == std::size(local.remainders)) [[unlikely]] {
         if (n > greatestInRegion_) {

@@ -21,15 +21,8 @@ void Heap::beginWait(Earmark& mark) {
     }
     mark.waits = true;
     mark.wanted = n;
-    mark.next = nullptr;
-    if (Earmark* last = waiting_.load(std::memory_order_relaxed)) {
-        while (last->next) {
-            last = last->next;
-        }
-        last->next = &mark;
-    } else {
-        waiting_.store(&mark, std::memory_order_relaxed);
-    }
+    mark.next.store(nullptr, std::memory_order_relaxed);
+    placeOf(nullptr).store(&mark, std::memory_order_relaxed);
 }
 
 void Heap::endWait(Earmark& mark) {
@@ -37,21 +30,21 @@ void Heap::endWait(Earmark& mark) {
     os::Locked locked(lock_);
     if (mark.wanted != 0) {
         mark.refused = std::exchange(mark.wanted, 0);
-        removeWaiting(mark);
+        placeOf(&mark).store(mark.next.load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
 }
 
-void Heap::removeWaiting(const Earmark& mark) {
+/** The pointer of the list that points to a mark of it; nullptr: the last one. */
+os::Shared<Earmark*>& Heap::placeOf(const Earmark* mark) {
     os::assertHeld(lock_);
-    Earmark* first = waiting_.load(std::memory_order_relaxed);
-    if (first == &mark) {
-        waiting_.store(mark.next, std::memory_order_relaxed);
-        return;
+    os::Shared<Earmark*>* place = &waiting_;
+    while (Earmark* there = place->load(std::memory_order_relaxed)) {
+        if (there == mark) {
+            break;
+        }
+        place = &there->next;
     }
-    while (first->next != &mark) {
-        first = first->next;
-    }
-    first->next = mark.next;
+    return *place;
 }
 
 void Heap::serveWaiting() {
@@ -83,13 +76,15 @@ void* Heap::makeInHole(std::size_t n, Byte flags) {
 /** Earmark a block for a thread that waits. @return false: none waits, or there is no memory for any. */
 bool Heap::serveOne() {
     os::Locked locked(lock_);
-    for (Earmark* mark = waiting_.load(std::memory_order_relaxed); mark; mark = mark->next) {
+    os::Shared<Earmark*>* place = &waiting_;
+    while (Earmark* mark = place->load(std::memory_order_relaxed)) {
         mark->block = makeInHole(mark->wanted, head::held);
         if (mark->block) {
             mark->wanted = 0;
-            removeWaiting(*mark);
+            place->store(mark->next.load(std::memory_order_relaxed), std::memory_order_relaxed);
             return true;
         }
+        place = &mark->next;
     }
     return false;
 }
@@ -110,7 +105,7 @@ void* Heap::allocateEarmarked(Local& local, std::size_t n, Byte flags) {
     return block;
 }
 
-void Heap::dropEarmark(Earmark& mark) {
+void Heap::freeEarmarked(Earmark& mark) {
     void* block = std::exchange(mark.block, nullptr);
     freeHeld(table_.find(block), block);
 }

@@ -183,8 +183,12 @@ public:
     void serveWaiting();
     /** Allocate in exchange for the block that is earmarked for the thread. @return nullptr: it is too small; it is free now. */
     void* allocateEarmarked(Local& local, std::size_t n, Byte flags);
-    /** Free the block that is earmarked for the thread. */
-    void dropEarmark(Earmark& mark);
+    /** Free the block that is earmarked for the thread, if there is one. */
+    void dropEarmark(Earmark& mark) {
+        if (mark.block) [[unlikely]] {
+            freeEarmarked(mark);
+        }
+    }
 
     // ---- Cutting a block up: cut.cpp ----
     /** A block to be cut off, `before` granules behind the one before; of 0 granules: only these are. Its head is the kind. */
@@ -607,7 +611,8 @@ private:
     // earmark.cpp
     void* makeInHole(std::size_t n, Byte flags) MPR_REQUIRES(lock_);
     bool serveOne() MPR_EXCLUDES(lock_);
-    void removeWaiting(const Earmark& mark) MPR_REQUIRES(lock_);
+    void freeEarmarked(Earmark& mark);
+    os::Shared<Earmark*>& placeOf(const Earmark* mark) MPR_REQUIRES(lock_);
 
     /** The context for blocks of n granules. The asm keeps the compiler from recomputing it for each member access. */
     MPR_INLINE AllocationContext& contextFor(Local& local, std::size_t n) const {
@@ -741,7 +746,6 @@ private:
     unsigned regionShift_ = defaultRegionShift;
     std::size_t contextGranules_ = 0;       // what a context takes when it can: a power of two
     os::Shared<std::size_t> contextNow_{0}; // that, or less: see fitContexts
-    std::size_t greatestFromContext_ = 0;   // larger blocks would use up much of one
     FreeQueues::Words coldContexts_ = 0;    // of the cold queues whose holes have that many, except some in a tiny heap
     std::size_t greatestInRegion_ = 0;
     std::size_t reserve_ = 0;

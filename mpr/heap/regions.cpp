@@ -88,7 +88,6 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
         contextGranules_ =
             os::hasThreads ? std::bit_floor(std::min(greatestInRegion_ / 64, std::size_t{64 * 1024 >> granuleShift}))
                            : 0;
-        greatestFromContext_ = contextGranules_ / 4;
         contextNow_ = contextGranules_;
         coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
         limits_.set(Limits::none, Limits::none);
@@ -108,7 +107,6 @@ bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     // 64 KiB: `work_mpr alloc64` takes 6.8 ns an allocation, with 16 KiB 10.2, with 128 KiB 7.0. With 16 KiB `gc_mpr
     // service` serves a tenth of the requests.
     contextGranules_ = std::min(std::size_t{64 * 1024}, std::size_t{1} << (regionShift_ - 5)) >> granuleShift;
-    greatestFromContext_ = contextGranules_ / 4;
     contextNow_ = contextGranules_;
     coldContexts_ = FreeQueues::coldWordsFrom(contextGranules_);
     do {

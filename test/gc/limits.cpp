@@ -6,6 +6,7 @@
 #include "test/support/hoard.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/process.hpp"
+#include "test/support/refusals.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 #include "test/support/waiting_manager.hpp"
@@ -342,19 +343,9 @@ TEST_CASE("blocks of all sizes that stay and go leave room for the next where th
     const size_t keep = 3400; // 7 MB
     Root root(makeTable(keep));
     Random random(7);
-    size_t refused = 0, refusedAgain = 0;
     // Where a sweep gets no processor for long some are refused even so; a yield and another try do then (mpr/memory.h).
-    const auto allocate = [&] {
-        const size_t size = 16 + random.below(4080);
-        void *block = mprAlloc(size);
-        if (!block) {
-            refused++;
-            mprYield(MPR_YIELD_COMPLETE);
-            block = mprAlloc(size);
-            refusedAgain += !block;
-        }
-        return block;
-    };
+    Refusals refusals;
+    const auto allocate = [&] { return refusals.allocate(16 + random.below(4080)); };
     const size_t rounds = heavy(150'000);
     for (size_t i = 0; i < rounds; i++) {
         allocate();
@@ -362,8 +353,8 @@ TEST_CASE("blocks of all sizes that stay and go leave room for the next where th
         root.as<Table>()->items[random.below(keep)] = allocate();
         mprYield(0);
     }
-    CHECK(refused <= 10 + rounds / 3000);
-    CHECK(refusedAgain == 0);
+    CHECK(refusals.count() <= 10 + rounds / 3000);
+    CHECK(refusals.countAgain() == 0);
     CHECK(stats().heapPeak > 12 * mega);
     CHECK(stats().heapPeak <= 16 * mega);
 }

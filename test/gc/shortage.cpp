@@ -5,6 +5,7 @@
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
+#include "test/support/refusals.hpp"
 #include "test/support/runtime.hpp"
 
 #include <array>
@@ -138,7 +139,8 @@ size_t sizeOf(int kind, Random &random, size_t turn) {
 
 /* Under a small limit, allocate and yield with little that lives. */
 struct Crowd {
-    std::atomic<size_t> refused{0}, refusedAgain{0}, done{0};
+    Refusals refusals;
+    std::atomic<size_t> done{0};
 
     void work(unsigned seed, int kind, size_t times) {
         const size_t keep = kind == 1 ? 2 : 8;
@@ -146,14 +148,7 @@ struct Crowd {
         Random random(seed);
         for (size_t i = 0; i < times; i++) {
             const size_t size = sizeOf(kind, random, i);
-            void *block = mprAlloc(size);
-            if (!block) {
-                refused++;
-                mprYield(MPR_YIELD_COMPLETE);
-                block = mprAlloc(size);
-                refusedAgain += !block;
-            }
-            if (block) {
+            if (void *block = refusals.allocate(size)) {
                 memset(block, 1, size);
                 if (random.below(3) == 0) {
                     root.as<Table>()->items[random.below(keep)] = block;
@@ -185,7 +180,7 @@ TEST_CASE("threads that share a small limit are not refused again after a comple
         each->join();
     }
     CHECK(crowd.done == threads);
-    CHECK(crowd.refusedAgain == 0);
+    CHECK(crowd.refusals.countAgain() == 0);
     CHECK(mprVerifyHeap() == 0);
     CHECK(stats().misuses == 0);
 }
