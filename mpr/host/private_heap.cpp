@@ -44,7 +44,7 @@ constexpr int mostNamed = 50;
 struct MprPrivateHeap {
     /** The one thread whose calls take the short way: 0 when the heap is shared, tracked, or has no thread yet. */
     os::Shared<std::uint32_t> swift{0};
-    os::Shared<std::uintptr_t> sign{0}; // as signature() while this is a heap
+    os::Shared<std::uintptr_t> sign{0}; // as signatureOf says while this is a heap
     bool shared = true;
     std::size_t prefix = 0;             // bytes before each block
     os::Shared<std::uint32_t> owner{0}; // of a heap for one thread; 0: nobody yet
@@ -57,12 +57,13 @@ struct MprPrivateHeap {
     MprPrivateHeap* next = nullptr; // of records that are free
 
     /** Tells a heap from what programs take for one: no other bytes are likely to have it. */
-    std::uintptr_t signature() const {
-        return reinterpret_cast<std::uintptr_t>(this) ^ static_cast<std::uintptr_t>(0x9e3779b97f4a7c15);
+    static std::uintptr_t signatureOf(const MprPrivateHeap* heap) {
+        return reinterpret_cast<std::uintptr_t>(heap) ^ static_cast<std::uintptr_t>(0x9e3779b97f4a7c15);
     }
-    bool isAlive() const {
-        const bool aligned = reinterpret_cast<std::uintptr_t>(this) % sizeof(std::uintptr_t) == 0;
-        return aligned && sign.load(std::memory_order_relaxed) == signature();
+    /** Whether an address that a program gives is that of a heap. */
+    static bool isAlive(const MprPrivateHeap* heap) {
+        const bool aligned = reinterpret_cast<std::uintptr_t>(heap) % alignof(MprPrivateHeap) == 0;
+        return heap && aligned && heap->sign.load(std::memory_order_relaxed) == signatureOf(heap);
     }
 };
 
@@ -75,7 +76,7 @@ constinit MprPrivateHeap* freeRecords MPR_GUARDED_BY(recordsLock) = nullptr;
 [[gnu::cold, gnu::noinline]] void name(const char* function, const MprPrivateHeap* heap, const void* ptr,
                                        const char* what) {
     os::Message text;
-    if (heap && heap->isAlive()) {
+    if (MprPrivateHeap::isAlive(heap)) {
         text << "heap \"" << std::string_view(heap->name) << "\": ";
     }
     mpr::gc::misuse(function, ptr, (text << what).text());
@@ -83,7 +84,7 @@ constinit MprPrivateHeap* freeRecords MPR_GUARDED_BY(recordsLock) = nullptr;
 
 /** Why the calling thread may not use a heap now, or nullptr. */
 [[gnu::cold, gnu::noinline]] const char* whyNot(MprPrivateHeap* heap) {
-    if (!heap || !heap->isAlive()) {
+    if (!MprPrivateHeap::isAlive(heap)) {
         return "no heap, or one that was destroyed";
     }
     std::uint32_t nobody = 0;
@@ -99,7 +100,7 @@ constinit MprPrivateHeap* freeRecords MPR_GUARDED_BY(recordsLock) = nullptr;
 }
 
 bool isUsable(MprPrivateHeap* heap) {
-    return heap && heap->isAlive() &&
+    return MprPrivateHeap::isAlive(heap) &&
            (heap->shared || heap->owner.load(std::memory_order_relaxed) == os::threadNumber());
 }
 
@@ -378,7 +379,7 @@ MprPrivateHeap* mprCreateHeap(const char* given, int flags) {
     }
     heap->heap.setSpans(false); // no collection comes for them
     heap->heap.attach(heap->local);
-    heap->sign.store(heap->signature(), std::memory_order_release);
+    heap->sign.store(MprPrivateHeap::signatureOf(heap), std::memory_order_release);
     return heap;
 }
 
@@ -386,8 +387,8 @@ ptrdiff_t mprDestroyHeap(MprPrivateHeap* heap) {
     if (!heap) {
         return 0;
     }
-    std::uintptr_t signature = heap->signature();
-    if (!heap->isAlive() || !heap->sign.compare_exchange_strong(signature, 0)) {
+    std::uintptr_t signature = MprPrivateHeap::signatureOf(heap);
+    if (!MprPrivateHeap::isAlive(heap) || !heap->sign.compare_exchange_strong(signature, 0)) {
         name("mprDestroyHeap", nullptr, heap, "no heap, or one that was destroyed");
         return MPR_ERR_BAD_ARGS;
     }

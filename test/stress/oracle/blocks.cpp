@@ -181,7 +181,9 @@ bool resizeVector(Record &record, size_t count) {
         other.assign(row.begin(), row.begin() + static_cast<ptrdiff_t>(std::min(count, row.size())));
         other.resize(count);
         row.swap(other);
-        memset(static_cast<void *>(other.data()), 0x11, other.size() * sizeof(Field));
+        if (!other.empty()) {
+            memset(static_cast<void *>(other.data()), 0x11, other.size() * sizeof(Field));
+        }
     } catch (const std::bad_alloc &) {
         return false;
     }
