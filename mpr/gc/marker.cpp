@@ -232,7 +232,7 @@ void Marker::reach(Region* region, std::size_t g, Byte h, const void* pointer, b
 }
 
 /** Apart, so that reaching a block saves no registers where nobody watches. */
-void Marker::reachWatched(Region* region, std::size_t g, Byte h, const void* pointer, bool loose) {
+[[gnu::noinline]] void Marker::reachWatched(Region* region, std::size_t g, Byte h, const void* pointer, bool loose) {
     if (!watch_->reached(*watch_, h, pointer)) {
         Watch* const watch = std::exchange(watch_, nullptr);
         reach(region, g, h, pointer, loose);
