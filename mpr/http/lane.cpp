@@ -158,7 +158,14 @@ void dropOrders(Lane& lane) {
 
 void pumpSoon(HttpNet& net) {
     assertHere(net);
-    if (net.pumping || net.awaits || net.phase == HttpNet::Phase::closed) {
+    if (!net.pumping) {
+        pumpAgain(net);
+    }
+}
+
+void pumpAgain(HttpNet& net) {
+    assertHere(net);
+    if (net.awaits || net.phase == HttpNet::Phase::closed) {
         return;
     }
     if (pumps.append(*net.lane, net)) {

@@ -100,6 +100,11 @@ bool hasRoomForBody(const HttpNet& net) {
     return true;
 }
 
+/** Whether a call of the stream's handler writes: see Waiting. */
+bool isWriting(const HttpNet& net) {
+    return net.stream && net.stream->writes;
+}
+
 /** Whether no request may begin: a procedure of the one before has not returned. */
 bool isNested(const HttpNet& net) {
     return net.calls > 1;
@@ -123,7 +128,7 @@ bool wantsInput(const HttpNet& net) {
     }
     switch (net.phase) {
     case Phase::head: return !net.closes && (!isNested(net) || pending(net) < mostAhead);
-    case Phase::body: return hasRoomForBody(net);
+    case Phase::body: return isWriting(net) ? pending(net) < mostAhead : hasRoomForBody(net);
     case Phase::answering: return pending(net) < mostAhead;
     case Phase::lingering: return true;
     default: return false;
@@ -350,6 +355,10 @@ bool takeInput(HttpNet& net) {
         }
         return takeHead(net, {net.input + net.inputBegin, before}, true) > 0;
     case Phase::body:
+        if (isWriting(net)) {
+            net.stream->heldBack = true;
+            return false;
+        }
         if (!hasRoomForBody(net)) {
             return false;
         }
@@ -937,8 +946,9 @@ namespace {
 /** The notifier may have ended the stream, or answered. */
 void failLate(HttpNet& net, int status, const char* why) {
     Stream& stream = *net.stream;
+    const bool answered = stream.tx->finalizedOutput;
     httpNotify(&stream, HTTP_EVENT_TIMEOUT, 0);
-    if (stream.gone) {
+    if (stream.gone || (!answered && stream.tx->finalizedOutput && net.phase != Phase::head)) {
         return;
     }
     const bool again = stream.error;

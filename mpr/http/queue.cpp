@@ -319,6 +319,7 @@ bool httpFlushQueue(HttpQueue* q, int flags) {
     if (!q || !mayChange("httpFlushQueue", *q->stream)) {
         return false;
     }
+    const Waiting waiting(*own(q->stream), &Stream::writes);
     httpScheduleQueue(q);
     HttpNet& net = *q->net;
     pump(net);

@@ -82,6 +82,14 @@ cchar* httpGetQueryString(HttpStream* stream) {
 
 // ---- The body ---------------------------------------------------------------------------------------------------
 
+namespace {
+
+/** Whether no more of a body comes to the program than has come. */
+bool endsInput(const Stream& stream) {
+    return stream.gone || stream.rx->eof || stream.error || stream.tx->finalizedInput;
+}
+} // namespace
+
 ssize httpGetReadCount(HttpStream* stream) {
     return stream && stream->readq ? stream->readq->count : 0;
 }
@@ -108,16 +116,20 @@ ssize httpReadBlock(HttpStream* stream, char* buffer, ssize size, MprTicks timeo
     if (!stream || !buffer) {
         return MPR_ERR_BAD_ARGS;
     }
-    timeout = timeout < 0 ? own(stream)->inactivityTimeout : timeout;
+    ssize count = httpRead(stream, buffer, size);
+    if (count > 0 || endsInput(*own(stream)) || !(flags & HTTP_BLOCK)) {
+        return count;
+    }
+    const Waiting waiting(*own(stream), &Stream::reads);
     const MprTicks begun = mprGetTicks();
+    timeout = timeout < 0 ? own(stream)->inactivityTimeout : timeout;
     for (;;) {
-        const ssize count = httpRead(stream, buffer, size);
-        const bool over = own(stream)->gone || stream->rx->eof || stream->error;
-        if (count > 0 || over || !(flags & HTTP_BLOCK)) {
+        const MprTicks left = timeout - (mprGetTicks() - begun);
+        pump(*stream->net); // which may have some of it already
+        count = httpRead(stream, buffer, size);
+        if (count > 0 || endsInput(*own(stream))) {
             return count;
         }
-        const MprTicks left = timeout - (mprGetTicks() - begun);
-        pump(*stream->net);
         if (left <= 0 || mprWaitForEvent(stream->dispatcher, left, -1) < 0) {
             return 0;
         }

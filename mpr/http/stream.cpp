@@ -7,6 +7,7 @@
  */
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mpr/base/retain.hpp"
 #include "mpr/event.h"
@@ -285,15 +286,9 @@ void receive(Stream& stream, HttpPacket* packet) {
 
 namespace {
 
-/** The handler has been told that all has come; there is room for more of its answer. */
-bool offerRoom(Stream& stream) {
-    HttpQueue* q = stream.writeq;
-    if (!stream.wantsRoom || stream.tx->finalizedOutput || q->count > q->low) {
-        return false;
-    }
-    stream.wantsRoom = false;
-    writablePipeline(stream);
-    return true;
+/** Whether the handler has been told that all has come, or wants to write more, and there is room for it. */
+bool hasRoom(const Stream& stream) {
+    return stream.wantsRoom && !stream.tx->finalizedOutput && stream.writeq->count <= stream.writeq->low;
 }
 
 /** Whether no more of the body comes, or what comes is dropped. */
@@ -301,42 +296,57 @@ bool isInputOver(const Stream& stream) {
     return stream.rx->eof || stream.net->phase == HttpNet::Phase::answering || stream.out().closes ||
            stream.net->closes || stream.net->eof;
 }
-} // namespace
 
-bool advance(Stream& stream) {
+/** Whether the state allows a step. */
+bool hasStep(const Stream& stream) {
     switch (stream.state) {
-    case HTTP_STATE_CONTENT:
-        if (stream.tx->finalized) {
-            setState(stream, HTTP_STATE_FINALIZED);
-            return true;
-        }
-        if (!stream.rx->eof) {
-            return offerRoom(stream);
-        }
-        setState(stream, HTTP_STATE_READY);
-        if (stream.state == HTTP_STATE_READY && stream.opened) {
-            readyPipeline(stream);
-        }
-        if (stream.state == HTTP_STATE_READY) {
-            setState(stream, HTTP_STATE_RUNNING);
-            stream.wantsRoom = true;
-        }
-        return true;
+    case HTTP_STATE_CONTENT: return stream.tx->finalized || stream.rx->eof || hasRoom(stream);
     case HTTP_STATE_READY:
-    case HTTP_STATE_RUNNING:
-        if (stream.tx->finalized) {
-            setState(stream, HTTP_STATE_FINALIZED);
-            return true;
-        }
-        return offerRoom(stream);
-    case HTTP_STATE_FINALIZED:
-        if (stream.out().endSent && isInputOver(stream) && stream.net->outCount == 0) {
-            setState(stream, HTTP_STATE_COMPLETE);
-            return true;
-        }
-        return false;
+    case HTTP_STATE_RUNNING: return stream.tx->finalized || hasRoom(stream);
+    case HTTP_STATE_FINALIZED: return stream.out().endSent && isInputOver(stream) && stream.net->outCount == 0;
     default: return false;
     }
+}
+
+/** All of the request has come. */
+void ready(Stream& stream) {
+    setState(stream, HTTP_STATE_READY);
+    if (stream.state == HTTP_STATE_READY && stream.opened) {
+        readyPipeline(stream);
+    }
+    if (stream.state == HTTP_STATE_READY) {
+        setState(stream, HTTP_STATE_RUNNING);
+        stream.wantsRoom = true;
+    }
+}
+} // namespace
+
+Waiting::~Waiting() {
+    stream_.*what_ = outer_;
+    if (!stream_.writes && !stream_.reads && std::exchange(stream_.heldBack, false)) {
+        pumpAgain(*stream_.net);
+    }
+}
+
+bool advance(Stream& stream) {
+    if (!hasStep(stream)) {
+        return false;
+    }
+    if (stream.writes || stream.reads) {
+        stream.heldBack = true;
+        return false;
+    }
+    if (stream.state == HTTP_STATE_FINALIZED) {
+        setState(stream, HTTP_STATE_COMPLETE);
+    } else if (stream.tx->finalized) {
+        setState(stream, HTTP_STATE_FINALIZED);
+    } else if (stream.state == HTTP_STATE_CONTENT && stream.rx->eof) {
+        ready(stream);
+    } else {
+        stream.wantsRoom = false;
+        writablePipeline(stream);
+    }
+    return true;
 }
 
 void setState(Stream& stream, int state) {

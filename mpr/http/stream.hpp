@@ -77,6 +77,9 @@ struct Stream : HttpStream {
     bool counted;   // among the requests
     bool ending;    // its end is being told
     bool gone;
+    bool writes;      // a call of the program writes, and lets the connection go on meanwhile: see Waiting
+    bool reads;       // the same of one that reads
+    bool heldBack;    // something is to come when that call has returned
     ptrdiff_t memory; // bytes that its packets and its compressor take
 
     Rx& in() { return *static_cast<Rx*>(rx); }
@@ -114,6 +117,27 @@ auto callStage(const HttpStage& stage, Call&& call) -> decltype(call()) {
 }
 
 // ---- stream.cpp ----
+
+/**
+    A call of the program lets the connection go on until there is room, or input. What the stream's handler does is not
+    done yet, so nothing else of it is called meanwhile that comes in turn: the next state, and that there is room again.
+    Nor is more of the body given to it while it writes: a handler that writes what it gets would write the next piece in
+    the middle of this one. All of that comes when the call has returned, even if the handler then waits for it.
+ */
+class Waiting {
+public:
+    Waiting(Stream& stream, bool Stream::*what) : stream_(stream), what_(what), outer_(stream.*what) {
+        stream.*what = true;
+    }
+    ~Waiting();
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+private:
+    Stream& stream_;
+    bool Stream::*what_;
+    bool outer_;
+};
 
 /** A stream for the next request of a connection. @return nullptr when memory is short. */
 Stream* makeStream(HttpNet& net);

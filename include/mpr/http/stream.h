@@ -18,7 +18,7 @@ MPR_EXTERN_C_BEGIN
 #define HTTP_EVENT_WRITABLE 3 /* There is room for what is to be sent */
 #define HTTP_EVENT_ERROR 4    /* The request has failed: stream->errorMsg */
 #define HTTP_EVENT_DONE 5     /* The response has been sent, or never will be */
-#define HTTP_EVENT_TIMEOUT 6  /* It has taken too long */
+#define HTTP_EVENT_TIMEOUT 6  /* It has taken too long. Answered 408, unless the notifier answers */
 #define HTTP_EVENT_DESTROY 7  /* The stream goes */
 #define HTTP_EVENT_APP_CLOSE 8
 #define HTTP_EVENT_APP_OPEN 9
