@@ -238,7 +238,7 @@ void* Heap::allocateScarce(Local& local, NewBlock block, std::size_t want, Short
         queue = i < sorts ? queues->findWarm(n) : queues->findCold(n);
     }
     for (unsigned i = 0; !made && i < sorts; ++i) {
-        Hole* hole = carveTight(queues_[i], n, local.privileged());
+        Hole* hole = carveScarce(queues_[i], n, local.privileged());
         made = hole ? settle(local, contextFor(local, n), {{Place::of(regionOf(hole), hole), n}, n}, block) : nullptr;
     }
     if (!made && shortage == Shortage::none) {

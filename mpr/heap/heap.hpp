@@ -605,6 +605,9 @@ private:
     static void* makeCarved(Place at, NewBlock block);
     void* carveAnywhere(NewBlock block, bool privileged) MPR_REQUIRES(lock_);
     Hole* carveTight(const FreeQueues& queues, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
+    Hole* carveBacked(const FreeQueues& queues, std::size_t n) MPR_REQUIRES(lock_);
+    Hole* carveScarce(const FreeQueues& queues, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
+    Hole* split(Place hole, std::size_t size, Place taken, std::size_t n) MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     bool releaseHeld(Region* region, void* block) MPR_REQUIRES(lock_, clearing_);
 

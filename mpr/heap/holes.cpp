@@ -5,6 +5,8 @@
 */
 #include "mpr/heap/holes.hpp"
 
+#include <algorithm>
+
 namespace mpr::heap {
 
 /**
@@ -43,6 +45,85 @@ MPR_INLINE void* Heap::carveFront(const FreeQueues& queues, unsigned queue, NewB
     return makeCarved(at, block);
 }
 
+/** The first n committed granules of a cold hole behind which a hole can begin or none has to. @return 0: there are none. */
+static std::size_t findBacked(Place at, std::size_t size, std::size_t n) {
+    const auto [region, g] = at;
+    const std::size_t end = g + size;
+    std::size_t found = 0;
+    forRuns(region->chunksTouched(g, end) & region->committed, [&, r = region, g = g](unsigned first, unsigned count) {
+        const std::size_t from = std::max(g, std::size_t{first} << r->chunkShift);
+        const std::size_t to = std::min(end, std::size_t{first + count} << r->chunkShift);
+        if (found == 0 && to - from >= n + (to < end ? 2 : 0)) {
+            found = from;
+        }
+    });
+    return found;
+}
+
+/**
+    Take n granules from the middle of a cold hole, where chunks are committed behind some that are not. The heap may grow
+    no more, so those would be out of reach until the ones in front of them were in use. Looks at a few holes.
+    @return nullptr: there is none.
+ */
+Hole* Heap::carveBacked(const FreeQueues& queues, std::size_t n) {
+    os::assertHeld(lock_);
+    if constexpr (os::hasPages) {
+        int looks = 16;
+        for (unsigned q = queues.findCold(n); q != FreeQueues::none && looks > 0; q = queues.findFrom(q + 1)) {
+            for (Hole* hole = queues.front(q); hole && looks > 0; --looks) {
+                const Place at = Place::of(regionOf(hole), hole);
+                std::size_t size = 0;
+                const bool sound = at.region->agreedHoleSize(at.granule, size);
+                if (const std::size_t g = sound ? findBacked(at, size, n) : 0; g != 0) {
+                    return split(at, size, {at.region, g}, n);
+                }
+                hole = queues.next(hole, MayLead{*this, at.region});
+            }
+        }
+    }
+    return nullptr;
+}
+
+/** Take n granules out of a hole. What is before and behind them stays. */
+Hole* Heap::split(Place hole, std::size_t size, Place taken, std::size_t n) {
+    os::assertHeld(lock_);
+    const std::size_t before = taken.granule - hole.granule;
+    const std::size_t behind = size - before - n;
+    unlink(hole.region, hole.granule, size);
+    if (before > 0) {
+        link(hole, before, isBacked(hole, before));
+    }
+    if (behind > 0) {
+        link(taken + n, behind, isBacked(taken + n, behind));
+    }
+    return holeAt(taken);
+}
+
+/**
+    Take n granules from a hole that is just large enough, among the first few of a queue where searches by range do not
+    look. @return nullptr: there is none.
+ */
+MPR_INLINE Hole* Heap::carveTight(const FreeQueues& queues, std::size_t n, bool privileged) {
+    os::assertHeld(lock_);
+    Hole* hole = n > 1 ? queues.frontFor(n) : nullptr;
+    for (unsigned i = 0; hole && i < 8; ++i) {
+        const Place at = Place::of(regionOf(hole), hole);
+        std::size_t size = 0;
+        if (at.region->agreedHoleSize(at.granule, size) && size >= n &&
+            carve(at, size, n, privileged, FreeQueues::none)) {
+            return hole;
+        }
+        hole = queues.next(hole, MayLead{*this, at.region});
+    }
+    return nullptr;
+}
+
+/** Take n granules where a search by range has found none and the heap may grow no more. @return nullptr: there are none. */
+Hole* Heap::carveScarce(const FreeQueues& queues, std::size_t n, bool privileged) {
+    Hole* hole = carveTight(queues, n, privileged);
+    return hole ? hole : carveBacked(queues, n);
+}
+
 /** Make a block where the heap need not grow: in holes of all sorts, first what is committed, then what just fits. */
 void* Heap::carveAnywhere(NewBlock block, bool privileged) {
     void* made = nullptr;
@@ -52,7 +133,7 @@ void* Heap::carveAnywhere(NewBlock block, bool privileged) {
         made = queue != FreeQueues::none ? carveFront(queues, queue, block, privileged) : nullptr;
     }
     for (unsigned i = 0; !made && i < sorts; ++i) {
-        Hole* hole = carveTight(queues_[i], block.size, privileged);
+        Hole* hole = carveScarce(queues_[i], block.size, privileged);
         made = hole ? makeCarved(Place::of(regionOf(hole), hole), block) : nullptr;
     }
     return made;

@@ -228,23 +228,4 @@ MPR_INLINE Region* Heap::regionOf(const Hole* hole) const {
     return reinterpret_cast<Region*>(regionOrigin_ + offset);
 }
 
-/**
-    Take n granules from a hole that is just large enough, among the first few of a queue where searches by range do not
-    look. @return nullptr: there is none.
- */
-MPR_INLINE Hole* Heap::carveTight(const FreeQueues& queues, std::size_t n, bool privileged) {
-    os::assertHeld(lock_);
-    Hole* hole = n > 1 ? queues.frontFor(n) : nullptr;
-    for (unsigned i = 0; hole && i < 8; ++i) {
-        const Place at = Place::of(regionOf(hole), hole);
-        std::size_t size = 0;
-        if (at.region->agreedHoleSize(at.granule, size) && size >= n &&
-            carve(at, size, n, privileged, FreeQueues::none)) {
-            return hole;
-        }
-        hole = queues.next(hole, MayLead{*this, at.region});
-    }
-    return nullptr;
-}
-
 } // namespace mpr::heap

@@ -219,9 +219,12 @@ public:
         if constexpr (!os::hasPages) {
             return none;
         }
-        const unsigned range = ranges + rangeFor(n);
-        const unsigned word = range / seconds;
-        const std::uint32_t usable = second_[word] & (~0u << range % seconds);
+        return findFrom(ranges + rangeFor(n));
+    }
+    /** The first queue from this one on that is not empty, or none. */
+    unsigned findFrom(unsigned queue) const {
+        const unsigned word = queue / seconds;
+        const std::uint32_t usable = second_[word] & (~0u << queue % seconds);
         if (usable != 0) {
             return word * seconds + lowest(usable);
         }

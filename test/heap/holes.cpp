@@ -39,6 +39,13 @@ struct Row {
     Region *region;
 };
 
+/* What ordinary allocation may commit. */
+size_t ceilingOf(size_t maximum) {
+    Limits limits;
+    limits.set(Limits::none, maximum);
+    return limits.ceiling();
+}
+
 } // namespace
 
 TEST_CASE("what is freed becomes one hole with its neighbours, in whichever order they are freed",
@@ -121,4 +128,36 @@ TEST_CASE("a hole that would exceed the limit is not carved", "[heap][holes][por
     CHECK(heap.verify() == 0);
     heap.setLimits(Limits::none, Limits::none);
     CHECK(heap.allocateShared(many, 0, false, shortage));
+}
+
+TEST_CASE("what is committed behind memory that is not serves when the heap may grow no more", "[heap][holes][port]") {
+    const size_t rest = GENERATE(0, 1, 2, 3, 300); // granules of it that are left
+    const bool inContext = GENERATE(false, true);
+    CAPTURE(rest, inContext);
+    const size_t chunk = SteppedHeap().heap().chunkBytes() / granuleSize;
+    Row row({3 * chunk, 4 * chunk});
+    Heap &heap = row.stepped.heap();
+    row.stepped.freeApart(row.blocks[0]);
+    heap.purge(0);
+    row.stepped.freeApart(row.blocks[1]);
+    REQUIRE(row.holeAt(row.at(0), 7 * chunk));
+    size_t from = row.at(1); // of what is committed to the end of the hole
+    while (row.region->allCommitted(from - 1, from)) {
+        from--;
+    }
+    REQUIRE(from > row.at(0) + chunk);
+    const size_t committed = heap.limits().committed(), n = row.at(1) + 4 * chunk - from - rest;
+    size_t maximum = committed;
+    while (ceilingOf(maximum) < committed) {
+        maximum += 1024;
+    }
+    heap.setLimits(Limits::none, maximum);
+    void *const block = inContext ? row.stepped.makeSlowly(n) : row.stepped.makeApart(n);
+    CHECK(block == row.region->address(from));
+    CHECK(heap.limits().committed() == committed);
+    CHECK(heap.verify() == 0);
+    Shortage shortage = Shortage::none;
+    CHECK(heap.allocateShared(n, 0, false, shortage) == nullptr);
+    row.stepped.freeApart(block);
+    CHECK(row.holeAt(row.at(0), 7 * chunk));
 }
