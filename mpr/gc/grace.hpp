@@ -5,7 +5,7 @@
     The first wait for a collection is 5 ms. Each wait in vain doubles the next, since two threads that yield at long
     intervals must wait that long to meet. After the third wait in vain, threads run for `rest` times the next wait
     before anybody waits again. So threads that run on lose at most a ninth of their time, whatever the late ones do.
-    Not after the second: two threads that each yield every ten or twenty milliseconds would fill 300 MB meanwhile.
+    Two waits are too few: two threads that each yield every ten or twenty milliseconds would fill 300 MB meanwhile.
 
     Programs have habits. Each collection that was late makes the first wait for the next a quarter as long; each that
     was on time doubles it, up to where it began.

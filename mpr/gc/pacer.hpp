@@ -14,8 +14,8 @@
     budget, for young blocks that live. The budget is chosen so that the fixed cost is `cpu` percent of the processor's time
     in which the budget is allocated, and the growing cost is at most half the fixed one or a pause budget. It is at most
     what old garbage leaves of four fifths of the allowance: the rest is for what is allocated while a sweep or a major
-    collection is under way. But it is a quarter of the chosen one at least, so that tracing old plain blocks does not take
-    most of the time while a major collection goes on, as long as that is from an eighth of the young budget to all of it.
+    collection is under way. It is a quarter of the chosen one at least, but from an eighth of the young budget to all of
+    it: else tracing old plain blocks would take most of the time while a major collection goes on.
     Unless the program has chosen the young budget, the first gets half of it: all of the young may live.
  */
 #pragma once

@@ -4,7 +4,6 @@
  */
 #include "mpr/gc/remembered.hpp"
 
-#include <bit>
 #include <iterator>
 
 namespace mpr::gc {
@@ -68,18 +67,6 @@ static bool isTagged(const void* value) {
     return false;
 }
 
-/** Whether a block seems to begin at a value. If not, it deserves a closer look. */
-static bool seemsBlock(const heap::RegionTable& table, const void* value) {
-    Region* region = table.candidate(value);
-    if (!region) {
-        return false;
-    }
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(value) - reinterpret_cast<std::uintptr_t>(region);
-    // Rotated, so that an unaligned address is out of range, too.
-    const std::size_t g = std::rotr(offset, heap::granuleShift);
-    return g < region->endGranule && Region::isBlock(region->map().get(g));
-}
-
 /**
     Reach what a field refers to. A reference may point into a block (mprMarkRefInside) or have a tag, which only the
     manager of the field's block can read. The first leads to the block, the second has the manager asked.
@@ -88,7 +75,8 @@ void Remembered::markField(Piece& owner, const void* value) {
     if (!value) {
         return;
     }
-    if (seemsBlock(heap_.table(), value)) [[likely]] {
+    Region* region = heap_.table().candidate(value);
+    if (region && region->isBlock(value)) [[likely]] {
         return marker_.markRoot(value, true);
     }
     if (isTagged(value)) [[unlikely]] {
@@ -98,8 +86,7 @@ void Remembered::markField(Piece& owner, const void* value) {
         }
         return;
     }
-    Region* region = heap_.findField(value);
-    marker_.markRoot(!os::hasThreads || !region || region->isBlock(value) ? value : heap_.blockAround(value), true);
+    marker_.markRoot(!os::hasThreads || !heap_.findField(value) ? value : heap_.blockAround(value), true);
 }
 
 void Remembered::markBlock(Region* region, const void* block) {

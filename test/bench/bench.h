@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -215,6 +216,30 @@ struct Durations {
         return rank > seen && rank - seen <= farCount ? far[rank - seen - 1] : longest;
     }
 };
+
+/* Processes */
+
+/** Call a function in a process of its own, so that no heap is left of the measurement before. */
+template <typename Result, typename Measure>
+Result measureApart(Measure measure) {
+    int way[2];
+    if (pipe(way) != 0) {
+        fail("no pipe");
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        const Result result = measure();
+        _exit(write(way[1], &result, sizeof(result)) == (ssize_t) sizeof(result) ? 0 : 1);
+    }
+    close(way[1]);
+    Result result;
+    if (read(way[0], &result, sizeof(result)) != (ssize_t) sizeof(result)) {
+        fail("a measurement ended early");
+    }
+    close(way[0]);
+    waitpid(child, nullptr, 0);
+    return result;
+}
 
 /* Output */
 

@@ -19,8 +19,6 @@
 #include "bench.h"
 #include "policy_mpr.h"
 
-#include <sys/wait.h>
-
 #include <atomic>
 #include <string>
 #include <thread>
@@ -160,26 +158,6 @@ Result measure(const Case &which, bool late, int milliseconds) {
     return {(double) (last - first) * 1e9 / took, share / took / which.workers, (double) stats.heapPeak, spent};
 }
 
-Result measureApart(const Case &which, bool late, int milliseconds) {
-    int way[2];
-    if (pipe(way) != 0) {
-        fail("no pipe");
-    }
-    const pid_t child = fork();
-    if (child == 0) {
-        const Result result = measure(which, late, milliseconds);
-        _exit(write(way[1], &result, sizeof(result)) == (ssize_t) sizeof(result) ? 0 : 1);
-    }
-    close(way[1]);
-    Result result;
-    if (read(way[0], &result, sizeof(result)) != (ssize_t) sizeof(result)) {
-        fail("a measurement ended early");
-    }
-    close(way[0]);
-    waitpid(child, nullptr, 0);
-    return result;
-}
-
 void compare(const Case &which, int pairs, int milliseconds) {
     static Values without, with, ratio, waitedWithout, waited, heap;
     for (Values *values : {&without, &with, &ratio, &waitedWithout, &waited, &heap}) {
@@ -187,7 +165,8 @@ void compare(const Case &which, int pairs, int milliseconds) {
     }
     int spent = 0;
     for (int pair = 0; pair < pairs; pair++) {
-        const Result a = measureApart(which, false, milliseconds), b = measureApart(which, true, milliseconds);
+        const Result a = measureApart<Result>([&] { return measure(which, false, milliseconds); });
+        const Result b = measureApart<Result>([&] { return measure(which, true, milliseconds); });
         without.add(a.speed / 1e6);
         with.add(b.speed / 1e6);
         ratio.add(b.speed / a.speed);

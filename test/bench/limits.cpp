@@ -17,8 +17,6 @@
 #include "bench.h"
 #include "policy_mpr.h"
 
-#include <sys/wait.h>
-
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -126,26 +124,6 @@ Result measure(const Case &which, uint64_t tries, size_t percent) {
     return {refused, again};
 }
 
-Result measureApart(const Case &which, uint64_t tries, size_t percent) {
-    int way[2];
-    if (pipe(way) != 0) {
-        fail("no pipe");
-    }
-    const pid_t child = fork();
-    if (child == 0) {
-        const Result result = measure(which, tries, percent);
-        _exit(write(way[1], &result, sizeof(result)) == (ssize_t) sizeof(result) ? 0 : 1);
-    }
-    close(way[1]);
-    Result result;
-    if (read(way[0], &result, sizeof(result)) != (ssize_t) sizeof(result)) {
-        fail("a measurement ended early");
-    }
-    close(way[0]);
-    waitpid(child, nullptr, 0);
-    return result;
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -175,7 +153,9 @@ int main(int argc, char **argv) {
             }
             printf("%-18s", name.c_str());
             for (const Sizes &sizes : kinds) {
-                const Result result = measureApart({threads, limit, sizes}, tries, percent);
+                const Result result = measureApart<Result>([&] {
+                    return measure({threads, limit, sizes}, tries, percent);
+                });
                 all += result.again;
                 printf(" %10lu (%3lu)", (unsigned long) result.refused, (unsigned long) result.again);
                 fflush(stdout);

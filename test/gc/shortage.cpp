@@ -278,7 +278,7 @@ TEST_CASE("whoever makes way for others does it once in a sweep, though a manage
         mprYield(MPR_YIELD_COMPLETE);
     });
     stuck.await();
-    // What is freed by hand can be had at once.
+    // Memory that this thread frees by hand it can have at once.
     void *block = kept.as<void>();
     kept.set(nullptr);
     int turns = 0;
