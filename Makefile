@@ -21,7 +21,7 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo built test one soak cross smoke metal boards bench bench-gc bench-http bench-broker doc check check-flaky check-release check-format check-abi check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo built test one soak cross smoke metal boards bench bench-gc bench-http bench-broker doc check check-flaky check-release check-format check-abi check-second check-tidy fmt clean install uninstall deps help
 
 all: lib
 
@@ -113,6 +113,12 @@ check-abi:
 	$(Q)$(call BUILD,debug,mpr_shared mpr_tls_shared)
 	$(Q)toolchains/abi/check build/debug/libmpr.so $(if $(UPDATE),--update)
 	$(Q)toolchains/abi/check build/debug/libmpr_tls.so $(if $(UPDATE),--update)
+
+# What the second compiler alone finds: who holds which lock, names that hide others, and a build without threads.
+check-second:
+	$(Q)$(DEPS) build test demo check
+	$(Q)$(call CONFIGURE,clang)
+	$(Q)$(call BUILD,clang,mpr mpr_http mpr_tls mpr_core_board)
 
 check-tidy:
 	$(Q)$(DEPS) build test demo check

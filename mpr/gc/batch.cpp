@@ -199,8 +199,9 @@ void keepBatchFor(const void* owner) {
 }
 
 /** A manager that runs for a publication has named a reference. */
-void Marker::publishReference(const void* block) {
+bool Marker::publishReference(Watch&, Byte, const void* block) {
     runtime().heap.publish(attached->local, block);
+    return true;
 }
 
 // ---- Yields --------------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ void endEmbedder() {
     setHooks(nullptr);
 }
 
-constexpr EmbedHooks hooks = {callStop, callResume, callRoots, callMarked, callClear, endEmbedder};
+constexpr EmbedHooks callsOfTable = {callStop, callResume, callRoots, callMarked, callClear, endEmbedder};
 
 } // namespace
 
@@ -166,7 +166,7 @@ int mprSetEmbedder(const MprEmbedder* wanted) {
         const os::Locked locked(settingLock);
         if (!wanted || !hasHooks()) {
             theEmbedder = wanted ? *wanted : MprEmbedder{};
-            setHooks(wanted ? &hooks : nullptr);
+            setHooks(wanted ? &callsOfTable : nullptr);
             return 0;
         }
     }

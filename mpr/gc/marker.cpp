@@ -40,7 +40,7 @@ void Marker::open(void* memory, std::size_t bytes) {
     const std::size_t part = bytes / 4 & ~(sizeof(MarkEntry) - 1);
     for (MarkStack& stack : stacks_) {
         // The stack for plain blocks gets twice as much.
-        const std::size_t size = &stack == &stacks_[plainWaiting] ? 2 * part : part;
+        const std::size_t size = &stack == &stackOf(plainWaiting) ? 2 * part : part;
         stack.open(at, size);
         at += size;
     }
@@ -102,10 +102,7 @@ void Marker::beginCheck(Watch& check) {
 
 void Marker::openPublishing() {
     if constexpr (!os::cooperative) {
-        static constinit Watch publishes{[](Watch&, Byte, const void* block) {
-            publishReference(block);
-            return true;
-        }};
+        static constinit Watch publishes{publishReference};
         watch_ = &publishes;
         marking_ = Marking::publish;
         for (unsigned h = head::inUse; h < sizeof(reached_); ++h) {
@@ -249,7 +246,7 @@ MPR_INLINE void Marker::push(Byte* map, Byte before, const void* block) {
         const bool waits = marking_ != Marking::all && (before & head::old);
         if (waits || defers_) {
             // Plain blocks need not wait: the last pause traces all that are marked.
-            if (!stacks_[plain ? plainWaiting : barrierWaiting].push(entry) && !plain) [[unlikely]] {
+            if (!stackOf(plain ? plainWaiting : barrierWaiting).push(entry) && !plain) [[unlikely]] {
                 return overflow(heap_.find(block), map, block);
             }
             if (waits) {
@@ -298,7 +295,7 @@ void Marker::retrace(Region* region, std::size_t g) {
     bool pushed = true;
     if constexpr (os::hasGenerations) {
         // A block that has not been reached is traced when it is reached, if ever.
-        pushed = !defers_ || !colours_.marked(region->map().get(g)) || stacks_[barrierWaiting].push(entry);
+        pushed = !defers_ || !colours_.marked(region->map().get(g)) || stackOf(barrierWaiting).push(entry);
     }
     if (!pushed || !stackNow().push(entry)) {
         overflow(region, map, region->address(g));
@@ -603,7 +600,7 @@ void Marker::absorb(Marker& other) {
 
 /** Trace the blocks that waited for the threads to run. */
 void Marker::takeWaiting() {
-    MarkStack& stack = stacks_[barrierWaiting];
+    MarkStack& stack = stackOf(barrierWaiting);
     while (!stack.empty()) {
         const MarkEntry entry = stack.pop();
         if (entry.isRow()) {

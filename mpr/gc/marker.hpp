@@ -36,6 +36,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "mpr/gc/block_filter.hpp"
@@ -141,10 +142,10 @@ public:
     /** The stack that is being drained. */
     MarkStack& stackNow() { return stacks_[indexNow()]; }
     /** Whether begin may defer: there is room for the young blocks of a pause to wait. */
-    bool mayDefer() const { return !grey_ && stacks_[barrierWaiting].room() >= manyEntries; }
-    bool plainWaits() const { return !stacks_[plainWaiting].empty(); }
+    bool mayDefer() const { return !grey_ && stackOf(barrierWaiting).room() >= manyEntries; }
+    bool plainWaits() const { return !stackOf(plainWaiting).empty(); }
     /** Plain blocks need not wait any more: all of them will be traced. */
-    void forgetPlain() { stacks_[plainWaiting].clear(); }
+    void forgetPlain() { stackOf(plainWaiting).clear(); }
 
     std::uint64_t overflows() const { return overflows_.load(std::memory_order_relaxed); }
     std::uint64_t misuses() const { return misuses_.load(std::memory_order_relaxed); }
@@ -185,9 +186,14 @@ private:
                : marking_ == Marking::concurrent ? barrierWaiting
                                                  : now;
     }
+    MarkStack& stackOf(unsigned i) {
+        MPR_ASSERT(i < std::size(stacks_));
+        return stacks_[i];
+    }
+    const MarkStack& stackOf(unsigned i) const { return const_cast<Marker*>(this)->stackOf(i); }
     void inherit(MarkStack& left, unsigned stack);
     void look(const void* pointer, bool loose);
-    static void publishReference(const void* block);
+    static bool publishReference(Watch&, heap::Byte, const void* block);
     bool markFetched();
     void reach(heap::Region* region, std::size_t g, heap::Byte h, const void* pointer, bool loose);
     void reachWatched(heap::Region* region, std::size_t g, heap::Byte h, const void* pointer, bool loose);

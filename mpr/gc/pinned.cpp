@@ -400,7 +400,7 @@ void close() {
 }
 
 /** Without threads few are asked for. */
-constexpr mpr::heap::Annex annex = [] {
+constexpr mpr::heap::Annex annexOfPools = [] {
     mpr::heap::Annex all{};
     all.find = find;
     all.free = freeBlock;
@@ -441,7 +441,7 @@ void announce() {
         if constexpr (!os::hasPages) {
             ranges.store(nullptr, std::memory_order_relaxed); // what was there has gone with its runtime
         }
-        runtime().heap.setAnnex(&annex);
+        runtime().heap.setAnnex(&annexOfPools);
     }
 }
 

@@ -26,6 +26,7 @@ bool Heap::cutFront(Place at, std::size_t n, const Cut* cuts, unsigned count) {
         return false;
     }
     const auto cut = [&](std::size_t size, Byte h) {
+        os::assertHeld(lock_);
         MPR_ASSERT(size <= n);
         if (size == 0) {
             return;

@@ -9,6 +9,24 @@
 
 namespace mpr::heap {
 
+namespace {
+
+/** The first n committed granules of a cold hole behind which a hole can begin or none has to. @return 0: there are none. */
+std::size_t findBacked(Place at, std::size_t size, std::size_t n) {
+    const Region& region = *at.region;
+    const std::size_t end = at.granule + size;
+    std::size_t found = 0;
+    forRuns(region.chunksTouched(at.granule, end) & region.committed, [&](unsigned first, unsigned count) {
+        const std::size_t from = std::max(at.granule, std::size_t{first} << region.chunkShift);
+        const std::size_t to = std::min(end, std::size_t{first + count} << region.chunkShift);
+        if (found == 0 && to - from >= n + (to < end ? 2 : 0)) {
+            found = from;
+        }
+    });
+    return found;
+}
+} // namespace
+
 /**
     Find a hole by which the heap grows: a cold one, an empty region of another sort, or a new region. @return its queue
  */
@@ -43,21 +61,6 @@ MPR_INLINE void* Heap::carveFront(const FreeQueues& queues, unsigned queue, NewB
         return nullptr;
     }
     return makeCarved(at, block);
-}
-
-/** The first n committed granules of a cold hole behind which a hole can begin or none has to. @return 0: there are none. */
-static std::size_t findBacked(Place at, std::size_t size, std::size_t n) {
-    const auto [region, g] = at;
-    const std::size_t end = g + size;
-    std::size_t found = 0;
-    forRuns(region->chunksTouched(g, end) & region->committed, [&, r = region, g = g](unsigned first, unsigned count) {
-        const std::size_t from = std::max(g, std::size_t{first} << r->chunkShift);
-        const std::size_t to = std::min(end, std::size_t{first + count} << r->chunkShift);
-        if (found == 0 && to - from >= n + (to < end ? 2 : 0)) {
-            found = from;
-        }
-    });
-    return found;
 }
 
 /**

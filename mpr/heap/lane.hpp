@@ -10,6 +10,7 @@
 */
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -76,7 +77,7 @@ public:
             lived_[n] /= 2;
             died_[n] /= 2;
         }
-        samples_[0] = samples_[1] = samples; // large blocks have one lane anyway
+        std::fill_n(samples_, lanes > 1 ? lanes - 1 : lanes, samples); // large blocks have one lane anyway
         check();
     }
     /** Every small size has a lane of small blocks. */

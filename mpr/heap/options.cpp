@@ -41,8 +41,8 @@ bool parseSize(std::string_view text, std::size_t& out) {
 
 /** Where there is one thread, and a buffer: what else mpr/runtime.h lists has no effect there. */
 constexpr std::string_view ofBoards[] = {"young", "growth", "marks", "everyyield"};
-constexpr std::string_view others[] = {"region", "reserve", "extra",  "stack",   "markers",    "pausebudget", "cpu",
-                                       "check",  "mask",    "poison", "batches", "everyalloc", "deadline"};
+constexpr std::string_view ofHosts[] = {"region", "reserve", "extra",  "stack",   "markers",    "pausebudget", "cpu",
+                                        "check",  "mask",    "poison", "batches", "everyalloc", "deadline"};
 constexpr std::string_view notAnOption =
     os::hasThreads
         ? "is not an option; there are region, reserve, young, growth, extra, stack, marks, markers, pausebudget, "
@@ -54,7 +54,7 @@ bool isAmong(std::span<const std::string_view> names, std::string_view name) {
 }
 
 bool isOption(std::string_view name) {
-    return isAmong(ofBoards, name) || (os::hasThreads && isAmong(others, name));
+    return isAmong(ofBoards, name) || (os::hasThreads && isAmong(ofHosts, name));
 }
 
 /** Switches: 0 or 1. */

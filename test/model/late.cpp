@@ -8,8 +8,7 @@
 using namespace model;
 
 namespace {
-constexpr Order relaxed = Order::relaxed, acquire = Order::acquire, release = Order::release, acqRel = Order::acqRel,
-                seqCst = Order::seqCst;
+constexpr Order relaxed = Order::relaxed, acquire = Order::acquire, release = Order::release, seqCst = Order::seqCst;
 
 constexpr Value stop = 0, runsOn = 1; // Course
 

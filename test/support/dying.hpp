@@ -67,7 +67,7 @@ void useWhileDying(Make make, void (*use)(void *)) {
 /* Have them die with the runtime. */
 template <class Make>
 void useAtEnd(Runtime &runtime, Make make, void (*use)(void *)) {
-    const Dying dying(make, use);
+    Dying(make, use); // roots, until the end
     runtime.end();
     CHECK(Dying::uses == Dying::users);
 }

@@ -27,7 +27,7 @@ struct pollfd;
 namespace {
 
 constexpr int failed = -1;
-constexpr int readOnly = 0, readWrite = 2, createFile = 0100, temporaryFile = 020000000;
+constexpr int readWrite = 2, createFile = 0100, temporaryFile = 020000000;
 constexpr int shared = 1, mayReadWrite = 3;
 constexpr int duplicate = 0, duplicateClosed = 1030; // F_DUPFD, F_DUPFD_CLOEXEC
 constexpr int controlAdd = 1, controlDelete = 2;     // EPOLL_CTL_ADD, EPOLL_CTL_DEL
