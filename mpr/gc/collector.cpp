@@ -224,7 +224,8 @@ bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
         return false; // on duty already; or it may be, if the collector has called the log's handler
     }
     const std::size_t free = heap_.freeBytes();
-    if (bytes < heap_.chunkBytes() || free < bytes) {
+    // Up to a chunk, less what a hole behind it takes, finds room in any that is free.
+    if (bytes + 2 * heap::granuleSize <= heap_.chunkBytes() || free < bytes) {
         return false;
     }
     const Suspension suspension(m, cycle_, Loss::memory);

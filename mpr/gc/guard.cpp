@@ -75,7 +75,7 @@ private:
     os::Shared<std::uintptr_t> last_[std::size_t{1} << placeBits] = {};
 };
 
-constinit Lines lines;
+constinit Lines linesOfMisuse;
 
 std::uintptr_t asNumber(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address);
@@ -121,15 +121,15 @@ void count() {
 
 /** Asked before a line is built, so that a refusal in a loop costs little more than a look at the clock. */
 bool mayWrite(std::uintptr_t kind, bool each) {
-    if (lines.admit(kind, each)) {
+    if (linesOfMisuse.admit(kind, each)) {
         return true;
     }
-    lines.withhold();
+    linesOfMisuse.withhold();
     return false;
 }
 
 void write(os::Message& message, os::Level level = os::Level::error) {
-    if (const os::Total withheld = lines.takeWithheld()) {
+    if (const os::Total withheld = linesOfMisuse.takeWithheld()) {
         message << " (and " << withheld << " such messages left out before this)";
     }
     os::log(level, message);
@@ -173,7 +173,7 @@ constinit const char* volatile calledInInterrupt = nullptr;
 bool refuseInterrupt(const char* function) {
     count();
     if (calledInInterrupt) {
-        lines.withhold();
+        linesOfMisuse.withhold();
     }
     calledInInterrupt = function;
     runtime().heap.wantAttention();
@@ -365,7 +365,7 @@ void writeRepeated(os::Level level, os::Message& message, std::string_view kind)
 }
 
 void forgetMisuses() {
-    lines.reset();
+    linesOfMisuse.reset();
 }
 
 } // namespace mpr::gc

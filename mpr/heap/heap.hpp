@@ -555,7 +555,6 @@ private:
         MPR_REQUIRES(lock_);
     bool findTight(const Hole* hole, const FreeQueues& queues, std::size_t n, std::size_t alignment, Fit& fit)
         MPR_REQUIRES(lock_);
-    bool carveFit(const Fit& fit, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
     void* allocateAlignedLarge(std::size_t n, Byte h, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     bool charge(std::size_t bytes, bool privileged);
     void discharge(std::size_t bytes);
@@ -605,9 +604,12 @@ private:
     static void* makeCarved(Place at, NewBlock block);
     void* carveAnywhere(NewBlock block, bool privileged) MPR_REQUIRES(lock_);
     Hole* carveTight(const FreeQueues& queues, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
-    Hole* carveBacked(const FreeQueues& queues, std::size_t n) MPR_REQUIRES(lock_);
     Hole* carveScarce(const FreeQueues& queues, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
-    Hole* split(Place hole, std::size_t size, Place taken, std::size_t n) MPR_REQUIRES(lock_);
+    bool findScarce(const FreeQueues& queues, std::size_t n, std::size_t alignment, bool privileged, Fit& fit) const
+        MPR_REQUIRES(lock_);
+    void findScarce(Extent hole, std::size_t n, std::size_t alignment, bool privileged, std::size_t& least,
+                    Fit& fit) const MPR_REQUIRES(lock_);
+    bool carveFit(const Fit& fit, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     bool releaseHeld(Region* region, void* block) MPR_REQUIRES(lock_, clearing_);
 

@@ -9,24 +9,6 @@
 
 namespace mpr::heap {
 
-namespace {
-
-/** The first n committed granules of a cold hole behind which a hole can begin or none has to. @return 0: there are none. */
-std::size_t findBacked(Place at, std::size_t size, std::size_t n) {
-    const Region& region = *at.region;
-    const std::size_t end = at.granule + size;
-    std::size_t found = 0;
-    forRuns(region.chunksTouched(at.granule, end) & region.committed, [&](unsigned first, unsigned count) {
-        const std::size_t from = std::max(at.granule, std::size_t{first} << region.chunkShift);
-        const std::size_t to = std::min(end, std::size_t{first + count} << region.chunkShift);
-        if (found == 0 && to - from >= n + (to < end ? 2 : 0)) {
-            found = from;
-        }
-    });
-    return found;
-}
-} // namespace
-
 /**
     Find a hole by which the heap grows: a cold one, an empty region of another sort, or a new region. @return its queue
  */
@@ -64,42 +46,49 @@ MPR_INLINE void* Heap::carveFront(const FreeQueues& queues, unsigned queue, NewB
 }
 
 /**
-    Take n granules from the middle of a cold hole, where chunks are committed behind some that are not. The heap may grow
-    no more, so those would be out of reach until the ones in front of them were in use. Looks at a few holes.
-    @return nullptr: there is none.
+    Find the place for n granules in a cold hole for which the fewest chunks have to be committed, where the heap may
+    commit so many. Chunks may be committed behind some that are not, which were given back: from its front the hole would
+    be out of reach. Cold holes begin in a committed chunk each, so all are looked at where the heap has 16 MB or less.
  */
-Hole* Heap::carveBacked(const FreeQueues& queues, std::size_t n) {
+bool Heap::findScarce(const FreeQueues& queues, std::size_t n, std::size_t alignment, bool privileged, Fit& fit) const {
     os::assertHeld(lock_);
+    std::size_t least = Limits::none;
     if constexpr (os::hasPages) {
-        int looks = 16;
+        int looks = 256;
         for (unsigned q = queues.findCold(n); q != FreeQueues::none && looks > 0; q = queues.findFrom(q + 1)) {
-            for (Hole* hole = queues.front(q); hole && looks > 0; --looks) {
+            for (const Hole* hole = queues.front(q); hole && least > 0 && looks > 0; --looks) {
                 const Place at = Place::of(regionOf(hole), hole);
                 std::size_t size = 0;
-                const bool sound = at.region->agreedHoleSize(at.granule, size);
-                if (const std::size_t g = sound ? findBacked(at, size, n) : 0; g != 0) {
-                    return split(at, size, {at.region, g}, n);
+                if (at.region->agreedHoleSize(at.granule, size)) {
+                    findScarce({at, size}, n, alignment, privileged, least, fit);
                 }
                 hole = queues.next(hole, MayLead{*this, at.region});
             }
         }
     }
-    return nullptr;
+    return least != Limits::none;
 }
 
-/** Take n granules out of a hole. What is before and behind them stays. */
-Hole* Heap::split(Place hole, std::size_t size, Place taken, std::size_t n) {
+/** The same in one hole: at its front, and from where each of its chunks begins. @param least Bytes for the best so far. */
+void Heap::findScarce(Extent hole, std::size_t n, std::size_t alignment, bool privileged, std::size_t& least,
+                      Fit& fit) const {
     os::assertHeld(lock_);
-    const std::size_t before = taken.granule - hole.granule;
-    const std::size_t behind = size - before - n;
-    unlink(hole.region, hole.granule, size);
-    if (before > 0) {
-        link(hole, before, isBacked(hole, before));
+    const Region& region = *hole.at.region;
+    const std::size_t end = hole.at.granule + hole.size;
+    for (std::size_t from = hole.at.granule; from + n <= end;
+         from = ((from >> region.chunkShift) + 1) << region.chunkShift) {
+        const std::size_t first = from + leadOf({hole.at.region, from}, alignment);
+        if (first + n > end) {
+            return;
+        }
+        // The first granules of the rest will hold a hole's links.
+        const std::uint64_t fresh = region.chunksTouched(first, std::min(first + n + 2, end)) & ~region.committed;
+        const std::size_t bytes = region.bytesOf(fresh);
+        if (bytes < least && (bytes == 0 || limits_.allows(bytes, privileged))) {
+            least = bytes;
+            fit = {hole.at, hole.size, first - hole.at.granule};
+        }
     }
-    if (behind > 0) {
-        link(taken + n, behind, isBacked(taken + n, behind));
-    }
-    return holeAt(taken);
 }
 
 /**
@@ -121,10 +110,53 @@ MPR_INLINE Hole* Heap::carveTight(const FreeQueues& queues, std::size_t n, bool 
     return nullptr;
 }
 
-/** Take n granules where a search by range has found none and the heap may grow no more. @return nullptr: there are none. */
+/** Take n granules out of a hole. They are zero in the map. @return false: past the limit. */
+bool Heap::carveFit(const Fit& fit, std::size_t n, bool privileged) {
+    os::assertHeld(lock_);
+    const auto [region, g] = fit.at;
+    const std::size_t first = g + fit.lead;
+    const std::size_t rest = fit.size - fit.lead - n;
+    if (os::hasPages && fit.lead == 0) {
+        return carve(fit.at, fit.size, n, privileged, FreeQueues::none);
+    }
+    if constexpr (os::hasPages) {
+        // The first granules of the rest will hold a hole's links; those of the hole are committed.
+        const std::uint64_t touched = region->chunksTouched(first, first + n + std::min<std::size_t>(rest, 2));
+        if (!commit(region, touched & ~region->committed, privileged)) {
+            return false;
+        }
+    } else if (!mayUse(n, privileged)) {
+        return false;
+    }
+    unlink(region, g, fit.size);
+    if constexpr (!os::hasPages) { // by functions that are compiled already
+        if (fit.lead > 0) {
+            giveBack(fit.at, fit.lead);
+        }
+        if (rest > 0) {
+            giveBack({region, first + n}, rest);
+        }
+        return true;
+    }
+    // Not joined with its neighbours, of which none is a hole.
+    if (fit.lead > 0) {
+        link({region, g}, fit.lead, isBacked({region, g}, fit.lead));
+    }
+    if (rest > 0) {
+        link({region, first + n}, rest, isBacked({region, first + n}, rest));
+    }
+    return true;
+}
+
+/** Take n granules where searches by range have found none. @return nullptr: there are none. */
 Hole* Heap::carveScarce(const FreeQueues& queues, std::size_t n, bool privileged) {
-    Hole* hole = carveTight(queues, n, privileged);
-    return hole ? hole : carveBacked(queues, n);
+    os::assertHeld(lock_);
+    Fit fit;
+    if (Hole* hole = carveTight(queues, n, privileged)) {
+        return hole;
+    }
+    const bool found = findScarce(queues, n, granuleSize, privileged, fit) && carveFit(fit, n, privileged);
+    return found ? holeAt(fit.at + fit.lead) : nullptr;
 }
 
 /** Make a block where the heap need not grow: in holes of all sorts, first what is committed, then what just fits. */

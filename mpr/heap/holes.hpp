@@ -31,6 +31,18 @@ struct Heap::MayLead {
     }
 };
 
+/** A hole, and how many of its granules lie before the block. */
+struct Heap::Fit {
+    Place at{};
+    std::size_t size = 0;
+    std::size_t lead = 0;
+};
+
+/** Granules from a place to the next one with an alignment, a power of two, in bytes. */
+inline std::size_t leadOf(Place at, std::size_t alignment) {
+    return (-reinterpret_cast<std::uintptr_t>(at.address()) & (alignment - 1)) >> granuleShift;
+}
+
 [[gnu::always_inline]] inline Hole* Heap::holeAt(Place at) {
     return reinterpret_cast<Hole*>(at.address());
 }

@@ -18,18 +18,7 @@ namespace mpr::heap {
 namespace {
 /** Holes of a queue that are asked whether they have room at the alignment. */
 constexpr unsigned mostAsked = 4;
-
-std::size_t leadOf(Place at, std::size_t alignment) {
-    return (-reinterpret_cast<std::uintptr_t>(at.address()) & (alignment - 1)) >> granuleShift;
-}
 } // namespace
-
-/** A hole, and how many of its granules lie before the block. */
-struct Heap::Fit {
-    Place at{};
-    std::size_t size = 0;
-    std::size_t lead = 0;
-};
 
 void Heap::bePinned(Heap* main) {
     serving_.begin(main);
@@ -107,44 +96,6 @@ bool Heap::findFit(std::size_t n, std::size_t alignment, bool privileged, Fit& f
     return false;
 }
 
-/** Take n granules out of a hole. They are zero in the map. @return false: past the limit. */
-bool Heap::carveFit(const Fit& fit, std::size_t n, bool privileged) {
-    os::assertHeld(lock_);
-    const auto [region, g] = fit.at;
-    const std::size_t first = g + fit.lead;
-    const std::size_t rest = fit.size - fit.lead - n;
-    if (os::hasPages && fit.lead == 0) {
-        return carve(fit.at, fit.size, n, privileged, FreeQueues::none);
-    }
-    if constexpr (os::hasPages) {
-        // The first granules of the rest will hold a hole's links; those of the hole are committed.
-        const std::uint64_t touched = region->chunksTouched(first, first + n + std::min<std::size_t>(rest, 2));
-        if (!commit(region, touched & ~region->committed, privileged)) {
-            return false;
-        }
-    } else if (!mayUse(n, privileged)) {
-        return false;
-    }
-    unlink(region, g, fit.size);
-    if constexpr (!os::hasPages) { // by functions that are compiled already
-        if (fit.lead > 0) {
-            giveBack(fit.at, fit.lead);
-        }
-        if (rest > 0) {
-            giveBack({region, first + n}, rest);
-        }
-        return true;
-    }
-    // Not joined with its neighbours, of which none is a hole.
-    if (fit.lead > 0) {
-        link({region, g}, fit.lead, isBacked({region, g}, fit.lead));
-    }
-    if (rest > 0) {
-        link({region, first + n}, rest, isBacked({region, first + n}, rest));
-    }
-    return true;
-}
-
 void* Heap::allocateAlignedLarge(std::size_t n, Byte h, bool privileged, Shortage& shortage) {
     os::assertHeld(lock_);
     Region* region = reuseRetired(n);
@@ -190,7 +141,9 @@ unsigned Heap::allocateAligned(void** blocks, unsigned count, std::size_t n, std
         Fit fit;
         const auto take = [&] {
             os::assertHeld(lock_);
-            return findFit(row * n, alignment, privileged, fit, shortage) && carveFit(fit, row * n, privileged);
+            return (findFit(row * n, alignment, privileged, fit, shortage) && carveFit(fit, row * n, privileged)) ||
+                   (os::hasPages && findScarce(queues_[0], row * n, alignment, privileged, fit) &&
+                    carveFit(fit, row * n, privileged));
         };
         if (!take()) {
             row = std::exchange(row, 1) > 1 && take() ? 1 : 0;

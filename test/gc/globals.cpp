@@ -17,7 +17,7 @@ constexpr cchar *suspicion = "global without a root";
 /* Data is initialised, so that it stands in .data; the others in .bss. */
 Node *first = reinterpret_cast<Node *>(8);
 Node *second;
-struct {
+[[gnu::used]] struct { // whole, though one member would do
     int count;
     Node *last;
 } statistics;

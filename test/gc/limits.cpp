@@ -402,6 +402,48 @@ TEST_CASE("a large block is allocated from memory that is free in pieces while a
     CHECK(block);
 }
 
+TEST_CASE("a block of nearly a chunk is served like one of a chunk", "[gc][limits]") {
+    Runtime runtime("everyalloc=0");
+    constexpr size_t chunk = 65536, k = 1024;
+    mprSetMemNotifier([](int, int, size_t, size_t) {});
+    mprSetMemLimits(0, 0, 0); // what is free goes back
+    const auto hold = [](size_t bytes) {
+        auto *block = static_cast<char *>(mprAlloc(bytes));
+        REQUIRE(block);
+        mprHold(block);
+        return block;
+    };
+    const auto drop = [](char *block) {
+        mprRelease(block);
+        mprFree(block);
+    };
+    for (int i = 0; i < 1500; i++) {
+        hold(64);
+    }
+    const auto behind = reinterpret_cast<uintptr_t>(hold(20 * k) + 20 * k) % chunk;
+    hold(chunk + (2 * chunk - 18 * k - behind) % chunk); // ends 18 KB before a chunk does
+    char *const before = hold(18 * k + chunk + k), *const middle = hold(chunk - 2 * k),
+                *const after = hold(chunk + 47 * k);
+    hold(36 * k);
+    drop(before);
+    drop(after);
+    collect();
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    drop(middle); // one chunk that is committed, between two that are not
+    const uint64 committed = stats().heap;
+    uint64 limit = committed;
+    while (limit - std::min(std::max<uint64>(limit / 32, 65'536), limit / 4) < committed) {
+        limit += 1024;
+    }
+    mprSetMemLimits(0, static_cast<ssize>(limit), 1 << 20);
+    for (const size_t bytes : {chunk - 31, chunk - 1, chunk}) {
+        CAPTURE(bytes);
+        void *const block = mprAlloc(bytes);
+        REQUIRE(block);
+        mprFree(block);
+    }
+}
+
 TEST_CASE("the heap is verified while others wait for a sweep at the hard limit", "[gc][limits]") {
     Limits limits(0, 24 * mega);
     const auto works = [](Mutator &self) {

@@ -362,6 +362,35 @@ TEST_CASE("pinned memory counts within the limits", "[gc][pinned][limits]") {
     CHECK(mprVerifyHeap() == 0);
 }
 
+TEST_CASE("what is committed behind memory that is not serves pinned blocks at the limit", "[gc][pinned][limits]") {
+    Runtime runtime("everyalloc=0");
+    constexpr size_t chunk = 65536, wanted = 30'000;
+    mprSetMemLimits(0, 0, 0); // what is free goes back
+    const auto hold = [](size_t bytes) {
+        void *block = mprAllocPinned(bytes, 16, 0);
+        REQUIRE(block);
+        mprHold(block);
+        return block;
+    };
+    hold(56 * 1024);
+    void *const hole = hold(4128 + 2 * chunk + 40'960); // its end is in the chunk of what follows
+    hold(1008);
+    mprRelease(hole);
+    mprFree(hole);
+    collect();
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    const uint64 committed = stats().heap;
+    uint64 limit = committed;
+    while (limit - std::min(std::max<uint64>(limit / 32, 65'536), limit / 4) < committed) {
+        limit += 1024;
+    }
+    mprSetMemLimits(0, static_cast<ssize>(limit), 1 << 20);
+    void *const block = mprAllocPinned(wanted, 16, 0);
+    REQUIRE(block);
+    std::memset(block, 1, wanted);
+    CHECK(mprVerifyHeap() == 0);
+}
+
 TEST_CASE("memory of pinned blocks that died goes back to the system", "[gc][pinned]") {
     Runtime runtime("poison=0");
     for (int round = 0; round < 3; round++) {

@@ -4,9 +4,11 @@
  */
 #include "mpr/heap/holes.hpp"
 
+#include "test/support/pattern.hpp"
 #include "test/support/stepped_heap.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 using namespace mpr::heap;
@@ -39,11 +41,29 @@ struct Row {
     Region *region;
 };
 
-/* What ordinary allocation may commit. */
-size_t ceilingOf(size_t maximum) {
+/* Let ordinary allocation commit so many bytes and hardly more. */
+void limitTo(Heap &heap, size_t bytes) {
     Limits limits;
-    limits.set(Limits::none, maximum);
-    return limits.ceiling();
+    size_t maximum = bytes;
+    for (; limits.set(Limits::none, maximum), limits.ceiling() < bytes; maximum += 256) {}
+    heap.setLimits(Limits::none, maximum);
+}
+
+/* Whether n granules that are committed are free, and what follows can be a hole, without being asked of any queue. */
+bool hasBacked(Region &region, size_t n) {
+    for (size_t g = region.firstGranule, size = 0; g < region.endGranule; g += size) {
+        size = region.extentAt(g);
+        REQUIRE(size > 0);
+        const size_t end = g + size;
+        size_t run = 0;
+        for (size_t at = g; GranuleMap::beginsHole(region.map().get(g)) && at < end; at++) {
+            run = region.allCommitted(at, at + 1) ? run + 1 : 0;
+            if (run >= n + 2 || (run == n && at + 1 == end)) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 } // namespace
@@ -147,11 +167,7 @@ TEST_CASE("what is committed behind memory that is not serves when the heap may 
     }
     REQUIRE(from > row.at(0) + chunk);
     const size_t committed = heap.limits().committed(), n = row.at(1) + 4 * chunk - from - rest;
-    size_t maximum = committed;
-    while (ceilingOf(maximum) < committed) {
-        maximum += 1024;
-    }
-    heap.setLimits(Limits::none, maximum);
+    limitTo(heap, committed);
     void *const block = inContext ? row.stepped.makeSlowly(n) : row.stepped.makeApart(n);
     CHECK(block == row.region->address(from));
     CHECK(heap.limits().committed() == committed);
@@ -160,4 +176,55 @@ TEST_CASE("what is committed behind memory that is not serves when the heap may 
     CHECK(heap.allocateShared(n, 0, false, shortage) == nullptr);
     row.stepped.freeApart(block);
     CHECK(row.holeAt(row.at(0), 7 * chunk));
+}
+
+TEST_CASE("where one more chunk may be committed, a place that needs no more than one is found",
+          "[heap][holes][port]") {
+    const size_t chunk = SteppedHeap().heap().chunkBytes() / granuleSize;
+    Row row({4 * chunk, 4 * chunk});
+    Heap &heap = row.stepped.heap();
+    row.stepped.freeApart(row.blocks[0]);
+    heap.purge(0);
+    row.stepped.freeApart(row.blocks[1]);
+    const size_t committed = heap.limits().committed();
+    limitTo(heap, committed + heap.chunkBytes());
+    row.stepped.makeApart(5 * chunk - 2); // at the front it would need three, or four
+    CHECK(heap.limits().committed() == committed + heap.chunkBytes());
+    CHECK(heap.verify() == 0);
+}
+
+TEST_CASE("nothing is refused that fits into committed memory", "[heap][holes][port]") {
+    constexpr unsigned rounds = 40;
+    for (unsigned round = 1; round <= rounds; round++) {
+        CAPTURE(round);
+        test::Random random(round);
+        SteppedHeap stepped;
+        Heap &heap = stepped.heap();
+        const size_t chunk = heap.chunkBytes() / granuleSize;
+        std::vector<void *> blocks;
+        Region *const region = stepped.regionOf(stepped.makeApart(chunk));
+        for (size_t left = 40 * chunk; left > 3 * chunk;) {
+            const size_t n = chunk / 2 + 1 + random.below(5 * chunk / 2);
+            blocks.push_back(stepped.makeApart(n));
+            REQUIRE(stepped.regionOf(blocks.back()) == region);
+            left -= n;
+        }
+        for (const size_t share : {2, 3}) { // what is free then goes back, and what is free only afterwards does not
+            for (void *&block : blocks) {
+                if (block && random.below(share) == 0) {
+                    stepped.freeApart(std::exchange(block, nullptr));
+                }
+            }
+            if (share == 2) {
+                heap.purge(0);
+            }
+        }
+        limitTo(heap, heap.limits().committed());
+        for (size_t n = chunk - 2; n > chunk / 4; n -= chunk / 8) {
+            Shortage shortage = Shortage::none;
+            while (heap.allocateShared(n, 0, false, shortage)) {}
+            CHECK_FALSE(hasBacked(*region, n));
+            REQUIRE(heap.verify() == 0);
+        }
+    }
 }
