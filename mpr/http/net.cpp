@@ -100,11 +100,6 @@ bool hasRoomForBody(const HttpNet& net) {
     return true;
 }
 
-/** Whether a call of the stream's handler writes: see Waiting. */
-bool isWriting(const HttpNet& net) {
-    return net.stream && net.stream->writes;
-}
-
 /** Whether no request may begin: a procedure of the one before has not returned. */
 bool isNested(const HttpNet& net) {
     return net.calls > 1;
@@ -128,7 +123,7 @@ bool wantsInput(const HttpNet& net) {
     }
     switch (net.phase) {
     case Phase::head: return !net.closes && (!isNested(net) || pending(net) < mostAhead);
-    case Phase::body: return isWriting(net) ? pending(net) < mostAhead : hasRoomForBody(net);
+    case Phase::body: return hasRoomForBody(net);
     case Phase::answering: return pending(net) < mostAhead;
     case Phase::lingering: return true;
     default: return false;
@@ -338,9 +333,22 @@ void takeBytes(HttpNet& net) {
     }
 }
 
+/** Whether all of the body has been taken. */
+bool isBodyOver(const HttpNet& net) {
+    return net.stream->in().chunked ? net.chunkGuard.isOver() : net.bodyLeft == 0;
+}
+
 /** Use what is in the input. @return Whether anything was used. */
 bool takeInput(HttpNet& net) {
     const auto before = pending(net);
+    if (net.phase == Phase::body && net.stream->filters) {
+        return false;
+    }
+    if (net.phase == Phase::body &&
+        isBodyOver(net)) { // its last piece is being given to a handler that waits for the end
+        endBody(net);
+        return true;
+    }
     if (before == 0) {
         return false;
     }
@@ -355,10 +363,6 @@ bool takeInput(HttpNet& net) {
         }
         return takeHead(net, {net.input + net.inputBegin, before}, true) > 0;
     case Phase::body:
-        if (isWriting(net)) {
-            net.stream->heldBack = true;
-            return false;
-        }
         if (!hasRoomForBody(net)) {
             return false;
         }
@@ -946,6 +950,10 @@ namespace {
 /** The notifier may have ended the stream, or answered. */
 void failLate(HttpNet& net, int status, const char* why) {
     Stream& stream = *net.stream;
+    if (stream.out().endSent && net.outCount == 0) { // it has its answer, but does not send the rest of its body
+        net.closes = true;
+        return;
+    }
     const bool answered = stream.tx->finalizedOutput;
     httpNotify(&stream, HTTP_EVENT_TIMEOUT, 0);
     if (stream.gone || (!answered && stream.tx->finalizedOutput && net.phase != Phase::head)) {

@@ -100,8 +100,7 @@ bool makeEnds(Stream& stream, HttpStage* handler, HttpStage* connector) {
 void roomForBody(Stream& stream) {
     const HttpStage& handler = *stream.readq->stage;
     const MprOff most = stream.limits->rxBodySize;
-    if (!handler.incoming && !handler.incomingService && !stream.notifier && most > stream.readq->max &&
-        most < PTRDIFF_MAX / 2) {
+    if (!takesPackets(handler) && !stream.notifier && most > stream.readq->max && most < PTRDIFF_MAX / 2) {
         stream.readq->max = static_cast<ssize>(most) + 1;
     }
 }

@@ -8,6 +8,7 @@
  */
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "mpr/event.h"
 #include "mpr/gc/census.hpp"
@@ -141,8 +142,8 @@ bool mpr::http::serviceScheduled(HttpNet& net) {
         setRef(q, q->nextScheduled, nullptr);
         q->flags &= ~HTTP_QUEUE_SCHEDULED;
         if (!(q->flags & HTTP_QUEUE_SUSPENDED) && !q->removed && !own(q->stream)->gone) {
+            any = any || !(q->flags & HTTP_QUEUE_SERVICED);
             httpServiceQueue(q);
-            any = true;
         }
     }
     return any;
@@ -166,11 +167,18 @@ void httpPutPacket(struct HttpQueue* q, HttpPacket* packet) {
     }
     publish(packet);
     const bool goesOut = q->direction == HTTP_QUEUE_TX;
+    Stream& stream = *own(q->stream);
+    if (q == stream.readq && stream.waits) { // see Waiting
+        append(q, packet);
+        return;
+    }
+    const bool before = std::exchange(stream.filters, goesOut ? stream.filters : q != stream.readq);
     if (const auto put = goesOut ? q->stage->outgoing : q->stage->incoming) {
         callStage(*q->stage, [=] { put(q, packet); });
     } else {
         goesOut ? httpDefaultOutgoing(q, packet) : httpDefaultIncoming(q, packet);
     }
+    stream.filters = before;
 }
 
 void httpPutPacketToNext(struct HttpQueue* qp, HttpPacket* packet) {
@@ -278,13 +286,16 @@ void httpServiceQueue(HttpQueue* q) {
     if (!q) {
         return;
     }
-    if (q->flags & HTTP_QUEUE_SERVICED) {
-        httpScheduleQueue(q);
+    if (q->flags & HTTP_QUEUE_SERVICED) { // its procedure lets the connection go on
+        own(q)->serviceAgain = true;
         return;
     }
     q->flags |= HTTP_QUEUE_SERVICED;
     callService(q);
     q->flags &= ~HTTP_QUEUE_SERVICED;
+    if (std::exchange(own(q)->serviceAgain, false)) {
+        httpScheduleQueue(q);
+    }
 }
 
 void httpSuspendQueue(HttpQueue* q) {
@@ -319,7 +330,7 @@ bool httpFlushQueue(HttpQueue* q, int flags) {
     if (!q || !mayChange("httpFlushQueue", *q->stream)) {
         return false;
     }
-    const Waiting waiting(*own(q->stream), &Stream::writes);
+    const Waiting waiting(*own(q->stream));
     httpScheduleQueue(q);
     HttpNet& net = *q->net;
     pump(net);
@@ -327,6 +338,7 @@ bool httpFlushQueue(HttpQueue* q, int flags) {
         if (mprWaitForEvent(net.dispatcher, own(q->stream)->inactivityTimeout, -1) < 0) {
             break;
         }
+        pump(net);
     }
     return q->count < q->max;
 }

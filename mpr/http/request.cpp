@@ -120,7 +120,8 @@ ssize httpReadBlock(HttpStream* stream, char* buffer, ssize size, MprTicks timeo
     if (count > 0 || endsInput(*own(stream)) || !(flags & HTTP_BLOCK)) {
         return count;
     }
-    const Waiting waiting(*own(stream), &Stream::reads);
+    const Waiting waiting(*own(stream));
+    sayContinue(*own(stream));
     const MprTicks begun = mprGetTicks();
     timeout = timeout < 0 ? own(stream)->inactivityTimeout : timeout;
     for (;;) {

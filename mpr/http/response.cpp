@@ -124,13 +124,14 @@ bool isOver(const HttpQueue* q) {
 /** A queue is full: have its bytes sent, and if that is not enough wait until there is room. @return false: the
     stream is over. */
 bool awaitRoom(HttpQueue* q, bool waits) {
-    const Waiting waiting(*own(q->stream), &Stream::writes);
+    const Waiting waiting(*own(q->stream));
     httpScheduleQueue(q);
     pump(*q->net);
     while (waits && !isOver(q) && q->count >= q->max) {
         if (mprWaitForEvent(q->net->dispatcher, own(q->stream)->inactivityTimeout, -1) < 0) {
             return false;
         }
+        pump(*q->net);
     }
     return !isOver(q);
 }

@@ -279,12 +279,32 @@ void receive(Stream& stream, HttpPacket* packet) {
     if (!ends) {
         keepsWithin(*stream.net, HTTP_CODE_REQUEST_TOO_LARGE);
     }
-    if (stream.opened && !stream.gone) {
+    if (stream.waits) {
+        stream.heldBack = stream.heldInput = true;
+    } else if (stream.opened && !stream.gone) {
         httpNotify(&stream, HTTP_EVENT_READABLE, 0);
     }
 }
 
 namespace {
+
+/** Give the handler what has come of the body while a call of it waited, as far as that has not read it. */
+void giveHeld(Stream& stream) {
+    HttpQueue* q = stream.readq;
+    if (stream.tx->finalizedInput) {
+        return;
+    }
+    int count = 0;
+    for (const HttpPacket* each = q->first; each; each = each->next) {
+        ++count;
+    }
+    for (; takesPackets(*q->stage) && count > 0 && q->first && !stream.gone; --count) {
+        httpPutPacket(q, httpGetPacket(q));
+    }
+    if (stream.opened && !stream.gone) {
+        httpNotify(&stream, HTTP_EVENT_READABLE, 0);
+    }
+}
 
 /** Whether the handler has been told that all has come, or wants to write more, and there is room for it. */
 bool hasRoom(const Stream& stream) {
@@ -322,21 +342,23 @@ void ready(Stream& stream) {
 } // namespace
 
 Waiting::~Waiting() {
-    stream_.*what_ = outer_;
-    if (!stream_.writes && !stream_.reads && std::exchange(stream_.heldBack, false)) {
+    stream_.waits = outer_;
+    if (!outer_ && std::exchange(stream_.heldBack, false)) {
         pumpAgain(*stream_.net);
     }
 }
 
 bool advance(Stream& stream) {
-    if (!hasStep(stream)) {
+    if (!stream.heldInput && !hasStep(stream)) {
         return false;
     }
-    if (stream.writes || stream.reads) {
+    if (stream.waits) {
         stream.heldBack = true;
         return false;
     }
-    if (stream.state == HTTP_STATE_FINALIZED) {
+    if (std::exchange(stream.heldInput, false)) {
+        giveHeld(stream);
+    } else if (stream.state == HTTP_STATE_FINALIZED) {
         setState(stream, HTTP_STATE_COMPLETE);
     } else if (stream.tx->finalized) {
         setState(stream, HTTP_STATE_FINALIZED);

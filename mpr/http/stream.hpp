@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "mpr/gc/guard.hpp"
 #include "mpr/http.h"
@@ -24,6 +25,7 @@ struct Queue : HttpQueue {
     bool removed;         // from the pipeline: it is serviced no more
     bool opened;          // its stage's open was called, and close not yet
     bool waits;           // it is suspended until the next one has room
+    bool serviceAgain;    // it was to be serviced while it was
     MprOff bytes;         // held; the public count has as many of them as it can count
 };
 
@@ -77,9 +79,10 @@ struct Stream : HttpStream {
     bool counted;   // among the requests
     bool ending;    // its end is being told
     bool gone;
-    bool writes;      // a call of the program writes, and lets the connection go on meanwhile: see Waiting
-    bool reads;       // the same of one that reads
+    bool waits;       // a call of the program lets the connection go on: see Waiting
     bool heldBack;    // something is to come when that call has returned
+    bool heldInput;   // among it what has come of the body
+    bool filters;     // a piece of the body is with a stage before the handler's, which the next one must not overtake
     ptrdiff_t memory; // bytes that its packets and its compressor take
 
     Rx& in() { return *static_cast<Rx*>(rx); }
@@ -104,6 +107,11 @@ bool mayChange(const char* function, const T& what) {
     return !gc::current || !gc::isFinalizing(*gc::current) || (!gc::isDying(&what) && gc::admitServing(function));
 }
 
+/** Whether a stage is called with packets of a body, rather than find them in its queue. */
+inline bool takesPackets(const HttpStage& stage) {
+    return stage.incoming || stage.incomingService;
+}
+
 /** Call a procedure of a stage, which may be the program's: the thread goes on after it as before. */
 template <class Call>
 auto callStage(const HttpStage& stage, Call&& call) -> decltype(call()) {
@@ -120,22 +128,21 @@ auto callStage(const HttpStage& stage, Call&& call) -> decltype(call()) {
 
 /**
     A call of the program lets the connection go on until there is room, or input. What the stream's handler does is not
-    done yet, so nothing else of it is called meanwhile that comes in turn: the next state, and that there is room again.
-    Nor is more of the body given to it while it writes: a handler that writes what it gets would write the next piece in
-    the middle of this one. All of that comes when the call has returned, even if the handler then waits for it.
+    done yet, so nothing else of it is called meanwhile that comes in turn: not the next state, nor that there is room again,
+    nor with more of the body. A handler that writes what it gets would write the next piece in the middle of this one; one
+    that reads would be called deeper with each piece. What comes of the body waits in the handler's queue, where the call may
+    read it, and the connection takes no more than has room there. All that is left comes when the call has returned, even
+    if the handler then waits for it.
  */
 class Waiting {
 public:
-    Waiting(Stream& stream, bool Stream::*what) : stream_(stream), what_(what), outer_(stream.*what) {
-        stream.*what = true;
-    }
+    explicit Waiting(Stream& stream) : stream_(stream), outer_(std::exchange(stream.waits, true)) {}
     ~Waiting();
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
 private:
     Stream& stream_;
-    bool Stream::*what_;
     bool outer_;
 };
 

@@ -10,8 +10,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -464,102 +462,6 @@ TEST_CASE("a request is not kept waiting by all connections that can write again
         }
         slow[i]->reset();
     }
-}
-
-// ---- What comes while a handler writes ---------------------------------------------------------------------------
-
-namespace {
-std::atomic<int> mostWithin{0};
-
-const std::string &numbers() {
-    static const std::string text = [] {
-        std::string all;
-        for (int i = 0; all.size() < longAnswer; i++) {
-            all += std::to_string(i) + " ";
-        }
-        return all.substr(0, longAnswer);
-    }();
-    return text;
-}
-
-/* Until nothing more is taken, and so slowly that there is room again meanwhile. What was written is recorded at the
-   end. */
-void writeUntilFull(HttpStream *stream) {
-    static int within;
-    mostWithin = std::max(mostWithin.load(), ++within);
-    auto at = static_cast<ssize>(reinterpret_cast<std::uintptr_t>(stream->staticData));
-    ssize count = 1;
-    while (count > 0 && at < longAnswer) {
-        const ssize wanted = std::min<ssize>(5000, longAnswer - at);
-        count = httpWriteBlock(stream->writeq, numbers().data() + at, wanted, HTTP_NON_BLOCK);
-        at += std::max<ssize>(count, 0);
-        if (count < wanted) {
-            pollfd descriptor{stream->sock->fd, POLLOUT, 0};
-            poll(&descriptor, 1, 20000);
-        }
-    }
-    stream->staticData = reinterpret_cast<void *>(static_cast<std::uintptr_t>(at));
-    if (at >= longAnswer) {
-        httpFinalize(stream);
-    }
-    within--;
-}
-
-int echoFlags;
-
-void echo(HttpQueue *q, HttpPacket *packet) {
-    if (packet->flags & HTTP_PACKET_END) {
-        httpFinalize(q->stream);
-        return;
-    }
-    const std::string text(packet->content->start, packet->content->end); // which the program keeps while it waits
-    httpWriteBlock(q->stream->writeq, text.data(), static_cast<ssize>(text.size()), echoFlags);
-}
-} // namespace
-
-TEST_CASE("nothing else of a handler is called while it writes, though there is room again", "[http][net]") {
-    Server server;
-    httpGetLimits()->packetSize = 1024;
-    httpDefineAction(
-        "/numbers", +[](HttpStream *stream) {
-            httpSetContentLength(stream, longAnswer);
-            httpSetStreamNotifier(stream, [](HttpStream *of, int event, int) {
-                if (event == HTTP_EVENT_WRITABLE) {
-                    writeUntilFull(of);
-                }
-            });
-            writeUntilFull(stream);
-        });
-    mprSetSocketPrebindCallback(setRoom<4096>);
-    server.start();
-    mprSetSocketPrebindCallback(nullptr);
-    mostWithin = 0;
-    Client client(server.port, Client::mustConnect, 4096);
-    const Answer answer = client.ask(get("/numbers"));
-    CHECK(answer.whole);
-    CHECK(answer.body == numbers());
-    CHECK(mostWithin == 1);
-}
-
-TEST_CASE("what comes while a handler writes is given to it afterwards", "[http][net]") {
-    echoFlags = GENERATE(0, HTTP_BLOCK);
-    CAPTURE(echoFlags);
-    Server server;
-    httpGetLimits()->packetSize = 1024;
-    httpCreateHandler("echo", nullptr)->incoming = echo;
-    HttpRoute *route = httpCreateInheritedRoute(nullptr);
-    httpSetRoutePattern(route, "/echo", 0);
-    REQUIRE(httpSetRouteHandler(route, "echo") == 0);
-    httpFinalizeRoute(route);
-    mprSetSocketPrebindCallback(setRoom<4096>);
-    server.start();
-    mprSetSocketPrebindCallback(nullptr);
-    Client client(server.port, Client::mustConnect, 4096);
-    std::thread sends([&] { client.send(post("/echo", numbers())); });
-    const Answer answer = client.receive();
-    sends.join();
-    CHECK(answer.whole);
-    CHECK(answer.body == numbers());
 }
 
 namespace {

@@ -97,7 +97,8 @@ MPR_EXPORT const char *httpGetBodyInput(struct HttpStream *stream);
 MPR_EXPORT ptrdiff_t httpGetReadCount(struct HttpStream *stream);
 /** Read what has come. @return Bytes; 0 when there are none: see httpIsEof. Does not yield. */
 MPR_EXPORT ptrdiff_t httpRead(struct HttpStream *stream, char *buffer, ptrdiff_t size);
-/** Read as httpRead does, and wait if there is nothing yet. @param timeout Milliseconds; -1: the inactivity limit.
+/** Read as httpRead does, and wait if there is nothing yet. Until it returns nothing else of the stream's handler is
+    called: see httpWriteBlock. @param timeout Milliseconds; -1: the inactivity limit.
     @param flags HTTP_BLOCK: wait for some bytes, which yields: buffer must be rooted or unmanaged. HTTP_NON_BLOCK: wait
     for none. */
 MPR_EXPORT ptrdiff_t httpReadBlock(struct HttpStream *stream, char *buffer, ptrdiff_t size, MprTicks timeout,

@@ -93,8 +93,8 @@ MPR_EXPORT void httpFormatError(struct HttpStream *stream, int status, const cha
 /** Write to a queue, stream->writeq mostly. @return Bytes; less than 0 when the stream has failed or was finalized. */
 MPR_EXPORT ptrdiff_t httpWrite(HttpQueue *q, const char *fmt, ...) MPR_PRINTF(2, 3);
 MPR_EXPORT ptrdiff_t httpWriteString(HttpQueue *q, const char *s);
-/** Until it returns nothing else of the stream's handler is called: no more of the request's body comes, nor word that
-    there is room.
+/** Until it returns nothing else of the stream's handler is called: neither with more of the body, nor to say that there is
+    room, nor with the next state.
     @param flags HTTP_BUFFER, or 0: all is taken; HTTP_NON_BLOCK: what there is room for; HTTP_BLOCK: all, waiting for
     room, which yields: buf must be rooted or unmanaged. */
 MPR_EXPORT ptrdiff_t httpWriteBlock(HttpQueue *q, const char *buf, ptrdiff_t size, int flags);

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+    test/http/waiting.cpp - Calls of handlers that let the connection go on, or wait: nothing else of the handler is called
+    meanwhile, and nothing that they wait for stays away.
+
+    Most clients here send all of a request before they read, and both ends have little room, so that whoever must not wait
+    for the other is found out.
+ */
+#include "test/support/http.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+using namespace test;
+
+namespace {
+
+constexpr ssize length = 1 << 18;
+
+const std::string &numbers() {
+    static const std::string text = [] {
+        std::string all;
+        for (int i = 0; all.size() < length; i++) {
+            all += std::to_string(i) + " ";
+        }
+        return all.substr(0, length);
+    }();
+    return text;
+}
+
+/* The client's end takes and keeps little, too. */
+class Narrow {
+public:
+    Narrow() {
+        httpGetLimits()->packetSize = 1024;
+        httpGetLimits()->rxBodySize = 16 << 20;
+        httpGetLimits()->connectionMemory = 32 << 20;
+    }
+
+    HttpStage *handler(cchar *path) {
+        HttpStage *stage = httpCreateHandler(path, nullptr);
+        HttpRoute *const route = httpCreateInheritedRoute(nullptr);
+        httpSetRoutePattern(route, path, 0);
+        REQUIRE(httpSetRouteHandler(route, path) == 0);
+        httpFinalizeRoute(route);
+        return stage;
+    }
+    void start() {
+        mprSetSocketPrebindCallback([](MprSocket *listener) {
+            const int room = 4096;
+            setsockopt(listener->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+            return setsockopt(listener->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+        });
+        server.start();
+        mprSetSocketPrebindCallback(nullptr);
+    }
+    /* Send all, then read. */
+    Answer ask(const std::string &request) const {
+        Client client(server.port, Client::mustConnect, 4096);
+        return client.ask(request);
+    }
+    /* Read while it is sent. */
+    Answer askAtOnce(const std::string &request) const {
+        Client client(server.port, Client::mustConnect, 4096);
+        std::thread sends([&] { client.send(request); });
+        Answer answer = client.receive();
+        sends.join();
+        return answer;
+    }
+
+    Server server;
+};
+
+/* More than the system takes of a client that is not read. */
+const std::string tooMuch(6 << 20, 'm');
+
+void writeAll(HttpQueue *q, int flags) {
+    CHECK(httpWriteBlock(q->stream->writeq, numbers().data(), length, flags) == length);
+}
+
+/* ---- A handler that writes as much as is taken ---- */
+
+std::atomic<int> mostWithin{0};
+
+/* Until nothing more is taken, and so slowly that there is room again meanwhile. What was written is recorded at the
+   end. */
+void writeUntilFull(HttpStream *stream) {
+    static int within;
+    mostWithin = std::max(mostWithin.load(), ++within);
+    auto at = static_cast<ssize>(reinterpret_cast<std::uintptr_t>(stream->staticData));
+    ssize count = 1;
+    while (count > 0 && at < length) {
+        const ssize wanted = std::min<ssize>(5000, length - at);
+        count = httpWriteBlock(stream->writeq, numbers().data() + at, wanted, HTTP_NON_BLOCK);
+        at += std::max<ssize>(count, 0);
+        if (count < wanted) {
+            pollfd descriptor{stream->sock->fd, POLLOUT, 0};
+            poll(&descriptor, 1, 20000);
+        }
+    }
+    stream->staticData = reinterpret_cast<void *>(static_cast<std::uintptr_t>(at));
+    if (at >= length) {
+        httpFinalize(stream);
+    }
+    within--;
+}
+
+/* ---- One that sends back what comes ---- */
+
+int echoFlags;
+
+void echo(HttpQueue *q, HttpPacket *packet) {
+    if (packet->flags & HTTP_PACKET_END) {
+        httpFinalize(q->stream);
+        return;
+    }
+    const std::string text(packet->content->start, packet->content->end); // which the program keeps while it waits
+    httpWriteBlock(q->stream->writeq, text.data(), static_cast<ssize>(text.size()), echoFlags);
+}
+
+/* ---- One that reads in a notifier ---- */
+
+void readWhenTold(HttpStream *stream, int event, int) {
+    static int within;
+    static std::string all;
+    char piece[100];
+    if (event != HTTP_EVENT_READABLE) {
+        return;
+    }
+    mostWithin = std::max(mostWithin.load(), ++within);
+    ssize count = 0;
+    while ((count = httpReadBlock(stream, piece, sizeof(piece), -1, HTTP_BLOCK)) > 0) {
+        all.append(piece, static_cast<size_t>(count));
+    }
+    if (within-- == 1 && httpIsEof(stream) && !httpIsFinalized(stream)) {
+        httpWriteBlock(stream->writeq, all.data(), static_cast<ssize>(all.size()), 0);
+        httpFinalize(stream);
+        all.clear();
+    }
+}
+} // namespace
+
+TEST_CASE("nothing else of a handler is called while it writes, though there is room again", "[http][waiting]") {
+    Narrow narrow;
+    httpDefineAction(
+        "/numbers", +[](HttpStream *stream) {
+            httpSetContentLength(stream, length);
+            httpSetStreamNotifier(stream, [](HttpStream *of, int event, int) {
+                if (event == HTTP_EVENT_WRITABLE) {
+                    writeUntilFull(of);
+                }
+            });
+            writeUntilFull(stream);
+        });
+    narrow.start();
+    mostWithin = 0;
+    const Answer answer = narrow.ask(get("/numbers"));
+    CHECK(answer.whole);
+    CHECK((answer.body == numbers()));
+    CHECK(mostWithin == 1);
+}
+
+TEST_CASE("what comes while a handler writes is given to it afterwards", "[http][waiting]") {
+    echoFlags = GENERATE(0, HTTP_BLOCK);
+    CAPTURE(echoFlags);
+    Narrow narrow;
+    narrow.handler("/echo")->incoming = echo;
+    narrow.start();
+    const Answer answer = narrow.askAtOnce(post("/echo", numbers()));
+    CHECK(answer.whole);
+    CHECK((answer.body == numbers()));
+}
+
+TEST_CASE("a handler that writes takes the body meanwhile, where it is not called with it", "[http][waiting]") {
+    Narrow narrow;
+    narrow.handler("/drops")->start = +[](HttpQueue *q) {
+        httpFinalizeInput(q->stream);
+        writeAll(q, HTTP_BLOCK);
+        httpFinalize(q->stream);
+    };
+    narrow.handler("/refuses")->start = +[](HttpQueue *q) {
+        httpSetStatus(q->stream, 403);
+        writeAll(q, HTTP_BUFFER);
+        httpFinalize(q->stream);
+        httpFlushQueue(q->stream->writeq, HTTP_BLOCK);
+    };
+    HttpStage *const keeps = narrow.handler("/keeps");
+    keeps->start = +[](HttpQueue *q) { writeAll(q, HTTP_BLOCK); };
+    keeps->ready = +[](HttpQueue *q) {
+        CHECK(httpGetReadCount(q->stream) == static_cast<ssize>(tooMuch.size()));
+        httpFinalize(q->stream);
+    };
+    narrow.start();
+    for (cchar *path : {"/drops", "/refuses", "/keeps"}) {
+        CAPTURE(path);
+        const Answer answer = narrow.ask(post(path, tooMuch));
+        CHECK(answer.status == (std::string(path) == "/refuses" ? 403 : 200));
+        CHECK((answer.body == numbers()));
+    }
+}
+
+TEST_CASE("an event reads the body while the handler waits for room", "[http][waiting]") {
+    Narrow narrow;
+    static std::atomic<ssize> read{0};
+    narrow.handler("/both")->start = +[](HttpQueue *q) {
+        httpCreateEvent(
+            q->stream->seqno,
+            +[](HttpStream *stream, void *) {
+                char bytes[1000];
+                ssize count = 0;
+                while ((count = httpReadBlock(stream, bytes, sizeof(bytes), -1, HTTP_BLOCK)) > 0) {
+                    read += count;
+                }
+            },
+            nullptr);
+        writeAll(q, HTTP_BLOCK);
+        httpFinalize(q->stream);
+    };
+    narrow.start();
+    read = 0;
+    const Answer answer = narrow.ask(post("/both", tooMuch));
+    CHECK((answer.body == numbers()));
+    eventually([] { return read == static_cast<ssize>(tooMuch.size()); });
+}
+
+TEST_CASE("a notifier that waits for the body is called once for all of it", "[http][waiting]") {
+    Narrow narrow;
+    httpSetEndpointNotifier(narrow.server.endpoint, readWhenTold);
+    narrow.handler("/note");
+    narrow.start();
+    mostWithin = 0;
+    SECTION("in one piece") {
+        CHECK(narrow.ask(post("/note", "0123456789")).body == "0123456789");
+    }
+    SECTION("in chunks") {
+        const std::string request = "POST /note HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                    "4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n";
+        CHECK(narrow.ask(request).body == "0123456789");
+    }
+    SECTION("byte by byte") {
+        Client client(narrow.server.port);
+        const std::string body = numbers().substr(0, 2000), request = post("/note", body);
+        client.send(request.substr(0, request.size() - body.size()));
+        for (const char each : body) {
+            client.send(std::string(1, each));
+            client.read(0); // yields
+        }
+        CHECK((client.receive().body == body));
+    }
+    CHECK(mostWithin == 1);
+}
+
+TEST_CASE("a handler that waits for the body has its client go on", "[http][waiting]") {
+    Narrow narrow;
+    narrow.handler("/expects")->start = +[](HttpQueue *q) {
+        char bytes[100];
+        const ssize count = httpReadBlock(q->stream, bytes, sizeof(bytes), -1, HTTP_BLOCK);
+        httpWriteBlock(q->stream->writeq, bytes, count, 0);
+        httpFinalize(q->stream);
+    };
+    narrow.start();
+    Client client(narrow.server.port);
+    client.send("POST /expects HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    CHECK(client.receive().status == 100);
+    CHECK(client.ask("body").body == "body");
+}
+
+TEST_CASE("a queue that others resume goes on while a handler waits for room", "[http][waiting]") {
+    Narrow narrow;
+    static bool waits;
+    waits = GENERATE(true, false);
+    CAPTURE(waits);
+    httpDefineAction(
+        "/resumed", +[](HttpStream *stream) {
+            httpSuspendQueue(stream->outputq);
+            mprCreateEvent(stream->dispatcher, "resume", 50,
+                           reinterpret_cast<void *>(+[](HttpQueue *q, MprEvent *) { httpResumeQueue(q, false); }),
+                           stream->outputq, 0);
+            writeAll(stream->writeq, waits ? HTTP_BLOCK : HTTP_BUFFER);
+            httpFlushQueue(stream->writeq, HTTP_BLOCK);
+            httpFinalize(stream);
+        });
+    narrow.start();
+    CHECK((narrow.ask(get("/resumed")).body == numbers()));
+}
+
+TEST_CASE("a stage may let the connection go on while it is serviced", "[http][waiting]") {
+    Narrow narrow;
+    httpCreateFilter("flushes", nullptr)->outgoingService = +[](HttpQueue *q) {
+        while (HttpPacket *packet = httpGetPacket(q)) {
+            if (!httpWillNextQueueAcceptPacket(q, packet)) {
+                httpPutBackPacket(q, packet);
+                return;
+            }
+            httpPutPacketToNext(q, packet);
+            httpFlush(q->stream);
+        }
+    };
+    httpDefineAction("/hello", answerHello);
+    HttpRoute *const route = httpCreateActionRoute(
+        nullptr, "/flushed", +[](HttpStream *stream) {
+            writeAll(stream->writeq, HTTP_BUFFER);
+            httpFinalize(stream);
+        });
+    REQUIRE(httpAddRouteFilter(route, "flushes", nullptr, HTTP_STAGE_TX) == 0);
+    narrow.start();
+    CHECK((narrow.ask(get("/flushed")).body == numbers()));
+    CHECK(narrow.ask(get("/hello")).body == "hello");
+}
+
+TEST_CASE("who answers a request that takes too long has it end well though its body never comes", "[http][waiting]") {
+    Narrow narrow;
+    static std::atomic<int> told;
+    told = 0;
+    httpSetEndpointNotifier(
+        narrow.server.endpoint, +[](HttpStream *stream, int event, int) {
+            if (event == HTTP_EVENT_TIMEOUT) {
+                told++;
+                httpWriteString(stream->writeq, "late");
+                httpFinalize(stream);
+            }
+        });
+    narrow.handler("/late")->start = +[](HttpQueue *q) { httpSetTimeout(q->stream, 100, 100); };
+    narrow.start();
+    Client client(narrow.server.port);
+    client.send("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345");
+    const Answer answer = client.receive();
+    CHECK(answer.status == 200);
+    CHECK(answer.body == "late");
+    CHECK(client.isClosed());
+    CHECK(told == 1);
+}
