@@ -55,6 +55,7 @@ struct Timer : Event {
 struct Running {
     Event* event;
     Running* outer; // whose procedure waits for events meanwhile
+    bool waits;     // its thread sleeps until the dispatcher has the next event, or is about to
 };
 
 /** Set a reference to nullptr. That makes nothing reachable, so the collector need not hear of it. */

@@ -436,8 +436,11 @@ void Events::takeOut(Event& event) {
 /** Somebody has to run this dispatcher's events, unless somebody does or knows that he has to. */
 Events::Hand Events::hand(Dispatcher& d) {
     os::assertHeld(lock_);
-    if (!d.head || d.disabled || d.destroyed || d.runner != 0) {
+    if (!d.head || d.disabled || d.destroyed) {
         return Hand::nobody;
+    }
+    if (d.runner != 0) {
+        return d.procedures && d.procedures->waits ? Hand::waiters : Hand::nobody;
     }
     if (d.owner != 0) {
         return Hand::waiters;

@@ -165,6 +165,7 @@ private:
     int runReadyBeside();
     bool runsReady() const;
     bool mustGiveWay() const;
+    void noteWaiting(const Awaited& awaited, os::ThreadId self, bool on) MPR_REQUIRES(lock_);
     Found lookFor(const Awaited& awaited, os::ThreadId self);
     bool beginService(os::ThreadId self);
     bool beginWaiterService(os::ThreadId self);

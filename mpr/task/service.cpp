@@ -434,9 +434,21 @@ int Events::runReadyBeside() {
     return count;
 }
 
+/** Note whether a procedure of these dispatchers that the calling thread runs waits: whoever queues an event tells it. */
+void Events::noteWaiting(const Awaited& awaited, os::ThreadId self, bool on) {
+    os::assertHeld(lock_);
+    for (MprDispatcher* each : awaited.dispatchers) {
+        auto* d = static_cast<Dispatcher*>(each);
+        if (d && d->runner == self && d->procedures) {
+            d->procedures->waits = on;
+        }
+    }
+}
+
 /** What a thread that waits for events has found. */
 Events::Found Events::lookFor(const Awaited& awaited, os::ThreadId self) {
     os::Locked locked(lock_);
+    noteWaiting(awaited, self, true);
     Found found;
     found.ran = awaited.any([](const Dispatcher& d, std::int64_t since) { return d.mark != since; });
     if (!found.ran) {
@@ -511,6 +523,10 @@ int Events::waitFor(const Awaited& awaited, MprTicks timeout, const void* site) 
             Waiting waiting(site);
             os::wait(bell_, seen, left);
         }
+    }
+    {
+        os::Locked locked(lock_);
+        noteWaiting(awaited, self, false);
     }
     --waits;
     waiters_.fetch_sub(1, std::memory_order_seq_cst);

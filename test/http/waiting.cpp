@@ -50,9 +50,10 @@ public:
     }
     void start() {
         mprSetSocketPrebindCallback([](MprSocket *listener) {
-            const int room = 4096;
-            setsockopt(listener->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-            return setsockopt(listener->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+            // A window of a few kilobytes would open ten times a second only.
+            const int out = 4096, in = 128 * 1024;
+            setsockopt(listener->fd, SOL_SOCKET, SO_RCVBUF, &in, sizeof(in));
+            return setsockopt(listener->fd, SOL_SOCKET, SO_SNDBUF, &out, sizeof(out));
         });
         server.start();
         mprSetSocketPrebindCallback(nullptr);

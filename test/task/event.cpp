@@ -581,6 +581,39 @@ TEST_CASE("an event may wait for the next of its dispatcher: they nest", "[task]
     CHECK(wrong == 0);
 }
 
+TEST_CASE("a procedure that waits on a worker is woken by the next event, whoever queues it", "[task][event]") {
+    Runtime runtime;
+    reset();
+    REQUIRE(mprStart() == 0); // another thread services, and has no other reason to tell who waits
+    MprDispatcher *worker = mprCreateDispatcher("waits", 0);
+    Root root(worker);
+    static std::atomic<bool> waits, ended;
+    waits = ended = false;
+    mprCreateEvent(worker, "outer", 0, proc([](void *, MprEvent *event) {
+                       waits = true;
+                       wrong += mprWaitForEvent(event->dispatcher, -1, -1) != 0;
+                       ended = true;
+                   }),
+                   nullptr, 0);
+    while (!waits) {
+        mprSleep(1);
+    }
+    mprSleep(50); // until it sleeps
+    SECTION("another thread") {
+        mprCreateEvent(worker, "next", 0, proc(count), nullptr, 0);
+    }
+    SECTION("a timer") {
+        mprCreateEvent(worker, "next", 10, proc(count), nullptr, 0);
+    }
+    SECTION("a foreign thread") {
+        std::thread([worker] { mprCreateEventOutside(worker, proc(count), nullptr); }).join();
+    }
+    CHECK(until([] { return ended.load(); }));
+    CHECK(runs == 1);
+    CHECK(wrong == 0);
+    mprShutdown(MPR_EXIT_NORMAL, 0, -1);
+}
+
 TEST_CASE("an event that reschedules itself and nests in itself", "[task][event]") {
     Runtime runtime;
     reset();

@@ -399,7 +399,7 @@ int main(int argc, char **argv) {
         {"kept-on-stack", "check=stacks", keptOnStack, {"local variable without a root?", "manager manageNode ("}},
         {"global-array", "check=globals", globalArray, {"global without a root? table", "manager manageNode ("}},
         {"global-structure", "check=globals", globalStructure, {"root? statistics+0x", "manager manageNode ("}},
-        {"local-static", "check=globals", localStatic, {"global without a root? ", "latest (", "manager manageNode ("}},
+        {"local-static", "check=globals", localStatic, {"global without a root?", "latest", "manager manageNode ("}},
         {"root-removed-early", "check=globals", rootRemovedEarly, {shelved, "manager manageNode ("}},
         {"hold-forgotten", "check=globals", holdForgotten, {"root? buffer (", "text \"kept for later\""}},
         {"forgotten-field", "check=fields", forgottenField, {"manager forgetName (", NAME, "text \"first\""}},
