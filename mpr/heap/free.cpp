@@ -217,8 +217,11 @@ bool Heap::resizeOrdinary(Local& local, Place at, std::size_t n, std::size_t m) 
     os::Locked locked(lock_);
     // Memory taken from a hole belongs to the block before the lock is released. Where others walk a span (retire,
     // findGap), zeros that nothing extends over are free.
-    if (more > 0 && !extended && !extendIntoHole(local, {region, g + n}, more)) {
-        return false;
+    if (more > 0 && !extended) {
+        if (!extendIntoHole(local, {region, g + n}, more)) {
+            return false;
+        }
+        region->spans.pierce(g); // the hole may have been behind the span's end
     }
     // The head stays all the while: others read and change it without the lock.
     map.clearBlockSize(g, n);

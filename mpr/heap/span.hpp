@@ -18,12 +18,13 @@
         hole --take--> filling --pause--> judged --no survivor--> stale  --take--> filling, or hole
                                           judged --some---------> sparse --take--> filling
                        sparse, with something young in it, or at a full collection --> judged
-                       judged, something freed by hand; sparse, memory is short --retire--> holes
+                       judged, something pierced it; sparse, memory is short --retire--> holes
 
     Invariants
       - A piece is in at most one of `filling`, `judged`, `stale`, `sparse`, `retiring` (check). No block reaches into
-        it; only a block that was made in a hole there may reach out of it. The first granule is a fence, 7D in the map,
-        over which no holes join, so a walk that starts there always knows where it is.
+        it; only a block that was made in a hole there, or has grown into one, may reach out of it: the span is pierced
+        then. The first granule is a fence, 7D in the map, over which no holes join, so a walk that starts there always
+        knows where it is.
       - Zeros in the map of a span that belong to no block or hole are free memory. It is accounted as allocated,
         except in a sparse span. Only a free by hand makes holes there, and no context is made from them.
       - The map holds heads of dead blocks in a stale span, and in one that is being filled again beyond what its
@@ -204,7 +205,10 @@ public:
             kept.add(g >> shift_);
         }
     }
-    /** Note that something at g was freed by hand, so that there is a hole. */
+    /**
+        Note that something at g was freed by hand, so that there is a hole, or has grown into one: the span is more than
+        what its thread bumped through, and less, and only a walk tells.
+     */
     [[gnu::always_inline]] void pierce(std::size_t g) {
         if constexpr (os::hasPages) {
             pierced.add(g >> shift_);

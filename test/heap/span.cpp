@@ -183,6 +183,53 @@ TEST_CASE("a hold, a free by hand and a quick list keep a span from being given 
     }
 }
 
+/* Make blocks until one that ends where a span does can grow into a hole behind it. @return that one, grown. */
+static void *growOutOfSpan(size_t size) {
+    constexpr size_t span = sizeof(void *) == 8 ? piece : piece / 8;
+    size_t made = 0; /* without a gap, up to the block */
+    char *end = nullptr;
+    for (int tries = 0; tries < 32;) {
+        char *block = static_cast<char *>(mprAlloc(size));
+        made = block == end ? made + size : size;
+        end = block + size;
+        if (reinterpret_cast<uintptr_t>(end) % span == 0 && made > span - 100) {
+            mprPublish(block); /* what is private in a batch grows only there */
+            if (mprRealloc(block, 200) == block) {
+                return block;
+            }
+            mprAlloc(size); /* there once more */
+            tries++;
+        }
+    }
+    return nullptr;
+}
+
+TEST_CASE("a block that has grown out of its span is given back whole", "[heap][span][port]") {
+    Runtime runtime;
+    const size_t size = GENERATE(2, 6) * sizeof(void *); /* the first has its size where the next span begins */
+    const bool batch = GENERATE(false, true);
+    const bool held = GENERATE(false, true);
+    CAPTURE(size, batch, held);
+    mprSetBatches(batch);
+    void *grown = growOutOfSpan(size);
+    REQUIRE(grown);
+    if (held) {
+        mprHold(grown);
+        mprYield(MPR_YIELD_DEFAULT);
+        collectYoung();
+        CHECK(mprVerifyHeap() == 0);
+        mprRelease(grown);
+    }
+    for (int round = 0; round < 2; round++) {
+        mprYield(MPR_YIELD_DEFAULT);
+        collectYoung();
+        CHECK(mprVerifyHeap() == 0);
+        litter(10000, size); /* the same span once more */
+    }
+    collect();
+    CHECK(stats().misuses == 0);
+}
+
 TEST_CASE("a pointer to what has died is refused", "[heap][span][port]") {
     Runtime runtime;
     auto dead = litter(5000, 64);
