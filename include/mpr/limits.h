@@ -55,7 +55,8 @@ typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total)
     @param maximum The hard limit, bytes; 0 or less: none. It is never exceeded. The last 1/32 below it (at least 64
     KiB, at most a quarter) is a reserve for the notifier and the pruners: for everyone else allocation ends there.
     A maximum below what blocks take, garbage not yet collected included, is refused in the same way. Below what is
-    committed it is named and accepted: nothing more is committed until enough has been given back.
+    committed it is named and accepted: nothing more is committed until enough has been given back. Under a few megabytes
+    that many threads share, option region=256k refuses less: memory is committed in smaller pieces.
     @param cache Free memory to keep when the heap is idle or a collection was forced; -1 does not change it (1 MiB).
  */
 MPR_EXPORT void mprSetMemLimits(ptrdiff_t warnHeap, ptrdiff_t maximum, ptrdiff_t cache);

@@ -95,7 +95,8 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
     Set options of the next runtime.
     @param spec Comma-separated `name=value`; sizes take k, m, g. NULL or "" resets to the defaults. Without an operating
     system there are young, growth, marks and everyyield; the others would do nothing, and are refused.
-      region=SIZE     memory taken from the system at a time, a power of two (4m; 256k on 32-bit)
+      region=SIZE     memory taken from the system at a time, a power of two (4m; 256k on 32-bit). A 64th of it, but a page
+                      at least, is backed at a time: 256k suits a hard limit of a few megabytes
       reserve=SIZE    heap kept committed from the start and never given back (0)
       young=SIZE      least allocation between two collections (from the cache size)
       growth=PERCENT  allocation between two collections, as a share of the live size (100)

@@ -190,7 +190,10 @@ private:
         MPR_ASSERT(i < std::size(stacks_));
         return stacks_[i];
     }
-    const MarkStack& stackOf(unsigned i) const { return const_cast<Marker*>(this)->stackOf(i); }
+    const MarkStack& stackOf(unsigned i) const {
+        MPR_ASSERT(i < std::size(stacks_));
+        return stacks_[i];
+    }
     void inherit(MarkStack& left, unsigned stack);
     void look(const void* pointer, bool loose);
     static bool publishReference(Watch&, heap::Byte, const void* block);

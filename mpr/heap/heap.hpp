@@ -607,8 +607,8 @@ private:
     Hole* carveScarce(const FreeQueues& queues, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
     bool findScarce(const FreeQueues& queues, std::size_t n, std::size_t alignment, bool privileged, Fit& fit) const
         MPR_REQUIRES(lock_);
-    void findScarce(Extent hole, std::size_t n, std::size_t alignment, bool privileged, std::size_t& least,
-                    Fit& fit) const MPR_REQUIRES(lock_);
+    void findScarceIn(Extent hole, std::size_t n, std::size_t alignment, bool privileged, std::size_t& least,
+                      Fit& fit) const MPR_REQUIRES(lock_);
     bool carveFit(const Fit& fit, std::size_t n, bool privileged) MPR_REQUIRES(lock_);
     void* carveBlock(std::size_t n, Byte head, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     bool releaseHeld(Region* region, void* block) MPR_REQUIRES(lock_, clearing_);

@@ -60,7 +60,7 @@ bool Heap::findScarce(const FreeQueues& queues, std::size_t n, std::size_t align
                 const Place at = Place::of(regionOf(hole), hole);
                 std::size_t size = 0;
                 if (at.region->agreedHoleSize(at.granule, size)) {
-                    findScarce({at, size}, n, alignment, privileged, least, fit);
+                    findScarceIn({at, size}, n, alignment, privileged, least, fit);
                 }
                 hole = queues.next(hole, MayLead{*this, at.region});
             }
@@ -69,9 +69,12 @@ bool Heap::findScarce(const FreeQueues& queues, std::size_t n, std::size_t align
     return least != Limits::none;
 }
 
-/** The same in one hole: at its front, and from where each of its chunks begins. @param least Bytes for the best so far. */
-void Heap::findScarce(Extent hole, std::size_t n, std::size_t alignment, bool privileged, std::size_t& least,
-                      Fit& fit) const {
+/**
+    Find such a place in one hole: at its front, and from where each of its chunks begins.
+    @param least Bytes to be committed for the best place so far.
+ */
+void Heap::findScarceIn(Extent hole, std::size_t n, std::size_t alignment, bool privileged, std::size_t& least,
+                        Fit& fit) const {
     os::assertHeld(lock_);
     const Region& region = *hole.at.region;
     const std::size_t end = hole.at.granule + hole.size;

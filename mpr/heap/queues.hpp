@@ -221,8 +221,11 @@ public:
         }
         return findFrom(ranges + rangeFor(n));
     }
-    /** The first queue from this one on that is not empty, or none. */
+    /** The first queue from this one on that is not empty, or none. There may be no such queue. */
     unsigned findFrom(unsigned queue) const {
+        if (queue >= count) {
+            return none;
+        }
         const unsigned word = queue / seconds;
         const std::uint32_t usable = second_[word] & (~0u << queue % seconds);
         if (usable != 0) {

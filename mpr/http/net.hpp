@@ -109,13 +109,13 @@ bool keepsWithin(HttpNet& net, int status);
 
 /** Something was done to a stream outside of its connection's event: see to it soon. */
 void pumpSoon(HttpNet& net);
-/** The same, even if that is done in its event: a handler in it may wait for more. */
+/** The stream has to be seen to again, perhaps after its connection's event, in which a handler may wait for more. */
 void pumpAgain(HttpNet& net);
 /** The connection can write again: when its turn comes it is pumped. */
 void writeInTurn(HttpNet& net);
 /** See to it now: service queues, let the stream go on, write, wait for what is next. */
 void pump(HttpNet& net);
-/** The same, with a turn of its own. */
+/** See to it now, with a turn of its own. */
 void pumpInTurn(HttpNet& net);
 /** Put a packet behind what is to be sent. */
 void send(HttpNet& net, HttpPacket* packet);

@@ -41,6 +41,13 @@ struct Row {
     Region *region;
 };
 
+/* Make a hole of two blocks: the pages of the first have gone back to the system, those of the second have not. */
+void freeColdThenWarm(Row &row) {
+    row.stepped.freeApart(row.blocks[0]);
+    row.stepped.heap().purge(0);
+    row.stepped.freeApart(row.blocks[1]);
+}
+
 /* Let ordinary allocation commit so many bytes and hardly more. */
 void limitTo(Heap &heap, size_t bytes) {
     Limits limits;
@@ -157,9 +164,7 @@ TEST_CASE("what is committed behind memory that is not serves when the heap may 
     const size_t chunk = SteppedHeap().heap().chunkBytes() / granuleSize;
     Row row({3 * chunk, 4 * chunk});
     Heap &heap = row.stepped.heap();
-    row.stepped.freeApart(row.blocks[0]);
-    heap.purge(0);
-    row.stepped.freeApart(row.blocks[1]);
+    freeColdThenWarm(row);
     REQUIRE(row.holeAt(row.at(0), 7 * chunk));
     size_t from = row.at(1); // of what is committed to the end of the hole
     while (row.region->allCommitted(from - 1, from)) {
@@ -183,9 +188,7 @@ TEST_CASE("where one more chunk may be committed, a place that needs no more tha
     const size_t chunk = SteppedHeap().heap().chunkBytes() / granuleSize;
     Row row({4 * chunk, 4 * chunk});
     Heap &heap = row.stepped.heap();
-    row.stepped.freeApart(row.blocks[0]);
-    heap.purge(0);
-    row.stepped.freeApart(row.blocks[1]);
+    freeColdThenWarm(row);
     const size_t committed = heap.limits().committed();
     limitTo(heap, committed + heap.chunkBytes());
     row.stepped.makeApart(5 * chunk - 2); // at the front it would need three, or four
