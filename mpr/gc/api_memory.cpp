@@ -542,7 +542,7 @@ void* mprRealloc(void* ptr, size_t size) {
     }
     Mutator* m = current;
     const std::size_t g = region->granuleOf(ptr);
-    const Byte h = region->map().get(g);
+    Byte h = region->map().get(g);
     const bool managed = hasManager(h);
     if (size > Heap::greatestRequest) {
         return allocateTooBig(size);
@@ -566,6 +566,7 @@ void* mprRealloc(void* ptr, size_t size) {
     }
     void* block = allocateToGrow(whole, static_cast<Byte>(h & head::kindMask), wanted > n);
     if (block) {
+        h = region->map().get(g); // the notifier may have made it a root, or held it
         std::memcpy(block, ptr, std::min(size, usable(region, g, h)));
         if (managed) {
             setManager(block, granulesFor(whole), codeOf(manager));

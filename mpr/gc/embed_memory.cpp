@@ -166,7 +166,7 @@ void mprNoteChanged(cvoid* begin, cvoid* end) {
         return;
     }
     auto* around = static_cast<Byte*>(heap.blockAround(first));
-    if (around && around != first) {
+    if (around && around != first && heap.find(around)) { // else it lies in a range of the program's, and is a leaf
         note(around);
     }
     for (const Byte* from = first; from < to;) {

@@ -33,7 +33,7 @@
         freed by hand, and be another block, before this thread yields. Therefore its thread never looks at the map to
         learn what was published. It leaves the granules alone that it has noted. A block that others have made there
         is not private: where something was freed by hand, what was noted is asked, too (isReused). So whoever frees a
-        published block says in the span that something was freed there, also if the block comes into a quick list.
+        published block, or cuts it up, says in the span that it is pierced, also if the block comes into a quick list.
       - A private block that is freed by hand stays where it is, as a block that is gone (head::isGone). Were it
         made a hole, other threads could make blocks in the midst of a piece. For the same reason a private block
         is not resized into a hole, and gives no hole when it shrinks.

@@ -44,6 +44,9 @@ bool Heap::cutFront(Place at, std::size_t n, const Cut* cuts, unsigned count) {
         n -= size;
     };
     at.region->spans.keep(at.granule); // a span that is given back as a whole would count the whole as one block
+    if (whole & head::referenced) {
+        at.region->spans.pierce(at.granule); // a batch may have noted it, and what is named in it is not that thread's
+    }
     map.clearBlock(at.granule, n);
     --totals_.blocksAllocated; // which the first of those that it becomes counts again
     const auto newborn = static_cast<Byte>(head::inUse | state_.colours().newborn());

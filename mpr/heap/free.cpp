@@ -148,8 +148,8 @@ MPR_INLINE bool Heap::extendIntoHole(const Local& local, Place end, std::size_t 
 }
 
 /**
-    Resize a block of a thread with a batch. A private one may only grow over what the context has not used. Any other must
-    not: the end of its granules has been noted.
+    Resize a block of a thread with a batch. A private one may only grow over what the context has not used, and only in
+    the piece where it begins. Any other must not: the end of its granules has been noted.
     @return Whether it has m granules or keeps those it has, or -1 when others have to see to it.
  */
 int Heap::resizeInBatch(Local& local, Place at, std::size_t n, std::size_t m) const {
@@ -160,7 +160,9 @@ int Heap::resizeInBatch(Local& local, Place at, std::size_t n, std::size_t m) co
         return m >= n / 2;
     }
     const GranuleMap map = at.region->map();
-    if (!extendInContext(local, map.at(at.granule + n), n, m - n)) {
+    // A block of another piece may end where the context begins, if nothing has been made there yet.
+    const bool inContext = at.address() >= contextFor(local, n).begin;
+    if (!inContext || !extendInContext(local, map.at(at.granule + n), n, m - n)) {
         return 0;
     }
     map.clearBlockSize(at.granule, n);
@@ -186,8 +188,10 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     const std::size_t g = region->granuleOf(block);
     const std::size_t n = region->blockSize(g);
     const Byte h = region->map().get(g);
-    if (mayBeTraced(h)) {
-        return m <= n && m >= n / 2; // it stays as it is: the marker may look at its head and last word
+    // What may be traced stays as it is: the marker may look at its head and last word. So does what the sweep is about
+    // to free: behind what it would grow over a thread may be allocating.
+    if (mayBeTraced(h) || (os::hasThreads && dead(h) && (h & head::held) == 0)) {
+        return m <= n && m >= n / 2;
     }
     if (region->isLarge()) {
         // The pages of a large block's tail are not worth keeping when most of it goes.

@@ -445,6 +445,117 @@ TEST_CASE("blocks are resized in their batch, and stay apart from others", "[gc]
 }
 
 namespace {
+constexpr size_t span = 64 * 1024; /* what a thread takes at a time; on 64 bits */
+
+/* Bytes behind a block in its span. */
+size_t restBehind(char *block) {
+    return span - (reinterpret_cast<uintptr_t>(block + mprGetBlockSize(block)) & (span - 1));
+}
+} // namespace
+
+TEST_CASE("a block at the end of a piece that its thread has left does not grow into the next one", "[gc][batch]") {
+    if (sizeof(void *) != 8) {
+        return; // the layout below is made of 64 KiB
+    }
+    Runtime runtime(calm);
+    mprSetBatches(true);
+    for (const Since since; since.blocks() == 0; mprYield(0)) {
+        litter(5, 3000);
+    }
+    const auto make = [](size_t size) { return static_cast<char *>(mprAlloc(size)); };
+    // Rooms between what is published, and a hole.
+    make(3000);
+    char *one = make(1100);
+    char *room = make(6000), *two = make(1100);
+    char *hole = make(11000);
+    for (char *block : {one, two, hole}) {
+        mprHold(block);
+    }
+    mprYield(0);
+    mprRelease(hole);
+    mprFree(hole);
+    // The last block of the piece at the frontier, of which too little is left for what follows.
+    char *last = make(8400);
+    while (restBehind(last) >= 4800) {
+        last = make(restBehind(last) > 6000 ? 2000 : 1200);
+    }
+    const bool inRoom = make(4800) == room; // the thread stands there now,
+    const bool inHole = make(8000) == hole; // and at the frontier again, where nothing is made yet
+    REQUIRE((inRoom && inHole));            // or nothing is tested
+    const size_t size = mprGetBlockSize(last), grown = size + 800;
+    REQUIRE(restBehind(last) >= 3200);
+    fill(last, size, 1, 0);
+    last = static_cast<char *>(mprRealloc(last, grown));
+    CHECK(filled(last, size, 1, 0));
+    fill(last, grown, 1, 0);
+    mprHold(last);
+    make(1300);
+    char *next = make(1100);
+    fill(next, 1100, 2, 0);
+    mprHold(next);
+    const Since since;
+    mprYield(0);
+    CHECK(since.takenBack() == 1);
+    litter(60, 1200);
+    CHECK(filled(last, grown, 1, 0));
+    CHECK(filled(next, 1100, 2, 0));
+    CHECK(mprVerifyHeap() == 0);
+    for (char *block : {one, two, last, next}) {
+        mprRelease(block);
+    }
+}
+
+TEST_CASE("what another thread names in a published block is not private", "[gc][batch][embed]") {
+    World world;
+    static const MprBlockKind *kind;
+    static MprBlockKind place;
+    REQUIRE(mprSetBlockKind(&place, nullptr, 0) == 0);
+    kind = &place;
+    std::atomic<char *> whole{nullptr};
+    char *named[3] = {};
+    std::atomic<bool> done{false};
+    int answer = -1;
+    Mutator other("other", [&](Mutator &self) {
+        while (self.go() && !done) {
+            if (char *leaf = whole.exchange(nullptr)) {
+                const MprNamed parts[] = {{leaf, 64, kind}, {leaf + 128, 64, kind}, {leaf + 256, 64, kind}};
+                void *piece = leaf;
+                answer = mprNameBlocks(&piece, 320, parts, 3);
+                for (size_t i = 0; i < 3; i++) {
+                    named[i] = static_cast<char *>(parts[i].block);
+                    fill(named[i], 64, i, 0);
+                }
+                mprHold(named[0]);
+                mprHold(named[2]);
+                done = true;
+            }
+            mprYield(0);
+        }
+    });
+    discard(); // the batch that waiting for the other has kept
+    litter(10, 64);
+    char *leaf = static_cast<char *>(mprAlloc(960));
+    litter(10, 64);
+    mprPublish(leaf);
+    whole = leaf;
+    while (!done) {
+        std::this_thread::yield(); // in the same batch
+    }
+    REQUIRE(answer == 0);
+    mprHold(named[1]); // of what the other has made
+    discard();
+    litter(400, 64);
+    for (size_t i = 0; i < 3; i++) {
+        REQUIRE(mprIsValid(named[i]));
+        CHECK(filled(named[i], 64, i, 0));
+    }
+    CHECK(mprVerifyHeap() == 0);
+    for (char *block : named) {
+        mprRelease(block);
+    }
+}
+
+namespace {
 void churn(cchar *options) {
     World world(options);
     Random random(5);

@@ -468,6 +468,24 @@ Node *makeQuiet(Node *next, uintptr_t value) {
 
 } // namespace
 
+TEST_CASE("changed memory that begins or ends inside a pinned block has nothing to be looked at",
+          "[gc][embed][barrier][pinned]") {
+    Runtime runtime;
+    alignas(64) static unsigned char memory[64 * 1024];
+    REQUIRE(mprAddPinnedRange("range", memory, sizeof(memory)) == 0);
+    mprSetBatches(GENERATE(false, true));
+    for (char *block : {static_cast<char *>(mprAllocPinnedIn("range", 4096, 64, MPR_ALLOC_HOLD)),
+                        static_cast<char *>(mprAllocPinned(4096, 64, MPR_ALLOC_HOLD))}) {
+        REQUIRE(block);
+        mprNoteChanged(block + 100, block + 200);
+        mprNoteChanged(block, block + 200);
+        mprNoteChanged(block + 100, block + 8192);
+        mprNoteChanged(block - 100, block + 100);
+        mprRelease(block);
+    }
+    CHECK(test::stats().misuses == 0);
+}
+
 TEST_CASE("changed memory that a program hands over is looked at", "[gc][embed][barrier]") {
     const size_t count = GENERATE(4, 100, 5000, 1000000);
     const bool inStop = GENERATE(false, true);

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace test;
@@ -620,6 +621,33 @@ TEST_CASE("mprRealloc keeps the holds", "[gc][realloc]") {
     CHECK(stats().misuses == 0);
     collect();
     CHECK_FALSE(mprIsValid(block));
+}
+
+namespace {
+void *blockToRoot = nullptr;
+}
+
+TEST_CASE("a block that the notifier makes a root while mprRealloc asks for memory is one when it has moved",
+          "[gc][realloc][limits]") {
+    Runtime runtime("poison=0");
+    mprSetMemLimits(6 << 20, 64 << 20, 0);
+    blockToRoot = mprAlloc(100);
+    mprSetMemNotifier([](int, int, size_t, size_t) {
+        if (void *block = std::exchange(blockToRoot, nullptr)) {
+            mprAddRoot(block);
+        }
+    });
+    void *old = blockToRoot;
+    void *block = mprRealloc(old, 9 << 20);
+    REQUIRE(block);
+    REQUIRE(block != old);
+    REQUIRE_FALSE(blockToRoot); // the notifier was called
+    void *again = mprAlloc(100);
+    CHECK(mprFree(again) == 0); // no root, even if it is where the old one was
+    collect();
+    CHECK(mprIsValid(block));
+    mprRemoveRoot(block);
+    CHECK(stats().misuses == 0);
 }
 
 TEST_CASE("a large block that grows by mprRealloc leaves no old copies behind", "[gc][realloc][large]") {

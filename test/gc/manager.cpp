@@ -909,3 +909,67 @@ TEST_CASE("signals that a manager unblocks on the collector's thread are blocked
     CHECK(blocked == 1);
     CHECK(stats().misuses == 1);
 }
+
+namespace {
+
+/* Has a companion, which dies with it. */
+struct Growing {
+    char *companion;
+};
+
+struct Grown {
+    int neighbours = 0; // blocks that were made behind a companion
+    bool tried = false;
+} growth;
+
+/* Make blocks until one stands behind the companion, free it, and have the companion take its place. */
+void growCompanion(char *companion) {
+    constexpr size_t size = 1500; // more than a quick list takes
+    const size_t before = mprGetBlockSize(companion);
+    std::vector<char *> others;
+    for (int i = 0; i < 2000 && !growth.tried; i++) {
+        others.push_back(static_cast<char *>(mprAlloc(size)));
+        if (others.back() == companion + before) {
+            growth.neighbours++;
+            const size_t more = mprGetBlockSize(others.back());
+            mprFree(others.back());
+            others.pop_back();
+            auto moved = static_cast<char *>(mprRealloc(companion, before + more));
+            CHECK(filled(moved, before, 1, 0));
+            growth.tried = true;
+        }
+    }
+    for (char *other : others) {
+        mprFree(other);
+    }
+}
+
+void manageGrowing(void *ptr, int flags) {
+    auto growing = static_cast<Growing *>(ptr);
+    if (flags & MPR_MANAGE_MARK) {
+        mprMark(growing->companion);
+    }
+    if ((flags & MPR_MANAGE_FREE) && growing->companion && !growth.tried) {
+        growCompanion(growing->companion);
+    }
+}
+} // namespace
+
+TEST_CASE("a dead block that a manager lets grow over its neighbour costs no memory", "[gc][manager]") {
+    Runtime runtime;
+    growth = {};
+    for (int round = 0; round < 200 && !growth.tried; round++) {
+        for (int i = 0; i < 10; i++) {
+            auto growing = static_cast<Growing *>(
+                mprAllocManaged(sizeof(Growing), manageGrowing, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO));
+            growing->companion = static_cast<char *>(mprAlloc(40000));
+            fill(growing->companion, 40000, 1, 0);
+        }
+        collect();
+    }
+    REQUIRE(growth.neighbours > 0);
+    CHECK(mprVerifyHeap() == 0);
+    collect();
+    CHECK(mprVerifyHeap() == 0);
+    CHECK(stats().misuses == 0);
+}
