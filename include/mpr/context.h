@@ -124,8 +124,9 @@ typedef struct MprAllocStats {
 
 /**
     What each attached thread has allocated.
-    @param threads Room for so many as count says; NULL if that is 0. Bytes are exact for the calling thread; for others
-    what they made in the memory that they bump in at the moment is left out, some dozen KiB.
+    @param threads Room for so many as count says; NULL if that is 0. Bytes are exact for the calling thread while it
+    runs; for others, and while it has yielded, what was made in the memory that it bumps in at the moment may be left out,
+    some dozen KiB.
     @return How many threads are attached, which may be more than count; 0 without a runtime, or without threads. Any
     thread.
  */

@@ -204,13 +204,16 @@ MPR_EXPORT int mprGCCollect(int generation);
 #define MPR_GC_STATS_COUNTS 0x1 /* collections, induced, blocks, freed */
 #define MPR_GC_STATS_MEMORY 0x2 /* The others */
 
-/** What the collector has done, and where its memory is. Counts are since mprCreate. */
+/**
+    What the collector has done, and where its memory is. Counts are since mprCreate. Each figure is of some moment of the call,
+    so while other threads allocate two need not fit together. Pinned blocks are in reserved and committed only.
+ */
 typedef struct MprGCStats {
     unsigned long long collections[2]; /* Completed, by generation: minor, major */
     unsigned long long induced;        /* Calls of mprGC and mprGCCollect that collected or asked for it */
     unsigned long long blocks;         /* In use now, or dead and not freed yet */
     unsigned long long freed;          /* Blocks freed, by the collector and by hand */
-    unsigned long long reserved;       /* Bytes of addresses of the heap's regions */
+    unsigned long long reserved;       /* Bytes of addresses of the heap's regions, those of pinned blocks among them */
     unsigned long long committed;      /* Bytes of them that count against the limits: never more */
     unsigned long long young;          /* Bytes that threads have taken since the last collection, at most inBlocks */
     unsigned long long old;            /* The others of inBlocks */

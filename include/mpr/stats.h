@@ -134,7 +134,7 @@ MPR_EXPORT void mprPrintBlock(const void *address);
     operating system ranges of pinned memory are not looked at.
     @return Defects found; each is named in the log. MPR_ERR_TIMEOUT when a thread does not yield, or a manager does
     not return, within eight deadlines; MPR_ERR_BAD_STATE on a thread that is not attached or has yielded, and in
-    managers.
+    managers that the collector calls.
  */
 MPR_EXPORT int mprVerifyHeap(void);
 

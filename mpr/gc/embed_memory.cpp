@@ -216,6 +216,7 @@ int mprNameBlocks(void** piece, size_t used, const MprNamed* blocks, size_t coun
     const std::size_t n = used <= MPR_PIECE_SIZE ? mpr::heap::granulesFor(used) : size + 1;
     const char* wrong = n > size                          ? "more is used than the piece has"
                         : current && current->local.batch ? "by a thread with batches"
+                        : count > n                       ? "more blocks than there can be in what is used"
                         : blocks || count == 0            ? whatIsWrong(begin, n, blocks, count)
                                                           : "the blocks are NULL";
     if (wrong) {

@@ -103,7 +103,7 @@ int Mutators::allocationStats(MprAllocStats* threads, int room) {
     int count = 0;
     for (const Mutator& m : list) {
         if (count < room) {
-            threads[count] = heap::Heap::allocationStats(m.local, &m == attached);
+            threads[count] = heap::Heap::allocationStats(m.local, &m == current);
             std::memcpy(threads[count].thread, m.name, sizeof(m.name));
             threads[count].number = m.number;
         }

@@ -15,16 +15,29 @@ namespace mpr::gc {
 
 namespace {
 
-/** The text that a leaf begins with, if it seems to be one. */
-std::string_view textIn(const void* leaf, std::size_t size) {
-    constexpr std::size_t least = 3, most = 24;
-    const auto* bytes = static_cast<const char*>(leaf);
-    std::size_t length = 0;
-    while (length < size && length < most && bytes[length] >= ' ' && bytes[length] <= '~') {
-        ++length;
+/** The first bytes of a leaf. Its owner may be writing them, or about to get the block. */
+struct Beginning {
+    MPR_USES_FREE_MEMORY [[gnu::no_sanitize_thread]] explicit Beginning(const void* leaf, std::size_t size)
+        : size_(std::min(size, most)) {
+        for (std::size_t i = 0; i < size_; ++i) {
+            bytes_[i] = static_cast<const volatile char*>(leaf)[i]; // in a loop, for memcpy is checked by sanitizers
+        }
     }
-    return {bytes, length >= least ? length : 0};
-}
+    /** The text that it begins with, if it seems to be one. */
+    std::string_view text() const {
+        constexpr std::size_t least = 3;
+        std::size_t length = 0;
+        while (length < size_ && bytes_[length] >= ' ' && bytes_[length] <= '~') {
+            ++length;
+        }
+        return {bytes_, length >= least ? length : 0};
+    }
+
+private:
+    static constexpr std::size_t most = 24;
+    std::size_t size_;
+    char bytes_[most];
+};
 } // namespace
 
 void nameManager(os::Message& message, MprManager manager) {
@@ -50,10 +63,13 @@ void nameBlock(os::Message& message, const heap::Heap::Inside& at) {
         } else {
             message << "its manager was never set";
         }
-    } else if (const std::string_view text = textIn(block, size); !text.empty()) {
-        message << "text \"" << text << "\"";
     } else {
-        message << "no manager";
+        const Beginning leaf(block, size);
+        if (const std::string_view text = leaf.text(); !text.empty()) {
+            message << "text \"" << text << "\"";
+        } else {
+            message << "no manager";
+        }
     }
     message << ")";
 }

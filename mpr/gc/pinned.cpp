@@ -372,6 +372,12 @@ std::size_t blocks() {
     return count;
 }
 
+std::uint64_t reserved() {
+    std::uint64_t bytes = 0;
+    forEach([&](Pool& pool) { bytes += pool.isRange() ? 0 : pool.heap.usage().reserved; });
+    return bytes;
+}
+
 std::size_t recordSize() {
     return mpr::heap::roundUp(sizeof(Pool), os::pageSize());
 }
@@ -414,6 +420,7 @@ constexpr mpr::heap::Annex annexOfPools = [] {
         all.tell = tell;
         all.forEachBlock = forEachBlock;
         all.blocks = blocks;
+        all.reserved = reserved;
         all.close = close;
     } else {
         all.mark = mark;
@@ -521,8 +528,8 @@ bool openRange(Pool& pool, void* memory) {
 }
 
 constexpr std::size_t leastRange = 1024;
-constexpr std::size_t greatestRange =
-    os::hasPages ? (mpr::heap::greatestGranules << granuleShift) / 4 * 3 : mpr::heap::greatestGranules << granuleShift;
+constexpr std::size_t greatestRange = os::hasPages ? ((mpr::heap::greatestGranules + 1) << granuleShift) / 4 * 3
+                                                   : mpr::heap::greatestGranules << granuleShift;
 
 /** Whether some of a range is memory that the runtime has already. */
 bool isTaken(const Pool& pool) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "mpr/heap/place.hpp"
 
@@ -43,6 +44,8 @@ struct Annex {
     void (*forEachBlock)(void (*visit)(void* context, Byte* block, std::size_t n, Byte h), void* context);
     /** Blocks in use. */
     std::size_t (*blocks)();
+    /** Bytes of addresses of regions that are the runtime's own. Any thread. */
+    std::uint64_t (*reserved)();
     /** The runtime has ended. */
     void (*close)();
     /** The block around an address, which may be any; nullptr: none, or it is in the collector's table. Any thread. */

@@ -202,7 +202,6 @@ void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage&
     void* block = nullptr;
     if (n <= greatestInRegion_) {
         block = carveBlock(n, h, privileged, shortage);
-        unearth(block, n);
     } else if (fixed()) {
         shortage = Shortage::tooBig;
     } else {
@@ -219,6 +218,7 @@ void* Heap::allocateShared(std::size_t n, Byte flags, bool privileged, Shortage&
             }
         }
     }
+    unearth(block, n);
     if (block) {
         took(n);
         ++totals_.blocksAllocated;

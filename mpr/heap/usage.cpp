@@ -9,8 +9,11 @@
 namespace mpr::heap {
 
 Heap::Usage Heap::usage() {
-    os::Locked locked(lock_);
     Usage result;
+    if (const Annex* others = annex(); os::hasThreads && others) {
+        result.reserved = others->reserved();
+    }
+    os::Locked locked(lock_);
     for (Region* region = regions_; region; region = region->next) {
         result.reserved += region->length;
         if (region->isLarge() && region->map().get(region->firstGranule) != 0) { // else its block is gone

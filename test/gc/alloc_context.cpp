@@ -257,3 +257,29 @@ TEST_CASE("threads know what they have allocated", "[gc][context][stats]") {
     CHECK(found);
     CHECK(mprGetAllocStats(nullptr, 0) == count);
 }
+
+TEST_CASE("what a thread is told of itself while it has yielded is never more than it has allocated",
+          "[gc][context][stats]") {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    std::atomic<bool> ends{false};
+    Mutator other("other", [&](Mutator &) {
+        while (!ends) {
+            mprGC(MPR_GC_MINOR);
+        }
+    });
+    long wrong = 0;
+    for (int round = 0; round < 4000; round++) {
+        for (int i = 0; i < 20; i++) {
+            mprAlloc(100);
+        }
+        const MprAllocStats exact = own();
+        mprYield(MPR_YIELD_STICKY); // in which a pause closes its contexts
+        for (int i = 0; i < 50; i++) {
+            wrong += own().bytes > exact.bytes;
+        }
+        mprResetYield();
+    }
+    ends = true;
+    other.join();
+    CHECK(wrong == 0);
+}

@@ -350,6 +350,15 @@ TEST_CASE("a stop that is no call of mprYield keeps everything", "[gc][batch]") 
     mprUnlinkRootRef(&ref);
 }
 
+TEST_CASE("batches may be off and on where their own memory is a large block", "[gc][batch]") {
+    Runtime runtime("region=64k");
+    for (int round = 0; round < 3; round++) {
+        CHECK_FALSE(mprSetBatches(true));
+        litter(100, 64);
+        CHECK(mprSetBatches(false)); // its memory waits for the next one
+    }
+}
+
 TEST_CASE("with batches for all yields each yield discards, until they are off", "[gc][batch]") {
     World world;
     CHECK_FALSE(mprSetBatches(true));

@@ -901,6 +901,11 @@ TEST_CASE("pieces and what is to be named in them are looked at before anything 
     refused(128, {{at + 128, 0, &leaf}}, "does not lie");
     refused(128, {{at - 64, 8, &leaf}}, "does not lie");
     refused(128, {{at, SIZE_MAX, &leaf}}, "does not lie");
+    CHECK(mprNameBlocks(&piece, 64, nullptr, SIZE_MAX) == MPR_ERR_BAD_ARGS);
+    MprNamed one = {at, 64, &leaf};
+    Log::clear();
+    CHECK(mprNameBlocks(&piece, 64, &one, SIZE_MAX) == MPR_ERR_BAD_ARGS);
+    CHECK(Log::has("more blocks than there can be"));
     refused(MPR_PIECE_SIZE + 1, {}, "more is used");
     refused(SIZE_MAX, {}, "more is used");
     Log::clear();

@@ -7,6 +7,7 @@
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -308,6 +309,21 @@ TEST_CASE("ranges are told apart by name, and hold what they hold", "[gc][pinned
     }
     CHECK(mprAllocPinnedIn("two", two.size - 4096, 16, 0));
     CHECK(live() == 0);
+}
+
+TEST_CASE("a range may have what the header says, and no more", "[gc][pinned]") {
+    if (sizeof(void *) != 8 || test::sanitized) {
+        return; // nobody has so many addresses to spare
+    }
+    constexpr size_t most = size_t(192) << 20;
+    Runtime runtime;
+    void *memory = mprVirtAlloc(most + 4096, MPR_MAP_READ | MPR_MAP_WRITE);
+    REQUIRE(memory);
+    CHECK(mprAddPinnedRange("more", memory, most + 4096) == MPR_ERR_WONT_FIT);
+    CHECK(mprAddPinnedRange("most", memory, most) == 0);
+    CHECK(mprAllocPinnedIn("most", 4096, 4096, 0));
+    runtime.end();
+    mprVirtFree(memory, most + 4096);
 }
 
 TEST_CASE("an exhausted range is served by a collection", "[gc][pinned]") {

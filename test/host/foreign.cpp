@@ -155,6 +155,8 @@ TEST_CASE("ranges that the program maps count until they are released", "[host][
         REQUIRE(mprAllocMem(1 << 20, 0));
     }
     CHECK(mprNeedsAddressRange(1 << 20) >= 10 << 20);
+    REQUIRE(mprAllocPinned(20 << 20, 0, 0));
+    CHECK(mprNeedsAddressRange(1 << 20) >= 20 << 20);
 }
 
 namespace {

@@ -110,6 +110,18 @@ TEST_CASE("the collector's figures are those of a walk of the heap", "[host][gen
     CHECK(last.freed == old.freed + 1000 + 501);
 }
 
+TEST_CASE("what is committed for pinned blocks is part of what is reserved", "[host][generations][pinned]") {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    const MprGCStats before = read();
+    constexpr size_t size = 30 << 20;
+    REQUIRE(mprAllocPinned(size, 0, 0));
+    const MprGCStats after = read();
+    CHECK(after.committed >= before.committed + size);
+    CHECK(after.reserved >= before.reserved + size);
+    CHECK(after.reserved >= after.committed);
+    CHECK(after.inBlocks - before.inBlocks < size);
+}
+
 TEST_CASE("figures that were not asked for are not given", "[host][generations]") {
     MprGCStats stats;
     {
