@@ -441,9 +441,11 @@ MPR_INLINE void HandleStore::set(Slot* slot, const void* block) {
 }
 
 MPR_INLINE void* HandleStore::compareExchange(Slot* slot, const void* block, const void* expected) {
-    void* seen = const_cast<void*>(expected);
-    if (word::change(slot->block, seen, const_cast<void*>(block)) && block) {
-        setDirty(slot);
+    // Only a free by hand or a realloc of `expected` may come between load and store. It is as if it had come after both:
+    // then it finds another block here, and leaves that.
+    void* seen = word::load(slot->block);
+    if (seen == expected) {
+        set(slot, block);
     }
     return seen;
 }
