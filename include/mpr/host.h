@@ -205,8 +205,8 @@ MPR_EXPORT int mprGCCollect(int generation);
 #define MPR_GC_STATS_MEMORY 0x2 /* The others */
 
 /**
-    What the collector has done, and where its memory is. Counts are since mprCreate. Each figure is of some moment of the call,
-    so while other threads allocate two need not fit together. Pinned blocks are in reserved and committed only.
+    What the collector has done, and where its memory is. Counts are since mprCreate. The figures are read one after the other,
+    so two need not fit together while other threads allocate. Pinned blocks count in reserved and committed only.
  */
 typedef struct MprGCStats {
     unsigned long long collections[2]; /* Completed, by generation: minor, major */

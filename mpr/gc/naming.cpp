@@ -16,7 +16,8 @@ namespace mpr::gc {
 namespace {
 
 /** The first bytes of a leaf. Its owner may be writing them, or about to get the block. */
-struct Beginning {
+class Beginning {
+public:
     MPR_USES_FREE_MEMORY [[gnu::no_sanitize_thread]] explicit Beginning(const void* leaf, std::size_t size)
         : size_(std::min(size, most)) {
         for (std::size_t i = 0; i < size_; ++i) {

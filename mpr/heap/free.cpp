@@ -190,14 +190,14 @@ bool Heap::resize(Local& local, Region* region, void* block, std::size_t m) {
     const Byte h = region->map().get(g);
     // What may be traced stays as it is: the marker may look at its head and last word. So does what the sweep is about
     // to free: behind what it would grow over a thread may be allocating.
-    if (mayBeTraced(h) || (os::hasThreads && dead(h) && (h & head::held) == 0)) {
+    if (mayBeTraced(h) || (os::hasThreads && !isLive(h))) {
         return m <= n && m >= n / 2;
     }
     if (region->isLarge()) {
         // The pages of a large block's tail are not worth keeping when most of it goes.
         return m > n ? extendLarge(region, n, m) : m >= n / 2;
     }
-    if (os::hasThreads && (h & head::held) && dead(h)) [[unlikely]] {
+    if (os::hasThreads && dead(h)) [[unlikely]] {
         os::Locked clearing(
             clearing_); // only the hold keeps it, and whoever clears a span without the lock reads its size
         return resizeOrdinary(local, {region, g}, n, m);
@@ -221,18 +221,17 @@ bool Heap::resizeOrdinary(Local& local, Place at, std::size_t n, std::size_t m) 
     os::Locked locked(lock_);
     // Memory taken from a hole belongs to the block before the lock is released. Where others walk a span (retire,
     // findGap), zeros that nothing extends over are free.
-    if (more > 0 && !extended) {
-        if (!extendIntoHole(local, {region, g + n}, more)) {
-            return false;
-        }
-        region->spans.pierce(g); // the hole may have been behind the span's end
+    if (more > 0 && !extended && !extendIntoHole(local, {region, g + n}, more)) {
+        return false;
+    }
+    if (!extended) {
+        region->spans.pierce(g); // a hole is about to begin in the span, or the one that was taken may begin behind it
     }
     // The head stays all the while: others read and change it without the lock.
     map.clearBlockSize(g, n);
     map.setBlockSize(g, m);
     if (m < n) {
         gave(n - m);
-        region->spans.pierce(g);
         fillFree({region, g + m}, n - m);
         giveBack({region, g + m}, n - m);
     }

@@ -516,10 +516,8 @@ TEST_CASE("a block at the end of a piece that its thread has left does not grow 
 
 TEST_CASE("what another thread names in a published block is not private", "[gc][batch][embed]") {
     World world;
-    static const MprBlockKind *kind;
-    static MprBlockKind place;
-    REQUIRE(mprSetBlockKind(&place, nullptr, 0) == 0);
-    kind = &place;
+    MprBlockKind kind;
+    REQUIRE(mprSetBlockKind(&kind, nullptr, 0) == 0);
     std::atomic<char *> whole{nullptr};
     char *named[3] = {};
     std::atomic<bool> done{false};
@@ -527,7 +525,7 @@ TEST_CASE("what another thread names in a published block is not private", "[gc]
     Mutator other("other", [&](Mutator &self) {
         while (self.go() && !done) {
             if (char *leaf = whole.exchange(nullptr)) {
-                const MprNamed parts[] = {{leaf, 64, kind}, {leaf + 128, 64, kind}, {leaf + 256, 64, kind}};
+                const MprNamed parts[] = {{leaf, 64, &kind}, {leaf + 128, 64, &kind}, {leaf + 256, 64, &kind}};
                 void *piece = leaf;
                 answer = mprNameBlocks(&piece, 320, parts, 3);
                 for (size_t i = 0; i < 3; i++) {

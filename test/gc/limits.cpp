@@ -2,6 +2,7 @@
 /*
     test/gc/limits.cpp - The redline, the hard limit, notifier, policies, and requests that can never be had.
  */
+#include "test/support/limit.hpp"
 #include "test/support/few_addresses.hpp"
 #include "test/support/hoard.hpp"
 #include "test/support/mutator.hpp"
@@ -430,12 +431,7 @@ TEST_CASE("a block of nearly a chunk is served like one of a chunk", "[gc][limit
     collect();
     mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
     drop(middle); // one chunk that is committed, between two that are not
-    const uint64 committed = stats().heap;
-    uint64 limit = committed;
-    while (limit - std::min(std::max<uint64>(limit / 32, 65'536), limit / 4) < committed) {
-        limit += 1024;
-    }
-    mprSetMemLimits(0, static_cast<ssize>(limit), 1 << 20);
+    test::limitCommitted(stats().heap, 1 << 20);
     for (const size_t bytes : {chunk - 31, chunk - 1, chunk}) {
         CAPTURE(bytes);
         void *const block = mprAlloc(bytes);

@@ -912,7 +912,7 @@ TEST_CASE("signals that a manager unblocks on the collector's thread are blocked
 
 namespace {
 
-/* Has a companion, which dies with it. */
+/* A block whose companion dies with it. */
 struct Growing {
     char *companion;
 };

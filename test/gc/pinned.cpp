@@ -3,6 +3,7 @@
     test/gc/pinned.cpp - Pinned memory: alignments, what reaches a block, what frees it, ranges of the program's, limits,
     wrong calls, and what it spares the ordinary heap.
  */
+#include "test/support/limit.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -395,12 +396,7 @@ TEST_CASE("what is committed behind memory that is not serves pinned blocks at t
     mprFree(hole);
     collect();
     mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
-    const uint64 committed = stats().heap;
-    uint64 limit = committed;
-    while (limit - std::min(std::max<uint64>(limit / 32, 65'536), limit / 4) < committed) {
-        limit += 1024;
-    }
-    mprSetMemLimits(0, static_cast<ssize>(limit), 1 << 20);
+    test::limitCommitted(stats().heap, 1 << 20);
     void *const block = mprAllocPinned(wanted, 16, 0);
     REQUIRE(block);
     std::memset(block, 1, wanted);

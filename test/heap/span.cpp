@@ -190,6 +190,7 @@ static void *growOutOfSpan(size_t size) {
     char *end = nullptr;
     for (int tries = 0; tries < 32;) {
         char *block = static_cast<char *>(mprAlloc(size));
+        REQUIRE(block);
         made = block == end ? made + size : size;
         end = block + size;
         if (reinterpret_cast<uintptr_t>(end) % span == 0 && made > span - 100) {

@@ -50,7 +50,7 @@ public:
     }
     void start() {
         mprSetSocketPrebindCallback([](MprSocket *listener) {
-            // A window of a few kilobytes would open ten times a second only.
+            // The system opens a window of a few kilobytes ten times a second only.
             const int out = 4096, in = 128 * 1024;
             setsockopt(listener->fd, SOL_SOCKET, SO_RCVBUF, &in, sizeof(in));
             return setsockopt(listener->fd, SOL_SOCKET, SO_SNDBUF, &out, sizeof(out));
@@ -86,8 +86,8 @@ void writeAll(HttpQueue *q, int flags) {
 
 std::atomic<int> mostWithin{0};
 
-/* Until nothing more is taken, and so slowly that there is room again meanwhile. What was written is recorded at the
-   end. */
+/* A handler writes until nothing more is taken, so slowly that there is room again meanwhile. At the end it records what it
+   has written. */
 void writeUntilFull(HttpStream *stream) {
     static int within;
     mostWithin = std::max(mostWithin.load(), ++within);

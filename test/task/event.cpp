@@ -584,7 +584,7 @@ TEST_CASE("an event may wait for the next of its dispatcher: they nest", "[task]
 TEST_CASE("a procedure that waits on a worker is woken by the next event, whoever queues it", "[task][event]") {
     Runtime runtime;
     reset();
-    REQUIRE(mprStart() == 0); // another thread services, and has no other reason to tell who waits
+    REQUIRE(mprStart() == 0); // another thread services; only the next event gives it a reason to wake who waits
     MprDispatcher *worker = mprCreateDispatcher("waits", 0);
     Root root(worker);
     static std::atomic<bool> waits, ended;
