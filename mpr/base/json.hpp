@@ -89,7 +89,7 @@ void become(MprJson* node, const MprJson* other);
 
 /** The child of a name, or of an index in decimal; nullptr when there is none. */
 MprJson* find(const MprJson* parent, std::string_view name);
-MprJson* childAt(const MprJson* parent, std::ptrdiff_t index);
+MprJson* childAt(const MprJson* parent, std::ptrdiff_t place);
 /** An index in decimal; -1 when it is none. */
 int indexOf(std::string_view text);
 /** Append to an object or array, or replace there. @param index Of an array. @return 0 or an error. */
@@ -140,7 +140,7 @@ public:
 
     /** @return false when memory is short. */
     [[nodiscard]] bool push(const T& item) {
-        if (count_ == room_ && !growStack(&items_, first_, room_, sizeof(T))) {
+        if (count_ == room_ && !growStack(&items_, first_, room_, sizeof(first_) / few)) {
             return false;
         }
         static_cast<T*>(items_)[count_++] = item;

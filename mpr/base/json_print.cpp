@@ -21,7 +21,10 @@ namespace {
 constexpr char escapeOf(char c) {
     constexpr std::string_view meant = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt";
     const std::size_t at = meant.find(c);
-    return at != meant.npos ? letters[at] : static_cast<unsigned char>(c) < 0x20 ? 'u' : (c & 0x80) != 0 ? 'm' : '\0';
+    return at != std::string_view::npos           ? letters[at]
+           : static_cast<unsigned char>(c) < 0x20 ? 'u'
+           : (c & 0x80) != 0                      ? 'm'
+                                                  : '\0';
 }
 
 constexpr struct Escapes {

@@ -103,8 +103,8 @@ const char* Pattern::findIn(const char* text, std::size_t limit) const {
 }
 } // namespace
 
-const char* mpr::base::search(const char* text, std::size_t limit, std::string_view pattern, bool caseless) {
-    return pattern.empty() ? text : Pattern(pattern, caseless).findIn(text, limit);
+const char* mpr::base::search(const char* text, std::size_t most, std::string_view pattern, bool caseless) {
+    return pattern.empty() ? text : Pattern(pattern, caseless).findIn(text, most);
 }
 
 char* schr(cchar* str, int c) {

@@ -28,6 +28,7 @@ static_assert(XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 4,
     Expat has it since 2.6, and distributions have it in older ones (CVE-2023-52425). It is weak, so the library that a
     program runs with decides, not the header that this is compiled with.
  */
+// NOLINTNEXTLINE(readability-redundant-declaration): an older header has none
 extern "C" XMLPARSEAPI(XML_Bool) XML_SetReparseDeferralEnabled(XML_Parser parser, XML_Bool enabled)
     __attribute__((weak));
 

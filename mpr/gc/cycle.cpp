@@ -145,10 +145,7 @@ void Cycle::ring() {
 bool Cycle::mayRest(bool watches) {
     assertOnDuty();
     watching_.store(watches, std::memory_order_seq_cst);
-    if (phase_.load(std::memory_order_seq_cst) == static_cast<std::uint32_t>(Phase::requested)) {
-        return false;
-    }
-    return true;
+    return phase_.load(std::memory_order_seq_cst) != static_cast<std::uint32_t>(Phase::requested);
 }
 
 void Cycle::endAssists() {

@@ -90,7 +90,7 @@ void CountedPointers::close() {
 /** Twice as many buckets, or half as many; without memory for them they stay as they are. */
 MPR_APART void CountedPointers::resize(heap::Heap& heap, unsigned bits) {
     heap::Shortage shortage = heap::Shortage::none;
-    const std::size_t bytes = sizeof(Entry*) << bits;
+    const std::size_t bytes = sizeof(void*) << bits;
     void* block =
         bits == leastBits ? few_ : heap.allocateShared(heap::granulesFor(bytes), heap::head::held, true, shortage);
     if (!block) {

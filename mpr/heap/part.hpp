@@ -25,7 +25,7 @@ private:
     };
     struct Unknown {
         constexpr Unknown(const os::Lock&) {}
-        static void assertHeld() {}
+        void assertHeld() const {}
     };
     [[no_unique_address]] std::conditional_t<os::checked, Known, Unknown> lock_;
 };

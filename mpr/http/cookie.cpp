@@ -60,7 +60,7 @@ std::string_view findCookie(std::string_view header, std::string_view name) {
         }
         value = trimmed(value);
         const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
-        return quoted ? cut(value, 1, value.size() - 2) : value.data() ? value : std::string_view("", 0);
+        return quoted ? cut(value, 1, value.size() - 2) : value.data() ? value : "";
     }
     return {};
 }

@@ -127,7 +127,7 @@ void formatDate(char (&out)[dateSize], MprTime time) {
     number(parts.tm_min);
     put(":");
     number(parts.tm_sec);
-    put(std::string_view(" GMT", 5));
+    put({" GMT", sizeof(" GMT")});
 }
 
 bool parseDate(std::string_view text, MprTime now, MprTime& time) {

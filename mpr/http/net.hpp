@@ -140,9 +140,9 @@ MprSocket* listenerOf(const HttpEndpoint& endpoint);
 /** Whether the endpoint has stopped since the connection came, even if it has started again. With the lock. */
 bool isStopped(const HttpNet& net);
 /** Whether it is too late for what it waits for. */
-bool isLate(const HttpNet& net, MprTicks now);
+bool isLate(const HttpNet& net, MprTicks time);
 /** A tick of the clock: it is late, or its service has ended. */
-void look(HttpNet& net, MprTicks now);
+void look(HttpNet& net, MprTicks time);
 /** Nothing new: close it when it has nothing to do. */
 void stopNet(HttpNet& net);
 /** Close an idle connection, to make room for another. @return false when it is not idle: its client has just sent something. */

@@ -96,7 +96,7 @@ bool passes(const HttpQueue* q, const HttpPacket* packet) {
 void mpr::http::addBytes(HttpQueue& q, MprOff bytes) {
     constexpr MprOff most = std::numeric_limits<ssize>::max();
     MprOff& sum = static_cast<Queue&>(q).bytes;
-    sum = static_cast<MprOff>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(bytes));
+    __builtin_add_overflow(sum, bytes, &sum); // it wraps
     q.count = static_cast<ssize>(std::clamp(sum, -most, most));
 }
 

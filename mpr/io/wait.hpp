@@ -15,20 +15,20 @@ namespace mpr::io {
 struct Tie;
 
 /** @return What the owner has to drop when it lets the handler go, or is finalized. */
-Tie* setOwner(MprWaitHandler& handler, void* owner);
+Tie* setOwner(MprWaitHandler& owned, void* owner);
 
 /**
     What a handler waits for at its descriptor is not what its program waits for: wants(owner, mask) says, each time,
     what it is. 0: nothing; the procedure is called soon.
  */
-void setWants(MprWaitHandler& handler, int (*wants)(void* owner, int mask));
+void setWants(MprWaitHandler& changed, int (*wants)(void* owner, int mask));
 
 /** Make what pauseHandler needs while there is memory. @return false when there is none. */
-bool prepareToPause(MprWaitHandler& handler);
+bool prepareToPause(MprWaitHandler& prepared);
 
 /** For some milliseconds a handler waits for nothing. What it waited for before, or is to wait for meanwhile, it does
     then. Needs no memory. */
-void pauseHandler(MprWaitHandler& handler, MprTicks rest);
+void pauseHandler(MprWaitHandler& pausing, MprTicks rest);
 
 /**
     End the watch, unless that has been done, and give up the caller's use of the tie, which is nullptr from now on. Looks at

@@ -49,8 +49,8 @@ private:
 struct UncountedLock {
     constexpr UncountedLock() = default;
     constexpr explicit UncountedLock(Outermost) {}
-    static void taken() {}
-    static void given() {}
+    void taken() {}
+    void given() {}
 };
 
 class MPR_CAPABILITY("lock") WordLock {
@@ -166,8 +166,8 @@ private:
         bool is_ = false;
     };
     struct Unknown {
-        static bool get() { return true; }
-        static void set(bool) {}
+        bool get() const { return true; }
+        void set(bool) {}
     };
     [[no_unique_address]] std::conditional_t<checked, Flag, Unknown> held_;
 };

@@ -46,7 +46,7 @@ inline bool isHosted() {
 }
 
 /** @return false while pages are reserved. */
-bool setPageHost(const MprHost* host);
+bool setPageHost(const MprHost* set);
 
 /** Who ends if a request is refused. The numbers are MPR_CRITICAL_*. */
 enum class Critical : std::uint8_t {

@@ -49,7 +49,7 @@ void endTurn(const Callback& callback) {
     if (events().giveUpClaims()) {
         name(callback, "with a claimed dispatcher (mprStartDispatcher) on a worker; nobody has claimed it any more");
     }
-    if (workers().restoreBatches()) {
+    if (Workers::restoreBatches()) {
         name(callback, "with other batches (mprSetBatches) than its worker has; the worker has its own again");
     }
 }

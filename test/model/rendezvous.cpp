@@ -312,8 +312,8 @@ TEST_CASE("model: a request that comes as a collection ends is not lost") {
 TEST_CASE("model: a request rings if the collector's thread does not watch") {
     checkMirrors("mpr/gc/cycle.cpp", {"if (!isRunning() || !watching_.load(std::memory_order_seq_cst)) { ring();",
                                       "watching_.store(watches, std::memory_order_seq_cst); "
-                                      "if (phase_.load(std::memory_order_seq_cst) == "
-                                      "static_cast<std::uint32_t>(Phase::requested)) { return false;"});
+                                      "return phase_.load(std::memory_order_seq_cst) != "
+                                      "static_cast<std::uint32_t>(Phase::requested);"});
     checkMirrors("mpr/gc/duty.cpp", {"if (!cycle_.mayRest(watches)) { return;"});
     checkShape<Watching>({
         {"the request is not sequentially consistent", "nobody goes on: collector",
