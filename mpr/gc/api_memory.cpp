@@ -687,7 +687,7 @@ void* allocateOutside(size_t size) {
     }
     if (rt.heap.needsAttention()) {
         rt.heap.tell();
-        if (rt.heap.allocatedSince() >= rt.collector.trigger()) {
+        if (rt.collector.isBudgetSpent()) {
             rt.collector.budgetSpent();
         }
     }

@@ -20,12 +20,35 @@ void Budget::open(const heap::Options& options, std::size_t fixedHeap, bool tria
 /** Have threads called again when the budget is spent; or a part of it, if they mark. @param since Spent so far. */
 void Budget::setTrigger(std::size_t since) {
     const std::size_t budget = trigger();
-    heap_.setTrigger(cycle_.assists().with(Assists::marking) ? std::min(since + budget / (Assists::steps + 1), budget)
-                                                             : budget);
+    const bool marks = cycle_.assists().with(Assists::marking);
+    heap_.setTrigger(marks ? std::min(since + budget / (Assists::steps + 1), budget) : budget, budget);
 }
 
-void Budget::setSlack() {
-    heap_.setTrigger(pacer_.slack(trigger(), usage(), cycle_.assists().with(Assists::sweeping)));
+void Budget::setSlack(const Pacer::Usage& used) {
+    extent_.store(pacer_.extent(used), std::memory_order_relaxed);
+    heap_.setTrigger(pacer_.slack(trigger(), used, cycle_.assists().with(Assists::sweeping), supply()), trigger());
+}
+
+/** While a sweep lasts: have threads called after so many bytes, or when the budget is spent. */
+void Budget::callAfter(std::size_t bytes) {
+    const std::uint32_t pauses = cycle_.pauses().load(std::memory_order_acquire);
+    const std::size_t spent = heap_.spentSince(), budget = trigger();
+    heap_.setTrigger(spent < budget ? std::min(spent + bytes, budget) : spent + bytes, budget);
+    if (!cycle_.isReclaiming() || cycle_.pauses().load(std::memory_order_acquire) != pauses) {
+        setTrigger(0); // it has ended meanwhile: that was not about the new budget
+    }
+}
+
+void Budget::extendSlack() {
+    callAfter(std::min({trigger(), pacer_.mayTake(supply()), roomLeft() / 2}));
+}
+
+void Budget::rearm() {
+    if (cycle_.isReclaiming()) {
+        callAfter(pacer_.mayTake(supply()));
+    } else {
+        setTrigger(heap_.spentSince());
+    }
 }
 
 void Budget::renew(bool everything) {
@@ -35,7 +58,6 @@ void Budget::renew(bool everything) {
     repaceFor(used);
 }
 
-/** Bytes that the heap holds, as far as is known: of blocks those that were there at the last rendezvous. */
 Pacer::Usage Budget::usage() const {
     const heap::Totals totals = heap_.totals();
     const auto live = static_cast<std::size_t>((totals.granulesAllocated - totals.granulesFreed) << heap::granuleShift);

@@ -30,22 +30,34 @@ public:
 
     /** The budget in bytes. */
     std::size_t trigger() const { return trigger_.load(std::memory_order_relaxed); }
-    bool halfSpent() const { return heap_.allocatedSince() >= trigger() / 2; }
+    bool halfSpent() const { return heap_.spentSince() >= trigger() / 2; }
+    bool isSpent() const { return heap_.spentSince() >= trigger(); }
     /**
-        Have threads called again for the next step, or when the rest is spent. What has been allocated so far counts.
+        Have threads called again for the next step of marking, or when a sweep that lasts has nothing for them to allocate any
+        more; at last when the rest is spent. What has been spent so far counts.
      */
-    void rearm() { setTrigger(heap_.allocatedSince()); }
-    /** Set how much threads may allocate while the sweep to come lasts. */
-    void setSlack();
+    void rearm();
+    /**
+        Set how much threads may allocate while the sweep lasts that has just begun. @param used Before that, since spans that
+        may be filled again count as used while it lasts.
+     */
+    void setSlack(const Pacer::Usage& used);
+    /** Whether there is something to allocate until the sweep has ended: else the heap would grow for it. */
+    bool hasSupply() const { return supply() > pacer_.mayTake(0); }
+    /** The sweep lags behind: let threads allocate some more before they wait for it again. */
+    void extendSlack();
     /** Set the budget again: limits or the cache have changed. */
     void repace() { repaceFor(usage()); }
     /** A sweep has ended: set the next budget. @param everything Not only the young were swept. */
     void renew(bool everything) MPR_REQUIRES(onDuty);
     /** Bytes that can still be allocated, going by what is in use now, dead or alive. */
     std::size_t roomLeft() const;
+    /** What the heap holds, as far as is known: of blocks those that were there at the last rendezvous. */
+    Pacer::Usage usage() const;
 
 private:
-    Pacer::Usage usage() const;
+    std::size_t supply() const { return heap_.supply(extent_.load(std::memory_order_relaxed)); }
+    void callAfter(std::size_t bytes);
     void setTrigger(std::size_t since);
     void repaceFor(const Pacer::Usage& used);
 
@@ -54,7 +66,8 @@ private:
     CollectorStats& stats_;
     Pacer pacer_;
     Generations generations_;
-    std::atomic<std::size_t> trigger_{0}; // a number: orders nothing
+    std::atomic<std::size_t> trigger_{0}; // a number: orders nothing; as the next
+    std::atomic<std::size_t> extent_{0};  // bytes that the heap should take at most until it has swept
 };
 
 } // namespace mpr::gc

@@ -60,8 +60,8 @@ void Collection::pause() {
     if (cycle_.scope() == Scope::slice) {
         tracing_.slice(stopped + std::max(pauseBudget_ * 3 / 4, cycle_.major().owed()));
         reopen(Phase::idle, stopped);
-        if (wish > Wish::slice && wish < Wish::full) {
-            cycle_.request(wish); // it has let the slice pass
+        if (wish > Wish::slice) { // it has let the slice pass; everything is wanted of the next major collection
+            cycle_.request(wish < Wish::full ? wish : Wish::budget);
         }
         return;
     }
@@ -73,8 +73,9 @@ void Collection::pause() {
     const bool traced = cycle_.major().isTracing();
     tracing_.mark(cycle_.scope(), cost);
     cycle_.assists().choose(cycle_.major(), waiting, !traced);
-    budget_.setSlack();
+    const Pacer::Usage used = budget_.usage();
     heap_.beginSweep(cycle_.isMinor() ? heap::Sweep::young : heap::Sweep::all);
+    budget_.setSlack(used);
     if (roots_.incomplete()) [[unlikely]] {
         heap_.retainDead();
     }

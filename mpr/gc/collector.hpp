@@ -161,6 +161,8 @@ public:
     /** The caller has nothing to do for some milliseconds: collect when that is worth it. */
     void idle();
     bool halfSpent() const { return budget_.halfSpent(); }
+    bool isBudgetSpent() const { return budget_.isSpent(); }
+    bool enabled() const { return cycle_.enabled(); }
     const CollectorStats& stats() const { return stats_; }
     /** Count a call of mprGC that collects or asks for it. */
     void countInduced() { stats_.induced.fetch_add(1, std::memory_order_relaxed); }

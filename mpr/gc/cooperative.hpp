@@ -90,6 +90,8 @@ public:
     void repace();
     Pacer& pacer() { return pacer_; }
     std::size_t trigger() const { return trigger_; }
+    bool enabled() const { return enabled_; }
+    bool isBudgetSpent() { return heap_.spentSince() >= trigger_; }
     bool halfSpent() { return heap_.allocatedSince() >= trigger_ / 2; }
     const Stats& stats() const { return stats_; }
     static void countInduced() {}

@@ -231,7 +231,7 @@ bool Duty::serve() {
             if (collects && cycle_.rendezvous().empty()) {
                 cycle_.ring();
             }
-            return served || (helps && !cycle_.isPending());
+            return served || (helps && !threadsWait());
         }
         const bool calls = collects ? haveAllStopped() && collectHere() : assist();
         cycle_.giveUpDuty();
@@ -290,12 +290,17 @@ bool Duty::assist() {
     return isLeft();
 }
 
+/** Whether threads can do nothing but wait for the sweep. */
+bool Duty::threadsWait() const {
+    return cycle_.isPending() || (cycle_.isReclaiming() && !budget_.hasSupply());
+}
+
 /** Do a step of the sweep, or all of it when threads would wait for it. */
 void Duty::sweepHere() {
     cycle_.assertOnDuty();
     const Suspension::Part assisting(Loss::assisting);
     stats_.assists.fetch_add(1, std::memory_order_relaxed);
-    const bool hurries = cycle_.isPending();
+    const bool hurries = threadsWait();
     cycle_.rendezvous().setWanted(hurries); // the others need not yield meanwhile
     if (!collection_.reclaim(hurries ? os::forever : os::now() + collection_.stepTime())) {
         cycle_.rendezvous().setWanted(true); // whoever yields next goes on

@@ -66,6 +66,7 @@ private:
     bool betweenSlices(std::uint32_t heard) MPR_REQUIRES(onDuty);
     bool collectHere() MPR_REQUIRES(onDuty);
     bool assist() MPR_REQUIRES(onDuty);
+    bool threadsWait() const;
     void sweepHere() MPR_REQUIRES(onDuty);
     bool isLeft() const MPR_REQUIRES(onDuty);
     /** Whether concurrent marking is left to the collector's thread. */

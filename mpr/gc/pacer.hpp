@@ -100,13 +100,26 @@ public:
     }
 
     /**
-        Bytes of allocation until threads wait for a sweep that is about to begin: the last budget, or for a long sweep
-        a part of the live size and of the allowance. @param assisted Threads assist the sweep, so they need not wait, and
-        allocate less meanwhile.
+        Bytes of allocation until threads wait for a sweep that has begun: the last budget, or for a long sweep a part of
+        the live size and of the allowance. @param assisted Threads assist the sweep, so they need not wait, and
+        allocate less meanwhile. @param supply Bytes that can be allocated without the heap growing beyond its extent.
      */
-    std::size_t slack(std::size_t trigger, const Usage& used, bool assisted) const {
+    std::size_t slack(std::size_t trigger, const Usage& used, bool assisted, std::size_t supply) const {
         const std::size_t most = std::min(used.live / (assisted ? 8 : 2), allowance(used.live) / 2);
-        return std::max(trigger, std::min(most, room(used) / 4));
+        return std::min(std::max(trigger, std::min(most, room(used) / 4)), mayTake(supply));
+    }
+    /** Of a supply, or little more. */
+    std::size_t mayTake(std::size_t supply) const { return std::max(supply, young_ / 8); }
+
+    /**
+        Bytes that the heap should take at most until a sweep has ended, however its free memory is scattered. While the sweep
+        lasts little of that serves: a heap that grew instead would grow in each sweep, and what lives soon lies scattered
+        over all of it. @param used Before the sweep: garbage counts as living.
+     */
+    std::size_t extent(const Usage& used) const {
+        const std::size_t inside = used.live - std::min(used.live, used.limits.outside());
+        const std::size_t sum = inside + used.overhead + allowance(inside);
+        return sum < inside ? heap::Limits::none : sum;
     }
 
     /** Nanoseconds that a pause should take at most for what has to be marked besides old plain blocks. */

@@ -681,7 +681,8 @@ unsigned allocate(Pool* pool, void** blocks, unsigned count, const Wanted& wante
         return 0;
     }
     finish(*pool, blocks, made, wanted);
-    if (pool->heap.needsAttention() && pool->heap.takeAttention().budgetSpent) [[unlikely]] {
+    // While collections are off the call stands.
+    if (pool->heap.needsAttention() && rt.collector.enabled() && pool->heap.takeAttention().budgetSpent) [[unlikely]] {
         rt.collector.majorIsDue();
     }
     if (rt.heap.needsAttention()) [[unlikely]] {

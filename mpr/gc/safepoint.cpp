@@ -110,7 +110,7 @@ void Safepoint::waitOut(Mutator& m) {
         break;
     }
     case Phase::idle:
-        // The flag was set late, by a request whose collection is over.
+        // The flag was set late, by a request whose collection is over, or for a sweep that is.
         cycle_.clearWanted();
         break;
     case Phase::marking: break;
@@ -123,18 +123,22 @@ void Safepoint::waitOut(Mutator& m) {
 }
 
 /**
-    Allocation has used up a budget before the garbage of the last one was swept. Wait for the sweep, but only a little
-    for finalizers; then another budget may be allocated before anybody waits again. Where there is no room for another
+    Allocation has used up what it may until the garbage of the last budget is swept. Wait for the sweep, but only a
+    little for finalizers; then some more may be allocated before anybody waits again. Where there is no room for another
     budget, wait as long as finalizers keep returning: what is allocated before the sweep ends can die only in the next
-    collection, so allocations would fail although most of the heap is garbage.
+    collection, so allocations would fail although most of the heap is garbage. Where the heap would have to take more
+    than it should, wait longer: memory that is added while most of what is free waits for the sweep is hardly ever empty
+    again.
  */
 void Safepoint::stall() {
     const Suspension::Part memory(Loss::memory);
     const bool runsShort = budget_.roomLeft() / 2 < budget_.trigger();
-    const std::uint64_t longest = cycle_.phase() == Phase::freeing ? Waits::longestFreeing : longestStall;
-    if (!waits_.awaitSweep(runsShort ? os::forever : longest, runsShort ? Waits::longestFreeing : waits_.deadline())) {
+    const bool supplied = budget_.hasSupply();
+    const bool waitsLittle = supplied && cycle_.phase() == Phase::freeing;
+    const std::uint64_t longest = runsShort ? os::forever : waitsLittle ? Waits::longestFreeing : longestStall;
+    if (!waits_.awaitSweep(longest, runsShort || !supplied ? Waits::longestFreeing : waits_.deadline())) {
         cycle_.clearWanted();
-        heap_.setTrigger(heap_.allocatedSince() + std::min(budget_.trigger(), budget_.roomLeft() / 2));
+        budget_.extendSlack();
     }
 }
 
@@ -149,9 +153,12 @@ void Safepoint::budgetSpent(Wish wish) {
         cycle_.request(Wish::urgent); // of what is free little is of use: what is dead has to go, old or young
         return;
     }
-    if (cycle_.assists().with(Assists::marking) && cycle_.phase() == Phase::idle &&
-        heap_.allocatedSince() < budget_.trigger()) {
-        cycle_.rendezvous().setWanted(true); // a step of it only
+    const bool assists = cycle_.assists().with(Assists::marking) && cycle_.phase() == Phase::idle;
+    const bool trial = everyYield_ || heap_.steps(); // each yield or allocation is to collect
+    if (wish == Wish::budget && (assists || cycle_.isReclaiming()) && !budget_.isSpent() && !trial) {
+        // A step of it only, or a wait for the sweep. Neither may come to pass, so the rest is called for anyway.
+        budget_.rearm();
+        cycle_.rendezvous().setWanted(true);
         return;
     }
     cycle_.request(wish);

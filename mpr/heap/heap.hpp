@@ -404,9 +404,14 @@ public:
     void releaseGone() { gone_.releaseSealed(); }
 
     // ---- Pacing and limits ----
-    void setTrigger(std::size_t bytes);
+    /** Have threads called when so many bytes are spent: all of the budget, or less than that. */
+    void setTrigger(std::size_t bytes, std::size_t budget = 0);
     /** Bytes allocated since the last rendezvous. */
     std::size_t allocatedSince();
+    /** Bytes of the budget that are spent: those, and what the program keeps outside of the heap since then. */
+    std::size_t spentSince();
+    /** Bytes that can be allocated before the heap takes more than so many. */
+    std::size_t supply(std::size_t extent);
     /**
         Bytes that were free when the heap could not grow and no hole was worth a context, the first time since this was
         asked; 0 when that did not happen. Asking takes it.
@@ -433,6 +438,7 @@ public:
         attached.
      */
     void setStepping(unsigned turn);
+    bool steps() const { return !os::cooperative && stepping_ > 0; }
     /** Nobody could be told of the redline, or that memory is well: ask for attention again after the next allocation. */
     void repeatNews();
     /** Whether memory is well, by what is in use now. Any thread. */
@@ -639,7 +645,6 @@ private:
     };
     void* settle(Local& local, AllocationContext& c, Taken taken, NewBlock block) MPR_REQUIRES(lock_);
     std::size_t share(Place at, std::size_t size, std::size_t n, std::size_t want) const;
-    bool steps() const { return !os::cooperative && stepping_ > 0; }
     void holdUp(const Local& local, AllocationContext& c) const;
     static void leaveContext(Local& local, AllocationContext& c);
     bool mayFillSpan(const AllocationContext& c) const MPR_REQUIRES(lock_);

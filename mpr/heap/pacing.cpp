@@ -9,9 +9,14 @@
 
 namespace mpr::heap {
 
-void Heap::setTrigger(std::size_t bytes) {
+void Heap::setTrigger(std::size_t bytes, std::size_t budget) {
     os::Locked locked(lock_);
-    trigger_.set(bytes >> granuleShift);
+    trigger_.set(bytes >> granuleShift, budget >> granuleShift);
+    if constexpr (os::hasPages) {
+        if (scattered_.any() && state_.sweep() == Sweep::none) {
+            trigger_.hasten(); // whoever was to see to it may not have come to that
+        }
+    }
     took(0);
 }
 
@@ -75,6 +80,17 @@ std::size_t Heap::allocatedSince() {
     return trigger_.since() << granuleShift;
 }
 
+std::size_t Heap::spentSince() {
+    os::Locked locked(lock_);
+    return trigger_.spent() << granuleShift;
+}
+
+std::size_t Heap::supply(std::size_t extent) {
+    os::Locked locked(lock_);
+    const std::size_t committed = limits_.committed() - serving_.lent;
+    return freeBytesLocked() + extent - std::min(extent, committed);
+}
+
 std::size_t Heap::takeScattered() {
     os::Locked locked(lock_);
     return scattered_.take();
@@ -113,8 +129,8 @@ void Heap::setOutside(std::size_t bytes, std::size_t added) {
     os::Locked locked(lock_);
     limits_.setOutside(bytes, freeForLimits());
     haveTold();
+    trigger_.advance(added >> granuleShift);
     if (trigger_.reason() == Trigger::For::budget) {
-        trigger_.advance(added >> granuleShift);
         took(0);
     } else if (trigger_.reason() == Trigger::For::redline) {
         watchRedline();

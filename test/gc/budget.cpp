@@ -94,10 +94,33 @@ TEST_CASE("while a sweep goes on more may be allocated where much lives", "[gc][
         b.heap().takeAttention();
     }
     b.collect();
-    b.budget.setSlack(); // as at the end of a pause: half of what garbage may take, which is half of what lives
+    // As at the end of a pause: half of what garbage may take, which is half of what lives.
+    b.budget.setSlack(b.budget.usage());
     const size_t most = b.allocate(20 * MB);
     CHECK(most >= 3 * MB / 2);
     CHECK(most <= 5 * MB / 2);
+}
+
+TEST_CASE("while a sweep goes on a heap whose free memory is scattered hardly grows", "[gc][pace]") {
+    Budgeted b;
+    b.budget.pacer().setCache(64 * MB);
+    for (int i = 0; i < 16 * 1024; i++) {
+        void *const block = b.stepped.make(512 / mpr::heap::granuleSize);
+        if (i % 8 == 0) {
+            b.addRoot(block);
+        }
+    }
+    b.collect(Wish::full); // an eighth lives, in each span
+    const size_t free = b.heap().freeBytes();
+    const size_t committed = b.heap().limits().committed();
+    CHECK(free > 4 * MB);
+    b.heap().takeAttention();
+    b.pause(Wish::full);
+    const size_t left = b.heap().freeBytes(); // the spans wait for the sweep
+    CHECK(left < free / 4);
+    CHECK(b.allocate(20 * MB) <= left + MB / 8 + 128 * KB);
+    CHECK(b.heap().limits().committed() <= committed + MB);
+    b.reclaim();
 }
 
 TEST_CASE("with a limit there is room for what it leaves", "[gc][pace][port]") {

@@ -177,7 +177,14 @@ TEST_CASE("garbage may take a share of what lives, and a little more than the yo
 
 TEST_CASE("a sweep that threads assist leaves them less to allocate meanwhile", "[gc][pace][port]") {
     Paced paced;
-    CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), false) == 64 * MB / 100 * 50 / 2);
-    CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), true) == 8 * MB);
-    CHECK(paced.pacer.slack(16 * MB, paced.usage(64 * MB), true) == 16 * MB);
+    CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), false, 99 * MB) == 64 * MB / 100 * 50 / 2);
+    CHECK(paced.pacer.slack(MB, paced.usage(64 * MB), true, 99 * MB) == 8 * MB);
+    CHECK(paced.pacer.slack(16 * MB, paced.usage(64 * MB), true, 99 * MB) == 16 * MB);
+}
+
+TEST_CASE("while a sweep lasts threads take what is there, or little more", "[gc][pace][port]") {
+    Paced paced;
+    CHECK(paced.pacer.slack(16 * MB, paced.usage(64 * MB), false, 3 * MB) == 3 * MB);
+    CHECK(paced.pacer.slack(16 * MB, paced.usage(64 * MB), false, 0) == MB / 8);
+    CHECK(paced.pacer.extent(paced.usage(64 * MB)) == 64 * MB + 64 * MB / 100 * 50);
 }

@@ -229,6 +229,25 @@ TEST_CASE("pinned blocks that are dropped are collected while the program runs o
     CHECK(pinned().blocksCollected >= 5000);
 }
 
+TEST_CASE("pinned blocks that are dropped while collections are off are collected when they are on", "[gc][pinned]") {
+    Runtime runtime;
+    const auto drop = [](int count) {
+        for (int i = 0; i < count; i++) {
+            REQUIRE(mprAllocPinned(4096, 4096, 0));
+        }
+    };
+    mprEnableGC(false);
+    drop(10000);
+    mprEnableGC(true);
+    const uint64 majors = stats().collectionsMajor;
+    drop(1);
+    for (int i = 0; i < 60'000 && stats().collectionsMajor == majors; i++) {
+        test::sleepYielded(1);
+    }
+    CHECK(stats().collectionsMajor > majors);
+    CHECK(pinned().blocksCollected > 0);
+}
+
 TEST_CASE("a batch is as good as blocks one by one", "[gc][pinned]") {
     const bool inRange = GENERATE(false, true);
     Range range(4 << 20);

@@ -47,6 +47,45 @@ TEST_CASE("a budget can be hastened", "[heap][trigger][port]") {
     CHECK(trigger.take(0));
 }
 
+TEST_CASE("what is advanced counts as spent until the next collection begins", "[heap][trigger][port]") {
+    Trigger trigger;
+    trigger.set(100);
+    trigger.take(10);
+    trigger.advance(40);
+    CHECK(trigger.spent() == 50);
+    CHECK(trigger.since() == 10);
+    trigger.set(60, 100); // a part of it
+    CHECK_FALSE(trigger.take(9));
+    CHECK(trigger.take(1));
+    trigger.begin();
+    CHECK(trigger.spent() == 0);
+    trigger.set(60, 100);
+    CHECK_FALSE(trigger.take(59));
+}
+
+TEST_CASE("a part of a budget says nothing about whether a collection is late", "[heap][trigger][port]") {
+    Trigger trigger;
+    trigger.set(10, 100);
+    trigger.take(20);
+    CHECK_FALSE(trigger.isLate(0));
+    CHECK(trigger.isLate(180));
+    trigger.set(300, 100); // while a sweep lasts
+    CHECK_FALSE(trigger.isLate(180));
+}
+
+TEST_CASE("a budget that was spent before is spent again when it is hastened", "[heap][trigger][port]") {
+    Trigger trigger;
+    trigger.set(10);
+    REQUIRE(trigger.take(10));
+    trigger.spend();
+    REQUIRE(trigger.takeSpent());
+    trigger.watch(trigger.since() + 5);
+    trigger.hasten();
+    REQUIRE(trigger.take(0));
+    trigger.spend();
+    CHECK(trigger.takeSpent());
+}
+
 TEST_CASE("the redline is watched for between a spent budget and the next collection", "[heap][trigger][port]") {
     Trigger trigger;
     trigger.set(10);
