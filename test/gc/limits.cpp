@@ -148,13 +148,13 @@ TEST_CASE("a redline that was crossed lifts though the heap keeps its memory, an
     CHECK(mprGetMemState() == MPR_MEM_WELL);
     for (int crossing = 1; crossing <= 4; crossing++) {
         Hoard hoard;
-        hoard.grow(1000, 12 * mega);
+        hoard.grow(1000, 11 * mega);
         CHECK(mprGetMemState() == MPR_MEM_WARNING);
         CHECK(limits.heard.warnings == crossing);
         CHECK(limits.heard.wells == crossing - 1);
         hoard.drop();
         collect();
-        CHECK(stats().heap > 11 * mega);
+        CHECK(stats().heap > 10 * mega);
         CHECK(mprGetMemState() == MPR_MEM_WELL);
         hoard.grow(1000, mega);
         CHECK(limits.heard.wells == crossing);
@@ -404,7 +404,7 @@ TEST_CASE("a large block is allocated from memory that is free in pieces while a
 }
 
 TEST_CASE("a block of nearly a chunk is served like one of a chunk", "[gc][limits]") {
-    Runtime runtime("everyalloc=0");
+    Runtime runtime("everyalloc=0,region=4m");
     constexpr size_t chunk = 65536, k = 1024;
     mprSetMemNotifier([](int, int, size_t, size_t) {});
     mprSetMemLimits(0, 0, 0); // what is free goes back

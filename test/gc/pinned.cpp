@@ -399,7 +399,7 @@ TEST_CASE("pinned memory counts within the limits", "[gc][pinned][limits]") {
 }
 
 TEST_CASE("what is committed behind memory that is not serves pinned blocks at the limit", "[gc][pinned][limits]") {
-    Runtime runtime("everyalloc=0");
+    Runtime runtime("everyalloc=0,region=4m");
     constexpr size_t chunk = 65536, wanted = 30'000;
     mprSetMemLimits(0, 0, 0); // what is free goes back
     const auto hold = [](size_t bytes) {

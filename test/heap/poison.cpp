@@ -139,7 +139,7 @@ TEST_CASE("a small block that was freed by hand rests before it is used again", 
 
 TEST_CASE("a small block that a collection has found dead rests before it is used again", "[heap][poison]") {
     Runtime runtime(poisoned);
-    const size_t size = GENERATE(16, 32, 1000);
+    const size_t size = GENERATE(16, 32, 125 * sizeof(void *)); // 64 granules are small
     std::vector<void *> dead;
     for (int i = 0; i < 200; i++) {
         void *block = mprAlloc(size);
