@@ -25,7 +25,10 @@ void Budget::setTrigger(std::size_t since) {
 }
 
 void Budget::setSlack(const Pacer::Usage& used) {
-    extent_.store(pacer_.extent(used), std::memory_order_relaxed);
+    const auto lived = static_cast<std::size_t>(stats_.marked.load(std::memory_order_relaxed));
+    const std::size_t extent = pacer_.extent(lived, used.overhead, trigger());
+    extent_.store(std::max(extent, heap_.committed()), std::memory_order_relaxed);
+    waits_.store(0, std::memory_order_relaxed);
     heap_.setTrigger(pacer_.slack(trigger(), used, cycle_.assists().with(Assists::sweeping), supply()), trigger());
 }
 
@@ -39,13 +42,19 @@ void Budget::callAfter(std::size_t bytes) {
     }
 }
 
+/** While a sweep lasts: what threads may allocate before they wait for it again. */
+std::size_t Budget::piece() const {
+    return pacer_.mayTake(supply(), waits_.load(std::memory_order_relaxed));
+}
+
 void Budget::extendSlack() {
-    callAfter(std::min({trigger(), pacer_.mayTake(supply()), roomLeft() / 2}));
+    waits_.fetch_add(1, std::memory_order_relaxed);
+    callAfter(std::min({trigger(), piece(), roomLeft() / 2}));
 }
 
 void Budget::rearm() {
     if (cycle_.isReclaiming()) {
-        callAfter(pacer_.mayTake(supply()));
+        callAfter(piece());
     } else {
         setTrigger(heap_.spentSince());
     }

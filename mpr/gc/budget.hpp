@@ -57,6 +57,7 @@ public:
 
 private:
     std::size_t supply() const { return heap_.supply(extent_.load(std::memory_order_relaxed)); }
+    std::size_t piece() const;
     void callAfter(std::size_t bytes);
     void setTrigger(std::size_t since);
     void repaceFor(const Pacer::Usage& used);
@@ -68,6 +69,7 @@ private:
     Generations generations_;
     std::atomic<std::size_t> trigger_{0}; // a number: orders nothing; as the next
     std::atomic<std::size_t> extent_{0};  // bytes that the heap should take at most until it has swept
+    std::atomic<unsigned> waits_{0};      // how often threads have waited for this sweep in vain
 };
 
 } // namespace mpr::gc

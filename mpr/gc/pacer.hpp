@@ -108,18 +108,23 @@ public:
         const std::size_t most = std::min(used.live / (assisted ? 8 : 2), allowance(used.live) / 2);
         return std::min(std::max(trigger, std::min(most, room(used) / 4)), mayTake(supply));
     }
-    /** Of a supply, or little more. */
-    std::size_t mayTake(std::size_t supply) const { return std::max(supply, young_ / 8); }
+    /**
+        Bytes of a supply, or a little more. @param waits How often threads have waited for this sweep in vain: the little
+        becomes less each time. All of it together is bounded, and with it what the next sweep has to free, however long
+        managers take.
+     */
+    std::size_t mayTake(std::size_t supply, unsigned waits = 0) const {
+        return std::max(supply, young_ >> (3 + std::min(waits, mostWaits)));
+    }
 
     /**
         Bytes that the heap should take at most until a sweep has ended, however its free memory is scattered. While the sweep
         lasts little of that serves: a heap that grew instead would grow in each sweep, and what lives soon lies scattered
-        over all of it. @param used Before the sweep: garbage counts as living.
+        over all of it. @param lived Bytes that lived after the last sweep. @param budget Of the collection that sweeps.
      */
-    std::size_t extent(const Usage& used) const {
-        const std::size_t inside = used.live - std::min(used.live, used.limits.outside());
-        const std::size_t sum = inside + used.overhead + allowance(inside);
-        return sum < inside ? heap::Limits::none : sum;
+    std::size_t extent(std::size_t lived, std::size_t overhead, std::size_t budget) const {
+        const std::size_t sum = lived + overhead + allowance(lived) + budget;
+        return sum < lived ? heap::Limits::none : sum;
     }
 
     /** Nanoseconds that a pause should take at most for what has to be marked besides old plain blocks. */
@@ -174,6 +179,7 @@ public:
 
 private:
     static constexpr double mostMinor = 1024; // young budgets, where the allowance is that large
+    static constexpr unsigned mostWaits = 5;  // after which threads get no less: 32 KiB of a young budget of 8 MiB
 
     // Plain fields are set by open, before there are other threads.
     std::size_t young_ = 0;

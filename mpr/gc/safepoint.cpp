@@ -128,7 +128,7 @@ void Safepoint::waitOut(Mutator& m) {
     budget, wait as long as finalizers keep returning: what is allocated before the sweep ends can die only in the next
     collection, so allocations would fail although most of the heap is garbage. Where the heap would have to take more
     than it should, wait longer: memory that is added while most of what is free waits for the sweep is hardly ever empty
-    again.
+    again, and where managers take longer than allocation the next sweep would have more to free than this one.
  */
 void Safepoint::stall() {
     const Suspension::Part memory(Loss::memory);

@@ -410,7 +410,9 @@ public:
     std::size_t allocatedSince();
     /** Bytes of the budget that are spent: those, and what the program keeps outside of the heap since then. */
     std::size_t spentSince();
-    /** Bytes that can be allocated before the heap takes more than so many. */
+    /** Bytes that the heap has committed, lent ones apart. */
+    std::size_t committed();
+    /** Bytes that can be allocated before the heap takes more than so many; none if it does: what is free did not serve. */
     std::size_t supply(std::size_t extent);
     /**
         Bytes that were free when the heap could not grow and no hole was worth a context, the first time since this was

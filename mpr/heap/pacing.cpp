@@ -85,10 +85,15 @@ std::size_t Heap::spentSince() {
     return trigger_.spent() << granuleShift;
 }
 
+std::size_t Heap::committed() {
+    os::Locked locked(lock_);
+    return limits_.committed() - serving_.lent;
+}
+
 std::size_t Heap::supply(std::size_t extent) {
     os::Locked locked(lock_);
     const std::size_t committed = limits_.committed() - serving_.lent;
-    return freeBytesLocked() + extent - std::min(extent, committed);
+    return committed <= extent ? freeBytesLocked() + extent - committed : 0;
 }
 
 std::size_t Heap::takeScattered() {

@@ -123,6 +123,22 @@ TEST_CASE("while a sweep goes on a heap whose free memory is scattered hardly gr
     b.reclaim();
 }
 
+TEST_CASE("while managers free for long, all that threads allocate is bounded", "[gc][pace]") {
+    Budgeted b;
+    b.allocate(MB);
+    b.heap().takeAttention();
+    b.pause(Wish::full);
+    size_t bytes = 0;
+    for (int waits = 0; waits < 50; waits++) { // in vain
+        bytes += b.allocate(100 * MB);
+        b.heap().takeAttention();
+        b.budget.extendSlack();
+    }
+    CHECK(bytes < 3 * MB);
+    b.reclaim();
+    CHECK(b.budget.isSpent());
+}
+
 TEST_CASE("with a limit there is room for what it leaves", "[gc][pace][port]") {
     Budgeted b;
     b.heap().setLimits(mpr::heap::Limits::none, 8 * MB);

@@ -186,5 +186,18 @@ TEST_CASE("while a sweep lasts threads take what is there, or little more", "[gc
     Paced paced;
     CHECK(paced.pacer.slack(16 * MB, paced.usage(64 * MB), false, 3 * MB) == 3 * MB);
     CHECK(paced.pacer.slack(16 * MB, paced.usage(64 * MB), false, 0) == MB / 8);
-    CHECK(paced.pacer.extent(paced.usage(64 * MB)) == 64 * MB + 64 * MB / 100 * 50);
+    CHECK(paced.pacer.extent(64 * MB, MB, 3 * MB) == 64 * MB + 64 * MB / 100 * 50 + 4 * MB);
+    CHECK(paced.pacer.extent(~size_t{0}, MB, MB) == mpr::heap::Limits::none);
+}
+
+TEST_CASE("the longer a sweep lasts the less threads take each time that they have waited", "[gc][pace][port]") {
+    Paced paced;
+    size_t sum = 0;
+    for (unsigned waits = 0; waits < 20; waits++) {
+        const size_t more = paced.pacer.mayTake(0, waits);
+        CHECK(more > 0);
+        CHECK(more <= paced.pacer.mayTake(0, waits - (waits > 0)));
+        sum += more;
+    }
+    CHECK(sum < MB / 3);
 }
