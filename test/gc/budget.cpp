@@ -4,34 +4,14 @@
  */
 #include "mpr/gc/budget.hpp"
 
-#include "test/support/stepped_collection.hpp"
+#include "test/support/budgeted.hpp"
 
-using mpr::gc::Phase;
 using mpr::gc::Wish;
-using test::SteppedCollection;
+using test::Budgeted;
 
 namespace {
-
-constexpr size_t KB = 1024, MB = 1024 * KB;
-
-struct Budgeted : SteppedCollection {
-    Budgeted() : SteppedCollection(MB, 0, Pace::fixed) {}
-    mpr::heap::Heap &heap() { return stepped.heap(); }
-    /* Leaves of some kilobytes, until the heap asks for attention or so many bytes have been allocated. */
-    size_t allocate(size_t most, bool rooted = false) {
-        size_t bytes = 0;
-        while (bytes < most && !heap().needsAttention()) {
-            void *const block = stepped.make(4 * KB / mpr::heap::granuleSize);
-            if (rooted) {
-                addRoot(block);
-            }
-            bytes += 4 * KB;
-        }
-        return bytes;
-    }
-};
-
-} // namespace
+constexpr size_t KB = Budgeted::KB, MB = Budgeted::MB;
+}
 
 TEST_CASE("attention is called for when the young budget is spent, once", "[gc][pace][port]") {
     Budgeted b;
@@ -72,11 +52,7 @@ TEST_CASE("what counts as spent counts on when the budget is set again", "[gc][p
 
 TEST_CASE("threads that mark are called for each part of a budget", "[gc][pace][port]") {
     Budgeted b;
-    b.cycle.major().count();
-    b.cycle.major().start(false);
-    b.cycle.assists().open(1, false);
-    b.cycle.assists().choose(b.cycle.major(), 1, true);
-    REQUIRE(b.cycle.assists().with(mpr::gc::Assists::marking));
+    b.beginAssisting();
     for (int i = 0; i < 3; i++) {
         b.budget.rearm();
         const size_t part = b.allocate(4 * MB);

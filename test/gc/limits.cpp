@@ -146,15 +146,16 @@ TEST_CASE("a redline that was crossed lifts though the heap keeps its memory, an
     Limits limits(8 * mega, 16 * mega);
     mprSetMemLimits(8 * mega, 16 * mega, 64 * mega); // keep what is free
     CHECK(mprGetMemState() == MPR_MEM_WELL);
+    const size_t most = (sizeof(void *) == 8 ? 12 : 11) * mega; // maps take more with 32 bits
     for (int crossing = 1; crossing <= 4; crossing++) {
         Hoard hoard;
-        hoard.grow(1000, 11 * mega);
+        hoard.grow(1000, most);
         CHECK(mprGetMemState() == MPR_MEM_WARNING);
         CHECK(limits.heard.warnings == crossing);
         CHECK(limits.heard.wells == crossing - 1);
         hoard.drop();
         collect();
-        CHECK(stats().heap > 10 * mega);
+        CHECK(stats().heap > most - mega);
         CHECK(mprGetMemState() == MPR_MEM_WELL);
         hoard.grow(1000, mega);
         CHECK(limits.heard.wells == crossing);

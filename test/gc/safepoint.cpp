@@ -4,25 +4,20 @@
  */
 #include "mpr/gc/safepoint.hpp"
 
-#include "test/support/stepped_collection.hpp"
+#include "test/support/budgeted.hpp"
 
-using mpr::gc::Assists;
 using mpr::gc::Phase;
 using mpr::gc::Wish;
 
 namespace {
 
-constexpr size_t KB = 1024, MB = 1024 * KB;
+constexpr size_t MB = test::Budgeted::MB;
 
-struct Called : test::SteppedCollection {
-    Called() : SteppedCollection(MB, 0, Pace::fixed) {}
-    /* Leaves of some kilobytes, until threads are called, or so many bytes have been allocated. @return Whether they are. */
+struct Called : test::Budgeted {
+    /* @return Whether threads are called for a budget before so many bytes have been allocated. */
     bool allocate(size_t most) {
-        mpr::heap::Heap &heap = stepped.heap();
-        for (size_t bytes = 0; bytes < most && !heap.needsAttention(); bytes += 4 * KB) {
-            stepped.make(4 * KB / mpr::heap::granuleSize);
-        }
-        return heap.needsAttention() && heap.takeAttention().budgetSpent;
+        Budgeted::allocate(most);
+        return heap().needsAttention() && heap().takeAttention().budgetSpent;
     }
     bool isRequested() { return cycle.phase() == Phase::requested || cycle.isPending(); }
 
@@ -35,10 +30,7 @@ struct Called : test::SteppedCollection {
 
 TEST_CASE("where no thread comes to mark a part, the budget is spent all the same", "[gc][pace]") {
     Called c;
-    c.cycle.major().count();
-    c.cycle.major().start(false);
-    c.cycle.assists().open(1, false);
-    c.cycle.assists().choose(c.cycle.major(), 1, true);
+    c.beginAssisting();
     c.budget.rearm();
     REQUIRE(c.allocate(MB / 2));
     c.safepoint.budgetSpent();
@@ -58,7 +50,7 @@ TEST_CASE("a wait for a sweep that is over before it begins is no reason for a c
     Called c;
     c.allocate(MB / 2);
     c.pause();
-    c.stepped.heap().setTrigger(MB / 4); // what may be allocated while it sweeps
+    c.heap().setTrigger(MB / 4); // what may be allocated while it sweeps
     REQUIRE(c.allocate(MB / 2));
     c.safepoint.budgetSpent();
     CHECK(c.cycle.rendezvous().wanted());
@@ -79,7 +71,7 @@ TEST_CASE("who lags behind a sweep by a whole budget asks for the next collectio
         REQUIRE(c.allocate(2 * MB));
         c.safepoint.budgetSpent();
     }
-    CHECK(c.stepped.heap().allocatedSince() >= c.budget.trigger());
+    CHECK(c.heap().allocatedSince() >= c.budget.trigger());
     CHECK(c.isRequested());
     c.reclaim();
 }
@@ -88,9 +80,8 @@ TEST_CASE("what is kept outside of the heap while it sweeps is spent as well", "
     Called c;
     c.allocate(MB / 2);
     c.pause();
-    mpr::heap::Heap &heap = c.stepped.heap();
-    heap.setOutside(2 * MB, 2 * MB);
-    REQUIRE(heap.takeAttention().budgetSpent);
+    c.heap().setOutside(2 * MB, 2 * MB);
+    REQUIRE(c.heap().takeAttention().budgetSpent);
     c.safepoint.budgetSpent();
     CHECK(c.isRequested());
     c.reclaim();

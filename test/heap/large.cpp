@@ -185,7 +185,9 @@ TEST_CASE("a large block gets no slack past the redline, and loses it when memor
     growing.grow(size_t{8} << 20, size_t{8} << 20, size_t{8} << 20);
     growing.grow((size_t{8} << 20) + 4096, (size_t{8} << 20) + 4096, 4096);
     test::collect();
-    const uint64 free = limit - limit / 32 - test::stats().heap; // a quarter of eight megabytes is committed besides
+    // A quarter of eight megabytes is committed besides. With 32 bits it is not, and a 32nd of the limit is kept back.
+    const uint64 reserve = sizeof(void *) == 8 ? 0 : limit / 32;
+    const uint64 free = limit - reserve - test::stats().heap;
     std::vector<void *> others;
     for (void *other = mprAlloc(size_t{3} << 20); other; other = mprAlloc(size_t{3} << 20)) {
         mprHold(other);
