@@ -101,7 +101,7 @@ void Heap::bury(Place at, std::size_t n) {
     at.region->spans.pierce(at.granule);
     if (n > greatestSmall || !quarantine_.add(at.address(), n << granuleShift)) {
         at.region->map().clearBlock(at.granule, n);
-        giveBack(at, n);
+        giveBackAnyhow(at.region, at.granule, n);
         return;
     }
     // A small share of the heap: what was written to a block that rests is named when it leaves.
@@ -136,7 +136,7 @@ void Heap::endOldest() {
     fillFree(at, n);
     region->map().clearBlock(g, n);
     region->spans.pierce(g);
-    giveBack(at, n);
+    giveBackAnyhow(region, g, n);
 }
 
 void Heap::endQuarantine(bool all) {

@@ -128,7 +128,7 @@ void Heap::purgeRegion(Region* region, std::size_t keep) {
         region->committed &= ~chunks;
         limits_.uncommit(bytes);
         discharge(bytes);
-        giveBack({region, g}, n);
+        giveBackAnyhow(region, g, n); // what is rare takes no code of its own
     }
 }
 
