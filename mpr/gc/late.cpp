@@ -15,11 +15,82 @@ namespace {
     Nanoseconds: a thread that yields this soon after its last yield is not late. A fraction of the first grace period.
  */
 constexpr std::uint64_t promptly = 1'000'000;
+/** Nanoseconds: no thread waits longer for one that gets no processor; where programs compete for those, tens of milliseconds. */
+constexpr std::uint64_t longestStarved = 250'000'000;
+/** What such waits may take without that the next must be put off. */
+constexpr std::uint64_t mostlyStarved = 50'000'000;
+/** Nanoseconds: as long as threads are waited for, they are looked at this often. */
+constexpr std::uint64_t longestNap = 25'000'000;
 } // namespace
+
+std::uint64_t Late::nap() const {
+    return std::max(grace_.wait() / 2, std::min(cycle_.waited(os::now()) / 4, longestNap));
+}
+
+/** What a running thread does, as far as the system says. It takes two looks to know. */
+Late::Doing Late::lookAt(Mutator& m, std::uint64_t now) const {
+    const std::uint32_t thread = m.lookedAt.thread.load(std::memory_order_relaxed);
+    const std::uint64_t used = os::usedBy(thread);
+    if (m.lookedAt.look != looks_) {
+        m.lookedAt.look = looks_;
+        m.lookedAt.at = now;
+        m.lookedAt.used = used;
+        return Doing::unknown;
+    }
+    const bool computes = used - m.lookedAt.used >= std::min((now - m.lookedAt.at) / 4, promptly);
+    return computes ? Doing::computes : os::isReady(thread) ? Doing::starves : Doing::blocks;
+}
+
+/** What tells most of all that those do who have not stopped. */
+Late::Doing Late::lookAtRunning(std::uint64_t now) {
+    const MutatorList::Locked list(mutators_);
+    Doing all = Doing::unknown;
+    for (Mutator& m : list) {
+        if (m.state.load(std::memory_order_relaxed) == Mutator::State::running) {
+            all = std::max(all, lookAt(m, now));
+            if (all == Doing::computes) {
+                break;
+            }
+        }
+    }
+    return all;
+}
+
+/** From here on it takes two looks again to know what threads do. @param waited For those so far, in nanoseconds. */
+void Late::lookAnew(std::uint64_t waited) {
+    if (doing_ == Doing::starves && waited > mostlyStarved) {
+        starvesFrom_ = os::now() + Grace::rest * (waited - mostlyStarved);
+    }
+    ++looks_;
+    lookedAt_ = 0;
+    doing_ = Doing::unknown;
+}
+
+/**
+    Whether those who have stopped should wait on: for a second look, or for threads that get no processor. These get one the
+    sooner the more of the others stop. But a thread of real time cannot know how soon that is with one of lesser priority.
+ */
+bool Late::waitsOn() {
+    const std::uint64_t now = os::now();
+    if (now - lookedAt_ >= grace_.wait() / 2) {
+        lookedAt_ = now;
+        doing_ = lookAtRunning(now);
+    } // else another thread has just done so
+    return doing_ == Doing::unknown || (doing_ == Doing::starves && cycle_.waited(now) < longestStarved &&
+                                        now >= starvesFrom_ && !os::waitsInherit());
+}
+
+/** Whether a running thread wants a processor and has had hardly any since it was looked at for this collection. */
+bool Late::hasStarved(const Mutator& m, std::uint64_t now) const {
+    const std::uint32_t thread = m.lookedAt.thread.load(std::memory_order_relaxed);
+    return m.lookedAt.at >= cycle_.requestedAt() && os::usedBy(thread) - m.lookedAt.used < (now - m.lookedAt.at) / 4 &&
+           os::isReady(thread);
+}
 
 NamedThreads Late::note() {
     cycle_.assertOnDuty();
     NamedThreads late;
+    const std::uint64_t now = os::now();
     const MutatorList::Locked list(mutators_);
     for (Mutator& m : list) {
         if (&m == attached || m.parked.load(std::memory_order_relaxed) ||
@@ -31,7 +102,7 @@ NamedThreads Late::note() {
         if (m.lateFor.exchange(rendezvousNumber_, std::memory_order_relaxed) != rendezvousNumber_) {
             stats_.late.fetch_add(1, std::memory_order_relaxed);
         }
-        late.add(m);
+        late.add(m, hasStarved(m, now));
     }
     return late;
 }
@@ -39,7 +110,8 @@ NamedThreads Late::note() {
 void Late::name(const NamedThreads& late, std::uint64_t waited) {
     for (const NamedThreads::Thread& thread : late) {
         os::Message message;
-        message << "thread \"" << std::string_view(thread.name) << "\" keeps a collection waiting: no yield for "
+        message << "thread \"" << std::string_view(thread.name)
+                << "\" keeps a collection waiting: " << (thread.starves ? "hardly a processor" : "no yield") << " for "
                 << waited / 1'000'000 << " ms; last yield ";
         if (thread.site) {
             message << "at " << thread.site << " ";
@@ -47,7 +119,8 @@ void Late::name(const NamedThreads& late, std::uint64_t waited) {
         } else {
             message << "never";
         }
-        message << "; it is to call mprYield, with MPR_YIELD_STICKY around a call that blocks";
+        message << (thread.starves ? "; other threads or processes have them"
+                                   : "; it is to call mprYield, with MPR_YIELD_STICKY around a call that blocks");
         os::log(os::Level::warning, message);
     }
     if (late.more() > 0) {
@@ -123,6 +196,9 @@ void Late::giveUpOnLate() {
     if (cycle_.phase() != Phase::requested || course_.load(std::memory_order_acquire) != Course::stop) {
         return;
     }
+    if (waitsOn()) {
+        return;
+    }
     const std::size_t room = roomToRunOn();
     if (room <= budget_.trigger() / 8 || !markLate()) {
         return;
@@ -132,7 +208,9 @@ void Late::giveUpOnLate() {
     // `stop`.
     course_.store(Course::runsOn, std::memory_order_seq_cst);
     if (cycle_.rendezvous().giveUp()) {
-        grace_.failed(os::now());
+        const std::uint64_t now = os::now();
+        lookAnew(cycle_.waited(now));
+        grace_.failed(now);
         boundRunningOn(roomToRunOn()); // a thread that has set limits since then may not have seen the course
         // A thread may have been noted just as it left, without having found itself late.
         endRunningOnWithoutLate();
@@ -243,6 +321,7 @@ void Late::endRunningOn(Course next) {
 void Late::forget(std::uint64_t took) {
     cycle_.assertStopped();
     ++rendezvousNumber_;
+    lookAnew(took);
     grace_.met(took);
     // The course ends first: a thread in repace looks at it after it has had the heap's lock, which rearm takes, too.
     const bool ranOn = course_.exchange(Course::stop, std::memory_order_seq_cst) != Course::stop;

@@ -6,6 +6,11 @@
     threads waiting that long. So a thread that has waited for the grace period (grace.hpp) gives up: it notes those
     that still run as late, opens the gate again, and all run on. The collection stays requested.
 
+    A thread that gets no processor is not late, since it would yield if it could. So after half of the grace period it is
+    noted how much of a processor each thread has had, and before anybody gives up, whether one has had more since. While none
+    has, and one waits for it, those who have stopped wait on, but no longer than a quarter of a second. Waits beyond fifty
+    milliseconds put off the next ones, as waits in vain do.
+
     When the only late thread yields, ends or starts to wait, all threads stop as before. If there are several, each
     waits for the others by itself, again for a grace period, while the rest runs on: late threads *gather*. The last of
     them stops the rest. A thread that gathers in vain is late again. Until the next wait is due, late threads that
@@ -69,9 +74,9 @@ public:
             cameLast(MutatorList::Locked(mutators_), m);
         }
     }
-    /** How long a stopped thread waits before it gives up, in nanoseconds. */
-    std::uint64_t grace() const { return grace_.wait(); }
-    /** The calling thread has stopped and waited that long: give up. */
+    /** How long a stopped thread waits until it calls runOn, and again, in nanoseconds: at first half the grace period. */
+    std::uint64_t nap() const;
+    /** The calling thread has stopped and waited that long: give up, if others have been looked at once before. */
     void runOn();
 
     // ---- On duty ----
@@ -87,6 +92,18 @@ private:
     /** What threads do while a requested collection waits for others. */
     enum class Course : std::uint8_t { stop, runsOn, spent };
 
+    enum class Doing : std::uint8_t {
+        unknown,
+        blocks,  // in a call, or for a lock of the runtime's that another has
+        starves, // it waits for a processor
+        computes,
+    };
+
+    Doing lookAt(Mutator& m, std::uint64_t now) const MPR_REQUIRES(onDuty);
+    Doing lookAtRunning(std::uint64_t now) MPR_REQUIRES(onDuty);
+    void lookAnew(std::uint64_t waited) MPR_REQUIRES(onDuty);
+    bool hasStarved(const Mutator& m, std::uint64_t now) const MPR_REQUIRES(onDuty);
+    bool waitsOn() MPR_REQUIRES(onDuty);
     void giveUpOnLate() MPR_REQUIRES(onDuty);
     bool markLate();
     static bool isAnyLate(const MutatorList::Locked& list);
@@ -106,6 +123,10 @@ private:
     std::atomic<std::size_t> runsUntil_{0}; // bytes allocated since a pause at which threads wait; 0: nobody runs on
     Grace grace_;
     std::uint32_t rendezvousNumber_ MPR_GUARDED_BY(onDuty) = 1; // 0 in Mutator::lateFor means none
+    std::uint32_t looks_ MPR_GUARDED_BY(onDuty) = 1;            // 0 in LookedAt means never
+    std::uint64_t lookedAt_ MPR_GUARDED_BY(onDuty) = 0;         // when running threads were last looked at, or 0
+    std::uint64_t starvesFrom_ MPR_GUARDED_BY(onDuty) = 0;      // nobody waits for starved threads before
+    Doing doing_ MPR_GUARDED_BY(onDuty) = Doing::unknown;       // what those were found to do
 };
 
 } // namespace mpr::gc

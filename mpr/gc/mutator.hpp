@@ -55,6 +55,14 @@ struct StackOfStopped {
     os::Shared<const void*> top{nullptr}, end{nullptr}; // written by the thread; a pause reads them
 };
 
+/** What a thread that kept others waiting was doing when they first looked at it. Used on duty: late.cpp. */
+struct LookedAt {
+    os::Shared<std::uint32_t> thread{0}; // as the kernel numbers it; the thread writes that before it runs
+    std::uint32_t look = 0;              // the number of the look
+    std::uint64_t at = 0;                // the time of it
+    std::uint64_t used = 0;              // nanoseconds of a processor that it had had
+};
+
 struct Mutator {
     /**
         Written by the thread itself. Others read it and `site`, relaxed, to name late threads. A thread that gives up on
@@ -105,6 +113,8 @@ struct Mutator {
     [[no_unique_address]] std::conditional_t<os::hasThreads, os::Counter, Never> passedAt{};
     struct NoStack {};
     [[no_unique_address]] std::conditional_t<os::hasThreads, StackOfStopped, NoStack> stack{};
+    struct NotLookedAt {};
+    [[no_unique_address]] std::conditional_t<os::hasThreads, LookedAt, NotLookedAt> lookedAt{};
     Publisher* publisher = nullptr; // of a thread with a batch: batch.hpp
     BeingFreed beingFreed;          // its own
     [[no_unique_address]] std::conditional_t<os::hasThreads, Suspended, NeverSuspended> suspended{};

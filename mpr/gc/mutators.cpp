@@ -29,6 +29,7 @@ Mutator* Mutators::prepare(const char* name, bool service, void* thread, heap::S
 
 void Mutators::attach(Mutator* m) {
     heap_.attach(m->local);
+    m->lookedAt.thread.store(os::threadNumber(), std::memory_order_relaxed);
     safepoint_.resume(*m);
     // A rendezvous may have passed since the thread entered the heap's list. The colour does not change from here on.
     m->local.newborn = heap_.colours().newborn();

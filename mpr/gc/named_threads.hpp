@@ -16,9 +16,10 @@ public:
     struct Thread {
         char name[sizeof(Mutator::name)];
         const void* site; // where it last yielded
+        bool starves;     // it gets no processor
     };
 
-    void add(const Mutator& m) {
+    void add(const Mutator& m, bool starves = false) {
         if (count_ == most) {
             ++more_;
             return;
@@ -26,6 +27,7 @@ public:
         Thread& thread = threads_[count_++];
         std::memcpy(thread.name, m.name, sizeof(thread.name));
         thread.site = m.site.load(std::memory_order_relaxed);
+        thread.starves = starves;
     }
     const Thread* begin() const { return threads_; }
     const Thread* end() const { return threads_ + count_; }

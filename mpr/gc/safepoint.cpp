@@ -104,7 +104,7 @@ void Safepoint::waitOut(Mutator& m) {
             return cycle_.phase() != Phase::requested || cycle_.pauses().load(std::memory_order_acquire) != before ||
                    late_.isRunningOn();
         };
-        while (!waits_.awaitProgress(over, late_.grace(), waits_.deadline()) && !cycle_.ends()) {
+        while (!waits_.awaitProgress(over, late_.nap(), waits_.deadline()) && !cycle_.ends()) {
             late_.runOn();
         }
         break;
@@ -238,7 +238,7 @@ bool Safepoint::enter() {
     CallWatch watch;
     Suspension suspension(*attached, cycle_);
     std::uint64_t warnAfter = waits_.deadline();
-    std::uint64_t untilRunOn = late_.grace();
+    std::uint64_t untilRunOn = late_.nap();
     std::uint64_t untilWatch = waits_.markingNap();
     const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
     const auto lookAgain = [&](std::uint64_t napped) {
@@ -246,7 +246,7 @@ bool Safepoint::enter() {
         untilWatch -= napped;
         if (untilRunOn == 0) {
             late_.runOn();
-            untilRunOn = late_.grace();
+            untilRunOn = late_.nap();
         }
         if (untilWatch == 0) {
             waits_.watchMarking(watch, warnAfter);

@@ -92,10 +92,14 @@ void* map(std::size_t size, int mode) {
 
 // ---- Time -------------------------------------------------------------------------------------------------------
 
+static std::uint64_t nanoseconds(const timespec& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
 std::uint64_t now() {
     timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(time.tv_nsec);
+    return nanoseconds(time);
 }
 
 static std::int64_t milliseconds(clockid_t clock) {
@@ -722,20 +726,39 @@ std::size_t privateCache() {
 #endif
 }
 
-std::size_t resident() {
-    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+namespace {
+/** Read the beginning of a file of /proc. The thread cannot be cancelled meanwhile. @return false when it cannot be read. */
+template <std::size_t n>
+bool readProc(const char* path, char (&text)[n]) {
+    const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        return 0;
+        return false;
     }
+    const long length = syscall(SYS_read, file, text, n - 1);
+    syscall(SYS_close, file);
+    text[std::max(length, 0L)] = '\0';
+    return length > 0;
+}
+} // namespace
+
+std::size_t resident() {
     char text[128];
-    const ssize_t length = read(file, text, sizeof(text) - 1);
-    close(file);
-    if (length <= 0) {
-        return 0;
-    }
-    text[length] = '\0';
-    const char* second = std::strchr(text, ' ');
+    const char* second = readProc("/proc/self/statm", text) ? std::strchr(text, ' ') : nullptr;
     return second ? std::strtoul(second, nullptr, 10) * pageSize() : 0;
+}
+
+std::uint64_t usedBy(std::uint32_t number) {
+    // As pthread_getcpuclockid has it, which asks for a pthread_t.
+    timespec time{};
+    return clock_gettime(static_cast<clockid_t>(~number << 3 | 6), &time) == 0 ? nanoseconds(time) : 0;
+}
+
+bool isReady(std::uint32_t number) {
+    Message path;
+    path << "/proc/self/task/" << number << "/stat";
+    char text[64];
+    const char* const behindName = readProc(path.text(), text) ? std::strrchr(text, ')') : nullptr;
+    return behindName && behindName[1] == ' ' && behindName[2] == 'R';
 }
 
 std::uint64_t cpuTime() {

@@ -110,6 +110,11 @@ struct ThreadTraits {
 bool startThread(ThreadId& id, const char* name, ThreadEntry entry, void* argument, const ThreadTraits& traits);
 void joinThread(ThreadId id);
 
+/** Nanoseconds of a processor that a thread of this process has had. @param number As the kernel numbers it. 0 when unknown. */
+std::uint64_t usedBy(std::uint32_t number);
+/** Whether a thread runs, or would if it got a processor; false when the system does not say. */
+bool isReady(std::uint32_t number);
+
 /** Number of the processor that the calling thread runs on; -1 when unknown. */
 int currentProcessor();
 /** Let a thread run where another one may, except on one processor. @return false when that leaves it none. */

@@ -7,8 +7,11 @@
 #include "test/support/pattern.hpp"
 #include "test/support/runtime.hpp"
 
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -231,6 +234,61 @@ TEST_CASE("only the late thread is named", "[gc][late]") {
     CHECK_FALSE(runtime.log.has("sleeping-one"));
     diligent.end();
     sleeper.end();
+}
+
+namespace {
+
+/* The calling thread runs on the first processor that it may have, from here on. */
+void stayOnOneProcessor() {
+    cpu_set_t allowed, one;
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    int first = 0;
+    while (!CPU_ISSET(first, &allowed)) {
+        first++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+}
+
+} // namespace
+
+TEST_CASE("a thread that gets no processor is waited for much longer than one that computes", "[gc][late]") {
+    Runtime runtime("deadline=60000,everyyield=0");
+    Gate end;
+    std::thread greedy([&] { // leaves hardly anything to a thread that only runs where nobody else would
+        stayOnOneProcessor();
+        while (!end.isOpen()) {}
+    });
+    std::atomic<int> idles{-1};
+    std::atomic<uint64_t> turns{0};
+    Mutator starved("starved", [&](Mutator &) {
+        stayOnOneProcessor();
+        const sched_param none{};
+        idles = pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+        while (!end.isOpen()) {
+            turns++;
+            mprYield(0);
+        }
+    });
+    REQUIRE(until([&] { return idles >= 0; }));
+    CHECK(idles == 0);
+    const uint64_t before = turns;
+    const bool runs = until([&] { return turns > before; });
+    CHECK(runs);
+    sleepYielded(20); // by then it mostly has no processor any more
+    mprYield(MPR_YIELD_COMPLETE);
+    const uint64 pauses = stats().rendezvous.count, collections = stats().collections;
+    const auto begin = std::chrono::steady_clock::now();
+    mprGC(MPR_GC_FORCE | MPR_GC_NO_BLOCK);
+    mprYield(0);
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    // Or this thread has run on without the starved one.
+    CHECK((stats().rendezvous.count > pauses || waited >= std::chrono::milliseconds(200)));
+    CHECK(until([&] { return stats().collections > collections; })); // it comes at last
+    end.open();
+    greedy.join();
+    starved.end();
 }
 
 TEST_CASE("nothing is logged when all yield", "[gc][late]") {
