@@ -32,6 +32,17 @@ void Budget::setSlack(const Pacer::Usage& used) {
     heap_.setTrigger(pacer_.slack(trigger(), used, cycle_.assists().with(Assists::sweeping), supply()), trigger());
 }
 
+/**
+    Bytes that threads may still allocate without that the heap grows; or, while managers free, that they have more to free in
+    the next sweep than they should.
+ */
+std::size_t Budget::supply() const {
+    const std::size_t supply = heap_.supply(extent_.load(std::memory_order_relaxed));
+    const std::size_t freeable = pacer_.freeable();
+    return cycle_.phase() == Phase::freeing ? std::min(supply, freeable - std::min(freeable, heap_.spentSince()))
+                                            : supply;
+}
+
 /** While a sweep lasts: have threads called after so many bytes, or when the budget is spent. */
 void Budget::callAfter(std::size_t bytes) {
     const std::uint32_t pauses = cycle_.pauses().load(std::memory_order_acquire);
@@ -62,8 +73,9 @@ void Budget::rearm() {
 
 void Budget::renew(bool everything) {
     const Pacer::Usage used = usage();
-    generations_.swept(everything, {used.live, pacer_.room(used), pacer_.allowance(used.live), pacer_.tight(used)},
-                       cycle_.major().isTracing());
+    generations_.swept(
+        everything, {used.live, pacer_.room(used), pacer_.allowance(used.live), pacer_.tight(used), pacer_.freeable()},
+        cycle_.major().isTracing());
     repaceFor(used);
 }
 

@@ -56,7 +56,7 @@ public:
     Pacer::Usage usage() const;
 
 private:
-    std::size_t supply() const { return heap_.supply(extent_.load(std::memory_order_relaxed)); }
+    std::size_t supply() const;
     std::size_t piece() const;
     void callAfter(std::size_t bytes);
     void setTrigger(std::size_t since);

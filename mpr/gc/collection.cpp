@@ -60,7 +60,11 @@ void Collection::pause() {
     if (cycle_.scope() == Scope::slice) {
         tracing_.slice(stopped + std::max(pauseBudget_ * 3 / 4, cycle_.major().owed()));
         reopen(Phase::idle, stopped);
-        if (wish > Wish::slice) { // it has let the slice pass; everything is wanted of the next major collection
+        // What was wished for has let the slice pass; everything is wanted of the next major collection. And if nothing is left
+        // to mark, the last pause may come.
+        const bool ends =
+            cycle_.major().isTraced() && (cycle_.enabled() || cycle_.major().isForced() || cycle_.major().mustBegin());
+        if (wish > Wish::slice || ends) {
             cycle_.request(wish < Wish::full ? wish : Wish::budget);
         }
         return;
@@ -68,7 +72,8 @@ void Collection::pause() {
     givingBack_.noteFree();
     budget_.pacer().noteScattered(heap_.takeScattered());
     const std::uint64_t ran = spent();
-    const Pacer::Cost cost{heap_.allocatedSince(), ran - std::min(ran, ran_), 0, 0, 1};
+    allocated_ = heap_.allocatedSince();
+    const Pacer::Cost cost{allocated_, ran - std::min(ran, ran_), 0, 0, 1};
     heap_.beginMarking();
     const bool traced = cycle_.major().isTracing();
     tracing_.mark(cycle_.scope(), cost);
@@ -140,7 +145,8 @@ bool Collection::reclaim(std::uint64_t until) {
     const std::uint64_t begin = os::now();
     if (cycle_.phase() == Phase::freeing) {
         reclaimed_ = 0;
-        sweeping_.finalize(false);
+        freed_ = heap_.totals().granulesFreed;
+        freeing_ = sweeping_.finalize(false);
         if (const HandleHooks* handles = roots_.handles()) {
             handles->finalized();
         }
@@ -168,6 +174,9 @@ void Collection::endReclaim() {
     }
     roots_.provide(heap_);
     heap_.serveWaiting();
+    // Old garbage is that of many budgets. What was freed by hand meanwhile does no harm.
+    const auto freed = static_cast<std::size_t>((heap_.totals().granulesFreed - freed_) << heap::granuleShift);
+    budget_.pacer().observeFreeing(cycle_.isMinor() ? allocated_ : std::max(allocated_, freed), freeing_);
     budget_.renew(!cycle_.isMinor());
     givingBack_.swept(!cycle_.isMinor() && cycle_.major().isForced());
     stats_.sweep.record(reclaimed_);

@@ -81,6 +81,9 @@ private:
     std::uint64_t pauseBudget_ = 0;                      // nanoseconds
     std::uint64_t restUntil_ MPR_GUARDED_BY(onDuty) = 0; // no slice before
     std::uint64_t ran_ MPR_GUARDED_BY(onDuty) = 0;       // processor time when the last pause that was no slice ended
+    std::size_t allocated_ MPR_GUARDED_BY(onDuty) = 0;   // bytes between the last two pauses that were no slices
+    os::Total freed_ MPR_GUARDED_BY(onDuty) = 0;         // granules, before the sweep
+    std::uint64_t freeing_ MPR_GUARDED_BY(onDuty) = 0;   // nanoseconds that managers have taken to free
     std::uint64_t reclaimed_ MPR_GUARDED_BY(onDuty) = 0; // nanoseconds that reclaiming has taken so far
 };
 

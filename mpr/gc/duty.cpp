@@ -259,7 +259,7 @@ bool Duty::collectHere() {
         !collection_.sweeping().hasFinalizers()) {
         sweepHere();
     }
-    if (cycle_.phase() == Phase::idle) {
+    if (!cycle_.isReclaiming()) {
         cycle_.beginNext();
     }
     return isLeft();

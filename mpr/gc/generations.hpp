@@ -83,10 +83,11 @@ public:
 
     /** What the heap holds when a sweep has ended, in bytes. */
     struct Swept {
-        std::size_t live;      // and old garbage
-        std::size_t room;      // that may still be allocated
-        std::size_t allowance; // that garbage may take at all
-        bool tight;            // memory is short: there is no room for a whole young budget
+        std::size_t live;                          // and old garbage
+        std::size_t room;                          // that may still be allocated
+        std::size_t allowance;                     // that garbage may take at all
+        bool tight;                                // memory is short: there is no room for a whole young budget
+        std::size_t freeable = heap::Limits::none; // of garbage, before its managers take too long
     };
     /** The sweep has ended. @param tracing A major collection marks while threads run. */
     void swept(bool everything, const Swept& now, bool tracing) {
@@ -99,7 +100,7 @@ public:
             const std::size_t eighths = last_ < now.live + now.live / 16 ? 6 : 3;
             // Each pause traces all old plain blocks again, including dead ones.
             const std::size_t most = plain_ > blocks_ / 2 ? young_ : 3 * young_;
-            const std::size_t part = std::min(most, now.allowance / 8 * eighths);
+            const std::size_t part = std::min({most, now.allowance / 8 * eighths, now.freeable});
             // Dead old blocks may take a quarter of the room until a major one begins, and another until it has to end.
             majorAt_ = now.live - grownBy(now.live) + std::min(std::max(part, now.live / 100 * growth_), now.room / 4);
             const std::size_t more = std::max(std::min(8 * young_, now.allowance / 2), now.live / 2);
@@ -113,6 +114,12 @@ public:
         }
         if (!tracing || !wasTracing_) {
             begun_ = now.live;
+        }
+        if (!known_) {
+            // The heap may be about to be built, and all of it live; but it may not grow without end before anything is known.
+            const std::size_t begun = std::max(majorAt_, begun_);
+            latestAt_ = begun < heap::Limits::none / 4 && young_ < heap::Limits::none / 32 ? 2 * begun + 8 * young_
+                                                                                           : heap::Limits::none;
         }
         wasTracing_ = tracing;
         last_ = now.live;

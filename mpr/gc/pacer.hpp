@@ -17,6 +17,10 @@
     collection is under way. It is a quarter of the chosen one at least, but from an eighth of the young budget to all of
     it: else tracing old plain blocks would take most of the time while a major collection goes on.
     Unless the program has chosen the young budget, the first gets half of it: all of the young may live.
+
+    Threads may have to wait while the managers of what has died are called, and nothing is freed before all have returned. So
+    a budget is also at most what died before for each so many pause budgets that its managers took: the *freeable* bytes.
+    Managers then take no longer altogether, and each wait for them is short.
  */
 #pragma once
 
@@ -72,6 +76,11 @@ public:
             const std::size_t wanted = minor_.load(std::memory_order_relaxed);
             budget = std::min({wanted, std::max(left, std::clamp(wanted / 4, young_ / 8, young_)), growth});
         }
+        if constexpr (!os::cooperative) {
+            // More often would not have managers free less altogether, but old plain blocks traced again more.
+            const std::size_t least = minor ? minor_.load(std::memory_order_relaxed) / 16 : 0;
+            budget = std::min(budget, std::max(freeable(), least));
+        }
         return std::min(budget, std::max(room(used) / 2, least_));
     }
 
@@ -99,13 +108,29 @@ public:
                      std::memory_order_relaxed);
     }
 
+    /** Managers were called. @param died Bytes that have died, or may have. @param took Nanoseconds that managers took. */
+    void observeFreeing(std::size_t died, std::uint64_t took) {
+        if (died < young_ / 32) {
+            return; // somebody asked for it, so it says nothing
+        }
+        constexpr auto most = static_cast<double>(heap::Limits::none / 2);
+        // Go half the way, since a single collection may have been disturbed. But up at most by half, and down at once to what
+        // is half as much again as it should be.
+        const double before = static_cast<double>(freeable());
+        const double bytes = static_cast<double>(died) * mostFreeing * static_cast<double>(pauseBudget_);
+        const double now = std::min({bytes / static_cast<double>(took + 1), 2 * before, most});
+        freeable_.store(static_cast<std::size_t>(std::min(before, 2 * now) / 2 + now / 2), std::memory_order_relaxed);
+    }
+    /** Bytes of garbage whose managers take as long as threads should have to wait for at most; or a little more. */
+    std::size_t freeable() const { return std::max(freeable_.load(std::memory_order_relaxed), young_ / 16); }
+
     /**
         Bytes of allocation until threads wait for a sweep that has begun: the last budget, or for a long sweep a part of
         the live size and of the allowance. @param assisted Threads assist the sweep, so they need not wait, and
         allocate less meanwhile. @param supply Bytes that can be allocated without the heap growing beyond its extent.
      */
     std::size_t slack(std::size_t trigger, const Usage& used, bool assisted, std::size_t supply) const {
-        const std::size_t most = std::min(used.live / (assisted ? 8 : 2), allowance(used.live) / 2);
+        const std::size_t most = std::min({used.live / (assisted ? 8 : 2), allowance(used.live) / 2, freeable()});
         return std::min(std::max(trigger, std::min(most, room(used) / 4)), mayTake(supply));
     }
     /**
@@ -178,8 +203,9 @@ public:
     std::size_t cache() const { return cache_.load(std::memory_order_relaxed); }
 
 private:
-    static constexpr double mostMinor = 1024; // young budgets, where the allowance is that large
-    static constexpr unsigned mostWaits = 5;  // after which threads get no less: 32 KiB of a young budget of 8 MiB
+    static constexpr double mostMinor = 1024;  // young budgets, where the allowance is that large
+    static constexpr double mostFreeing = 128; // pause budgets that managers may take to free, 51 ms by default
+    static constexpr unsigned mostWaits = 5;   // after which threads get no less: 32 KiB of a young budget of 8 MiB
 
     // Plain fields are set by open, before there are other threads.
     std::size_t young_ = 0;
@@ -192,6 +218,7 @@ private:
     unsigned growth_ = 100;
     unsigned extra_ = 50;
     os::Shared<std::size_t> scattered_{0}; // bytes that are free but of no use; a number: orders nothing
+    os::Shared<std::size_t> freeable_{heap::Limits::none / 2}; // a number: orders nothing
 };
 
 } // namespace mpr::gc

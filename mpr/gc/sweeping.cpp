@@ -39,11 +39,12 @@ bool Sweeping::hasFinalizers() const {
     return false;
 }
 
-void Sweeping::finalize(bool everything) {
+std::uint64_t Sweeping::finalize(bool everything) {
     const os::Total calls = stats_.freeCalls.load(std::memory_order_relaxed);
+    std::uint64_t took = 0;
     for (Region* region = heap_.firstRegion(); region; region = heap_.nextRegion(region)) {
         for (std::uint64_t chunks = region->scanForFree; chunks != 0; chunks &= chunks - 1) {
-            finalizeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
+            took += finalizeIn(region, static_cast<unsigned>(std::countr_zero(chunks)), everything);
         }
     }
     if constexpr (os::hasThreads) {
@@ -52,13 +53,15 @@ void Sweeping::finalize(bool everything) {
                    "a manager has left signals unblocked on the collector's thread; they are blocked again");
         }
     }
+    return took;
 }
 
 /**
     Call the managers of dead blocks in a chunk. The map is read without the lock: dead blocks do not change, except by a
     manager that is called before theirs, which may resize or free them. So a head is looked at once more.
+    @return Nanoseconds from the first call to the last.
  */
-void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
+std::uint64_t Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
     swar::Row survivors{};
     const auto doomed = [&survivors, everything, dead = heap::Heap::DeadHeads(heap_)](std::size_t, auto words) {
         const auto wanting = swar::wantFree(words);
@@ -67,6 +70,7 @@ void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
         return found;
     };
     LastManager seen;
+    std::uint64_t first = 0;
     region->forEach(chunk, doomed, [&](std::size_t g) {
         Byte* block = region->address(g);
         os::assertUnlocked();
@@ -74,6 +78,7 @@ void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
             return;
         }
         if (const MprManager manager = seen.of(block, region->blockSize(g))) {
+            first = first == 0 ? os::now() : first;
             stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
             manager(block, MPR_MANAGE_FREE);
             stats_.freeCalls.fetch_add(1, std::memory_order_relaxed);
@@ -82,6 +87,7 @@ void Sweeping::finalizeIn(Region* region, unsigned chunk, bool everything) {
     if (swar::any(survivors)) {
         region->noteWantsFree(std::size_t{chunk} << region->chunkShift);
     }
+    return first == 0 ? 0 : os::now() - first;
 }
 
 void Sweeping::begin() {

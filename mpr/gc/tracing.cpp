@@ -306,7 +306,7 @@ void Tracing::markInParallel(std::uint64_t until) {
     cycle_.assertOnDuty();
     const auto over = [](const void* self) {
         const auto* c = static_cast<const Tracing*>(self);
-        return c->cycle_.phase() != Phase::idle || c->freeProcessors() == 0;
+        return c->cycle_.phase() == Phase::requested || c->freeProcessors() == 0;
     };
     const std::uint64_t now = os::now();
     if (over(this) || (now < parallelAt_ && !trial_)) {
@@ -319,10 +319,10 @@ void Tracing::markInParallel(std::uint64_t until) {
     parallelAt_ = os::now() + betweenParallel;
 }
 
-bool Tracing::advance(std::uint64_t until) {
+/** Mark the old that are barrier blocks, until a pause is wanted. @return Whether some are left. */
+bool Tracing::markOld(std::uint64_t until) {
     cycle_.assertOnDuty();
     MPR_ASSERT(cycle_.major().isTracing());
-    const std::uint64_t begin = os::now();
     marker_.begin(Marking::concurrent);
     bool left = true;
     do {
@@ -330,24 +330,48 @@ bool Tracing::advance(std::uint64_t until) {
         if (left) {
             markInParallel(until);
         }
-    } while (left && cycle_.phase() == Phase::idle && !cycle_.ends() && (until == os::forever || os::now() < until));
+    } while (left && cycle_.phase() != Phase::requested && !cycle_.ends() &&
+             (until == os::forever || os::now() < until));
     marker_.end();
-    cycle_.major().worked(os::now() - begin);
     cycle_.major().advanced(left, marker_.plainWaits());
+    return left;
+}
+
+bool Tracing::advance(std::uint64_t until) {
+    const std::uint64_t begin = os::now();
+    const bool left = markOld(until);
+    cycle_.major().worked(os::now() - begin);
     return !left;
 }
 
 void Tracing::slice(std::uint64_t until) {
     cycle_.assertStopped();
-    const std::uint64_t begin = os::now();
     stats_.slices.fetch_add(1, std::memory_order_relaxed);
+    const bool starved = cycle_.major().isStarved();
+    const bool rootsLeft = cycle_.major().takeRootsLeft();
     cycle_.major().sliced();
+    if (rootsLeft || marker_.plainWaits()) {
+        markPlain(rootsLeft, until);
+    }
+    while (starved && os::now() < until) {
+        markOld(until); // beside the threads it gets no processor, or not enough
+        if (!marker_.plainWaits() || os::now() >= until) {
+            break;
+        }
+        markPlain(false, until);
+    }
+}
+
+/** Mark the old that are plain blocks, and the roots if those were left. */
+void Tracing::markPlain(bool roots, std::uint64_t until) {
+    cycle_.assertStopped();
+    const std::uint64_t begin = os::now();
     MarkJob job;
     job.marking = Marking::slice;
     job.pause = cycle_.pauses().load(std::memory_order_relaxed);
     job.until.time = until;
     marker_.begin(Marking::slice);
-    if (cycle_.major().takeRootsLeft()) {
+    if (roots) {
         markRoots();
     }
     stats_.shared.fetch_add(helpers_.mark(job, marker_, Helpers::most) > 1, std::memory_order_relaxed);

@@ -43,7 +43,10 @@ public:
     // ---- In a pause ----
     /** Mark in a pause that is no slice. @param cost What is known of the cost so far. */
     void mark(Scope scope, Pacer::Cost cost) MPR_REQUIRES(onDuty);
-    /** Mark roots that had no room to wait, then trace waiting old plain blocks until a time. */
+    /**
+        Mark roots that had no room to wait, then trace waiting old plain blocks until a time; and the others, if the major
+        collection is starved.
+     */
     void slice(std::uint64_t until) MPR_REQUIRES(onDuty);
     /** See check.hpp. Doubts that the trace confirms are said. */
     void check() MPR_REQUIRES(onDuty);
@@ -95,6 +98,8 @@ private:
     void settleDoubts(VerdictOn&& verdictOn);
     void startMajor() MPR_REQUIRES(onDuty);
     unsigned freeProcessors() const;
+    void markPlain(bool roots, std::uint64_t until) MPR_REQUIRES(onDuty);
+    bool markOld(std::uint64_t until) MPR_REQUIRES(onDuty);
     void markInParallel(std::uint64_t until) MPR_REQUIRES(onDuty);
 
     heap::Heap& heap_;

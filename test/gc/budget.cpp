@@ -115,6 +115,21 @@ TEST_CASE("while managers free for long, all that threads allocate is bounded", 
     CHECK(b.budget.isSpent());
 }
 
+TEST_CASE("while managers free, threads allocate what the next ones free in time", "[gc][pace]") {
+    Budgeted b;
+    b.allocate(MB);
+    b.heap().takeAttention();
+    b.pause(Wish::full);
+    REQUIRE(b.budget.hasSupply());
+    for (int i = 0; i < 10; i++) {
+        b.budget.pacer().observeFreeing(MB, 512 * b.stepped.options.pauseBudget);
+    }
+    REQUIRE(b.budget.hasSupply()); // a quarter of a megabyte
+    b.allocate(200 * KB);
+    CHECK_FALSE(b.budget.hasSupply());
+    b.reclaim();
+}
+
 TEST_CASE("with a limit there is room for what it leaves", "[gc][pace][port]") {
     Budgeted b;
     b.heap().setLimits(mpr::heap::Limits::none, 8 * MB);

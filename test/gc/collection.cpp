@@ -177,6 +177,36 @@ TEST_CASE("a major collection is begun by a minor one, marks between pauses, and
     CHECK_FALSE(c.cycle.major().isTracing());
 }
 
+TEST_CASE("what the collector's thread gets no processor for is marked in slices", "[gc][collection][pace]") {
+    SteppedCollection c(64 * 1024, 0, SteppedCollection::Pace::fixed);
+    Refs *const root = c.make(Kind::barrier, true);
+    for (int i = 0; i < 1000; i++) { // more than a step of marking
+        Refs *const next = c.make();
+        next->refs[0] = root->refs[0];
+        root->refs[0] = next;
+    }
+    c.collect();
+    c.budget.generations().setTrial(true);
+    c.collect();
+    c.budget.generations().setTrial(false);
+    REQUIRE(c.cycle.major().isTracing());
+    REQUIRE_FALSE(c.cycle.major().isTraced());
+    c.pause(Wish::slice);
+    REQUIRE(c.cycle.scope() == Scope::slice);
+    REQUIRE_FALSE(c.cycle.major().isTraced()); // a slice is for plain blocks
+    REQUIRE_FALSE(c.cycle.phase() == Phase::requested);
+    c.cycle.major().heldUp(3'600'000'000'000); // nanoseconds, by pauses of others
+    REQUIRE(c.cycle.major().isStarved());
+    c.pause(Wish::budget);
+    REQUIRE(c.cycle.scope() == Scope::slice);
+    CHECK(c.cycle.major().isTraced());
+    REQUIRE(c.cycle.phase() == Phase::requested); // its last pause, for which nobody else would ask
+    REQUIRE(c.cycle.closeGate());
+    c.collection.pause();
+    CHECK(c.cycle.scope() == Scope::last);
+    CHECK(c.reclaim() == 0);
+}
+
 TEST_CASE("at the end of the runtime every manager is called, of held blocks, too", "[gc][collection]") {
     SteppedCollection c;
     Refs *const root = c.make(Kind::barrier, true), *const held = c.make();

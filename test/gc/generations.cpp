@@ -796,6 +796,27 @@ TEST_CASE("where garbage may take little, a major collection is due when the old
     CHECK(a.generations.overdue());
 }
 
+TEST_CASE("the first major collection is late when the heap has doubled since it began", "[gc][pace]") {
+    Arithmetic a;
+    a.minor(3 * MB);
+    CHECK(a.generations.majorDue());
+    a.beside(40 * MB); // it has begun
+    a.beside(88 * MB - 1);
+    CHECK_FALSE(a.generations.overdue());
+    a.beside(88 * MB);
+    CHECK(a.generations.overdue());
+}
+
+TEST_CASE("where managers take long a major collection is due before they have much to free", "[gc][pace]") {
+    Arithmetic a;
+    a.generations.marked(true, true, {1000, 0}, 0);
+    a.generations.swept(true, {4 * MB, 1000 * MB, a.allowance, false, MB}, false);
+    a.minor(5 * MB - 1);
+    CHECK_FALSE(a.generations.majorDue());
+    a.minor(5 * MB);
+    CHECK(a.generations.majorDue());
+}
+
 TEST_CASE("half of what grew old while a major collection marked counts as garbage", "[gc][pace]") {
     Arithmetic a;
     a.full(1000, 0, 100 * MB);

@@ -12,7 +12,7 @@ using mpr::heap::Options;
 
 namespace {
 
-constexpr size_t MB = 1024 * 1024;
+constexpr size_t KB = 1024, MB = 1024 * KB;
 
 struct Paced {
     explicit Paced(size_t fixed = 0) {
@@ -200,4 +200,32 @@ TEST_CASE("the longer a sweep lasts the less threads take each time that they ha
         sum += more;
     }
     CHECK(sum < MB / 3);
+}
+
+TEST_CASE("where managers take long a budget is what they free in 128 pause budgets", "[gc][pace][port]") {
+    Paced paced;
+    const size_t before = paced.pacer.trigger(paced.usage(100 * MB), true);
+    const uint64_t longest = 128 * paced.options.pauseBudget;
+    paced.pacer.observeFreeing(MB, 0);
+    CHECK(paced.pacer.trigger(paced.usage(100 * MB), true) == before);
+    for (int i = 0; i < 10; i++) {
+        paced.pacer.observeFreeing(MB, 4 * longest);
+    }
+    CHECK(paced.pacer.freeable() > MB / 4 - KB);
+    CHECK(paced.pacer.freeable() < MB / 4 + KB);
+    for (const bool minor : {false, true}) {
+        CHECK(paced.pacer.trigger(paced.usage(100 * MB), minor) == paced.pacer.freeable());
+    }
+    // Nor do threads allocate more while they do.
+    CHECK(paced.pacer.slack(MB / 8, paced.usage(64 * MB), false, 99 * MB) == paced.pacer.freeable());
+    paced.pacer.observeFreeing(MB / 64, 1000 * longest); // somebody asked for it
+    CHECK(paced.pacer.freeable() > MB / 4 - KB);
+    for (int i = 0; i < 30; i++) {
+        paced.pacer.observeFreeing(MB, 1000 * longest);
+    }
+    CHECK(paced.pacer.freeable() == MB / 16); // however long they take
+    for (int i = 0; i < 8; i++) {             // by half each time
+        paced.pacer.observeFreeing(MB, 0);
+    }
+    CHECK(paced.pacer.trigger(paced.usage(100 * MB), true) == before);
 }

@@ -57,6 +57,39 @@ TEST_CASE("every manager is called before memory goes, so that each sees what di
     CHECK(c.stats.freeCalls.load() == 2000); // begun and ended
 }
 
+TEST_CASE("managers that take long make budgets smaller", "[gc][sweep][pace]") {
+    SteppedCollection c;
+    static uint64_t took, asked;
+    took = 0;
+    asked = c.stepped.options.pauseBudget * 128; // nanoseconds, which are allowed to all together
+    const size_t young = c.budget.pacer().young();
+    const auto allocate = [&](bool slow) {
+        constexpr size_t n = mpr::heap::granulesFor(sizeof(Refs) + sizeof(MprManager));
+        for (size_t bytes = 0; bytes < young; bytes += 1024) {
+            c.stepped.make(1024 / mpr::heap::granuleSize);
+        }
+        Refs *const refs = c.make();
+        mpr::gc::setManager(refs, n, mpr::gc::codeOf([](void *, int flags) {
+                                if (flags & MPR_MANAGE_FREE) {
+                                    for (const uint64_t begin = mpr::os::now(); took < asked;) {
+                                        took = mpr::os::now() - begin;
+                                    }
+                                }
+                            }));
+        took = slow ? 0 : asked;
+    };
+    allocate(false);
+    c.collect();
+    const size_t before = c.budget.trigger();
+    asked *= 4;
+    for (int i = 0; i < 2; i++) {
+        allocate(true);
+        c.collect();
+    }
+    CHECK(c.budget.trigger() < before / 2);
+    CHECK(c.budget.pacer().freeable() <= c.budget.trigger());
+}
+
 TEST_CASE("a sweep that has no time proceeds a step at a time, and frees as much", "[gc][sweep]") {
     SteppedCollection c;
     std::vector<Refs *> kept;
