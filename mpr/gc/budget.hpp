@@ -52,7 +52,7 @@ public:
     void renew(bool everything) MPR_REQUIRES(onDuty);
     /** Bytes that can still be allocated, going by what is in use now, dead or alive. */
     std::size_t roomLeft() const;
-    /** What the heap holds. Only those blocks are known that were there at the last rendezvous. */
+    /** What the heap holds. Blocks made since the last rendezvous are not counted. */
     Pacer::Usage usage() const;
 
 private:

@@ -60,8 +60,8 @@ void Collection::pause() {
     if (cycle_.scope() == Scope::slice) {
         tracing_.slice(stopped + std::max(pauseBudget_ * 3 / 4, cycle_.major().owed()));
         reopen(Phase::idle, stopped);
-        // What was wished for has let the slice pass; everything is wanted of the next major collection. And if nothing is left
-        // to mark, the last pause may come.
+        // The slice came before what was wished for, so that is wished for again; everything is for the next major collection to
+        // free. The last pause is asked for as well when nothing is left to mark: nobody else might do so.
         const bool ends =
             cycle_.major().isTraced() && (cycle_.enabled() || cycle_.major().isForced() || cycle_.major().mustBegin());
         if (wish > Wish::slice || ends) {
@@ -174,7 +174,8 @@ void Collection::endReclaim() {
     }
     roots_.provide(heap_);
     heap_.serveWaiting();
-    // Old garbage is that of many budgets. What was freed by hand meanwhile does no harm.
+    // A major collection frees the garbage of many budgets. What threads have freed by hand meanwhile is counted, too, and
+    // does no harm.
     const auto freed = static_cast<std::size_t>((heap_.totals().granulesFreed - freed_) << heap::granuleShift);
     budget_.pacer().observeFreeing(cycle_.isMinor() ? allocated_ : std::max(allocated_, freed), freeing_);
     budget_.renew(!cycle_.isMinor());

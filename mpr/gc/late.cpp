@@ -17,17 +17,17 @@ namespace {
 constexpr std::uint64_t promptly = 1'000'000;
 /** Nanoseconds: no thread waits longer for one that gets no processor; where programs compete for those, tens of milliseconds. */
 constexpr std::uint64_t longestStarved = 250'000'000;
-/** What such waits may take without that the next must be put off. */
+/** Nanoseconds: a wait for those that takes longer puts off the next one. */
 constexpr std::uint64_t mostlyStarved = 50'000'000;
-/** Nanoseconds: as long as threads are waited for, they are looked at this often. */
+/** Nanoseconds: threads that are waited for are looked at this often at least. */
 constexpr std::uint64_t longestNap = 25'000'000;
 } // namespace
 
 std::uint64_t Late::nap() const {
-    return std::max(grace_.wait() / 2, std::min(cycle_.waited(os::now()) / 4, longestNap));
+    return std::max(firstNap(), std::min(cycle_.waited(os::now()) / 4, longestNap));
 }
 
-/** What a running thread does, as far as the system says. It takes two looks to know. */
+/** Find what a running thread does, as far as the system says. A first look only notes what the second compares with. */
 Late::Doing Late::lookAt(Mutator& m, std::uint64_t now) const {
     const std::uint32_t thread = m.lookedAt.thread.load(std::memory_order_relaxed);
     const std::uint64_t used = os::usedBy(thread);
@@ -41,7 +41,7 @@ Late::Doing Late::lookAt(Mutator& m, std::uint64_t now) const {
     return computes ? Doing::computes : os::isReady(thread) ? Doing::starves : Doing::blocks;
 }
 
-/** What tells most of all that those do who have not stopped. */
+/** Look at all threads that have not stopped. @return The greatest of what they do. */
 Late::Doing Late::lookAtRunning(std::uint64_t now) {
     const MutatorList::Locked list(mutators_);
     Doing all = Doing::unknown;
@@ -72,7 +72,7 @@ void Late::lookAnew(std::uint64_t waited) {
  */
 bool Late::waitsOn() {
     const std::uint64_t now = os::now();
-    if (now - lookedAt_ >= grace_.wait() / 2) {
+    if (now - lookedAt_ >= firstNap()) {
         lookedAt_ = now;
         doing_ = lookAtRunning(now);
     } // else another thread has just done so

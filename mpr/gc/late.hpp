@@ -74,7 +74,9 @@ public:
             cameLast(MutatorList::Locked(mutators_), m);
         }
     }
-    /** How long a stopped thread waits until it calls runOn, and again, in nanoseconds: at first half the grace period. */
+    /** How long a thread that stops waits until it calls runOn, in nanoseconds: half the grace period. Asks for no time. */
+    std::uint64_t firstNap() const { return grace_.wait() / 2; }
+    /** How long it waits until it calls runOn again: the longer, the longer all have waited. */
     std::uint64_t nap() const;
     /** The calling thread has stopped and waited that long: give up, if others have been looked at once before. */
     void runOn();

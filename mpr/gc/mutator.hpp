@@ -55,7 +55,7 @@ struct StackOfStopped {
     os::Shared<const void*> top{nullptr}, end{nullptr}; // written by the thread; a pause reads them
 };
 
-/** What a thread that kept others waiting was doing when they first looked at it. Used on duty: late.cpp. */
+/** How much of a processor a thread had had when it was found to keep others waiting. For who is on duty: late.cpp. */
 struct LookedAt {
     os::Shared<std::uint32_t> thread{0}; // as the kernel numbers it; the thread writes that before it runs
     std::uint32_t look = 0;              // the number of the look

@@ -238,7 +238,7 @@ bool Safepoint::enter() {
     CallWatch watch;
     Suspension suspension(*attached, cycle_);
     std::uint64_t warnAfter = waits_.deadline();
-    std::uint64_t untilRunOn = late_.nap();
+    std::uint64_t untilRunOn = late_.firstNap();
     std::uint64_t untilWatch = waits_.markingNap();
     const auto nap = [&] { return std::min(untilRunOn, untilWatch); };
     const auto lookAgain = [&](std::uint64_t napped) {

@@ -6,6 +6,7 @@
 #include "mpr/gc/tracing.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mpr/gc/check.hpp"
 #include "mpr/gc/remembered.hpp"
@@ -348,18 +349,16 @@ void Tracing::slice(std::uint64_t until) {
     cycle_.assertStopped();
     stats_.slices.fetch_add(1, std::memory_order_relaxed);
     const bool starved = cycle_.major().isStarved();
-    const bool rootsLeft = cycle_.major().takeRootsLeft();
+    bool rootsLeft = cycle_.major().takeRootsLeft();
     cycle_.major().sliced();
-    if (rootsLeft || marker_.plainWaits()) {
-        markPlain(rootsLeft, until);
-    }
-    while (starved && os::now() < until) {
-        markOld(until); // beside the threads it gets no processor, or not enough
-        if (!marker_.plainWaits() || os::now() >= until) {
-            break;
+    do {
+        if (rootsLeft || marker_.plainWaits()) {
+            markPlain(std::exchange(rootsLeft, false), until);
         }
-        markPlain(false, until);
-    }
+        if (starved && os::now() < until) {
+            markOld(until); // beside the threads it gets no processor, or not enough
+        }
+    } while (starved && marker_.plainWaits() && os::now() < until);
 }
 
 /** Mark the old that are plain blocks, and the roots if those were left. */

@@ -764,7 +764,7 @@ bool isReady(std::uint32_t number) {
 std::uint64_t cpuTime() {
     timespec time;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000u + static_cast<std::uint64_t>(time.tv_nsec) / 1000u;
+    return nanoseconds(time) / 1000u;
 }
 
 void seed(void* out, std::size_t size) {

@@ -49,9 +49,9 @@ struct Case {
 };
 
 struct Result {
-    double live, end, late, peak; // bytes
-    double speed;                 // operations a second
-    double longest, pause;        // milliseconds
+    double end, late, peak; // bytes
+    double speed;           // operations a second
+    double longest, pause;  // milliseconds
     double collections, majors;
 };
 
@@ -63,24 +63,23 @@ void spin(uint64_t nanos) {
     for (const uint64_t begin = wallNanos(); wallNanos() - begin < nanos;) {}
 }
 
-/** Of blocks that take long to be freed; its first word is a reference. */
-void manage(void *block, int flags) {
-    if (flags & MPR_MANAGE_MARK) {
-        mprMark(*static_cast<void **>(block));
-    }
-    if (flags & MPR_MANAGE_FREE) {
-        spin(which->finalizer);
-    }
-}
+/** The first word of blocks that are not leaves is a reference. */
 void markOne(void *block, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         mprMark(*static_cast<void **>(block));
     }
 }
+/** Of blocks that take long to be freed. */
+void freeSlowly(void *block, int flags) {
+    markOne(block, flags);
+    if (flags & MPR_MANAGE_FREE) {
+        spin(which->finalizer);
+    }
+}
 
 void *make(size_t size, bool finalized) {
     if (finalized) {
-        return mprAllocManaged(size, manage, MPR_ALLOC_ZERO);
+        return mprAllocManaged(size, freeSlowly, MPR_ALLOC_ZERO);
     }
     switch (which->kind) {
     case Kind::leaf: return mprAlloc(size);
@@ -203,7 +202,6 @@ Result measure(int seconds) {
     result.pause = (double) stats.mark.max / ms;
     result.collections = (double) stats.collections;
     result.majors = (double) stats.collectionsMajor;
-    result.live = (double) which->live;
     ends = true;
     for (std::thread &thread : threads) {
         thread.join();
@@ -220,20 +218,21 @@ void run(int tries, int seconds) {
     for (Values *values : {&end, &late, &peak, &speed, &longest, &pause, &collections, &majors}) {
         values->count = 0;
     }
+    const auto live = (double) which->live;
     for (int i = 0; i < tries; i++) {
         const Result result = measureApart<Result>([&] { return measure(seconds); });
-        end.add(result.end / result.live);
-        late.add(result.late / result.live);
-        peak.add(result.peak / result.live);
+        end.add(result.end / live);
+        late.add(result.late / live);
+        peak.add(result.peak / live);
         speed.add(result.speed / 1e6);
         longest.add(result.longest);
         pause.add(result.pause);
         collections.add(result.collections);
         majors.add(result.majors);
     }
-    printf("%-46s %6.0f %6.2f %6.2f %6.2f %8.3f %9.2f %8.2f %7.0f %6.0f\n", which->name, (double) which->live / mega,
-           end.median(), late.median(), peak.median(), speed.median(), longest.median(), pause.median(),
-           collections.median(), majors.median());
+    printf("%-46s %6.0f %6.2f %6.2f %6.2f %8.3f %9.2f %8.2f %7.0f %6.0f\n", which->name, live / mega, end.median(),
+           late.median(), peak.median(), speed.median(), longest.median(), pause.median(), collections.median(),
+           majors.median());
     fflush(stdout);
 }
 

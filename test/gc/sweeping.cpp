@@ -59,11 +59,10 @@ TEST_CASE("every manager is called before memory goes, so that each sees what di
 
 TEST_CASE("managers that take long make budgets smaller", "[gc][sweep][pace]") {
     SteppedCollection c;
-    static uint64_t took, asked;
-    took = 0;
-    asked = c.stepped.options.pauseBudget * 128; // nanoseconds, which are allowed to all together
+    static uint64_t lasts; // nanoseconds
     const size_t young = c.budget.pacer().young();
-    const auto allocate = [&](bool slow) {
+    const auto allocate = [&](uint64_t managerLasts) {
+        lasts = managerLasts;
         constexpr size_t n = mpr::heap::granulesFor(sizeof(Refs) + sizeof(MprManager));
         for (size_t bytes = 0; bytes < young; bytes += 1024) {
             c.stepped.make(1024 / mpr::heap::granuleSize);
@@ -71,19 +70,15 @@ TEST_CASE("managers that take long make budgets smaller", "[gc][sweep][pace]") {
         Refs *const refs = c.make();
         mpr::gc::setManager(refs, n, mpr::gc::codeOf([](void *, int flags) {
                                 if (flags & MPR_MANAGE_FREE) {
-                                    for (const uint64_t begin = mpr::os::now(); took < asked;) {
-                                        took = mpr::os::now() - begin;
-                                    }
+                                    for (const uint64_t begin = mpr::os::now(); mpr::os::now() - begin < lasts;) {}
                                 }
                             }));
-        took = slow ? 0 : asked;
     };
-    allocate(false);
+    allocate(0);
     c.collect();
     const size_t before = c.budget.trigger();
-    asked *= 4;
     for (int i = 0; i < 2; i++) {
-        allocate(true);
+        allocate(4 * 128 * c.stepped.options.pauseBudget); // four times what is allowed to all together
         c.collect();
     }
     CHECK(c.budget.trigger() < before / 2);
