@@ -6,7 +6,8 @@
     order of addition with gaps where keys were removed, which is what the collector marks and iteration follows; and
     the index, open addressing with linear probing, which marks nothing: its pointers are those of `entries` once more,
     and one that was replaced keeps them for those who still read it. When either is full the gaps are closed or a fresh
-    pair replaces both.
+    pair replaces both. A table of one user has no index while it has few entries: they are compared one by one, which
+    takes less than a hash.
 
     Lookups take no lock. They read an index that was complete when it was published. Within one, a slot goes from empty
     to a key to removed to another key, and to empty only where no probe goes on behind it. A lookup that meets a slot
@@ -63,6 +64,7 @@ const mpr::gc::ManagerName namedIndex(manageIndex, "MprHash's index");
 const mpr::gc::UnmarkedBlock unmarkedIndex(manageIndex);
 
 constexpr std::size_t leastSlots = 8;
+constexpr int fewKeys = 8; // of a table that needs no index
 constexpr std::size_t mostSlots = std::size_t{1} << (sizeof(void*) == 8 ? 30 : 26);
 
 /** Keys, present or removed, that an index of so many slots takes: never all, so that a probe ends. */
@@ -101,7 +103,7 @@ bool fill(Index* index, Hash hash, MprKey* key, bool reuse) {
 /** What stands behind the public part. */
 struct Table : MprHash {
     void** entries; // of MprKey
-    Index* index;   // both or none
+    Index* index;   // with the entries, or none: see fewKeys
     int used;       // entries in use, gaps included
     int slotsUsed;  // slots of the index in use, removed ones included
     int first;      // before this there are only gaps
@@ -112,6 +114,8 @@ struct Table : MprHash {
     bool managedKeys() const { return (flags & MPR_HASH_STATIC_KEYS) == 0; }
     bool managedValues() const { return (flags & MPR_HASH_STATIC_VALUES) == 0; }
     bool isShared() const { return (flags & MPR_HASH_STABLE) == 0; }
+    /** Whether its keys are found by their hashes. Of a shared table the index says it, and may come meanwhile. */
+    bool hashes() const { return isShared() || index; }
 
     void countChange() { __atomic_store_n(&changes, changes + 1, __ATOMIC_RELEASE); }
     MprKey* entry(int i) const { return static_cast<MprKey*>(entries[i]); }
@@ -212,33 +216,57 @@ bool matches(const Table* table, const char* one, const char* other) {
     return false;
 }
 
-/** The slot of a key, or nullptr. Without the lock the key may be removed before one looks at it again. */
-Slot* find(const Table* table, Hash hash, const char* text, MprKey*& found) {
-    found = nullptr;
+/** Where a key is. Without the lock it may be removed before one looks at it again. */
+struct Found {
+    MprKey* key; // nullptr: there is none of that name
+    Slot* slot;  // nullptr: the table has no index
+};
+
+/** Look for a key in the index. */
+Found findByHash(const Table* table, Hash hash, const char* text) {
     Index* index = __atomic_load_n(&table->index, __ATOMIC_ACQUIRE);
     if (!index) {
-        return nullptr;
+        return {};
     }
     for (std::size_t at = hash & index->mask;; at = (at + 1) & index->mask) {
         Slot& slot = index->slots()[at];
         MprKey* key = keyIn(slot);
         if (!key) {
-            return nullptr;
+            return {};
         }
         if (__atomic_load_n(&slot.hash, __ATOMIC_RELAXED) == hash && key != removedMark() &&
             matches(table, __atomic_load_n(&key->key, __ATOMIC_ACQUIRE), text)) {
-            found = key;
-            return &slot;
+            return {key, &slot};
         }
     }
+}
+
+/** Look for a key among the entries, of which there are few. */
+Found findByName(const Table* table, const char* text) {
+    for (int i = table->first; i < table->used; ++i) {
+        MprKey* key = table->entry(i);
+        if (key && matches(table, key->key, text)) {
+            return {key, nullptr};
+        }
+    }
+    return {};
+}
+
+/** @param hash Of the key, where keys are found by it. */
+Found find(const Table* table, Hash hash, const char* text) {
+    return table->hashes() ? findByHash(table, hash, text) : findByName(table, text);
+}
+
+Found find(const Table* table, const char* text) {
+    return table->hashes() ? findByHash(table, hashOf(table, text, std::strlen(text)), text) : findByName(table, text);
 }
 
 // ---- Growing and shrinking --------------------------------------------------------------------------------------
 
 struct Arrays {
-    Index* index;
-    References entries;
-    std::size_t slots;
+    void** entries = nullptr; // nullptr: there was no memory
+    Index* index = nullptr;
+    int capacity = 0; // keys that they take
 };
 
 /** Slots for a table of `live` keys with room for half as many more. */
@@ -246,20 +274,28 @@ std::size_t slotsFor(int live) {
     return std::max(leastSlots, std::bit_ceil(static_cast<std::size_t>(live) * 2));
 }
 
-/** Empty arrays. @return Without an index when there is no memory. */
+/** Empty arrays, with an index of so many slots. */
 Arrays allocateArrays(std::size_t slots) {
     if (slots > mostSlots) {
         return {};
     }
-    Arrays fresh{nullptr, mpr::base::allocateReferences(capacityOf(slots), true), slots};
-    if (fresh.entries.items) {
-        const std::size_t size = sizeof(Index) + slots * sizeof(Slot);
-        fresh.index = static_cast<Index*>(mprAllocManaged(size, manageIndex, referring | MPR_ALLOC_ZERO));
-        if (fresh.index) {
-            fresh.index->mask = slots - 1;
-        }
+    void** entries = mpr::base::allocateReferences(capacityOf(slots), true).items;
+    const std::size_t size = sizeof(Index) + slots * sizeof(Slot);
+    auto* index =
+        static_cast<Index*>(entries ? mprAllocManaged(size, manageIndex, referring | MPR_ALLOC_ZERO) : nullptr);
+    if (!index) {
+        return {};
     }
-    return fresh;
+    index->mask = slots - 1;
+    return {entries, index, capacityOf(slots)};
+}
+
+/** Empty arrays for a table that has so many keys and is to take more. */
+Arrays allocateArraysFor(const Table* table, int live) {
+    if (table->hashes() || live >= fewKeys) {
+        return allocateArrays(slotsFor(live));
+    }
+    return {mpr::base::allocateReferences(fewKeys, true).items, nullptr, fewKeys};
 }
 
 /** Close the gaps of the entries. @param gone A key just removed: iteration goes on behind it. */
@@ -295,20 +331,31 @@ void copyIndex(Index* from, Index* to) {
     }
 }
 
+/** Fill the first index of a table. */
+void makeIndex(const Table* table, Index* to) {
+    for (int i = table->first; i < table->used; ++i) {
+        if (MprKey* key = table->entry(i)) {
+            fill(to, hashOf(table, key->key, std::strlen(key->key)), key, false);
+        }
+    }
+}
+
 /** Replace the table's arrays by fresh ones. The guard is held. */
 void adopt(Table* table, const Arrays& fresh, MprKey* gone) {
     void** oldEntries = table->entries;
     Index* oldIndex = table->index;
-    int count = 0;
     if (oldIndex) {
-        count = copyEntries(table, fresh.entries.items, gone);
         copyIndex(oldIndex, fresh.index);
+    } else if (fresh.index) {
+        makeIndex(table, fresh.index);
     }
-    mprSetRef(table, &table->entries, fresh.entries.items);
+    const int count = oldEntries ? copyEntries(table, fresh.entries, gone) : 0;
+    mprSetRef(table, &table->entries, fresh.entries);
     mprSetRef(table, &table->index, fresh.index);
-    table->used = table->slotsUsed = count;
+    table->used = count;
+    table->slotsUsed = fresh.index ? count : 0;
     table->first = 0;
-    table->size = capacityOf(fresh.slots);
+    table->size = fresh.capacity;
     table->countChange();
     if (!table->isShared()) {
         mprFree(oldEntries); // elsewhere a reader may be in them
@@ -352,10 +399,11 @@ void closeGaps(Table* table, References fresh) {
 
 /**
     Whether it is the array of entries that is full, with gaps for a quarter of all: closing them costs as many
-    additions little.
+    additions little. Of few entries, with any.
  */
 bool hasGaps(const Table* table) {
-    return isFull(table) && table->slotsUsed < table->size && table->length <= table->size / 4 * 3;
+    const int most = table->hashes() ? table->size / 4 * 3 : table->size - 1;
+    return isFull(table) && table->slotsUsed < table->size && table->length <= most;
 }
 
 /** Close them. The guard is left meanwhile when that takes a fresh array. */
@@ -383,16 +431,16 @@ bool ensureRoom(Table* table, Guard& guard) {
             makeGapless(table, guard);
             continue;
         }
-        const std::size_t slots = slotsFor(table->length);
+        const int live = table->length;
         Arrays fresh;
         {
             Unguarded unguarded(guard);
-            fresh = allocateArrays(slots);
+            fresh = allocateArraysFor(table, live);
         }
-        if (!fresh.index) {
+        if (!fresh.entries) {
             return false;
         }
-        if (isFull(table) && table->length < capacityOf(fresh.slots)) {
+        if (isFull(table) && table->length < fresh.capacity) {
             adopt(table, fresh, nullptr);
         }
     }
@@ -409,11 +457,11 @@ void tidy(Table* table, MprKey* gone, Guard& guard) {
             Unguarded unguarded(guard);
             fresh = allocateArrays(slots);
         }
-        if (fresh.index && table->length < capacityOf(slots) && capacityOf(slots) < table->size) {
+        if (fresh.entries && table->length < fresh.capacity && fresh.capacity < table->size) {
             adopt(table, fresh, gone);
         }
     } else if (table->length == 0 && table->used > table->size / 2) {
-        for (std::size_t i = 0; i <= table->index->mask; ++i) {
+        for (std::size_t i = 0; table->index && i <= table->index->mask; ++i) {
             __atomic_store_n(&table->index->slots()[i].key, nullptr, __ATOMIC_RELEASE);
         }
         table->used = table->slotsUsed = table->first = 0;
@@ -470,17 +518,20 @@ void append(Table* table, Hash hash, MprKey* entry, Mode mode) {
     const int position = table->used++;
     entry->position = position;
     mprSetRef(table->entries, table->entries + position, entry);
-    table->slotsUsed += fill(table->index, hash, entry, mode != Mode::duplicate);
+    if (table->index) {
+        table->slotsUsed += fill(table->index, hash, entry, mode != Mode::duplicate);
+    }
     setLength(table, table->length + 1);
 }
 
 MprKey* add(Table* table, const char* text, const void* value, Mode mode) {
     const std::size_t length = std::strlen(text);
-    const Hash hash = hashOf(table, text, length);
+    const bool hashed = table->hashes();
+    Hash hash = hashed ? hashOf(table, text, length) : 0;
     const unsigned seen = __atomic_load_n(&table->changes, __ATOMIC_ACQUIRE);
-    MprKey* existing = nullptr;
-    if (mode != Mode::duplicate && find(table, hash, text, existing)) {
-        return update(table, existing, text, value, mode);
+    const auto existing = [&] { return mode != Mode::duplicate ? find(table, hash, text).key : nullptr; };
+    if (MprKey* there = existing()) {
+        return update(table, there, text, value, mode);
     }
     MprKey* entry = makeEntry(table, text, length, value);
     if (!entry) {
@@ -492,8 +543,11 @@ MprKey* add(Table* table, const char* text, const void* value, Mode mode) {
         mprFree(entry);
         return nullptr;
     }
-    if (mode != Mode::duplicate && table->changes != seen && find(table, hash, text, existing)) {
-        return update(table, existing, text, value, mode); // another thread was faster; what was made is garbage
+    if (!hashed && table->index) { // the table has just got one
+        hash = hashOf(table, text, length);
+    }
+    if (MprKey* there = table->changes != seen ? existing() : nullptr) {
+        return update(table, there, text, value, mode); // another thread was faster; what was made is garbage
     }
     append(table, hash, entry, mode);
     return entry;
@@ -514,8 +568,11 @@ void clear(Table* table, Slot* slot) {
     }
 }
 
-void remove(Table* table, Slot* slot, MprKey* entry, Guard& guard) {
-    clear(table, slot);
+void remove(Table* table, Found found, Guard& guard) {
+    MprKey* entry = found.key;
+    if (found.slot) {
+        clear(table, found.slot);
+    }
     mpr::base::storeReference(table->entries + entry->position, nullptr); // makes nothing reachable
     while (table->first < table->used && !table->entries[table->first]) {
         ++table->first;
@@ -595,9 +652,9 @@ MprHash* mprCreateHash(int hashSize, int flags) {
         table->mutex = shared ? &static_cast<SharedTable*>(table)->programs : nullptr;
         if (hashSize > 0) {
             const auto keys = std::min(static_cast<std::size_t>(hashSize), mostSlots / 2);
-            const auto slots = std::bit_ceil(keys / 3 * 4 + 4);
-            const Arrays fresh = allocateArrays(std::max(leastSlots, slots));
-            if (!fresh.index) {
+            const auto slots = std::max(leastSlots, std::bit_ceil(keys / 3 * 4 + 4));
+            const Arrays fresh = !shared && hashSize <= fewKeys ? allocateArraysFor(table, 0) : allocateArrays(slots);
+            if (!fresh.entries) {
                 return nullptr;
             }
             adopt(table, fresh, nullptr);
@@ -658,24 +715,18 @@ int mprRemoveKey(MprHash* table, cvoid* key) {
         return MPR_ERR_CANT_FIND;
     }
     const auto* text = static_cast<const char*>(key);
-    const Hash hash = hashOf(whole(table), text, std::strlen(text));
+    const Hash hash = whole(table)->hashes() ? hashOf(whole(table), text, std::strlen(text)) : 0;
     Changing guard(whole(table));
-    MprKey* entry;
-    Slot* slot = find(whole(table), hash, text, entry);
-    if (!slot) {
+    const Found found = find(whole(table), hash, text);
+    if (!found.key) {
         return MPR_ERR_CANT_FIND;
     }
-    remove(whole(table), slot, entry, guard);
+    remove(whole(table), found, guard);
     return 0;
 }
 
 MprKey* mprLookupKeyEntry(MprHash* table, cvoid* key) {
-    MprKey* entry = nullptr;
-    if (mayUse(table) && key) {
-        const auto* text = static_cast<const char*>(key);
-        find(whole(table), hashOf(whole(table), text, std::strlen(text)), text, entry);
-    }
-    return entry;
+    return mayUse(table) && key ? find(whole(table), static_cast<const char*>(key)).key : nullptr;
 }
 
 void* mprLookupKey(MprHash* table, cvoid* key) {

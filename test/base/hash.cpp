@@ -89,7 +89,7 @@ TEST_CASE("keys of every length, with any byte but NUL", "[base][hash]") {
 
 TEST_CASE("keys are copied and a second value replaces the first", "[base][hash]") {
     Runtime runtime;
-    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES);
+    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES | GENERATE(0, MPR_HASH_STABLE));
     char key[] = "color";
     MprKey *kp = mprAddKey(table, key, number(1));
     key[0] = 'x';
@@ -113,7 +113,7 @@ TEST_CASE("a NULL value is told from no key", "[base][hash]") {
 
 TEST_CASE("MPR_HASH_CASELESS folds ASCII letters only", "[base][hash]") {
     Runtime runtime;
-    MprHash *table = mprCreateHash(0, MPR_HASH_CASELESS | MPR_HASH_STATIC_VALUES);
+    MprHash *table = mprCreateHash(0, MPR_HASH_CASELESS | MPR_HASH_STATIC_VALUES | GENERATE(0, MPR_HASH_STABLE));
     mprAddKey(table, "Content-Length", number(1));
     mprAddKey(table, "@[`{\xc3\x84", number(2));
     CHECK(mprLookupKey(table, "content-length") == number(1));
@@ -131,7 +131,7 @@ TEST_CASE("MPR_HASH_CASELESS folds ASCII letters only", "[base][hash]") {
 
 TEST_CASE("MPR_HASH_STATIC_KEYS refers to the caller's keys, the latest", "[base][hash]") {
     Runtime runtime;
-    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_KEYS);
+    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_KEYS | GENERATE(0, MPR_HASH_STABLE));
     Root root(table);
     struct Named {
         char name[16];
@@ -155,7 +155,7 @@ TEST_CASE("MPR_HASH_STATIC_KEYS refers to the caller's keys, the latest", "[base
 
 TEST_CASE("MPR_HASH_UNIQUE refuses a key that exists", "[base][hash]") {
     Runtime runtime;
-    MprHash *table = mprCreateHash(0, MPR_HASH_UNIQUE | MPR_HASH_STATIC_VALUES);
+    MprHash *table = mprCreateHash(0, MPR_HASH_UNIQUE | MPR_HASH_STATIC_VALUES | GENERATE(0, MPR_HASH_STABLE));
     CHECK(mprAddKey(table, "one", number(1)));
     CHECK(!mprAddKey(table, "one", number(2)));
     CHECK(mprLookupKey(table, "one") == number(1));
@@ -165,7 +165,7 @@ TEST_CASE("MPR_HASH_UNIQUE refuses a key that exists", "[base][hash]") {
 
 TEST_CASE("duplicates: the oldest is found, also after the table has grown", "[base][hash]") {
     Runtime runtime;
-    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES);
+    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES | GENERATE(0, MPR_HASH_STABLE));
     for (int i = 1; i <= 100; i++) {
         CHECK(mprAddDuplicateKey(table, "same", number(i)));
         mprAddKey(table, std::to_string(i).c_str(), nullptr);
@@ -181,6 +181,60 @@ TEST_CASE("duplicates: the oldest is found, also after the table has grown", "[b
         }
     }
     CHECK(mprRemoveKey(table, "same") == MPR_ERR_CANT_FIND);
+}
+
+TEST_CASE("a table of one user takes an index when it has more than a few entries", "[base][hash]") {
+    Runtime runtime;
+    const auto blocks = [](int flags, int count) {
+        const uint64 before = stats().blocksAllocated;
+        MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES | MPR_HASH_STATIC_KEYS | flags);
+        static const char letters[] = "a\0b\0c\0d\0e\0f\0g\0h\0i\0j";
+        for (int i = 0; i < count; i++) {
+            mprAddKey(table, letters + 2 * i, number(i + 1));
+        }
+        for (int i = 0; i < count; i++) {
+            CHECK(mprLookupKey(table, letters + 2 * i) == number(i + 1));
+        }
+        return static_cast<int>(stats().blocksAllocated - before);
+    };
+    CHECK(blocks(0, 1) == 4); // the table, entries, index, an entry
+    CHECK(blocks(MPR_HASH_STABLE, 1) == 3);
+    CHECK(blocks(MPR_HASH_STABLE, 8) == 10);
+    CHECK(blocks(MPR_HASH_STABLE, 9) == 13); // entries and an index once more
+    // One that is nearly full closes its gaps in place.
+    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES | MPR_HASH_STATIC_KEYS | MPR_HASH_STABLE);
+    for (cchar *key : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+        mprAddKey(table, key, number(1));
+    }
+    const uint64 before = stats().blocksAllocated;
+    for (int i = 0; i < 100; i++) {
+        REQUIRE(mprRemoveKey(table, "c") == 0);
+        mprAddKey(table, "c", number(2));
+    }
+    CHECK(stats().blocksAllocated - before == 100); // entries
+}
+
+TEST_CASE("the gaps of a small table are closed, and its order stays", "[base][hash]") {
+    Runtime runtime;
+    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES | GENERATE(0, MPR_HASH_STABLE));
+    Root root(table);
+    std::vector<std::string> model;
+    for (int i = 0; i < 1000; i++) {
+        model.push_back(std::to_string(i));
+        mprAddKey(table, model.back().c_str(), number(i + 1));
+        if (model.size() > 6) {
+            const auto middle = model.begin() + i % 5;
+            REQUIRE(mprRemoveKey(table, middle->c_str()) == 0);
+            model.erase(middle);
+        }
+        std::string all;
+        for (const std::string &key : model) {
+            all += (all.empty() ? "" : " ") + key;
+            REQUIRE(mprLookupKey(table, key.c_str()) == number(atoi(key.c_str()) + 1));
+        }
+        REQUIRE(keys(table) == all);
+    }
+    CHECK(table->size < 24);
 }
 
 TEST_CASE("iteration follows the order of addition", "[base][hash]") {
@@ -458,7 +512,7 @@ TEST_CASE("a table retains keys and values, unless they are static", "[base][has
 
 TEST_CASE("without memory a key is refused and the table stays whole", "[base][hash]") {
     Runtime runtime;
-    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES);
+    MprHash *table = mprCreateHash(0, MPR_HASH_STATIC_VALUES | GENERATE(0, MPR_HASH_STABLE));
     mprSetMemLimits(0, static_cast<ssize>(stats().heap + 4 * 1024 * 1024), -1);
     int count = 0;
     while (mprAddKey(table, std::to_string(count).c_str(), number(count + 1))) {
