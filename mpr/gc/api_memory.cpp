@@ -228,6 +228,9 @@ namespace {
     if (manager && code == Managers::noCode) {
         return nullptr;
     }
+    if (os::hasThreads && manager && current) {
+        current->managers.learn(manager, code);
+    }
     std::size_t whole = size;
     if (room) {
         bits |= kindOf(flags);

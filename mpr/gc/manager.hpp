@@ -206,10 +206,10 @@ inline std::uintptr_t codeOf(MprManager manager) {
 /** Managers for which a thread has made blocks, and their codes. Its own. */
 class KnownManagers {
 public:
-    /** @return Where the code of a manager stands; nullptr for no manager, and for the few that are not at their home. */
+    /** @return Where the code of a manager stands; nullptr for no manager, and for one that is not at its home, until it
+        is learnt. */
     MPR_INLINE const Managers::Word* codeOf(MprManager manager) {
-        // Functions are aligned, so these bits differ most between neighbours.
-        Known& known = known_[reinterpret_cast<Managers::Word>(manager) / 16 % few];
+        Known& known = knownOf(manager);
         if (known.manager != manager) [[unlikely]] {
             const Managers::Word number = manager ? managers.numberAtHome(manager) : Managers::none;
             if (number == Managers::none) [[unlikely]] {
@@ -219,19 +219,25 @@ public:
         }
         return &known.code;
     }
+    /** Keep the code of a manager, wherever that stands. */
+    void learn(MprManager manager, Managers::Word code) { knownOf(manager) = {manager, code}; }
 
 private:
-    static constexpr unsigned few = 4; // a line of the cache
+    static constexpr unsigned few = 16; // of the runtime's own a request of HTTP has a dozen
 
     static void nobody(void*, int) {}
     struct Known {
         MprManager manager = nobody; // of no block
         Managers::Word code = Managers::noCode;
     };
+    // Functions are aligned, so these bits differ most between neighbours.
+    Known& knownOf(MprManager manager) { return known_[reinterpret_cast<Managers::Word>(manager) / 16 % few]; }
+
     Known known_[few];
 };
 struct NoKnownManagers {
     static const Managers::Word* codeOf(MprManager) { return nullptr; }
+    static void learn(MprManager, Managers::Word) {}
 };
 using OwnManagers = std::conditional_t<os::hasThreads, KnownManagers, NoKnownManagers>;
 
