@@ -158,13 +158,20 @@ void findPosition(File* file) {
     }
 }
 
-/** Keeps a file and its buffer while calls wait. */
+/** Whether the collector may run during a call with a file: where that may wait, or the thread has yielded before. */
+bool needsHold(const File* file) {
+    return mpr::io::mayWait(file) || !gc::current;
+}
+
+/** Keeps a file, its buffer and a program's during a call, if that is needed. */
 class InUse {
 public:
-    explicit InUse(const File* file) : file_(file->managed ? file : nullptr), buffer_(file->buffer) {}
+    explicit InUse(const File* file, const void* of = nullptr)
+        : file_(needsHold(file) && file->managed ? file : nullptr), buffer_(needsHold(file) ? file->buffer : nullptr),
+          of_(needsHold(file) ? of : nullptr) {}
 
 private:
-    Hold file_, buffer_;
+    Hold file_, buffer_, of_;
 };
 
 // ---- The buffer -------------------------------------------------------------------------------------------------
@@ -295,6 +302,11 @@ MprFile* mprOpenFile(cchar* filename, int omode, int perms) {
     }
     file->hasPositions = askPositions(file->fd);
     return file;
+}
+
+bool mpr::io::mayWait(const MprFile* ptr) {
+    const auto* file = static_cast<const File*>(ptr);
+    return file && !file->hasPositions && !file->rom;
 }
 
 namespace {
@@ -493,8 +505,7 @@ ssize mprReadFile(MprFile* ptr, void* buf, ssize size) {
         file->next += left;
         return size;
     }
-    const InUse use(file);
-    const Hold hold(buf);
+    const InUse use(file, buf);
     auto* to = static_cast<char*>(buf);
     ssize count = 1;
     while (left > 0 && count > 0) {
@@ -641,8 +652,7 @@ ssize mprWriteFile(MprFile* ptr, cvoid* buf, ssize count) {
         }
         return count;
     }
-    const InUse use(file);
-    const Hold hold(buf);
+    const InUse use(file, buf);
     if (!flush(file)) {
         return MPR_ERR_CANT_WRITE;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    plain_file.hpp - Regular files, opened for reading by as few calls of the system as that takes.
+    plain_file.hpp - Regular files, opened for reading by as few calls of the system as that takes, and told from others.
  */
 #pragma once
 
@@ -17,5 +17,8 @@ namespace mpr::io {
     @return nullptr: it cannot be opened, or is none, then errno is EISDIR or EINVAL.
  */
 MprFile* openPlainFile(const char* filename, struct stat& is, bool& straight);
+
+/** Whether calls with a file may wait, for who is at the other end. Nobody waits for a disk. nullptr is fine. */
+bool mayWait(const MprFile* file);
 
 } // namespace mpr::io

@@ -28,6 +28,7 @@
 #include "mpr/gc/census.hpp"
 #include "mpr/io/address.hpp"
 #include "mpr/io/local_socket.hpp"
+#include "mpr/io/plain_file.hpp"
 #include "mpr/io/wait.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/broken_pipe.hpp"
@@ -699,6 +700,36 @@ ssize lengthOf(const MprIOVec* pieces, int count) {
     }
     return length;
 }
+
+constexpr MprOff mostCopied = 8 * 1024; // measured: to copy more costs as much as the calls that save it
+constexpr int mostBefore = 32;          // pieces
+
+/** Whether some pieces and a stretch of a file go out in one call. */
+bool goesCopied(MprSocket* sp, MprOff bytes, int count) {
+    return bytes > 0 && bytes <= mostCopied && count >= 0 && count <= mostBefore && isOpen(sp) && !isSecure(sp) &&
+           !(sp->flags & MPR_SOCKET_BLOCK);
+}
+
+/** Write pieces, and a copy of a stretch of a file behind them. @param sent Receives what the write gave.
+    @return false: the file gives nothing, and nothing was written. */
+bool sendCopied(MprSocket* sp, const MprIOVec* before, int count, MprFile* file, MprOff offset, MprOff bytes,
+                ssize& sent) {
+    char copy[mostCopied];
+    const bool there = mprSeekFile(file, SEEK_SET, offset) == offset;
+    const ssize size = there ? mprReadFile(file, copy, static_cast<ssize>(bytes)) : 0;
+    if (size <= 0) {
+        return false;
+    }
+    MprIOVec pieces[mostBefore + 1];
+    std::copy_n(before, count, pieces);
+    pieces[count] = {copy, static_cast<std::size_t>(size)};
+    sent = writePieces(sp, pieces, count + 1, 0);
+    const ssize left = lengthOf(pieces, count + 1) - sent;
+    if (left > 0) {
+        mprSeekFile(file, SEEK_SET, offset + std::max(size - left, ssize{0}));
+    }
+    return true;
+}
 } // namespace
 
 MprOff mprSendFileToSocket(MprSocket* sock, MprFile* file, MprOff offset, MprOff bytes, MprIOVec* beforeVec,
@@ -707,21 +738,27 @@ MprOff mprSendFileToSocket(MprSocket* sock, MprFile* file, MprOff offset, MprOff
         (afterCount > 0 && !afterVec)) {
         return MPR_ERR_BAD_ARGS;
     }
-    const Rooted rooted(sock);
-    const Hold held(file);
+    const bool waits = (sock && (sock->flags & MPR_SOCKET_BLOCK)) || mpr::io::mayWait(file);
+    const Rooted rooted(waits ? sock : nullptr);
+    const Hold held(waits ? file : nullptr);
     MprOff total = 0;
     bool whole = true;
     const auto add = [&](ssize sent, MprOff wanted) {
         total = sent >= 0 || total > 0 ? total + std::max(sent, ssize{0}) : sent;
         whole = sent == wanted;
     };
-    if (beforeCount > 0) {
-        const bool open = isOpen(sock);
-        add(open ? writePieces(sock, beforeVec, beforeCount, bytes > 0 ? moreFollows : 0) : ssize{MPR_ERR_BAD_HANDLE},
-            lengthOf(beforeVec, beforeCount));
-    }
-    if (whole) {
-        add(isOpen(sock) ? sendStretch(sock, file, offset, bytes) : ssize{MPR_ERR_BAD_HANDLE}, bytes);
+    const ssize before = lengthOf(beforeVec, beforeCount);
+    ssize both = 0;
+    if (goesCopied(sock, bytes, beforeCount) && sendCopied(sock, beforeVec, beforeCount, file, offset, bytes, both)) {
+        add(both, before + bytes);
+    } else {
+        if (beforeCount > 0) {
+            const int flags = bytes > 0 ? moreFollows : 0;
+            add(isOpen(sock) ? writePieces(sock, beforeVec, beforeCount, flags) : ssize{MPR_ERR_BAD_HANDLE}, before);
+        }
+        if (whole) {
+            add(isOpen(sock) ? sendStretch(sock, file, offset, bytes) : ssize{MPR_ERR_BAD_HANDLE}, bytes);
+        }
     }
     if (whole && afterCount > 0) {
         add(mprWriteSocketVector(sock, afterVec, afterCount), lengthOf(afterVec, afterCount));

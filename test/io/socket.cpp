@@ -700,6 +700,7 @@ TEST_CASE("a stretch of a file goes as far as a socket takes it that does not wa
     }
     CHECK((got == text));
     CHECK(mprSendFileToSocket(c.client, file, static_cast<MprOff>(text.size()), 10, nullptr, 0, nullptr, 0) == 0);
+    CHECK(mprSendFileToSocket(c.client, file, 0, 10, nullptr, -1, nullptr, -1) == 10); // no pieces
     // A peer that has gone raises no signal.
     mprCloseSocket(c.server, false);
     MprOff sent = 0;
@@ -707,6 +708,52 @@ TEST_CASE("a stretch of a file goes as far as a socket takes it that does not wa
         sent = mprSendFileToSocket(c.client, file, 0, 100, nullptr, 0, nullptr, 0);
     }
     CHECK(sent < 0);
+}
+
+TEST_CASE("a short stretch and the pieces before it go as far as a socket takes them", "[io][socket]") {
+    Runtime runtime;
+    const Folder folder;
+    std::string text, head(3000, 'h');
+    for (int i = 0; i < 5000; i++) {
+        text += std::to_string(i) + "\n";
+    }
+    const MprOff offset = 1000, bytes = 8000;
+    MprFile *file = mprOpenFile(folder.write("text", text).c_str(), O_RDONLY, 0);
+    Root root(file);
+    Connection c;
+    std::string got, sentAll;
+    std::vector<char> buf(1 << 20);
+    const auto drain = [&] {
+        const ssize count = mprReadSocket(c.server, buf.data(), static_cast<ssize>(buf.size()));
+        REQUIRE(count >= 0);
+        got.append(buf.data(), static_cast<size_t>(count));
+    };
+    int full = 0, cut = 0;
+    while (full < 20 || cut < 3) {
+        const std::string message = head + text.substr(offset, bytes);
+        const auto size = static_cast<MprOff>(message.size()), ofHead = static_cast<MprOff>(head.size());
+        for (MprOff at = 0; at < size;) {
+            const MprOff left = std::max(ofHead - at, MprOff{0}), inFile = std::max(at - ofHead, MprOff{0});
+            MprIOVec before[] = {{&head[head.size() - static_cast<size_t>(left)], static_cast<size_t>(left)}};
+            const MprOff sent = mprSendFileToSocket(c.client, file, offset + inFile, bytes - inFile, before,
+                                                    left > 0 ? 1 : 0, nullptr, 0);
+            REQUIRE(sent >= 0);
+            at += sent;
+            if (at > ofHead) {
+                CHECK(mprGetFilePosition(file) == offset + at - ofHead);
+            }
+            cut += sent > 0 && at < size;
+            if (sent == 0) {
+                full++;
+                drain();
+            }
+        }
+        sentAll += message;
+    }
+    while (got.size() < sentAll.size()) {
+        drain();
+    }
+    CHECK((got == sentAll));
 }
 
 TEST_CASE("addresses of either family, as text and for the system", "[io][socket]") {
