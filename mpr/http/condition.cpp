@@ -4,7 +4,9 @@
  */
 #include "mpr/http/condition.hpp"
 
-#include "mpr/format.h"
+#include <charconv>
+#include <utility>
+
 #include "mpr/http/date.hpp"
 #include "mpr/http/grammar.hpp"
 
@@ -108,7 +110,14 @@ bool rangeHolds(const Conditions& conditions, const Representation& is) {
 }
 
 void formatFileTag(char (&out)[etagSize], long long inode, long long size, long long modified) {
-    fmt(out, sizeof(out), "\"%llx-%llx-%llx\"", inode, size, modified);
+    char* at = out;
+    char before = '"';
+    for (const long long number : {inode, size, modified}) {
+        *at++ = std::exchange(before, '-');
+        at = std::to_chars(at, out + etagSize, static_cast<unsigned long long>(number), 16).ptr;
+    }
+    *at++ = '"';
+    *at = '\0';
 }
 
 } // namespace mpr::http

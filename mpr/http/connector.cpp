@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "mpr/http/grammar.hpp"
 #include "mpr/http/net.hpp"
@@ -38,34 +39,25 @@ bool hasNoBody(const Stream& stream) {
     return (stream.tx->flags & HTTP_TX_NO_BODY) || isBodiless(stream);
 }
 
-/** Whether nothing between a queue and the handler changes what passes. */
-bool isStraight(const HttpQueue* output) {
-    for (const HttpQueue* q = output->prevQ; q && q->prevQ; q = q->prevQ) {
-        if (q->stage->outgoing || q->stage->outgoingService) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /** The length of a body of which all is in queues. @return -1: it is not known. */
 MprOff lengthInQueues(const HttpQueue* output, const HttpPacket* first) {
-    const HttpStream& stream = *output->stream;
     MprOff length = 0;
-    bool ended = first->flags & HTTP_PACKET_END;
+    bool ended = false;
     const auto add = [&length, &ended](const HttpPacket* packet) {
         length += bytesOf(packet);
         ended = ended || (packet->flags & HTTP_PACKET_END);
     };
     add(first);
-    for (const HttpPacket* each = output->first; each; each = each->next) {
-        add(each);
-    }
-    if (!ended && stream.tx->finalizedOutput && isStraight(output)) {
-        for (const HttpQueue* q = output->prevQ; q; q = q->prevQ) {
-            for (const HttpPacket* each = q->first; each; each = each->next) {
-                add(each);
-            }
+    for (const HttpQueue* q = output; q && !ended; q = q->prevQ) {
+        const bool ours = q == output; // its procedures are this file's
+        if (!ours && q->stage->outgoingService) {
+            break; // which may change what is in its queue
+        }
+        for (const HttpPacket* each = q->first; each; each = each->next) {
+            add(each);
+        }
+        if (!ours && q->stage->outgoing) {
+            break; // which may change what is before
         }
     }
     return ended ? length : -1;
@@ -267,12 +259,12 @@ bool fillPacket(HttpQueue* q, HttpPacket* packet) {
     return packet->content && packet->fill && packet->fill(q, packet, packet->epos, size) == size;
 }
 
-/** Whether the system may send bytes straight from their file. Fewer bytes go out with the head, in one write. */
+/** Whether the connection may send bytes straight from their file. Few bytes of several parts go out in one write. */
 bool goesFromFile(const HttpQueue* q, const HttpPacket* packet) {
-    constexpr MprOff least = 16 * 1024; // measured: a copy costs less than a call below 8 KiB, as much there
+    constexpr MprOff least = 16 * 1024;
     const Stream& stream = *own(q->stream);
-    return isOfDocument(packet) && packet->esize >= least && !stream.out().chunks && !stream.secure &&
-           mprGetFileFd(stream.tx->file) >= 0;
+    return isOfDocument(packet) && (packet->esize >= least || packet->esize == stream.tx->length) &&
+           !stream.out().chunks && !stream.secure && mprGetFileFd(stream.tx->file) >= 0;
 }
 
 constexpr ssize mostOfFile = 1024 * 1024; // of a file that a connection is given at a time
@@ -386,8 +378,27 @@ void serviceOutput(HttpQueue* q) {
     }
 }
 
+/** Whether a packet may go to the connection as it comes: where this queue would be serviced next, and nothing of the
+    program's runs before. Until then headers may be set. */
+bool goesOn(HttpQueue* q) {
+    const HttpQueue* from = q->prevQ;
+    const HttpNet& net = *q->net;
+    return from && net.inTurn == from && !from->stage->outgoingService && !net.firstScheduled && !q->first &&
+           !(q->flags & (HTTP_QUEUE_SERVICED | HTTP_QUEUE_SUSPENDED)) && net.outCount <= q->low && !net.failed &&
+           !own(q->stream)->gone;
+}
+
 void takeOutput(HttpQueue* q, HttpPacket* packet) {
-    httpPutForService(q, packet, true);
+    if (!goesOn(q)) {
+        httpPutForService(q, packet, true);
+        return;
+    }
+    q->flags |= HTTP_QUEUE_SERVICED;
+    sendPacket(q, *own(q->stream), packet);
+    q->flags &= ~HTTP_QUEUE_SERVICED;
+    if (q->first || std::exchange(own(q)->serviceAgain, false)) {
+        httpScheduleQueue(q);
+    }
 }
 } // namespace
 

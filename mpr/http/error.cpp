@@ -109,7 +109,7 @@ void failWith(Stream& stream, int flags, char* message) {
         const bool tell = status < HTTP_CODE_INTERNAL_SERVER_ERROR && message;
         sendDocument(stream, status, tell ? message : "");
     }
-    httpNotify(&stream, HTTP_EVENT_ERROR, 0);
+    notify(stream, HTTP_EVENT_ERROR, 0);
     pumpSoon(net);
 }
 

@@ -43,8 +43,27 @@ constexpr bool isControl(char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
 
-constexpr bool isTokenChar(char c) {
+/** A set of bytes. */
+class Bytes {
+public:
+    template <class Has>
+    constexpr explicit Bytes(Has has) {
+        for (int i = 0; i < 256; ++i) {
+            has_[i] = has(static_cast<char>(i));
+        }
+    }
+    constexpr bool has(char c) const { return has_[static_cast<unsigned char>(c)]; }
+
+private:
+    bool has_[256] = {};
+};
+
+inline constexpr Bytes tokenChars([](char c) {
     return isDigit(c) || base::isLetter(c) || (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != all);
+});
+
+constexpr bool isTokenChar(char c) {
+    return tokenChars.has(c);
 }
 
 /** Without blanks and tabs at both ends. */

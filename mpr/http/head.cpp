@@ -45,6 +45,10 @@ bool isTarget(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F && c != '#' && c != '\\'; });
 }
 
+constexpr Bytes hostChars([](char c) {
+    return isDigit(c) || base::isLetter(c) || (c != '\0' && std::string_view("-._~!$&'()*+;=%").find(c) != all);
+});
+
 /** host [":" port] of RFC 9112, 3.2: a name, an address, no userinfo, no path, no list. */
 bool isHost(std::string_view text) {
     std::string_view port;
@@ -65,10 +69,7 @@ bool isHost(std::string_view text) {
     } else {
         const std::size_t colon = std::min(text.find(':'), text.size());
         const std::string_view name = cut(text, 0, colon);
-        const auto allowed = [](char c) {
-            return std::isalnum(static_cast<unsigned char>(c)) || (c != '\0' && std::strchr("-._~!$&'()*+;=%", c));
-        };
-        if (name.empty() || !std::all_of(name.begin(), name.end(), allowed)) {
+        if (name.empty() || !std::all_of(name.begin(), name.end(), [](char c) { return hostChars.has(c); })) {
             return false;
         }
         port = cut(text, colon);

@@ -702,7 +702,7 @@ void endAnswered(HttpNet& net) {
     setText(stream.errorMsg, stream.errorMsg ? stream.errorMsg : why);
     stream.tx->status = HTTP_CODE_SERVICE_UNAVAILABLE;
     if (!told) {
-        httpNotify(&stream, HTTP_EVENT_ERROR, 0);
+        notify(stream, HTTP_EVENT_ERROR, 0);
     }
     if (net.stream) {
         stream.tx->finalized = stream.tx->finalizedInput = stream.tx->finalizedOutput = true;
@@ -955,7 +955,7 @@ void failLate(HttpNet& net, int status, const char* why) {
         return;
     }
     const bool answered = stream.tx->finalizedOutput;
-    httpNotify(&stream, HTTP_EVENT_TIMEOUT, 0);
+    notify(stream, HTTP_EVENT_TIMEOUT, 0);
     if (stream.gone || (!answered && stream.tx->finalizedOutput && net.phase != Phase::head)) {
         return;
     }

@@ -75,6 +75,7 @@ struct HttpNet {
     bool lacks;   // it has failed for want of memory
     bool stalled; // the stream has no room for its body
     bool async;
+    const HttpQueue* inTurn; // that is serviced because it was scheduled; to be compared only
 };
 
 namespace mpr::http {

@@ -157,7 +157,7 @@ void writablePipeline(Stream& stream) {
         HttpQueue* q = stream.writeq;
         callStage(*q->stage, [q] { q->stage->writable(q); });
     }
-    httpNotify(&stream, HTTP_EVENT_WRITABLE, 0);
+    notify(stream, HTTP_EVENT_WRITABLE, 0);
 }
 
 void closePipeline(Stream& stream) {

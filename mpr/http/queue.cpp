@@ -143,7 +143,9 @@ bool mpr::http::serviceScheduled(HttpNet& net) {
         q->flags &= ~HTTP_QUEUE_SCHEDULED;
         if (!(q->flags & HTTP_QUEUE_SUSPENDED) && !q->removed && !own(q->stream)->gone) {
             any = any || !(q->flags & HTTP_QUEUE_SERVICED);
+            const HttpQueue* before = std::exchange(net.inTurn, q);
             httpServiceQueue(q);
+            net.inTurn = before;
         }
     }
     return any;

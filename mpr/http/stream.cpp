@@ -282,7 +282,7 @@ void receive(Stream& stream, HttpPacket* packet) {
     if (stream.waits) {
         stream.heldBack = stream.heldInput = true;
     } else if (stream.opened && !stream.gone) {
-        httpNotify(&stream, HTTP_EVENT_READABLE, 0);
+        notify(stream, HTTP_EVENT_READABLE, 0);
     }
 }
 
@@ -302,7 +302,7 @@ void giveHeld(Stream& stream) {
         httpPutPacket(q, httpGetPacket(q));
     }
     if (stream.opened && !stream.gone) {
-        httpNotify(&stream, HTTP_EVENT_READABLE, 0);
+        notify(stream, HTTP_EVENT_READABLE, 0);
     }
 }
 
@@ -375,7 +375,7 @@ void setState(Stream& stream, int state) {
     assertHere(*stream.net);
     if (state > stream.state) {
         stream.state = state;
-        httpNotify(&stream, HTTP_EVENT_STATE, state);
+        notify(stream, HTTP_EVENT_STATE, state);
     }
 }
 
@@ -386,9 +386,9 @@ void end(Stream& stream) {
     stream.ending = true;
     setState(stream, HTTP_STATE_COMPLETE);
     logRequest(stream);
-    httpNotify(&stream, HTTP_EVENT_DONE, 0);
+    notify(stream, HTTP_EVENT_DONE, 0);
     closePipeline(stream);
-    httpNotify(&stream, HTTP_EVENT_DESTROY, 0);
+    notify(stream, HTTP_EVENT_DESTROY, 0);
     stream.active = false;
     stream.gone = true;
     strike(stream);
@@ -405,7 +405,7 @@ void abort(Stream& stream, const char* why) {
         if (stream.state >= HTTP_STATE_PARSED && !stream.out().endSent) {
             stream.tx->status = HTTP_CODE_COMMS_ERROR;
         }
-        httpNotify(&stream, HTTP_EVENT_ERROR, 0);
+        notify(stream, HTTP_EVENT_ERROR, 0);
     }
     stream.tx->finalized = stream.tx->finalizedInput = stream.tx->finalizedOutput = true;
 }

@@ -156,6 +156,12 @@ void receive(Stream& stream, HttpPacket* packet);
 bool advance(Stream& stream);
 /** The connection has sent what there was; or nothing more can be sent. */
 void setState(Stream& stream, int state);
+/** Tell the notifiers that are set. */
+inline void notify(Stream& stream, int event, int arg) {
+    if (stream.notifier || stream.endpointNotifier) {
+        httpNotify(&stream, event, arg);
+    }
+}
 /** The stream ends, whatever its state. */
 void end(Stream& stream);
 /** The connection is gone. */

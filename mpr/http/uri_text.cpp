@@ -18,14 +18,12 @@ constexpr bool isHexDigit(char c) {
     return base::digitValue(c) < 16;
 }
 
-/** Characters that a URI has, besides the % before two digits. */
-constexpr bool isUriChar(char c) {
-    return !isControl(c) && std::string_view(" \"<>\\^`{|}").find(c) == all;
-}
+/** Characters that a URI has, and the % before two digits. */
+constexpr Bytes uriChars([](char c) { return !isControl(c) && std::string_view(" \"<>\\^`{|}").find(c) == all; });
 
 bool areUriChars(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (!isUriChar(text[i]) || (text[i] == '%' && decoded(text, i) < 0)) {
+        if (!uriChars.has(text[i]) || (text[i] == '%' && decoded(text, i) < 0)) {
             return false;
         }
     }
@@ -227,11 +225,12 @@ std::ptrdiff_t validatePath(char* path, std::size_t size) {
 }
 
 std::string_view extensionOf(std::string_view path) {
-    path = cut(path, 0, path.find_first_of("?#"));
-    const std::size_t slash = path.rfind('/');
-    path = slash == all ? path : cut(path, slash + 1);
-    const std::size_t point = path.rfind('.');
-    const std::string_view ext = point == all ? std::string_view() : cut(path, point + 1);
+    std::size_t point = all;
+    std::size_t end = 0;
+    for (; end < path.size() && path[end] != '?' && path[end] != '#'; ++end) {
+        point = path[end] == '/' ? all : path[end] == '.' ? end : point;
+    }
+    const std::string_view ext = point == all ? std::string_view() : cut(path, point + 1, end - point - 1);
     for (char c : ext) {
         if (!base::isLetter(c) && !isDigit(c) && c != '-' && c != '_') {
             return {};

@@ -342,6 +342,110 @@ TEST_CASE("a stage may take the next one out while it is opened", "[http][stream
     CHECK(text == "other close ");
 }
 
+TEST_CASE("a handler may set headers after the first packet of its answer", "[http][stream]") {
+    Server server;
+    HttpStage *stage = httpCreateHandler("earlyHandler", nullptr);
+    stage->ready = [](HttpQueue *q) {
+        HttpPacket *packet = httpCreateDataPacket(5);
+        mprPutStringToBuf(packet->content, "early");
+        httpPutPacketToNext(q, packet);
+        httpSetContentType(q->stream, "text/x-early");
+        httpFinalize(q->stream);
+    };
+    routeTo("/early", "earlyHandler");
+    /* The same in a service procedure of a filter. */
+    HttpStage *filter = httpCreateFilter("earlyFilter", nullptr);
+    filter->outgoingService = [](HttpQueue *q) {
+        while (HttpPacket *packet = httpGetPacket(q)) {
+            httpPutPacketToNext(q, packet);
+            if (!(q->stream->tx->flags & HTTP_TX_HEADERS_CREATED)) {
+                httpSetHeaderString(q->stream, "X-Early", "yes");
+            }
+        }
+    };
+    httpDefineAction("/hello", answerHello);
+    REQUIRE(httpAddRouteFilter(httpCreateActionRoute(nullptr, "/filtered", answerHello), "earlyFilter", nullptr,
+                               HTTP_STAGE_TX) == 0);
+    server.start();
+    Answer answer = server.get("/early");
+    CHECK(answer.body == "early");
+    CHECK(answer["Content-Type"] == "text/x-early");
+    CHECK(answer["Content-Length"] == "5");
+    answer = server.get("/filtered");
+    CHECK(answer.body == "hello");
+    CHECK(answer["X-Early"] == "yes");
+    CHECK(answer["Content-Length"] == "5");
+}
+
+TEST_CASE("headers may be set until what was scheduled has been serviced", "[http][stream]") {
+    Server server;
+    HttpStage *stage = httpCreateHandler("slowHandler", nullptr);
+    stage->start = [](HttpQueue *q) { httpWriteString(q, "begun,"); };
+    stage->incomingService = [](HttpQueue *q) {
+        while (HttpPacket *packet = httpGetPacket(q)) {
+            if (packet->flags & HTTP_PACKET_END) {
+                httpSetHeaderString(q->stream, "X-Late", "yes");
+                httpWriteString(q->stream->writeq, "ended");
+                httpFinalize(q->stream);
+            }
+        }
+    };
+    routeTo("/slow", "slowHandler");
+    stage = httpCreateHandler("servingHandler", nullptr);
+    stage->ready = [](HttpQueue *q) {
+        httpWriteString(q, "begun,");
+        httpServiceQueue(q);
+        httpSetHeaderString(q->stream, "X-Late", "yes");
+        httpWriteString(q, "ended");
+        httpFinalize(q->stream);
+    };
+    routeTo("/serving", "servingHandler");
+    server.start();
+    for (const char *path : {"/slow", "/serving"}) {
+        INFO(path);
+        const Answer answer = server.get(path);
+        CHECK(answer.body == "begun,ended");
+        CHECK(answer["X-Late"] == "yes");
+        CHECK(answer["Content-Length"] == "11");
+    }
+}
+
+TEST_CASE("what a filter collects to its end has its length", "[http][stream]") {
+    Server server;
+    HttpStage *filter = httpCreateFilter("collector", nullptr);
+    filter->outgoing = [](HttpQueue *q, HttpPacket *packet) {
+        httpPutForService(q, packet, packet->flags & HTTP_PACKET_END);
+    };
+    REQUIRE(httpAddRouteFilter(httpCreateActionRoute(nullptr, "/collected", answerHello), "collector", nullptr,
+                               HTTP_STAGE_TX) == 0);
+    server.start();
+    const Answer answer = server.get("/collected");
+    CHECK(answer.body == "hello");
+    CHECK(answer["Content-Length"] == "5");
+}
+
+TEST_CASE("what a filter has ended has its length, whatever comes behind it", "[http][stream]") {
+    Server server;
+    HttpStage *filter = httpCreateFilter("repeater", nullptr); // of a packet it makes one that the next takes in pieces
+    filter->outgoingService = [](HttpQueue *q) {
+        while (HttpPacket *packet = httpGetPacket(q)) {
+            for (int i = 0; i < 20'000 && packet->content && i < httpGetPacketContents(packet); i++) {
+                mprPutCharToBuf(packet->content, packet->content->start[i]);
+            }
+            httpPutPacketToNext(q, packet);
+        }
+    };
+    httpCreateFilter("nothing", nullptr);
+    HttpRoute *route = httpCreateActionRoute(nullptr, "/repeated", answerHello);
+    REQUIRE(httpAddRouteFilter(route, "repeater", nullptr, HTTP_STAGE_TX) == 0);
+    REQUIRE(httpAddRouteFilter(route, "nothing", nullptr, HTTP_STAGE_TX) == 0);
+    httpGetLimits()->packetSize = 4096;
+    server.start();
+    const Answer answer = server.get("/repeated");
+    CHECK(answer.body.size() == 20'005);
+    CHECK(answer["Content-Length"] == "20005");
+}
+
 TEST_CASE("a handler that writes as there is room holds little", "[http][stream]") {
     Server server;
     HttpStage *stage = httpCreateHandler("muchHandler", nullptr);
