@@ -891,7 +891,8 @@ void resumeBody(HttpNet& net) {
 void sayContinue(Stream& stream) {
     static constexpr char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
     Rx& rx = stream.in();
-    if (!rx.expects || stream.error || stream.gone || stream.tx->finalizedInput || pending(*stream.net) > 0) {
+    const bool begun = stream.tx->flags & HTTP_TX_HEADERS_CREATED; // it would stand in the middle of the response
+    if (!rx.expects || stream.error || stream.gone || stream.tx->finalizedInput || begun || pending(*stream.net) > 0) {
         return;
     }
     HttpPacket* packet = httpCreatePacket(sizeof(text));

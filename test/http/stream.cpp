@@ -410,6 +410,24 @@ TEST_CASE("headers may be set until what was scheduled has been serviced", "[htt
     }
 }
 
+TEST_CASE("nobody is told to continue in the middle of an answer", "[http][stream]") {
+    Server server;
+    HttpStage *stage = httpCreateHandler("hastyHandler", nullptr);
+    stage->start = [](HttpQueue *q) {
+        httpWriteString(q, "before the body,");
+        httpFlush(q->stream);
+    };
+    stage->ready = [](HttpQueue *q) {
+        httpWriteString(q, "after it");
+        httpFinalize(q->stream);
+    };
+    routeTo("/hasty", "hastyHandler");
+    server.start();
+    Client client(server.port);
+    client.send("POST /hasty HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    CHECK(client.ask("body").body == "before the body,after it");
+}
+
 TEST_CASE("what a filter collects to its end has its length", "[http][stream]") {
     Server server;
     HttpStage *filter = httpCreateFilter("collector", nullptr);
