@@ -204,7 +204,8 @@ void* blockOf(const MprPrivateHeap& h, const void* ptr) {
     return h.heap.free(h.local, region, block);
 }
 
-/** @return false when it is no block in use. */
+/** No other call has the heap meanwhile, and no collector looks, so the head need not be claimed by an atomic step, which
+    takes as long as all the rest. @return false when it is no block in use. */
 MPR_INLINE bool freeBlock(MprPrivateHeap& h, void* block) {
     Region* region = h.heap.table().candidate(block);
     const std::size_t g = region ? region->indexOf(block) : 0;
@@ -214,9 +215,11 @@ MPR_INLINE bool freeBlock(MprPrivateHeap& h, void* block) {
     Byte* map = region->map().at(g);
     const Byte head = GranuleMap::load(map);
     const std::size_t n = GranuleMap::sizeBehind(map);
-    if (h.heap.freeable(head) == Heap::Freeable::no || region->spans.isUncleared(g) || !GranuleMap::claim(map, head))
-        [[unlikely]] {
+    if (h.heap.freeable(head) == Heap::Freeable::no || region->spans.isUncleared(g)) [[unlikely]] {
         return freeUnusual(h, block);
+    }
+    if constexpr (os::hasThreads) {
+        GranuleMap::store(map, mpr::heap::mark::opaque);
     }
     h.heap.freeClaimed(h.local, region, block, map, n);
     return true;
