@@ -2,6 +2,10 @@
 /*
     endpoint.cpp - Endpoints and hosts: where the service listens, and for which names.
  */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -214,6 +218,18 @@ void httpDestroyEndpoint(HttpEndpoint* endpoint) {
     }
 }
 
+namespace {
+
+/** Have the system keep little of a response that its client does not take yet: else that is megabytes for each, which a board
+    has not got, and a thousand clients that ask at once wait until all are copied. Connections have it from their listener. */
+void boundUnsent([[maybe_unused]] Socket fd) {
+#ifdef TCP_NOTSENT_LOWAT
+    constexpr int most = 128 * 1024;                                     // bytes: a millisecond of a gigabit a second
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, sizeof(most)); // of a socket at a path it is refused
+#endif
+}
+} // namespace
+
 int httpStartEndpoint(HttpEndpoint* endpoint) {
     if (!endpoint) {
         return MPR_ERR_BAD_ARGS;
@@ -226,6 +242,7 @@ int httpStartEndpoint(HttpEndpoint* endpoint) {
         return MPR_ERR_CANT_OPEN;
     }
     endpoint->port = sock->port;
+    boundUnsent(sock->fd);
     setListener(*endpoint, sock);
     if (!mprAddSocketHandler(sock, MPR_READABLE, endpoint->dispatcher, onConnection, endpoint, 0)) {
         mprCloseSocket(sock, true);

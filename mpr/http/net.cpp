@@ -37,6 +37,7 @@ constexpr std::uint32_t mostAhead = 8192;    // bytes that wait behind a request
 constexpr MprTicks lingerTime = 2000;        // until a client must have read its last answer
 constexpr int mostPieces = 32;               // of a gathering write
 constexpr ptrdiff_t mostOfTurn = 256 * 1024; // bytes that it writes before others have their turn: some 0.1 ms
+constexpr ptrdiff_t mostAtOnce = 64 * 1024;  // when a request comes, with which a thousand others may have come
 constexpr char tooMuchMemory[] = "the connection takes more memory than is allowed";
 
 void manageNet(void* ptr, int flags) {
@@ -639,7 +640,7 @@ void onEvent(void* data, MprEvent* event) {
     const Calls calls(net);
     const bool outer = net.pumping;
     net.pumping = true;
-    net.turn = mostOfTurn;
+    net.turn = mostAtOnce;
     if (event->mask & MPR_READABLE) {
         read(net);
     }

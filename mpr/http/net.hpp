@@ -10,8 +10,8 @@
     behind a request; the stream's connector stops while more than its queue's `low` waits to be sent.
 
     Who is served when: a connection that can write again gets its turn behind what has come from others, one such
-    connection at a time (lane.cpp), and in a turn it writes no more than mostOfTurn. So thousands of clients that read
-    slowly, or one that takes all it can get, keep nobody waiting for long.
+    connection at a time (lane.cpp), and in a turn it writes no more than mostOfTurn, and less when its request has just
+    come. So thousands of clients that read slowly, or one that takes all it can get, keep nobody waiting for long.
  */
 #pragma once
 

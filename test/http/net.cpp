@@ -6,6 +6,8 @@
 #include "test/support/http.hpp"
 #include "test/support/sanitizer.hpp"
 
+#include <netinet/tcp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -509,6 +511,51 @@ TEST_CASE("a connection that takes all it can get leaves others their turn", "[h
     CHECK(allOfThem > (4 << 20));
     client.reset();
 }
+
+#ifdef TCP_NOTSENT_LOWAT
+TEST_CASE("the system keeps little of a response that its client does not take", "[http][net]") {
+    static std::atomic<int> unsent{0};
+    Server server;
+    REQUIRE(httpSetEndpointWorkers(server.endpoint, 0) == 0);
+    httpDefineAction(
+        "/unread", +[](HttpStream *stream) {
+            int most = 0;
+            socklen_t size = sizeof(most);
+            const bool known = getsockopt(stream->sock->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, &size) == 0;
+            httpSetStreamNotifier(stream, [](HttpStream *of, int event, int) {
+                if (event == HTTP_EVENT_WRITABLE) {
+                    goOnForEver(of);
+                }
+            });
+            goOnForEver(stream);
+            writing.push_back(stream);
+            unsent = known ? std::max(most, 1) : -1;
+        });
+    mprSetSocketPrebindCallback(setRoom<(4 << 20)>);
+    server.start();
+    mprSetSocketPrebindCallback(nullptr);
+    writing.clear();
+    unsent = 0;
+    Client client(server.port, Client::mustConnect, 4096);
+    client.send(get("/unread"));
+    eventually([] { return unsent != 0; });
+    if (unsent < 0) {
+        WARN("the system cannot be told"); // an emulated one
+        return;
+    }
+    MprOff before = -1;
+    eventually([&] { // until it takes no more
+        const int counted = sums;
+        mprCreateEvent(nullptr, "sum", 0, reinterpret_cast<void *>(sumUp), nullptr, 0);
+        eventually([counted] { return sums > counted; });
+        const MprOff now = writtenInAll;
+        return std::exchange(before, now) == now && now > 0;
+    });
+    CHECK(unsent == 128 * 1024);
+    CHECK(before < 2 * 256 * 1024); // of megabytes that would find room
+    client.reset();
+}
+#endif
 
 TEST_CASE("a connection that rests stays in its list, whatever becomes of its handler", "[http][net]") {
     Server server("poison=1");
