@@ -186,10 +186,10 @@ MPR_INLINE void* allocate(MprPrivateHeap& h, std::size_t size, int level, Site s
     return block;
 }
 
-/** The region of a block in use, or nullptr. */
+/** The region of a block in use, or nullptr. The memory of its quick lists is no program's block. */
 Region* regionOf(const MprPrivateHeap& h, const void* block) {
     Region* region = h.heap.find(block);
-    return region && region->isBlock(block) ? region : nullptr;
+    return region && region->isBlock(block) && block != h.local.quickMemory ? region : nullptr;
 }
 
 void* blockOf(const MprPrivateHeap& h, const void* ptr) {
@@ -198,10 +198,7 @@ void* blockOf(const MprPrivateHeap& h, const void* ptr) {
 
 [[gnu::noinline]] bool freeUnusual(MprPrivateHeap& h, void* block) {
     Region* region = regionOf(h, block);
-    if (!region || block == h.local.quickMemory) {
-        return false;
-    }
-    return h.heap.free(h.local, region, block);
+    return region && h.heap.free(h.local, region, block);
 }
 
 /** No other call has the heap meanwhile, and no collector looks, so the head need not be claimed by an atomic step, which

@@ -286,6 +286,36 @@ TEST_CASE("wrong calls of a private heap are named, and do nothing", "[host][hea
     CHECK(mprDestroyHeap(other) == 0);
 }
 
+TEST_CASE("what a private heap has for itself is no block of the program", "[host][heap][misuse]") {
+    Runtime runtime;
+    MprPrivateHeap *heap = mprCreateHeap("lists", GENERATE(0, MPR_HEAP_ONE_THREAD));
+    const uint64 misuses = stats().misuses;
+    // So small a heap has no lists. When it may be larger they are made in a hole, one of which was a block before.
+    mprSetHeapLimit(heap, 220'000);
+    REQUIRE(mprTrimHeap(heap) == 0);
+    std::vector<void *> blocks;
+    while (void *block = mprHeapAlloc(heap, 16'640, MPR_CRITICAL_TASK)) {
+        blocks.push_back(block);
+    }
+    REQUIRE(blocks.size() > 2);
+    for (size_t i = 0; i < blocks.size(); i += 2) {
+        REQUIRE(mprHeapFree(heap, blocks[i]) == 0);
+    }
+    mprSetHeapLimit(heap, 0);
+    REQUIRE(mprTrimHeap(heap) == 0);
+    unsigned asked = 0;
+    for (size_t i = 0; i < blocks.size(); i += 2, asked++) {
+        CHECK(mprGetHeapBlockSize(heap, blocks[i]) == 0);
+        CHECK_FALSE(mprHeapRealloc(heap, blocks[i], 512, MPR_CRITICAL_TASK));
+        CHECK(mprHeapFree(heap, blocks[i]) == MPR_ERR_BAD_ARGS);
+    }
+    CHECK(stats().misuses == misuses + 2 * asked);
+    for (size_t i = 1; i < blocks.size(); i += 2) {
+        REQUIRE(mprHeapFree(heap, blocks[i]) == 0);
+    }
+    CHECK(mprDestroyHeap(heap) == 0);
+}
+
 TEST_CASE("containers take their memory from a private heap", "[host][heap]") {
     mpr::PrivateHeap heap("containers", MPR_HEAP_ONE_THREAD), other("other");
     REQUIRE(heap);
