@@ -294,7 +294,7 @@ char* httpFormatUri(cchar* scheme, cchar* host, int port, cchar* path, cchar* re
         return uri ? httpUriToString(uri, 0) : nullptr;
     }
     const std::string_view parts[] = {viewOf(scheme), viewOf(host), viewOf(path), viewOf(ref), viewOf(query)};
-    std::size_t size = sizeof("://[]:4294967295/?#");
+    std::size_t size = sizeof("://[]:4294967295/./?#");
     for (const std::string_view part : parts) {
         size += part.size();
     }
@@ -314,7 +314,9 @@ char* httpFormatUri(cchar* scheme, cchar* host, int port, cchar* path, cchar* re
         std::snprintf(digits, sizeof(digits), ":%d", port);
         text.put(digits);
     }
-    text.put((host || port > 0) && path && *path != '/' ? "/" : "");
+    const bool authority = host || port > 0;
+    text.put(authority && path && *path != '/' ? "/" : "");
+    text.put(!authority && begins(parts[2], "//") ? "/." : ""); // else what follows would be read as a host
     text.put(parts[2]);
     text.put(query ? "?" : "");
     text.put(parts[4]);

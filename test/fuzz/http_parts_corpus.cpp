@@ -10,6 +10,7 @@ std::vector<std::string> fuzzTexts() {
             "0//[::1]:8080/..//%2e%2e/x",
             "0../../a",
             "0host:80/p",
+            "0:0//",
             "1a=1&b=%20x+y&a=2&=&c",
             "1%61=%zz&&a.b[0]=1",
             "2" + part + "\r\n\r\n1\r\n--XyZ--\r\n",

@@ -147,6 +147,11 @@ TEST_CASE("a URI of parts, and as text", "[http][uri]") {
     CHECK_FALSE(httpUriToString(httpCreateUri("/a b", 0), 0));
     CHECK_FALSE(httpUriToString(nullptr, 0));
     CHECK_FALSE(httpCloneUri(nullptr, 0));
+    /* A path with two slashes is no host, where none stands before it. */
+    CHECK(text(httpFormatUri(nullptr, nullptr, 0, "//other/x", nullptr, nullptr, 0)) == "/.//other/x");
+    CHECK(text(httpFormatUri("http", nullptr, 0, "//other/x", nullptr, nullptr, 0)) == "http:/.//other/x");
+    CHECK(text(httpFormatUri(nullptr, "h", 0, "//other/x", nullptr, nullptr, 0)) == "//h//other/x");
+    CHECK_FALSE(httpCreateUri(httpUriToString(httpCreateUri(":0//other/x", 0), 0), 0)->host);
     /* What is formatted is read as it was. */
     for (cchar *uri : {"//h", ":8/", "http://h/", "https://[fe80::1]:1/x?y#z", "//h:8", "/p?q", "?", "a/b.c", "#"}) {
         CHECK(text(httpUriToString(httpCreateUri(uri, 0), 0)) == uri);
