@@ -221,11 +221,16 @@ void httpDestroyEndpoint(HttpEndpoint* endpoint) {
 namespace {
 
 /** Have the system keep little of a response that its client does not take yet: else that is megabytes for each, which a board
-    has not got, and a thousand clients that ask at once wait until all are copied. Connections have it from their listener. */
+    has not got, and a thousand clients that ask at once wait until all are copied. Connections have it from their listener,
+    unless the program has told that, before it was bound, how much. */
 void boundUnsent([[maybe_unused]] Socket fd) {
 #ifdef TCP_NOTSENT_LOWAT
-    constexpr int most = 128 * 1024;                                     // bytes: a millisecond of a gigabit a second
-    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, sizeof(most)); // of a socket at a path it is refused
+    constexpr int most = 128 * 1024; // bytes: a millisecond of a gigabit a second
+    int given = 0;
+    socklen_t size = sizeof(given);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &given, &size) == 0 && given == 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, sizeof(most));
+    }
 #endif
 }
 } // namespace
