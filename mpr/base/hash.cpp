@@ -252,13 +252,14 @@ Found findByName(const Table* table, const char* text) {
     return {};
 }
 
-/** @param hash Of the key, where keys are found by it. */
-Found find(const Table* table, Hash hash, const char* text) {
-    return table->hashes() ? findByHash(table, hash, text) : findByName(table, text);
+/** The hash of a key, where keys are found by it; else 0. */
+Hash hashFor(const Table* table, const char* text) {
+    return table->hashes() ? hashOf(table, text, std::strlen(text)) : 0;
 }
 
-Found find(const Table* table, const char* text) {
-    return table->hashes() ? findByHash(table, hashOf(table, text, std::strlen(text)), text) : findByName(table, text);
+/** @param hash See hashFor. */
+Found find(const Table* table, Hash hash, const char* text) {
+    return table->hashes() ? findByHash(table, hash, text) : findByName(table, text);
 }
 
 // ---- Growing and shrinking --------------------------------------------------------------------------------------
@@ -715,7 +716,7 @@ int mprRemoveKey(MprHash* table, cvoid* key) {
         return MPR_ERR_CANT_FIND;
     }
     const auto* text = static_cast<const char*>(key);
-    const Hash hash = whole(table)->hashes() ? hashOf(whole(table), text, std::strlen(text)) : 0;
+    const Hash hash = hashFor(whole(table), text);
     Changing guard(whole(table));
     const Found found = find(whole(table), hash, text);
     if (!found.key) {
@@ -726,7 +727,8 @@ int mprRemoveKey(MprHash* table, cvoid* key) {
 }
 
 MprKey* mprLookupKeyEntry(MprHash* table, cvoid* key) {
-    return mayUse(table) && key ? find(whole(table), static_cast<const char*>(key)).key : nullptr;
+    const auto* text = static_cast<const char*>(key);
+    return mayUse(table) && key ? find(whole(table), hashFor(whole(table), text), text).key : nullptr;
 }
 
 void* mprLookupKey(MprHash* table, cvoid* key) {

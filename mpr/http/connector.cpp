@@ -10,7 +10,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "mpr/http/grammar.hpp"
 #include "mpr/http/net.hpp"
@@ -393,10 +392,8 @@ void takeOutput(HttpQueue* q, HttpPacket* packet) {
         httpPutForService(q, packet, true);
         return;
     }
-    q->flags |= HTTP_QUEUE_SERVICED;
-    sendPacket(q, *own(q->stream), packet);
-    q->flags &= ~HTTP_QUEUE_SERVICED;
-    if (q->first || std::exchange(own(q)->serviceAgain, false)) {
+    asService(q, [q, packet] { sendPacket(q, *own(q->stream), packet); });
+    if (q->first) { // what was more than one packet takes
         httpScheduleQueue(q);
     }
 }

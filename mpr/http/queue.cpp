@@ -292,12 +292,7 @@ void httpServiceQueue(HttpQueue* q) {
         own(q)->serviceAgain = true;
         return;
     }
-    q->flags |= HTTP_QUEUE_SERVICED;
-    callService(q);
-    q->flags &= ~HTTP_QUEUE_SERVICED;
-    if (std::exchange(own(q)->serviceAgain, false)) {
-        httpScheduleQueue(q);
-    }
+    asService(q, [q] { callService(q); });
 }
 
 void httpSuspendQueue(HttpQueue* q) {

@@ -190,6 +190,16 @@ Queue* makeQueue(Stream& stream, HttpStage* stage, int direction);
 void closeQueue(Queue& q);
 /** Service what is scheduled. @return Whether anything was. */
 bool serviceScheduled(HttpNet& net);
+/** Call what services a queue. If that lets the connection go on, which would service the queue, it is scheduled instead. */
+template <class Call>
+void asService(HttpQueue* q, Call&& call) {
+    q->flags |= HTTP_QUEUE_SERVICED;
+    call();
+    q->flags &= ~HTTP_QUEUE_SERVICED;
+    if (std::exchange(own(q)->serviceAgain, false)) {
+        httpScheduleQueue(q);
+    }
+}
 /** A queue holds so many bytes more, or fewer. */
 void addBytes(HttpQueue& q, MprOff bytes);
 /** What a queue holds: of the connector's that sends, with what its connection has yet to write. */

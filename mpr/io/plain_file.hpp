@@ -18,7 +18,7 @@ namespace mpr::io {
  */
 MprFile* openPlainFile(const char* filename, struct stat& is, bool& straight);
 
-/** Whether calls with a file may wait, for who is at the other end. Nobody waits for a disk. nullptr is fine. */
+/** Whether a call with a file may wait until somebody reads or writes at its other end. Disks have none. nullptr is fine. */
 bool mayWait(const MprFile* file);
 
 } // namespace mpr::io

@@ -353,7 +353,7 @@ TEST_CASE("a handler may set headers after the first packet of its answer", "[ht
         httpFinalize(q->stream);
     };
     routeTo("/early", "earlyHandler");
-    /* The same in a service procedure of a filter. */
+    /* A filter sets one in its service procedure, behind its first packet. */
     HttpStage *filter = httpCreateFilter("earlyFilter", nullptr);
     filter->outgoingService = [](HttpQueue *q) {
         while (HttpPacket *packet = httpGetPacket(q)) {
