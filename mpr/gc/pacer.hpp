@@ -113,7 +113,7 @@ public:
         if (died < young_ / 32) {
             return; // somebody asked for it, so it says nothing
         }
-        constexpr auto most = static_cast<double>(heap::Limits::none / 2);
+        constexpr auto most = static_cast<double>(heap::Limits::none) / 2;
         // Go half the way, since a single collection may have been disturbed. But up at most by half, and down at once to what
         // is half as much again as it should be.
         const double before = static_cast<double>(freeable());

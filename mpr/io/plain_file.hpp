@@ -19,6 +19,6 @@ namespace mpr::io {
 MprFile* openPlainFile(const char* filename, struct stat& is, bool& straight);
 
 /** Whether a call with a file may wait until somebody reads or writes at its other end. Disks have none. nullptr is fine. */
-bool mayWait(const MprFile* file);
+bool mayWait(const MprFile* ptr);
 
 } // namespace mpr::io
