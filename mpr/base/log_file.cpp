@@ -157,7 +157,7 @@ int writeStream(Log& log, const char* text, std::size_t length) {
 int writeText(Log& log, const char* text, std::size_t length) {
     os::BrokenPipe broken; // nobody reads any more: an error of the log, and no signal for the program
     const int error = log.file >= 0 ? writeFile(log, text, length) : log.stream ? writeStream(log, text, length) : 0;
-    broken.set(error);
+    broken.set(error, error != 0);
     return error;
 }
 

@@ -146,7 +146,7 @@ void writeOut(AccessLog& log) {
     while (log.fd >= 0 && at < log.used) {
         const ssize count = write(log.fd, log.text + at, log.used - at);
         if (count <= 0) {
-            broken.set(count < 0 ? errno : 0);
+            broken.set(count < 0 ? errno : 0, true);
             break; // a full disk, say: the lines are lost, the service goes on
         }
         at += static_cast<std::size_t>(count);

@@ -1082,7 +1082,7 @@ ssize mprWriteCmd(MprCmd* ptr, int channel, cchar* buf, ssize bufsize) {
         do {
             count = write(cmd->fds[channel], buf, static_cast<std::size_t>(bufsize));
         } while (count < 0 && errno == EINTR);
-        broken.set(count < 0 ? errno : 0);
+        broken.set(count < 0 ? errno : 0, count < bufsize);
     }
     return count >= 0 ? count : errno == EAGAIN ? 0 : MPR_ERR_CANT_WRITE;
 }

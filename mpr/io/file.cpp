@@ -109,7 +109,7 @@ template <class Write>
 auto withoutSignal(Write write) -> decltype(write()) {
     mpr::os::BrokenPipe broken;
     const auto done = write();
-    broken.set(done < 0 ? -done : 0);
+    broken.set(done < 0 ? -done : 0, true); // perhaps: how much there was to write is not known here
     return done;
 }
 

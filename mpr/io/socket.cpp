@@ -644,13 +644,13 @@ ssize sendDirectly(Socket fd, int file, MprOff offset, MprOff bytes) {
     auto from = static_cast<off_t>(offset);
     os::BrokenPipe broken; // there is no flag for it
     if (from != offset) {
-        broken.set(ENOSYS); // further than this system's numbers go
+        broken.set(ENOSYS, false); // further than this system's numbers go
         return -1;
     }
     do {
         count = sendfile(fd, file, &from, static_cast<std::size_t>(std::min(bytes, most)));
     } while (count < 0 && errno == EINTR);
-    broken.set(count < 0 ? errno : 0);
+    broken.set(count < 0 ? errno : 0, count < std::min(bytes, most));
 #else
     errno = ENOSYS;
 #endif

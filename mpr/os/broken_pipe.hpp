@@ -21,7 +21,7 @@ public:
         pthread_sigmask(SIG_BLOCK, &broken_, &before_);
     }
     ~BrokenPipe() {
-        if (error_ == EPIPE && !sigismember(&before_, SIGPIPE)) {
+        if ((error_ == EPIPE || isCut_) && !sigismember(&before_, SIGPIPE)) {
             const timespec now{};
             sigtimedwait(&broken_, nullptr, &now);
         }
@@ -31,12 +31,16 @@ public:
     BrokenPipe(const BrokenPipe&) = delete;
     BrokenPipe& operator=(const BrokenPipe&) = delete;
 
-    /** Say how the call ended. @param error The system's number, which errno has afterwards; 0: none. */
-    void set(int error) { error_ = error; }
+    /**
+        Say how the call ended. @param error The system's number, which errno has afterwards; 0: none. @param isCut It may have
+        written fewer bytes than it was given: the other end may have left meanwhile, and then the signal comes with them.
+     */
+    void set(int error, bool isCut) { error_ = error, isCut_ = isCut; }
 
 private:
     sigset_t broken_, before_;
     int error_ = 0;
+    bool isCut_ = false;
 };
 
 } // namespace mpr::os

@@ -835,7 +835,7 @@ bool random(void* out, std::size_t size, Entropy entropy) {
 static ssize_t writeQuietly(int fd, const char* text, std::size_t length) {
     BrokenPipe broken;
     const ssize_t written = ::write(fd, text, length);
-    broken.set(written < 0 ? errno : 0);
+    broken.set(written < 0 ? errno : 0, written < static_cast<ssize_t>(length));
     return written;
 }
 

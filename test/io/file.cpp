@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <climits>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace test;
@@ -585,6 +586,22 @@ TEST_CASE("child: writes where nobody reads any more", "[.]") {
         MprFile *file = mprAttachFileFd(ends[1], "pipe", O_WRONLY);
         close(ends[0]);
         mark(mprWriteFile(file, "text", 4) < 0 && errno == EPIPE ? "the file has failed" : "the file was written");
+        int others[2];
+        if (pipe(others) ==
+            0) { // its reader leaves while a write waits for it: the system tells of the bytes, and signals
+            std::thread reader([&] {
+                std::vector<char> bytes(200'000);
+                mark(read(others[0], bytes.data(), 1000) == 1000 ? "some was read" : "nothing was read");
+                close(others[0]);
+            });
+            MprFile *cut = mprAttachFileFd(others[1], "pipe", O_WRONLY);
+            mprHold(cut);
+            const std::vector<char> lots(1'000'000);
+            mark(mprWriteFile(cut, lots.data(), static_cast<ssize>(lots.size())) < static_cast<ssize>(lots.size())
+                     ? "the rest has failed"
+                     : "all was written");
+            reader.join();
+        }
         dup2(ends[1], STDERR_FILENO);
         mprError("nobody reads this");
         mark("the log has failed");
@@ -598,6 +615,8 @@ TEST_CASE("a pipe that nobody reads any more is an error of the file or log, and
     const Ended ended = runChild("child: writes where nobody reads any more");
     INFO(ended.output);
     CHECK(ended.wrote("the file has failed"));
+    CHECK(ended.wrote("some was read"));
+    CHECK(ended.wrote("the rest has failed"));
     CHECK(ended.wrote("the log has failed"));
     CHECK(ended.wrote("the log that was started has failed"));
     CHECK_FALSE(ended.killed(SIGPIPE));
