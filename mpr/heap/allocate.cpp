@@ -106,6 +106,13 @@ void Heap::detach(Local& local) {
     fitContexts();
 }
 
+void Heap::settle(Local& local) {
+    flushQuickLists(local);
+    const os::Locked locked(lock_);
+    closeContexts(local);
+    takeCounts(local);
+}
+
 /** Add the thread's counts to the heap's totals. */
 void Heap::takeCounts(Local& local) {
     os::assertHeld(lock_);

@@ -116,6 +116,8 @@ public:
     /** Close the thread's context and flush its quick lists. */
     void detach(Local& local);
     void flushQuickLists(Local& local);
+    /** All that the thread has for itself is free, and its counts are in the totals. It stays attached. */
+    void settle(Local& local);
 
     // ---- Allocation: n in granules, at least 1; flags are the head's kind and held bits ----
 

@@ -145,8 +145,8 @@ void* allocateInFreed(MprPrivateHeap& h, std::size_t n) {
     h.local.setPrivileged(level == MPR_CRITICAL_PROCESS);
     void* block = h.heap.allocateInContext(h.local, n, leaf, shortage);
     if (!block) {
-        // What rests in lists and retired regions may serve.
-        h.heap.flushQuickLists(h.local);
+        // What rests in lists and retired regions may serve; and what is counted aside would be missed by all that reckons.
+        h.heap.settle(h.local);
         h.heap.endQuarantine(true);
         h.heap.decommitRetired();
         block = h.heap.allocateSlow(h.local, n, leaf, shortage);

@@ -174,6 +174,28 @@ TEST_CASE("a private heap stays within its limit, below which a critical request
     CHECK(mprDestroyHeap(heap) > 0);
 }
 
+TEST_CASE("a full private heap serves large blocks from small ones that were freed, again and again", "[host][heap]") {
+    MprPrivateHeap *heap = mprCreateHeap("cycles", MPR_HEAP_ONE_THREAD);
+    REQUIRE(heap);
+    CHECK(mprSetHeapLimit(heap, 4'000'000) == 0);
+    for (int cycle = 0; cycle < 60; cycle++) {
+        std::vector<void *> blocks;
+        size_t filled = 0;
+        for (size_t size = 16; void *block = mprHeapAlloc(heap, size, MPR_CRITICAL_TASK); size = size % 1024 + 16) {
+            blocks.push_back(block);
+            filled += size;
+        }
+        for (void *block : blocks) {
+            REQUIRE(mprHeapFree(heap, block) == 0);
+        }
+        void *large = mprHeapAlloc(heap, filled / 4 * 3, MPR_CRITICAL_TASK);
+        INFO("cycle " << cycle);
+        REQUIRE(large);
+        REQUIRE(mprHeapFree(heap, large) == 0);
+    }
+    CHECK(mprDestroyHeap(heap) == 0);
+}
+
 TEST_CASE("what is left in a tracked heap is named with its place when the heap goes", "[host][heap]") {
     Log log;
     MprPrivateHeap *heap = mprCreateHeap("leaky", MPR_HEAP_TRACKED);
