@@ -17,6 +17,10 @@
     routes, stages) it sets up before it starts the endpoints. Functions are for attached threads that run; those that
     yield say so.
 
+    Waiting: a handler that waits in a call (HTTP_BLOCK, mprWaitForEvent) has others run above it on its thread's stack, and goes on
+    when those have returned. When half of the stack is used no request begins above it. A service whose handlers often
+    wait for slow clients writes as there is room (HTTP_EVENT_WRITABLE), in coroutines (mpr/http.hpp), or has workers.
+
     Memory: what a request allocates needs no free. The event loop yields when it waits and when a request is
     complete, and between two events; a handler that returns to it keeps what it wants to find again in stream->data
     or queue->queueData. These two fields, and all others of streams, their rx and tx, and queues that a program may

@@ -137,20 +137,28 @@ MprOff lengthOf(HttpQueue* q) {
     return tx->length >= 0 ? tx->length : tx->finalizedOutput ? own(q)->bytes : -1;
 }
 
-bool isWorth(HttpQueue* q) {
+/** Whether what is asked for, all of it, a part or whether it has changed, is compressed for clients that accept that. */
+bool varies(HttpQueue* q) {
     HttpStream* stream = q->stream;
-    const MprOff length = lengthOf(q);
-    return stream->tx->status == HTTP_CODE_OK && (length < 0 || length >= leastLength) &&
-           !httpGetTxHeader(stream, "Content-Encoding") && isCompressible(typeOf(stream)) &&
+    const int status = stream->tx->status;
+    const MprOff length = status == HTTP_CODE_OK ? lengthOf(q) : -1;
+    return (status == HTTP_CODE_OK || status == HTTP_CODE_PARTIAL || status == HTTP_CODE_NOT_MODIFIED) &&
+           (length < 0 || length >= leastLength) && !httpGetTxHeader(stream, "Content-Encoding") &&
+           isCompressible(typeOf(stream)) &&
            viewOf(httpGetTxHeader(stream, "Cache-Control")).find("no-transform") == all;
 }
 
-void setHeaders(HttpStream* stream, Coding coding) {
-    httpSetHeaderString(stream, "Content-Encoding", nameOf(coding));
+/** Other bytes may be sent for the tag. */
+void weakenTag(HttpStream* stream) {
     const std::string_view etag = viewOf(httpGetTxHeader(stream, "ETag"));
     if (begins(etag, "\"")) {
         httpSetHeader(stream, "ETag", "W/%s", etag.data());
     }
+}
+
+void setHeaders(HttpStream* stream, Coding coding) {
+    httpSetHeaderString(stream, "Content-Encoding", nameOf(coding));
+    weakenTag(stream);
     httpRemoveHeader(stream, "Content-Length");
     httpRemoveHeader(stream, "Accept-Ranges");
     own(stream)->out().lengthKnown = false;
@@ -167,12 +175,16 @@ void letGo(HttpQueue* q, Deflater* deflater) {
 void decide(HttpQueue* q) {
     HttpStream* stream = q->stream;
     q->staticData = &passes;
-    if (!isWorth(q)) {
+    if (!varies(q)) {
         return;
     }
     httpAppendHeaderString(stream, "Vary", "Accept-Encoding");
     const Coding coding = chooseCoding(viewOf(httpGetHeader(stream, "accept-encoding")));
-    if (coding == Coding::identity) {
+    if (coding == Coding::identity || stream->tx->status == HTTP_CODE_PARTIAL) {
+        return;
+    }
+    if (stream->tx->status == HTTP_CODE_NOT_MODIFIED) {
+        weakenTag(stream);
         return;
     }
     if ((stream->tx->flags & HTTP_TX_NO_BODY) || smatch(stream->rx->method, "HEAD")) {

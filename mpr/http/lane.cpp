@@ -24,7 +24,8 @@ namespace {
 void manageLane(void* ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         const auto* lane = static_cast<Lane*>(ptr);
-        markAll(lane->dispatcher, lane->work, lane->firstPump, lane->lastPump, lane->firstWriter, lane->lastWriter);
+        markAll(lane->dispatcher, lane->work, lane->firstPump, lane->lastPump, lane->firstWriter, lane->lastWriter,
+                lane->firstLater, lane->lastLater);
     }
 }
 const gc::ManagerName namedLane(manageLane, "HttpEndpoint's dispatcher");
@@ -84,6 +85,7 @@ struct NetQueue {
     }
 };
 constexpr NetQueue pumps{&Lane::firstPump, &Lane::lastPump, &HttpNet::nextPump, &HttpNet::awaits};
+constexpr NetQueue later{&Lane::firstLater, &Lane::lastLater, &HttpNet::nextLater, &HttpNet::isLater};
 constexpr NetQueue writers{&Lane::firstWriter, &Lane::lastWriter, &HttpNet::nextWriter, &HttpNet::queues};
 
 void ringForMore(Lane& lane) {
@@ -170,6 +172,19 @@ void pumpAgain(HttpNet& net) {
     }
     if (pumps.append(*net.lane, net)) {
         ring(*net.lane);
+    }
+}
+
+void beginLater(HttpNet& net) {
+    assertHere(net);
+    if (!net.isLater) {
+        later.append(*net.lane, net);
+    }
+}
+
+void beginNow(Lane& lane) {
+    while (HttpNet* net = later.take(lane)) {
+        pumpAgain(*net);
     }
 }
 

@@ -23,6 +23,7 @@
 #include "mpr/http/route.hpp"
 #include "mpr/log.h"
 #include "mpr/memory.h"
+#include "mpr/os/os.hpp"
 #include "mpr/time.h"
 
 namespace mpr::http {
@@ -45,7 +46,7 @@ void manageNet(void* ptr, int flags) {
         const auto* net = static_cast<HttpNet*>(ptr);
         markAll(net->http, net->sock, net->endpoint, net->lane, net->dispatcher, net->client, net->stream, net->input,
                 net->firstOut, net->lastOut, net->firstScheduled, net->lastScheduled, net->waitingQueue, net->nextPump,
-                net->nextWriter, net->next, net->gone);
+                net->nextWriter, net->nextLater, net->next, net->gone);
     }
 }
 const gc::ManagerName namedNet(manageNet, "HttpNet");
@@ -106,6 +107,29 @@ bool isNested(const HttpNet& net) {
     return net.calls > 1;
 }
 
+/** Whether procedures of others on the thread's stack have left less than half of it. */
+bool isCrowded(const HttpNet& net) {
+    if (net.lane->calls < 2) {
+        return false;
+    }
+    const os::Stack stack = os::stack();
+    const auto* here = static_cast<const char*>(__builtin_frame_address(0));
+    const bool isOurs = here >= stack.begin && here < stack.end; // or it is a fiber's
+    return isOurs && here - static_cast<const char*>(stack.begin) < (static_cast<const char*>(stack.end) - here);
+}
+
+/** Whether the next request may begin. If not because of others, it is seen to when one of them has returned. */
+bool mayBegin(HttpNet& net) {
+    if (isNested(net)) {
+        return false;
+    }
+    if (isCrowded(net)) {
+        beginLater(net);
+        return false;
+    }
+    return true;
+}
+
 /** A stream is the connection's no longer. */
 void letGo(HttpNet& net, bool nested) {
     Stream& stream = *net.stream;
@@ -123,8 +147,8 @@ bool wantsInput(const HttpNet& net) {
         return false;
     }
     switch (net.phase) {
-    case Phase::head: return !net.closes && (!isNested(net) || pending(net) < mostAhead);
-    case Phase::body: return hasRoomForBody(net);
+    case Phase::head: return !net.closes && (pending(net) < mostAhead || (!isNested(net) && !isCrowded(net)));
+    case Phase::body: return hasRoomForBody(net) && (!net.stream->filters || pending(net) < mostAhead);
     case Phase::answering: return pending(net) < mostAhead;
     case Phase::lingering: return true;
     default: return false;
@@ -359,7 +383,7 @@ bool takeInput(HttpNet& net) {
             taken(net, before);
             return false;
         }
-        if (isNested(net)) {
+        if (!mayBegin(net)) {
             return false;
         }
         return takeHead(net, {net.input + net.inputBegin, before}, true) > 0;
@@ -409,7 +433,7 @@ bool readOnce(HttpNet& net) {
         return true;
     }
     const auto length = static_cast<std::size_t>(count);
-    if (net.phase == Phase::head && pending(net) == 0 && !net.closes && !isNested(net)) {
+    if (net.phase == Phase::head && pending(net) == 0 && !net.closes && mayBegin(net)) {
         takeHead(net, {bytes, length}, false);
     } else if (!keep(net, bytes, length)) {
         endForMemory(net, "for what has arrived");
@@ -588,9 +612,12 @@ void rest(HttpNet& net) {
 /** The peer has sent all, perhaps while the request before was answered, and no whole head, or not all of a body, is left
     of it. @return Whether that was news. */
 bool noMoreComes(HttpNet& net) {
-    const bool inHead = net.phase == Phase::head && !net.closes && !isNested(net);
+    if (!net.eof) {
+        return false;
+    }
+    const bool inHead = net.phase == Phase::head && !net.closes && mayBegin(net);
     const bool inBody = net.phase == Phase::body && pending(net) == 0;
-    if (!net.eof || !(inHead || inBody)) {
+    if (!(inHead || inBody)) {
         return false;
     }
     inputEnds(net, false);
@@ -954,6 +981,7 @@ void failLate(HttpNet& net, int status, const char* why) {
     Stream& stream = *net.stream;
     if (stream.out().endSent && net.outCount == 0) { // it has its answer, but does not send the rest of its body
         net.closes = true;
+        stream.tx->finalized = stream.tx->finalizedInput = true;
         return;
     }
     const bool answered = stream.tx->finalizedOutput;
@@ -994,8 +1022,9 @@ bool isLate(const HttpNet& net, MprTicks time) {
     if (net.phase == Phase::head) {
         return time - net.headBegun > limits.requestParseTimeout;
     }
+    const bool isBuried = net.calls > 0 && net.lane->top != &net; // others wait on top of it
     return time - stream->started > stream->requestTimeout ||
-           time - std::max(stream->lastActivity, net.lastActivity) > stream->inactivityTimeout;
+           (!isBuried && time - std::max(stream->lastActivity, net.lastActivity) > stream->inactivityTimeout);
 }
 
 void look(HttpNet& net, MprTicks time) {

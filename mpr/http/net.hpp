@@ -9,6 +9,9 @@
     What waits for what: reading stops while the stream has no room for its body, or more than a head's worth waits
     behind a request; the stream's connector stops while more than its queue's `low` waits to be sent.
 
+    A handler that waits in a call has the events of others run above it on its thread's stack, and these may wait, too. So
+    no request begins above others when half of the stack is used: it does when one of them has returned.
+
     Who is served when: a connection that can write again gets its turn behind what has come from others, one such
     connection at a time (lane.cpp), and in a turn it writes no more than mostOfTurn, and less when its request has just
     come. So thousands of clients that read slowly, or one that takes all it can get, keep nobody waiting for long.
@@ -45,6 +48,7 @@ struct HttpNet {
     mpr::http::Stream* gone; // streams that have ended under procedures of theirs that have not returned
     HttpNet* nextPump;       // in its lane's list of those to be pumped
     HttpNet* nextWriter;     // in its lane's list of those that can write
+    HttpNet* nextLater;      // in its lane's list of those whose next request may not begin yet
     HttpNet* next;           // in a list of connections
     // The rest:
     HttpNet* previous;
@@ -71,6 +75,7 @@ struct HttpNet {
     bool pumping; // the event of the connection runs
     bool awaits;  // it is in its lane's list of those to be pumped
     bool queues;  // it is in that of those that can write
+    bool isLater; // it is in that of those whose next request may not begin yet
     bool failed;  // nothing can be sent
     bool lacks;   // it has failed for want of memory
     bool stalled; // the stream has no room for its body
@@ -82,16 +87,32 @@ namespace mpr::http {
 
 /** A connection was accepted, by an event of the endpoint's dispatcher. */
 void accept(HttpEndpoint& endpoint, MprSocket* sock);
+/** The next request may begin when a procedure of another connection's stream has returned. */
+void beginLater(HttpNet& net);
+/** Such a procedure has returned: see to those that wait for it. */
+void beginNow(Lane& lane);
 /**
     Procedures of a connection's stream may be called while it exists: a stream that ends meanwhile, because one of them
     waits or flushes, stays until the last of them has returned. Others retain the connection itself.
  */
 class Calls {
 public:
-    explicit Calls(HttpNet& net) : net_(net) { ++net.calls; }
+    explicit Calls(HttpNet& net) : net_(net), below_(std::exchange(net.lane->top, &net)) {
+        ++net.calls;
+        ++net.lane->calls;
+    }
     ~Calls() {
         if (--net_.calls == 0 && net_.gone) {
             setRef(&net_, net_.gone, nullptr);
+        }
+        Lane& lane = *net_.lane;
+        --lane.calls;
+        lane.top = below_;
+        if (below_ && below_ != &net_) { // which could do nothing meanwhile
+            below_->lastActivity = now();
+        }
+        if (lane.firstLater) {
+            beginNow(lane);
         }
     }
     Calls(const Calls&) = delete;
@@ -99,6 +120,7 @@ public:
 
 private:
     HttpNet& net_;
+    HttpNet* below_; // whose procedure waits under this one
 };
 
 /** Bytes of memory that a connection takes: what is read and to be sent, packets, a compressor; TLS by estimate. */

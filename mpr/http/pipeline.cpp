@@ -29,7 +29,11 @@ bool open(HttpQueue* q) {
         return true;
     }
     own(q)->opened = true;
-    return callStage(*q->stage, [q] { return q->stage->open(q); }) >= 0;
+    const int result = callStage(*q->stage, [q] { return q->stage->open(q); });
+    if (std::exchange(own(q)->unopened, false) && q->first) { // what stages before have written in their open
+        httpScheduleQueue(q);
+    }
+    return result >= 0;
 }
 
 /** Whether a filter is for a request. */
@@ -50,6 +54,7 @@ HttpQueue* addFilters(Stream& stream, MprList* filters, HttpQueue* behind, int d
             if (!q) {
                 return nullptr;
             }
+            own(q)->unopened = entry->stage->open;
             link(behind, q);
             behind = q;
         }
@@ -125,9 +130,10 @@ bool openPipeline(Stream& stream) {
     stream.opened = true;
     bool opened = true;
     each(stream, [&opened, &stream](HttpQueue* q) {
-        // A handler has two queues, and is opened once.
-        opened = opened && !stream.error && (q == stream.readq || open(q));
+        opened = opened && !stream.error && (q == stream.readq || q == stream.writeq || open(q));
     });
+    // A handler has two queues, and is opened once: last, for it may write and read.
+    opened = opened && !stream.error && open(stream.writeq);
     if (!opened && !stream.error) {
         fail(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "a stage cannot be opened");
     }
@@ -136,7 +142,8 @@ bool openPipeline(Stream& stream) {
 
 void startPipeline(Stream& stream) {
     each(stream, [&stream](HttpQueue* q) {
-        if (q->stage->start && q != stream.readq && !stream.error && !(q->pair && q->direction == HTTP_QUEUE_RX)) {
+        const bool second = q == stream.readq || (q->pair && q->direction == HTTP_QUEUE_RX);
+        if (q->stage->start && !second && !isSettled(stream)) {
             callStage(*q->stage, [q] { q->stage->start(q); });
         }
     });

@@ -170,17 +170,26 @@ void httpPutPacket(struct HttpQueue* q, HttpPacket* packet) {
     publish(packet);
     const bool goesOut = q->direction == HTTP_QUEUE_TX;
     Stream& stream = *own(q->stream);
-    if (q == stream.readq && stream.waits) { // see Waiting
+    if ((q == stream.readq && stream.waits) || own(q)->unopened) { // see Waiting
         append(q, packet);
         return;
     }
-    const bool before = std::exchange(stream.filters, goesOut ? stream.filters : q != stream.readq);
+    if (q == stream.readq && stream.filters) { // its filter may have more that comes before what a handler waits for
+        append(q, packet);
+        stream.heldInput = true;
+        return;
+    }
+    const bool isFilters = !goesOut && q != stream.readq && q != stream.inputq;
+    const bool before = std::exchange(stream.filters, stream.filters || isFilters);
     if (const auto put = goesOut ? q->stage->outgoing : q->stage->incoming) {
         callStage(*q->stage, [=] { put(q, packet); });
     } else {
         goesOut ? httpDefaultOutgoing(q, packet) : httpDefaultIncoming(q, packet);
     }
     stream.filters = before;
+    if (!before && stream.heldInput) {
+        pumpSoon(*stream.net);
+    }
 }
 
 void httpPutPacketToNext(struct HttpQueue* qp, HttpPacket* packet) {
@@ -199,6 +208,9 @@ void httpPutBackPacket(struct HttpQueue* q, HttpPacket* packet) {
     }
     addBytes(*q, bytesOf(packet));
     count(own(q->stream)->memory, packet);
+    if (q->count >= q->max) {
+        q->flags |= HTTP_QUEUE_FULL;
+    }
 }
 
 HttpPacket* httpGetPacket(struct HttpQueue* q) {
@@ -285,7 +297,7 @@ void httpScheduleQueue(HttpQueue* queue) {
 }
 
 void httpServiceQueue(HttpQueue* q) {
-    if (!q) {
+    if (!q || own(q)->unopened) {
         return;
     }
     if (q->flags & HTTP_QUEUE_SERVICED) { // its procedure lets the connection go on

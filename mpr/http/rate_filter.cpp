@@ -15,6 +15,7 @@
 #include "mpr/http/references.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/http/stages.hpp"
+#include "mpr/string.h"
 #include "mpr/time.h"
 
 namespace mpr::http {
@@ -126,8 +127,8 @@ void service(HttpQueue* q) {
     while (q->first && !bucketOf(q)->waits && sendSome(q)) {}
 }
 
-int match(HttpStream*, HttpRoute* route, int) {
-    return route && route->rate > 0 ? HTTP_ROUTE_OK : HTTP_ROUTE_REJECT;
+int match(HttpStream* stream, HttpRoute* route, int) {
+    return route && route->rate > 0 && !smatch(stream->rx->method, "HEAD") ? HTTP_ROUTE_OK : HTTP_ROUTE_REJECT;
 }
 
 int open(HttpQueue* q) {

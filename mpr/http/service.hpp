@@ -86,13 +86,17 @@ struct Lane {
     HttpNet* lastPump;
     HttpNet* firstWriter; // references: connections that can write. The dispatcher's own
     HttpNet* lastWriter;
+    HttpNet* firstLater; // references: connections whose next request may not begin yet. The dispatcher's own
+    HttpNet* lastLater;
     Order* firstOrder; // of other threads. The lock guards them
     Order* lastOrder;
     Lane* next;
     std::uint64_t round; // the last one of lookEverywhere() that has come by
     int connections;
-    int leaving; // of them, which it was told to close. The lock guards it
-    bool asked;  // to look after its connections, and has not begun yet
+    int leaving;  // of them, which it was told to close. The lock guards it
+    HttpNet* top; // whose stream's procedure is the last that was called and has not returned; to be compared only
+    int calls;    // of such procedures, one on top of the other
+    bool asked;   // to look after its connections, and has not begun yet
 };
 
 /**

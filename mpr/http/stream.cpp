@@ -172,7 +172,7 @@ void locate(Stream& stream) {
     if (stream.http->requestCallback) {
         stream.http->requestCallback(&stream);
     }
-    if (!stream.error) {
+    if (!isSettled(stream)) {
         chooseRoute(stream);
     }
     if (!stream.error && rx.length > 0 && isTooLong(stream, rx.length)) {
@@ -249,14 +249,15 @@ Stream* makeStream(HttpNet& net) {
 void begin(Stream& stream) {
     setState(stream, HTTP_STATE_FIRST);
     setState(stream, HTTP_STATE_PARSED);
+    if (stream.gone) { // those who were told have let the connection go on, and it has ended
+        return;
+    }
     if (const int status = enterRequest(stream)) {
         httpLimitError(&stream, status, "too many requests at a time");
-    } else if (std::string_view(stream.rx->uri) == "*") {
-        answerForServer(stream);
-    } else {
-        locate(stream);
+    } else if (!isSettled(stream)) { // else a notifier has answered
+        std::string_view(stream.rx->uri) == "*" ? answerForServer(stream) : locate(stream);
     }
-    if (!stream.error && stream.tx->handler && openPipeline(stream)) {
+    if (!isSettled(stream) && stream.tx->handler && openPipeline(stream)) {
         startPipeline(stream);
     }
     setState(stream, HTTP_STATE_CONTENT);
@@ -281,7 +282,7 @@ void receive(Stream& stream, HttpPacket* packet) {
     }
     if (stream.waits) {
         stream.heldBack = stream.heldInput = true;
-    } else if (stream.opened && !stream.gone) {
+    } else if (stream.opened && !stream.gone && !stream.heldInput) {
         notify(stream, HTTP_EVENT_READABLE, 0);
     }
 }
@@ -317,12 +318,17 @@ bool isInputOver(const Stream& stream) {
            stream.net->closes || stream.net->eof;
 }
 
+/** Whether the handler does no more: it has written all, and no more comes. */
+bool isAnswered(const Stream& stream) {
+    return stream.tx->finalized || (stream.tx->finalizedOutput && stream.rx->eof && stream.state >= HTTP_STATE_RUNNING);
+}
+
 /** Whether the state allows a step. */
 bool hasStep(const Stream& stream) {
     switch (stream.state) {
     case HTTP_STATE_CONTENT: return stream.tx->finalized || stream.rx->eof || hasRoom(stream);
     case HTTP_STATE_READY:
-    case HTTP_STATE_RUNNING: return stream.tx->finalized || hasRoom(stream);
+    case HTTP_STATE_RUNNING: return isAnswered(stream) || hasRoom(stream);
     case HTTP_STATE_FINALIZED: return stream.out().endSent && isInputOver(stream) && stream.net->outCount == 0;
     default: return false;
     }
@@ -349,7 +355,7 @@ Waiting::~Waiting() {
 }
 
 bool advance(Stream& stream) {
-    if (!stream.heldInput && !hasStep(stream)) {
+    if (stream.heldInput ? stream.filters : !hasStep(stream)) { // what is held comes when the filter has returned
         return false;
     }
     if (stream.waits) {
@@ -360,7 +366,8 @@ bool advance(Stream& stream) {
         giveHeld(stream);
     } else if (stream.state == HTTP_STATE_FINALIZED) {
         setState(stream, HTTP_STATE_COMPLETE);
-    } else if (stream.tx->finalized) {
+    } else if (isAnswered(stream)) {
+        stream.tx->finalized = stream.tx->finalizedInput = true;
         setState(stream, HTTP_STATE_FINALIZED);
     } else if (stream.state == HTTP_STATE_CONTENT && stream.rx->eof) {
         ready(stream);
@@ -469,8 +476,8 @@ void carryOut(Order& order, Stream* stream) {
     }
     if (!stream->gone) {
         stream->lastActivity = now();
-        pump(net);
     }
+    pump(net); // a stream that has ended meanwhile kept the next request waiting
 }
 
 /** On the main dispatcher: where is the stream? Nothing here needs memory. */

@@ -24,6 +24,7 @@ struct Queue : HttpQueue {
     Queue* nextRemoved;   // reference: in that of its stream, so that it outlives the procedures that have it
     bool removed;         // from the pipeline: it is serviced no more
     bool opened;          // its stage's open was called, and close not yet
+    bool unopened;        // a filter's, whose open has not returned: what comes waits
     bool waits;           // it is suspended until the next one has room
     bool serviceAgain;    // it was to be serviced while it was
     MprOff bytes;         // held; the public count has as many of them as it can count
@@ -93,6 +94,10 @@ struct Stream : HttpStream {
 
 inline Stream* own(HttpStream* stream) {
     return static_cast<Stream*>(stream);
+}
+/** Whether its answer is settled: it has failed, or whoever answers is done. */
+inline bool isSettled(const Stream& stream) {
+    return stream.error || stream.tx->finalized;
 }
 inline Queue* own(HttpQueue* queue) {
     return static_cast<Queue*>(queue);

@@ -110,6 +110,21 @@ TEST_CASE("a document is compressed", "[http][gzipfilter]") {
     CHECK((reply.body == text.substr(0, 10000)));
 }
 
+TEST_CASE("what has not changed, and a part, vary with what is accepted as the whole does", "[http][gzipfilter]") {
+    Compressing site;
+    site.folder.write("lines.txt", lines(20000));
+    const std::string tag = site.get("/lines.txt", accepts).header("ETag");
+    CHECK(tag.compare(0, 3, "W/\"") == 0);
+    const Reply same = site.get("/lines.txt", std::string(accepts) + "If-None-Match: " + tag + "\r\n");
+    CHECK(same.status == 304);
+    CHECK(same.header("Vary") == "Accept-Encoding");
+    CHECK(same.header("ETag") == tag);
+    const Reply part = site.get("/lines.txt", std::string(accepts) + "Range: bytes=0-99\r\n");
+    CHECK(part.status == 206);
+    CHECK(part.header("Vary") == "Accept-Encoding");
+    CHECK((part.body == lines(100)));
+}
+
 TEST_CASE("a response that is not worth it, or not accepted, is sent as it is", "[http][gzipfilter]") {
     Compressing site;
     CHECK(site.get("/lines?size=100", accepts).header("Content-Encoding").empty());

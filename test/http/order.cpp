@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+    test/http/order.cpp - Programs that do things in another order than most: answer before there is a handler, write while a
+    stage is opened, put back what they got, end a request under a call that has not returned, wait one on top of the other.
+*/
+#include "test/support/http.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace test;
+
+namespace {
+
+HttpRoute *routeTo(cchar *pattern, cchar *handler) {
+    HttpRoute *route = httpCreateInheritedRoute(nullptr);
+    httpSetRoutePattern(route, pattern, 0);
+    REQUIRE(httpSetRouteHandler(route, handler) == 0);
+    return route;
+}
+int runningRequests() {
+    HttpStats stats;
+    httpGetStats(&stats);
+    return static_cast<int>(stats.activeRequests);
+}
+
+} // namespace
+
+TEST_CASE("filters get nothing before they have been opened", "[http][order]") {
+    Server server;
+    static std::atomic<int> opened, early;
+    opened = early = 0;
+    static const auto look = [] { early += opened == 0; };
+    HttpStage *filter = httpCreateFilter("lateFilter", nullptr);
+    filter->open = [](HttpQueue *) {
+        opened = 1;
+        return 0;
+    };
+    filter->outgoingService = [](HttpQueue *q) {
+        look();
+        httpDefaultService(q);
+    };
+    HttpStage *first = httpCreateFilter("firstFilter", nullptr); // writes in its own open, which is called before
+    first->open = [](HttpQueue *q) {
+        HttpPacket *packet = httpCreateDataPacket(16);
+        mprPutStringToBuf(packet->content, "first,");
+        httpPutPacketToNext(q, packet);
+        httpFlush(q->stream);
+        return 0;
+    };
+    HttpStage *stage = httpCreateHandler("opener", nullptr);
+    stage->open = [](HttpQueue *q) {
+        httpWriteString(q, "opened,");
+        httpFlush(q->stream);
+        return 0;
+    };
+    stage->ready = [](HttpQueue *q) {
+        httpWriteString(q, "ready");
+        httpFinalize(q->stream);
+    };
+    HttpRoute *route = routeTo("/opener", "opener");
+    REQUIRE(httpAddRouteFilter(route, "firstFilter", nullptr, HTTP_STAGE_TX) == 0);
+    REQUIRE(httpAddRouteFilter(route, "lateFilter", nullptr, HTTP_STAGE_TX) == 0);
+    httpFinalizeRoute(route);
+    server.start();
+    CHECK(server.get("/opener").body == "first,opened,ready");
+    CHECK(early == 0);
+    CHECK(opened == 1);
+}
+
+TEST_CASE("a handler may write and read while it is opened, whatever filters there are", "[http][order]") {
+    Server server;
+    HttpStage *stage = httpCreateHandler("opener", nullptr);
+    stage->open = [](HttpQueue *q) {
+        char bytes[100];
+        httpReadBlock(q->stream, bytes, sizeof(bytes), 10, HTTP_BLOCK);
+        httpWriteString(q, "opened,");
+        httpFlush(q->stream);
+        return 0;
+    };
+    stage->ready = [](HttpQueue *q) {
+        httpWriteString(q, "ready");
+        httpFinalize(q->stream);
+    };
+    HttpRoute *route = routeTo("/opener", "opener");
+    REQUIRE(httpAddRouteFilter(route, "rateFilter", nullptr, HTTP_STAGE_TX) == 0);
+    httpSetRouteRate(route, 1'000'000);
+    httpFinalizeRoute(route);
+    server.start();
+    const std::string form =
+        "--XyZ\r\nContent-Disposition: form-data; name=\"a\"; filename=\"f\"\r\n\r\nbytes\r\n--XyZ--\r\n";
+    CHECK(server.ask(post("/opener", form, "Content-Type: multipart/form-data; boundary=XyZ\r\n")).body ==
+          "opened,ready");
+}
+
+TEST_CASE("an answer that is given before there is a handler stays", "[http][order]") {
+    Server server;
+    httpSetRequestCallback([](HttpStream *stream) {
+        if (std::strcmp(stream->rx->uri, "/moved") == 0) {
+            httpRedirect(stream, 302, "/elsewhere");
+        } else if (std::strcmp(stream->rx->uri, "/taken") == 0) {
+            httpSetStatus(stream, 202);
+            httpFinalize(stream);
+        }
+    });
+    httpDefineAction("/moved", answerHello);
+    HttpStage *filter = httpCreateFilter("gate", nullptr);
+    filter->open = [](HttpQueue *q) {
+        httpRedirect(q->stream, 303, "/login");
+        return 0;
+    };
+    REQUIRE(httpAddRouteFilter(httpCreateActionRoute(nullptr, "/gated", answerHello), "gate", nullptr, HTTP_STAGE_TX) ==
+            0);
+    server.start();
+    Client client(server.port); // all on one connection: each answer ends where it says
+    CHECK(client.ask(get("/moved")).status == 302);
+    CHECK(client.ask(get("/taken")).status == 202);
+    CHECK(client.ask(get("/gated")).status == 303);
+    CHECK(client.ask(get("/none")).status == 404);
+}
+
+TEST_CASE("what a notifier refuses is refused, OPTIONS of the server, too", "[http][order]") {
+    Server server;
+    httpSetEndpointNotifier(server.endpoint, [](HttpStream *stream, int event, int arg) {
+        if (event == HTTP_EVENT_STATE && arg == HTTP_STATE_FIRST) {
+            httpError(stream, 403, "not you");
+        }
+    });
+    server.start();
+    CHECK(server.ask("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").status == 403);
+}
+
+TEST_CASE("a request that ends while its first states are told is not counted for ever", "[http][order]") {
+    Server server;
+    httpSetEndpointNotifier(server.endpoint, [](HttpStream *stream, int event, int arg) {
+        if (event == HTTP_EVENT_STATE && arg == HTTP_STATE_PARSED) {
+            httpCreateEvent(
+                stream->seqno, [](HttpStream *gone, void *) { httpDisconnectStream(gone); }, nullptr);
+            for (int i = 0; i < 1000 && stream->active; i++) {
+                mprWaitForEvent(stream->dispatcher, 10, -1);
+            }
+        }
+    });
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    for (int i = 0; i < 3; i++) {
+        CHECK(server.get("/hello").status == 0);
+    }
+    eventually([] { return runningRequests() == 0; });
+}
+
+TEST_CASE("a handler that says only that it has written all is done", "[http][order]") {
+    Server server;
+    httpDefineAction(
+        "/written", +[](HttpStream *stream) {
+            httpWriteString(stream->writeq, "all");
+            httpFinalizeOutput(stream);
+        });
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    Client client(server.port);
+    client.send(get("/written") + post("/written", "body") + get("/hello"));
+    CHECK(client.receive().body == "all");
+    CHECK(client.receive().body == "all");
+    CHECK(client.receive().body == "hello");
+    eventually([] { return runningRequests() == 0; });
+}
+
+TEST_CASE("a body goes on coming when a part of a packet was put back", "[http][order]") {
+    Server server;
+    static constexpr ssize part = 3000;
+    HttpStage *stage = httpCreateHandler("parts", nullptr);
+    static const auto readOn = +[](void *data, MprEvent *event) {
+        auto *stream = static_cast<HttpStream *>(data);
+        char bytes[part];
+        httpGetBodyInput(stream); // joins what has come
+        const ssize count = httpRead(stream, bytes, sizeof(bytes));
+        auto &total = *static_cast<long *>(stream->staticData);
+        total += count > 0 ? count : 0;
+        if (stream->rx->eof && httpGetReadCount(stream) == 0) {
+            mprRemoveEvent(event);
+            httpWrite(stream->writeq, "%ld", total);
+            httpFinalize(stream);
+        }
+    };
+    static long total;
+    total = 0;
+    stage->incoming = [](HttpQueue *q, HttpPacket *packet) { httpPutForService(q, packet, false); };
+    stage->start = [](HttpQueue *q) {
+        q->stream->staticData = &total;
+        mprCreateTimerEvent(q->stream->dispatcher, "parts", 1, reinterpret_cast<void *>(readOn), q->stream, 0);
+    };
+    httpFinalizeRoute(routeTo("/parts", "parts"));
+    server.start();
+    CHECK(server.ask(post("/parts", std::string(400'000, 'b'))).body == "400000");
+}
+
+TEST_CASE("the next request begins when a call in which the one before has ended returns", "[http][order]") {
+    Server server;
+    static std::atomic<bool> mayReturn;
+    mayReturn = false;
+    httpDefineAction(
+        "/late", +[](HttpStream *stream) {
+            httpCreateEvent(
+                stream->seqno,
+                [](HttpStream *found, void *) {
+                    httpWriteString(found->writeq, "late");
+                    httpFinalize(found);
+                    while (!mayReturn) {
+                        mprWaitForEvent(found->dispatcher, 10, -1);
+                    }
+                },
+                nullptr);
+        });
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    Client client(server.port);
+    client.send(get("/late") + get("/hello"));
+    CHECK(client.receive().body == "late");
+    mayReturn = true;
+    CHECK(client.receive().body == "hello");
+}
+
+TEST_CASE("a connection reads no further ahead while a filter of its body waits", "[http][order]") {
+    Server server;
+    static std::atomic<bool> mayReturn;
+    mayReturn = false;
+    HttpStage *filter = httpCreateFilter("waiter", nullptr);
+    filter->incoming = [](HttpQueue *q, HttpPacket *packet) {
+        mprHold(packet);
+        httpFlush(q->stream); // which lets the connection go on
+        while (!mayReturn) {
+            mprWaitForEvent(q->stream->dispatcher, 10, -1);
+        }
+        mprRelease(packet);
+        httpPutPacketToNext(q, packet);
+    };
+    HttpRoute *route = httpCreateActionRoute(nullptr, "/waiter", answerBody);
+    REQUIRE(httpAddRouteFilter(route, "waiter", nullptr, HTTP_STAGE_RX) == 0);
+    httpGetLimits()->rxBodySize = 8'000'000;
+    httpGetLimits()->rxFormSize = 8'000'000;
+    server.start();
+    Client client(server.port);
+    const std::string body(4'000'000, 'b');
+    std::thread sender([&] { client.send(post("/waiter", body)); });
+    mprSleep(300);
+    HttpStats figures;
+    httpGetStats(&figures);
+    mayReturn = true;
+    const Answer answer = client.receive();
+    sender.join();
+    CHECK(answer.body.size() == body.size());
+    CHECK(figures.heapUsed < 1'000'000);
+}
+
+TEST_CASE("a handler gets a body in its order, though it waits in the middle of a filter's packets", "[http][order]") {
+    Server server;
+    HttpStage *filter = httpCreateFilter("splitter", nullptr);
+    filter->incoming = [](HttpQueue *q, HttpPacket *packet) {
+        const ssize length = httpGetPacketContents(packet);
+        HttpPacket *rest = length > 1 ? httpSplitPacket(packet, length / 2) : nullptr;
+        if (rest) {
+            mprHold(rest);
+        }
+        httpPutPacketToNext(q, packet);
+        httpFlush(q->stream); // and the connection goes on meanwhile
+        if (rest) {
+            mprRelease(rest);
+            httpPutPacketToNext(q, rest);
+        }
+    };
+    HttpStage *stage = httpCreateHandler("greedy", nullptr);
+    stage->incoming = [](HttpQueue *q, HttpPacket *packet) {
+        HttpStream *stream = q->stream;
+        if (packet->flags & HTTP_PACKET_END) {
+            httpFinalize(stream);
+            return;
+        }
+        httpWriteBlock(stream->writeq, httpGetPacketStart(packet), httpGetPacketContents(packet), 0);
+        char bytes[64];
+        const ssize count = httpReadBlock(stream, bytes, sizeof(bytes), 200, HTTP_BLOCK);
+        if (count > 0) {
+            httpWriteBlock(stream->writeq, bytes, count, 0);
+        }
+        if (stream->rx->eof && httpGetReadCount(stream) == 0) {
+            httpFinalize(stream);
+        }
+    };
+    HttpRoute *route = routeTo("/greedy", "greedy");
+    REQUIRE(httpAddRouteFilter(route, "splitter", nullptr, HTTP_STAGE_RX) == 0);
+    httpFinalizeRoute(route);
+    server.start();
+    Client client(server.port);
+    client.send("POST /greedy HTTP/1.1\r\nHost: a\r\nContent-Length: 32\r\n\r\n0123456789ABCDEF");
+    mprSleep(50);
+    client.send("GHIJKLMNOPQRSTUV");
+    CHECK(client.receive().body == "0123456789ABCDEFGHIJKLMNOPQRSTUV");
+}
+
+TEST_CASE("HEAD waits for no rate", "[http][order]") {
+    Server server;
+    HttpRoute *route = httpCreateActionRoute(
+        nullptr, "/rated", +[](HttpStream *stream) {
+            static const std::string much(1'000'000, 'r');
+            httpWriteBlock(stream->writeq, much.data(), static_cast<ssize>(much.size()), 0);
+            httpFinalize(stream);
+        });
+    REQUIRE(httpAddRouteFilter(route, "rateFilter", nullptr, HTTP_STAGE_TX) == 0);
+    httpSetRouteRate(route, 1000);
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    Client client(server.port);
+    client.send("HEAD /rated HTTP/1.1\r\nHost: a\r\n\r\n" + get("/hello"));
+    CHECK(client.receive(true).status == 200);
+    CHECK(client.receive().body == "hello"); // in a quarter of an hour else
+}
+
+TEST_CASE("a handler on which another waits for long is not late for that", "[http][order]") {
+    Server server;
+    static std::atomic<bool> isThere;
+    isThere = false;
+    httpDefineAction(
+        "/much", +[](HttpStream *stream) {
+            static const std::string piece(100'000, 'm');
+            for (int i = 0; i < 100; i++) {
+                httpWriteBlock(stream->writeq, piece.data(), static_cast<ssize>(piece.size()), HTTP_BLOCK);
+            }
+            httpFinalize(stream);
+        });
+    httpDefineAction(
+        "/above", +[](HttpStream *stream) {
+            httpSetTimeout(stream, 0, 0);
+            isThere = true;
+            const MprTicks begun = mprGetTicks();
+            while (mprGetTicks() - begun < 3500) { // of the clock that looks for what is late
+                mprWaitForEvent(stream->dispatcher, 10, -1);
+            }
+            answerHello(stream);
+        });
+    httpGetLimits()->inactivityTimeout = 1000;
+    server.start();
+    Client much(server.port, Client::mustConnect, 4096), above(server.port);
+    much.send(get("/much"));
+    REQUIRE(much.read());
+    above.send(get("/above"));
+    eventually([] { return isThere.load(); });
+    CHECK(much.receive().body.size() == 10'000'000);
+    CHECK(above.receive().body == "hello");
+}
+
+TEST_CASE("handlers that wait one on top of the other leave half of the stack", "[http][order]") {
+    Server server;
+    static std::atomic<int> most, depth;
+    most = depth = 0;
+    httpDefineAction(
+        "/deep", +[](HttpStream *stream) {
+            char much[64 * 1024];
+            memset(much, 'd', sizeof(much));
+            most = std::max(most.load(), ++depth);
+            for (int i = 0; i < 100; i++) {
+                httpWriteBlock(stream->writeq, much, sizeof(much), HTTP_BLOCK);
+            }
+            --depth;
+            httpFinalize(stream);
+        });
+    const unsigned many =
+        150 * static_cast<unsigned>(std::max(workersWanted(), 1)); // of 64 KiB and more: 10 MB a stack
+    httpGetLimits()->connectionsPerClientMax = httpGetLimits()->requestsPerClientMax = static_cast<int>(many);
+    server.start();
+    std::vector<std::unique_ptr<Client>> clients;
+    for (unsigned i = 0; i < many; i++) {
+        clients.push_back(std::make_unique<Client>(server.port, Client::mustConnect, 4096));
+        clients.back()->send(get("/deep"));
+    }
+    eventually([] { return most > 10; });
+    mprSleep(200);
+    CHECK(most < static_cast<int>(many));
+    for (auto &client : clients) {
+        client->close();
+    }
+    eventually([] { return depth == 0 && runningRequests() == 0; });
+}
