@@ -1022,9 +1022,11 @@ bool isLate(const HttpNet& net, MprTicks time) {
     if (net.phase == Phase::head) {
         return time - net.headBegun > limits.requestParseTimeout;
     }
-    const bool isBuried = net.calls > 0 && net.lane->top != &net; // others wait on top of it
-    return time - stream->started > stream->requestTimeout ||
-           (!isBuried && time - std::max(stream->lastActivity, net.lastActivity) > stream->inactivityTimeout);
+    MprTicks since = std::max(stream->lastActivity, net.lastActivity);
+    if (net.calls > 0) { // it can do nothing while another waits on top of it
+        since = net.lane->top != &net ? time : std::max(since, net.lane->returned);
+    }
+    return time - stream->started > stream->requestTimeout || time - since > stream->inactivityTimeout;
 }
 
 void look(HttpNet& net, MprTicks time) {

@@ -108,9 +108,7 @@ public:
         Lane& lane = *net_.lane;
         --lane.calls;
         lane.top = below_;
-        if (below_ && below_ != &net_) { // which could do nothing meanwhile
-            below_->lastActivity = now();
-        }
+        lane.returned = now();
         if (lane.firstLater) {
             beginNow(lane);
         }
@@ -120,7 +118,7 @@ public:
 
 private:
     HttpNet& net_;
-    HttpNet* below_; // whose procedure waits under this one
+    const HttpNet* below_; // whose procedure waits under this one; to be compared only
 };
 
 /** Bytes of memory that a connection takes: what is read and to be sent, packets, a compressor; TLS by estimate. */

@@ -318,9 +318,11 @@ bool isInputOver(const Stream& stream) {
            stream.net->closes || stream.net->eof;
 }
 
-/** Whether the handler does no more: it has written all, and no more comes. */
+/** Whether the handler does no more: it has written all, and there is nothing left to read. */
 bool isAnswered(const Stream& stream) {
-    return stream.tx->finalized || (stream.tx->finalizedOutput && stream.rx->eof && stream.state >= HTTP_STATE_RUNNING);
+    const bool hasRead =
+        stream.rx->eof && stream.state >= HTTP_STATE_RUNNING && stream.readq && stream.readq->count == 0;
+    return stream.tx->finalized || (stream.tx->finalizedOutput && hasRead);
 }
 
 /** Whether the state allows a step. */

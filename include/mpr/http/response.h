@@ -102,7 +102,7 @@ MPR_EXPORT ptrdiff_t httpWriteBlock(HttpQueue *q, const char *buf, ptrdiff_t siz
 MPR_EXPORT void httpFlush(struct HttpStream *stream);
 /** The handler has answered: all is written, and no more is read. */
 MPR_EXPORT void httpFinalize(struct HttpStream *stream);
-/** All is written. When all of the body has come, too, the request is complete. */
+/** All is written. When all of the body has been read, too, the request is complete. */
 MPR_EXPORT void httpFinalizeOutput(struct HttpStream *stream);
 /** No more of the body is wanted: what comes is dropped. */
 MPR_EXPORT void httpFinalizeInput(struct HttpStream *stream);
