@@ -108,7 +108,9 @@ public:
         Lane& lane = *net_.lane;
         --lane.calls;
         lane.top = below_;
-        lane.returned = now();
+        if (below_) {
+            lane.returned = now();
+        }
         if (lane.firstLater) {
             beginNow(lane);
         }

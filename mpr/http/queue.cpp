@@ -57,6 +57,15 @@ bool isFull(const HttpQueue* q, MprOff size = 0) {
     return held >= q->max || (waits && held + std::min<MprOff>(size, q->packetSize) > q->max);
 }
 
+/** A packet has come to a queue, at either end. */
+void holdsMore(HttpQueue* q, HttpPacket* packet) {
+    addBytes(*q, bytesOf(packet));
+    count(own(q->stream)->memory, packet);
+    if (q->count >= q->max) {
+        q->flags |= HTTP_QUEUE_FULL;
+    }
+}
+
 void append(HttpQueue* q, HttpPacket* packet) {
     publish(packet);
     setRef(packet, packet->next, nullptr);
@@ -69,11 +78,7 @@ void append(HttpQueue* q, HttpPacket* packet) {
         setRef(q, q->first, packet);
     }
     setRef(q, q->last, packet);
-    addBytes(*q, bytesOf(packet));
-    count(own(q->stream)->memory, packet);
-    if (q->count >= q->max) {
-        q->flags |= HTTP_QUEUE_FULL;
-    }
+    holdsMore(q, packet);
 }
 
 /** Call what services a queue. */
@@ -206,11 +211,7 @@ void httpPutBackPacket(struct HttpQueue* q, HttpPacket* packet) {
     if (!q->last) {
         setRef(q, q->last, packet);
     }
-    addBytes(*q, bytesOf(packet));
-    count(own(q->stream)->memory, packet);
-    if (q->count >= q->max) {
-        q->flags |= HTTP_QUEUE_FULL;
-    }
+    holdsMore(q, packet);
 }
 
 HttpPacket* httpGetPacket(struct HttpQueue* q) {

@@ -94,11 +94,11 @@ struct Lane {
     std::uint64_t round; // the last one of lookEverywhere() that has come by
     int connections;
     int leaving; // of them, which it was told to close. The lock guards it
-    const HttpNet*
-        top;           // whose stream's procedure is the last that was called and has not returned; to be compared only
-    MprTicks returned; // when one has returned the last time
-    int calls;         // of such procedures, one on top of the other
-    bool asked;        // to look after its connections, and has not begun yet
+    // Procedures of its connections' streams that have not returned, one on top of the other:
+    int calls;
+    const HttpNet* top; // of the last that was called; to be compared only
+    MprTicks returned;  // when one has returned to another the last time
+    bool asked;         // to look after its connections, and has not begun yet
 };
 
 /**

@@ -21,7 +21,7 @@ public:
         pthread_sigmask(SIG_BLOCK, &broken_, &before_);
     }
     ~BrokenPipe() {
-        if ((error_ == EPIPE || isCut_) && !sigismember(&before_, SIGPIPE)) {
+        if (isCut_ && !sigismember(&before_, SIGPIPE)) {
             const timespec now{};
             sigtimedwait(&broken_, nullptr, &now);
         }
@@ -33,7 +33,7 @@ public:
 
     /**
         Say how the call ended. @param error The system's number, which errno has afterwards; 0: none. @param isCut It may have
-        written fewer bytes than it was given: the other end may have left meanwhile, and then the signal comes with them.
+        written fewer bytes than it was given, or none: the other end may have left, and then the signal comes, too.
      */
     void set(int error, bool isCut) { error_ = error, isCut_ = isCut; }
 

@@ -586,9 +586,9 @@ TEST_CASE("child: writes where nobody reads any more", "[.]") {
         MprFile *file = mprAttachFileFd(ends[1], "pipe", O_WRONLY);
         close(ends[0]);
         mark(mprWriteFile(file, "text", 4) < 0 && errno == EPIPE ? "the file has failed" : "the file was written");
+        // A reader leaves while a write waits for it: the system tells of the bytes, and signals.
         int others[2];
-        if (pipe(others) ==
-            0) { // its reader leaves while a write waits for it: the system tells of the bytes, and signals
+        if (pipe(others) == 0) {
             std::thread reader([&] {
                 std::vector<char> bytes(200'000);
                 mark(read(others[0], bytes.data(), 1000) == 1000 ? "some was read" : "nothing was read");
