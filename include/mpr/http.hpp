@@ -115,7 +115,7 @@ struct Run {
     Member<MprEvent> timer;
     std::string_view rest{}; // to be written
     Waits waits = Waits::no;
-    bool running = false, over = false, ended = false, failed = false;
+    bool running = false, over = false, ended = false, failed = false, destroyed = false;
 
     void trace(Marker& marker) { marker(frame, stream, piece, timer); }
 
@@ -124,7 +124,7 @@ struct Run {
         while (!ended) {
             HttpPacket* packet = httpGetPacket(stream->readq);
             if (!packet) {
-                return stream->rx->eof && (ended = true);
+                return httpIsEof(stream) && (ended = true);
             }
             ended = (packet->flags & HTTP_PACKET_END) != 0;
             if (httpGetPacketContents(packet) > 0) {
@@ -168,7 +168,7 @@ inline void manageFrame(void* frame, int flags) {
 } // namespace detail
 
 /** What a coroutine that handles requests returns. */
-class Task {
+class [[nodiscard]] Task {
 public:
     struct promise_type {
         detail::Run* run = nullptr;
@@ -178,7 +178,11 @@ public:
             return mprAllocManaged(size, detail::manageFrame, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_NO_FREE);
         }
         static void operator delete(void* frame) noexcept { mprFree(frame); }
-        static Task get_return_object_on_allocation_failure() noexcept { return {}; }
+        static Task get_return_object_on_allocation_failure() noexcept {
+            Task task;
+            task.lacksMemory_ = true;
+            return task;
+        }
 
         Task get_return_object() noexcept {
             Task task;
@@ -194,15 +198,17 @@ public:
 
     Task() noexcept = default;
     Handle handle() const noexcept { return handle_; }
+    bool lacksMemory() const noexcept { return lacksMemory_; }
 
 private:
     Handle handle_{};
+    bool lacksMemory_ = false;
 };
 
 namespace detail {
 
 inline void Run::resume() {
-    if (running || over || !frame) {
+    if (running || over || destroyed || !frame) {
         return;
     }
     const Task::Handle handle = Task::Handle::from_address(frame.get());
@@ -222,9 +228,9 @@ inline void Run::resume() {
 }
 
 inline void Run::destroy() noexcept {
-    if (void* const block = frame.get()) {
+    if (frame && !std::exchange(destroyed, true)) {
+        Task::Handle::from_address(frame.get()).destroy(); // marked until then: destructors may yield
         frame = nullptr;
-        Task::Handle::from_address(block).destroy();
     }
 }
 
@@ -361,8 +367,12 @@ inline void startCoroutine(HttpQueue* q) {
     q->queueData = run;
     const Handler& handler = handlerOf(q);
     const Task task = handler.begin(handler, q->stream);
-    if (!task.handle()) {
+    if (task.lacksMemory()) {
         httpMemoryError(q->stream);
+        return;
+    }
+    if (!task.handle()) {
+        httpError(q->stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "a handler has returned a Task that is no coroutine's");
         return;
     }
     run->frame = task.handle().address();
@@ -391,6 +401,12 @@ inline HttpStage* coroutineStage() {
         stage->start = startCoroutine;
         stage->incoming = [](HttpQueue* q, HttpPacket* packet) {
             httpPutForService(q, packet, false);
+            Run* const run = runOf(q);
+            if (run && run->waits == Waits::forBody && run->take()) {
+                run->resume();
+            }
+        };
+        stage->ready = [](HttpQueue* q) { // perhaps because no more of the body is wanted
             Run* const run = runOf(q);
             if (run && run->waits == Waits::forBody && run->take()) {
                 run->resume();

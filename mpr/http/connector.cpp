@@ -33,9 +33,9 @@ bool isBodiless(const Stream& stream) {
            (stream.in().head && std::strcmp(stream.in().head, "HEAD") == 0);
 }
 
-/** It may have none, or its handler omits it. */
+/** It may have none, or its handler omits it. RFC 9110 wants 205 without, as a body of no bytes. */
 bool hasNoBody(const Stream& stream) {
-    return (stream.tx->flags & HTTP_TX_NO_BODY) || isBodiless(stream);
+    return (stream.tx->flags & HTTP_TX_NO_BODY) || stream.tx->status == HTTP_CODE_RESET || isBodiless(stream);
 }
 
 /** The length of a body of which all is in queues. @return -1: it is not known. */
@@ -52,7 +52,7 @@ MprOff lengthInQueues(const HttpQueue* output, const HttpPacket* first) {
         if (!ours && q->stage->outgoingService) {
             break; // which may change what is in its queue
         }
-        for (const HttpPacket* each = q->first; each; each = each->next) {
+        for (const HttpPacket* each = q->first; each && !ended; each = each->next) { // what is behind is not sent
             add(each);
         }
         if (!ours && q->stage->outgoing) {

@@ -79,7 +79,7 @@ void failWith(Stream& stream, int flags, char* message) {
     const int code = flags & HTTP_CODE_MASK;
     const int status = code >= HTTP_CODE_OK && code <= 999 ? code : HTTP_CODE_INTERNAL_SERVER_ERROR;
     HttpNet& net = *stream.net;
-    if (stream.gone) {
+    if (stream.gone || stream.state == HTTP_STATE_COMPLETE) { // its connection is another request's, soon
         return;
     }
     if (flags & HTTP_CLOSE) {

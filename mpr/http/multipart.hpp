@@ -41,6 +41,8 @@ public:
     const char* filename() const { return filename_; }
     const char* type() const { return type_; }
     std::string_view data() const { return data_; }
+    /** The input that data() was in is used no more. */
+    void forget() { data_ = {}; }
     const char* why() const { return why_; }
     bool isDone() const { return state_ == State::behind; }
 

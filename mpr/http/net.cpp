@@ -107,6 +107,15 @@ bool isNested(const HttpNet& net) {
     return net.calls > 1;
 }
 
+/** Whether its stream may be told of its end: no procedure of it has begun and not returned. Else it is, when that has. */
+bool mayEnd(const HttpNet& net) {
+    if (isNested(net) || net.stream->waits) {
+        net.stream->heldBack = net.stream->waits;
+        return false;
+    }
+    return true;
+}
+
 /** Whether procedures of others on the thread's stack have left less than half of it. */
 bool isCrowded(const HttpNet& net) {
     if (net.lane->calls < 2) {
@@ -141,6 +150,13 @@ void letGo(HttpNet& net, bool nested) {
     setRef(&net, net.stream, nullptr);
 }
 
+/** Whether the next piece of a body can be given to stages: there are any, and none has one that it has not passed on. */
+bool takesBody(const HttpNet& net) {
+    const Stream& stream = *net.stream;
+    const bool begins = !stream.opened && stream.state < HTTP_STATE_CONTENT; // those who are told of that may wait
+    return !begins && !stream.filters;
+}
+
 /** Whether more is to be read now. */
 bool wantsInput(const HttpNet& net) {
     if (net.eof || net.failed) {
@@ -148,7 +164,7 @@ bool wantsInput(const HttpNet& net) {
     }
     switch (net.phase) {
     case Phase::head: return !net.closes && (pending(net) < mostAhead || (!isNested(net) && !isCrowded(net)));
-    case Phase::body: return hasRoomForBody(net) && (!net.stream->filters || pending(net) < mostAhead);
+    case Phase::body: return hasRoomForBody(net) && (takesBody(net) || pending(net) < mostAhead);
     case Phase::answering: return pending(net) < mostAhead;
     case Phase::lingering: return true;
     default: return false;
@@ -200,7 +216,7 @@ void beginRequest(HttpNet& net, int status, const char* why) {
     const bool hasBody = rx.chunked || rx.length > 0;
     net.phase = hasBody ? Phase::body : Phase::answering;
     net.bodyLeft = rx.length;
-    rx.eof = !hasBody;
+    rx.eof = stream.endCame = !hasBody;
     rx.remainingContent = std::max<MprOff>(rx.length, 0);
     if (rx.chunked) {
         net.chunkGuard.begin();
@@ -366,7 +382,7 @@ bool isBodyOver(const HttpNet& net) {
 /** Use what is in the input. @return Whether anything was used. */
 bool takeInput(HttpNet& net) {
     const auto before = pending(net);
-    if (net.phase == Phase::body && net.stream->filters) {
+    if (net.phase == Phase::body && !takesBody(net)) {
         return false;
     }
     if (net.phase == Phase::body &&
@@ -402,29 +418,14 @@ bool takeInput(HttpNet& net) {
     }
 }
 
-/** The peer sends no more. */
-void inputEnds(HttpNet& net, bool broken) {
-    net.eof = true;
-    if (broken) {
-        net.failed = true;
-    } else if (net.phase == Phase::head) {
-        if (net.stream) {
-            beginRequest(net, HTTP_CODE_BAD_REQUEST, "the request was cut off");
-        } else {
-            net.closes = true;
-        }
-    } else if (net.phase == Phase::body) {
-        refuseBody(net, "the body of the request was cut off");
-    }
-}
-
 /** Read once. @return Whether there may be more. */
 bool readOnce(HttpNet& net) {
     char bytes[readSize];
     const ssize count = mprReadSocket(net.sock, bytes, sizeof(bytes));
     if (count <= 0) {
         if (count < 0) {
-            inputEnds(net, count != MPR_ERR || mprGetSocketError(net.sock) != 0);
+            net.eof = true; // see noMoreComes()
+            net.failed = net.failed || count != MPR_ERR || mprGetSocketError(net.sock) != 0;
         }
         return false;
     }
@@ -583,9 +584,23 @@ void drop(HttpNet& net) {
     close(net);
 }
 
+/** The connection has ended under its stream, a procedure of which has not returned. One that lets events run sees by the
+    state that it waits in vain; a call that waits for it returns. */
+void failBelow(HttpNet& net) {
+    mprEnableSocketEvents(net.sock, 0);
+    if (!net.stream->waits) {
+        abort(*net.stream, "the connection was lost");
+        setState(*net.stream, HTTP_STATE_COMPLETE);
+    }
+}
+
 /** Wait for what is next, or end. */
 void rest(HttpNet& net) {
     if (net.phase == Phase::closed) {
+        return;
+    }
+    if (net.failed && net.stream && !mayEnd(net)) {
+        failBelow(net);
         return;
     }
     if (net.lacks) {
@@ -615,12 +630,18 @@ bool noMoreComes(HttpNet& net) {
     if (!net.eof) {
         return false;
     }
-    const bool inHead = net.phase == Phase::head && !net.closes && mayBegin(net);
-    const bool inBody = net.phase == Phase::body && pending(net) == 0;
-    if (!(inHead || inBody)) {
+    if (net.phase == Phase::body && pending(net) == 0 && !isBodyOver(net)) {
+        refuseBody(net, "the body of the request was cut off");
+        return true;
+    }
+    if (net.phase != Phase::head || net.closes || !mayBegin(net)) {
         return false;
     }
-    inputEnds(net, false);
+    if (net.stream) {
+        beginRequest(net, HTTP_CODE_BAD_REQUEST, "the request was cut off");
+    } else {
+        net.closes = true;
+    }
     return true;
 }
 
@@ -639,7 +660,7 @@ void goOnOnce(HttpNet& net) {
             }
             any = net.outCount < before;
         }
-        if (net.stream && net.stream->state == HTTP_STATE_COMPLETE && !net.stream->ending) {
+        if (net.stream && net.stream->state == HTTP_STATE_COMPLETE && !net.stream->ending && mayEnd(net)) {
             finishRequest(net);
             any = true;
         }
@@ -853,7 +874,7 @@ void finishRequest(HttpNet& net) {
     }
     end(stream);
     if (net.stream == &stream) { // what is told of its end may close the connection
-        letGo(net, isNested(net));
+        letGo(net, false);
     }
     setRef(&net, net.waitingQueue, nullptr);
     net.lastActivity = now();
@@ -864,6 +885,10 @@ void finishRequest(HttpNet& net) {
 
 void endForMemory(HttpNet& net, const char* what) {
     logShortage(net.sock, what);
+    if (net.stream && !mayEnd(net)) {
+        failForMemory(net);
+        return;
+    }
     const bool begun = net.outCount > 0 || (net.stream && (net.stream->tx->flags & HTTP_TX_HEADERS_CREATED));
     if (begun || !sayBusy(net.sock)) {
         close(net);
@@ -1017,10 +1042,10 @@ bool isLate(const HttpNet& net, MprTicks time) {
         return time - net.headBegun > lingerTime;
     }
     if (!stream) {
-        return time - net.lastActivity > limits.inactivityTimeout;
+        return time - net.lastActivity > allowed(limits.inactivityTimeout);
     }
     if (net.phase == Phase::head) {
-        return time - net.headBegun > limits.requestParseTimeout;
+        return time - net.headBegun > allowed(limits.requestParseTimeout);
     }
     MprTicks since = std::max(stream->lastActivity, net.lastActivity);
     if (net.calls > 0) { // it can do nothing while another waits on top of it

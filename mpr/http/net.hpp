@@ -97,7 +97,7 @@ void beginNow(Lane& lane);
  */
 class Calls {
 public:
-    explicit Calls(HttpNet& net) : net_(net), below_(std::exchange(net.lane->top, &net)) {
+    explicit Calls(HttpNet& net) : net_(net), below_(std::exchange(net.lane->top, &net)), begun_(now()) {
         ++net.calls;
         ++net.lane->calls;
     }
@@ -108,7 +108,7 @@ public:
         Lane& lane = *net_.lane;
         --lane.calls;
         lane.top = below_;
-        if (below_) {
+        if (below_ && below_ != &net_ && now() - begun_ >= noticeable) {
             lane.returned = now();
         }
         if (lane.firstLater) {
@@ -120,7 +120,9 @@ public:
 
 private:
     HttpNet& net_;
-    const HttpNet* below_; // whose procedure waits under this one; to be compared only
+    static constexpr MprTicks noticeable = 1000; // time in which another could do nothing
+    const HttpNet* below_;                       // whose procedure waits under this one; to be compared only
+    const MprTicks begun_;
 };
 
 /** Bytes of memory that a connection takes: what is read and to be sent, packets, a compressor; TLS by estimate. */

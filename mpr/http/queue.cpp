@@ -66,19 +66,77 @@ void holdsMore(HttpQueue* q, HttpPacket* packet) {
     }
 }
 
-void append(HttpQueue* q, HttpPacket* packet) {
+bool holdsAny(const HttpQueue* q) {
+    return q->last && (q->last->flags & heldPacket);
+}
+
+/** The last packet of a queue that its stage has been given, or put there itself; nullptr: there is none. */
+HttpPacket* lastGiven(const HttpQueue* q) {
+    if (!holdsAny(q)) {
+        return q->last;
+    }
+    HttpPacket* last = nullptr;
+    for (HttpPacket* each = q->first; !(each->flags & heldPacket); each = each->next) {
+        last = each;
+    }
+    return last;
+}
+
+/** @param before nullptr: at the head. */
+void insert(HttpQueue* q, HttpPacket* before, HttpPacket* packet) {
     publish(packet);
-    setRef(packet, packet->next, nullptr);
     if (!packet->stream) {
         setRef(packet, packet->stream, q->stream);
     }
-    if (q->last) {
-        setRef(q->last, q->last->next, packet);
+    setRef(packet, packet->next, before ? before->next : q->first);
+    if (before) {
+        setRef(before, before->next, packet);
     } else {
         setRef(q, q->first, packet);
     }
-    setRef(q, q->last, packet);
+    if (!packet->next) {
+        setRef(q, q->last, packet);
+    }
     holdsMore(q, packet);
+}
+
+/** @param before nullptr: the head. @return The packet behind; nullptr: there is none. */
+HttpPacket* removeBehind(HttpQueue* q, HttpPacket* before) {
+    HttpPacket* packet = before ? before->next : q->first;
+    if (!packet) {
+        return nullptr;
+    }
+    if (before) {
+        setRef(before, before->next, packet->next);
+    } else {
+        setRef(q, q->first, packet->next);
+    }
+    if (!packet->next) {
+        setRef(q, q->last, before);
+    }
+    setRef(packet, packet->next, nullptr);
+    uncount(own(q->stream)->memory, packet);
+    lessen(q, bytesOf(packet));
+    return packet;
+}
+
+void append(HttpQueue* q, HttpPacket* packet) {
+    packet->flags &= ~heldPacket;
+    insert(q, lastGiven(q), packet);
+}
+
+/** Put a packet of the body into the handler's queue without giving it to its stage. */
+void hold(HttpQueue* q, HttpPacket* packet) {
+    insert(q, q->last, packet);
+    packet->flags |= heldPacket;
+}
+
+/** The queue that gets what is put into one: the next if its procedure has removed it, and has a packet yet. */
+HttpQueue* inPlaceOf(HttpQueue* q) {
+    while (q && own(q)->removed) {
+        q = q->nextQ;
+    }
+    return q;
 }
 
 /** Call what services a queue. */
@@ -115,6 +173,23 @@ void mpr::http::holdsLess(HttpQueue& q) {
     }
 }
 
+bool mpr::http::flows(const Stream& stream) {
+    for (HttpQueue* q = stream.writeq; q; q = q->nextQ) {
+        if (own(q)->unopened) {
+            return false;
+        }
+    }
+    return stream.opened;
+}
+
+HttpPacket* mpr::http::takeHeld(HttpQueue& q) {
+    HttpPacket* packet = removeBehind(&q, lastGiven(&q));
+    if (packet) {
+        packet->flags &= ~heldPacket;
+    }
+    return packet;
+}
+
 Queue* mpr::http::makeQueue(Stream& stream, HttpStage* stage, int direction) {
     auto* q = mpr::base::makeReferring<Queue>(manageQueue);
     if (q) {
@@ -146,7 +221,10 @@ bool mpr::http::serviceScheduled(HttpNet& net) {
         }
         setRef(q, q->nextScheduled, nullptr);
         q->flags &= ~HTTP_QUEUE_SCHEDULED;
-        if (!(q->flags & HTTP_QUEUE_SUSPENDED) && !q->removed && !own(q->stream)->gone) {
+        Stream& stream = *own(q->stream);
+        if (q == stream.readq && stream.waits) { // see Waiting
+            stream.heldBack = stream.heldInput = true;
+        } else if (!(q->flags & HTTP_QUEUE_SUSPENDED) && !q->removed && !stream.gone) {
             any = any || !(q->flags & HTTP_QUEUE_SERVICED);
             const HttpQueue* before = std::exchange(net.inTurn, q);
             httpServiceQueue(q);
@@ -162,6 +240,10 @@ void httpPutForService(struct HttpQueue* q, HttpPacket* packet, bool serviceQ) {
     if (!q || !packet || !mayChange("httpPutForService", *q->stream)) {
         return;
     }
+    if (own(q)->removed) {
+        httpPutPacket(q, packet);
+        return;
+    }
     append(q, packet);
     if (serviceQ) {
         httpScheduleQueue(q);
@@ -169,21 +251,36 @@ void httpPutForService(struct HttpQueue* q, HttpPacket* packet, bool serviceQ) {
 }
 
 void httpPutPacket(struct HttpQueue* q, HttpPacket* packet) {
+    q = inPlaceOf(q);
     if (!q || !packet) {
         return;
     }
     publish(packet);
+    Stream& stream = *own(q->stream);
+    if (own(q)->unopened) {
+        append(q, packet);
+        return;
+    }
+    if (q == stream.readq) {
+        if (packet->flags & HTTP_PACKET_END) {
+            stream.endCame = true;
+            pumpSoon(*stream.net);
+        }
+        // See Waiting; a filter may have more that comes before what is waited for; and what came before is still held.
+        if (stream.waits || stream.filters || stream.heldInput || holdsAny(q)) {
+            takesPackets(*q->stage) ? hold(q, packet) : append(q, packet);
+            stream.heldInput = true;
+            stream.heldBack = stream.heldBack || stream.waits;
+            return;
+        }
+    }
+    give(*q, packet);
+}
+
+void mpr::http::give(HttpQueue& to, HttpPacket* packet) {
+    HttpQueue* q = &to;
     const bool goesOut = q->direction == HTTP_QUEUE_TX;
     Stream& stream = *own(q->stream);
-    if ((q == stream.readq && stream.waits) || own(q)->unopened) { // see Waiting
-        append(q, packet);
-        return;
-    }
-    if (q == stream.readq && stream.filters) { // its filter may have more that comes before what a handler waits for
-        append(q, packet);
-        stream.heldInput = true;
-        return;
-    }
     const bool isFilters = !goesOut && q != stream.readq && q != stream.inputq;
     const bool before = std::exchange(stream.filters, stream.filters || isFilters);
     if (const auto put = goesOut ? q->stage->outgoing : q->stage->incoming) {
@@ -202,31 +299,15 @@ void httpPutPacketToNext(struct HttpQueue* qp, HttpPacket* packet) {
 }
 
 void httpPutBackPacket(struct HttpQueue* q, HttpPacket* packet) {
+    q = inPlaceOf(q);
     if (!q || !packet) {
         return;
     }
-    publish(packet);
-    setRef(packet, packet->next, q->first);
-    setRef(q, q->first, packet);
-    if (!q->last) {
-        setRef(q, q->last, packet);
-    }
-    holdsMore(q, packet);
+    insert(q, nullptr, packet);
 }
 
 HttpPacket* httpGetPacket(struct HttpQueue* q) {
-    HttpPacket* packet = q ? q->first : nullptr;
-    if (!packet) {
-        return nullptr;
-    }
-    setRef(q, q->first, packet->next);
-    if (!packet->next) {
-        setRef(q, q->last, nullptr);
-    }
-    setRef(packet, packet->next, nullptr);
-    uncount(own(q->stream)->memory, packet);
-    lessen(q, bytesOf(packet));
-    return packet;
+    return q ? removeBehind(q, nullptr) : nullptr;
 }
 
 void httpDiscardQueueData(HttpQueue* q, bool removePackets) {
@@ -344,8 +425,9 @@ bool httpFlushQueue(HttpQueue* q, int flags) {
     httpScheduleQueue(q);
     HttpNet& net = *q->net;
     pump(net);
-    while ((flags & HTTP_BLOCK) && q->count > 0 && net.phase != HttpNet::Phase::closed && !own(q->stream)->gone) {
-        if (mprWaitForEvent(net.dispatcher, own(q->stream)->inactivityTimeout, -1) < 0) {
+    while ((flags & HTTP_BLOCK) && q->count > 0 && !net.failed && net.phase != HttpNet::Phase::closed &&
+           !own(q->stream)->gone && flows(*own(q->stream))) {
+        if (mprWaitForEvent(net.dispatcher, -1, -1) < 0) { // limits of time end it with its stream
             break;
         }
         pump(net);
@@ -457,8 +539,7 @@ void httpRemoveQueue(HttpQueue* q) {
     }
     setRef(q->prevQ, q->prevQ->nextQ, q->nextQ);
     setRef(q->nextQ, q->nextQ->prevQ, q->prevQ);
-    setRef(q, q->prevQ, nullptr);
-    setRef(q, q->nextQ, nullptr);
+    setRef(q, q->prevQ, nullptr); // its procedure may have a packet yet to pass on to the next
     own(q)->removed = true;
     setRef(own(q), own(q)->nextRemoved, own(q->stream)->removed);
     setRef(own(q->stream), own(q->stream)->removed, own(q));

@@ -82,13 +82,12 @@ cchar* httpGetQueryString(HttpStream* stream) {
 
 // ---- The body ---------------------------------------------------------------------------------------------------
 
-namespace {
-
-/** Whether no more of a body comes to the program than has come. */
-bool endsInput(const Stream& stream) {
-    return stream.gone || stream.rx->eof || stream.error || stream.tx->finalizedInput;
+bool httpIsEof(struct HttpStream* stream) {
+    if (!stream || own(stream)->gone || stream->error || stream->tx->finalizedInput || stream->net->failed) {
+        return true;
+    }
+    return hasBody(*own(stream)) && httpGetReadCount(stream) == 0;
 }
-} // namespace
 
 ssize httpGetReadCount(HttpStream* stream) {
     return stream && stream->readq ? stream->readq->count : 0;
@@ -97,7 +96,8 @@ ssize httpGetReadCount(HttpStream* stream) {
 ssize httpRead(HttpStream* stream, char* buffer, ssize size) {
     HttpQueue* q = stream && buffer ? stream->readq : nullptr;
     ssize total = 0;
-    while (q && q->first && total < size) {
+    const auto isEndHeld = [q] { return q->first->flags & heldPacket && q->first->flags & HTTP_PACKET_END; };
+    while (q && q->first && total < size && !isEndHeld()) { // which the handler is to be given
         HttpPacket* packet = httpGetPacket(q);
         const ssize count = std::min(size - total, httpGetPacketContents(packet));
         if (count > 0) {
@@ -117,7 +117,7 @@ ssize httpReadBlock(HttpStream* stream, char* buffer, ssize size, MprTicks timeo
         return MPR_ERR_BAD_ARGS;
     }
     ssize count = httpRead(stream, buffer, size);
-    if (count > 0 || endsInput(*own(stream)) || !(flags & HTTP_BLOCK)) {
+    if (count > 0 || httpIsEof(stream) || !(flags & HTTP_BLOCK)) {
         return count;
     }
     const Waiting waiting(*own(stream));
@@ -128,7 +128,7 @@ ssize httpReadBlock(HttpStream* stream, char* buffer, ssize size, MprTicks timeo
         const MprTicks left = timeout - (mprGetTicks() - begun);
         pump(*stream->net); // which may have some of it already
         count = httpRead(stream, buffer, size);
-        if (count > 0 || endsInput(*own(stream))) {
+        if (count > 0 || httpIsEof(stream)) {
             return count;
         }
         if (left <= 0 || mprWaitForEvent(stream->dispatcher, left, -1) < 0) {

@@ -124,11 +124,14 @@ bool isOver(const HttpQueue* q) {
 /** A queue is full: have its bytes sent, and if that is not enough wait until there is room. @return false: the
     stream is over. */
 bool awaitRoom(HttpQueue* q, bool waits) {
+    if (!flows(*own(q->stream))) { // there will be no room for as long as the call waits
+        return !isOver(q);
+    }
     const Waiting waiting(*own(q->stream));
     httpScheduleQueue(q);
     pump(*q->net);
     while (waits && !isOver(q) && q->count >= q->max) {
-        if (mprWaitForEvent(q->net->dispatcher, own(q->stream)->inactivityTimeout, -1) < 0) {
+        if (mprWaitForEvent(q->net->dispatcher, -1, -1) < 0) { // limits of time end it with its stream
             return false;
         }
         pump(*q->net);
@@ -142,10 +145,14 @@ bool isInvalid(const HttpUri* uri) {
 } // namespace
 
 void dropOutput(Stream& stream) {
-    for (HttpQueue* q = stream.writeq ? stream.writeq : stream.outputq; q; q = q->nextQ) {
+    const auto drop = [](HttpQueue* q) {
         httpDiscardQueueData(q, true);
         while (httpGetPacket(q)) {} // ends
+    };
+    for (HttpQueue* q = stream.writeq; q && q != stream.outputq; q = q->nextQ) {
+        drop(q);
     }
+    drop(stream.outputq); // which filters are not linked to yet when they are asked whether they are wanted
 }
 
 void answer(Stream& stream, const char* body) {

@@ -125,8 +125,9 @@ bool answerByTarget(Stream& stream, HttpRoute& route) {
 void setRoute(Stream& stream, HttpRoute& route) {
     setRef(stream.rx, stream.rx->route, &route);
     setRef(&stream, stream.limits, route.limits);
-    stream.requestTimeout = route.limits->requestTimeout;
-    stream.inactivityTimeout = route.limits->inactivityTimeout;
+    if (!stream.ownTimes) {
+        setTimes(stream, *route.limits);
+    }
     matchPattern(route, stream.rx->pathInfo, &stream);
     cutPrefix(stream, route);
     setRef(stream.tx, stream.tx->ext, httpGetPathExt(stream.rx->pathInfo));

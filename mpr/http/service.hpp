@@ -97,7 +97,7 @@ struct Lane {
     // Procedures of its connections' streams that have not returned, one on top of the other:
     int calls;
     const HttpNet* top; // of the last that was called; to be compared only
-    MprTicks returned;  // when one has returned to another the last time
+    MprTicks returned;  // when one that has taken long has returned to another's the last time
     bool asked;         // to look after its connections, and has not begun yet
 };
 

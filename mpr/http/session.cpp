@@ -115,7 +115,7 @@ HttpSession* httpCreateSession(HttpStream* stream) {
     if (!session || !(session->id = makeId()) || !(session->vars = mprCreateHash(0, 0))) {
         return nullptr;
     }
-    session->lifespan = stream->limits->sessionTimeout;
+    session->lifespan = allowed(stream->limits->sessionTimeout);
     if (!addSession(*http, session)) {
         return nullptr;
     }

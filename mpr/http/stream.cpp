@@ -239,8 +239,7 @@ Stream* makeStream(HttpNet& net) {
     stream->secure = mprIsSocketSecure(net.sock);
     stream->keepAliveCount = std::max(http->limits->keepAliveMax - net.requests, 0);
     stream->started = stream->lastActivity = now();
-    stream->requestTimeout = http->limits->requestTimeout;
-    stream->inactivityTimeout = http->limits->inactivityTimeout;
+    setTimes(*stream, *http->limits);
     stream->active = true;
     enroll(*stream);
     return stream;
@@ -281,7 +280,7 @@ void receive(Stream& stream, HttpPacket* packet) {
         keepsWithin(*stream.net, HTTP_CODE_REQUEST_TOO_LARGE);
     }
     if (stream.waits) {
-        stream.heldBack = stream.heldInput = true;
+        stream.heldBack = stream.heldInput = true; // READABLE is told of then, too
     } else if (stream.opened && !stream.gone && !stream.heldInput) {
         notify(stream, HTTP_EVENT_READABLE, 0);
     }
@@ -295,12 +294,11 @@ void giveHeld(Stream& stream) {
     if (stream.tx->finalizedInput) {
         return;
     }
-    int count = 0;
-    for (const HttpPacket* each = q->first; each; each = each->next) {
-        ++count;
+    while (HttpPacket* packet = takesPackets(*q->stage) && !stream.gone ? takeHeld(*q) : nullptr) {
+        give(*q, packet);
     }
-    for (; takesPackets(*q->stage) && count > 0 && q->first && !stream.gone; --count) {
-        httpPutPacket(q, httpGetPacket(q));
+    if (q->stage->incomingService) {
+        httpScheduleQueue(q);
     }
     if (stream.opened && !stream.gone) {
         notify(stream, HTTP_EVENT_READABLE, 0);
@@ -321,14 +319,14 @@ bool isInputOver(const Stream& stream) {
 /** Whether the handler does no more: it has written all, and there is nothing left to read. */
 bool isAnswered(const Stream& stream) {
     const bool hasRead =
-        stream.rx->eof && stream.state >= HTTP_STATE_RUNNING && stream.readq && stream.readq->count == 0;
+        hasBody(stream) && stream.state >= HTTP_STATE_RUNNING && stream.readq && stream.readq->count == 0;
     return stream.tx->finalized || (stream.tx->finalizedOutput && hasRead);
 }
 
 /** Whether the state allows a step. */
 bool hasStep(const Stream& stream) {
     switch (stream.state) {
-    case HTTP_STATE_CONTENT: return stream.tx->finalized || stream.rx->eof || hasRoom(stream);
+    case HTTP_STATE_CONTENT: return stream.tx->finalized || hasBody(stream) || hasRoom(stream);
     case HTTP_STATE_READY:
     case HTTP_STATE_RUNNING: return isAnswered(stream) || hasRoom(stream);
     case HTTP_STATE_FINALIZED: return stream.out().endSent && isInputOver(stream) && stream.net->outCount == 0;
@@ -371,7 +369,7 @@ bool advance(Stream& stream) {
     } else if (isAnswered(stream)) {
         stream.tx->finalized = stream.tx->finalizedInput = true;
         setState(stream, HTTP_STATE_FINALIZED);
-    } else if (stream.state == HTTP_STATE_CONTENT && stream.rx->eof) {
+    } else if (stream.state == HTTP_STATE_CONTENT && hasBody(stream)) {
         ready(stream);
     } else {
         stream.wantsRoom = false;
@@ -534,12 +532,14 @@ void* httpGetStreamContext(HttpStream* stream) {
 }
 
 void httpSetTimeout(HttpStream* stream, MprTicks requestTimeout, MprTicks inactivityTimeout) {
-    constexpr MprTicks never = INT64_MAX / 2;
+    if (stream) { // from now on a route's limits do not change them
+        own(stream)->ownTimes = true;
+    }
     if (stream && requestTimeout >= 0) {
-        own(stream)->requestTimeout = requestTimeout > 0 ? requestTimeout : never;
+        own(stream)->requestTimeout = allowed(requestTimeout);
     }
     if (stream && inactivityTimeout >= 0) {
-        own(stream)->inactivityTimeout = inactivityTimeout > 0 ? inactivityTimeout : never;
+        own(stream)->inactivityTimeout = allowed(inactivityTimeout);
     }
 }
 
@@ -584,10 +584,6 @@ void httpDisconnectStream(HttpStream* stream) {
 
 int httpGetKeepAliveCount(HttpStream* stream) {
     return stream ? stream->keepAliveCount : 0;
-}
-
-bool httpIsEof(struct HttpStream* stream) {
-    return !stream || stream->rx->eof;
 }
 
 int httpIsFinalized(HttpStream* stream) {

@@ -83,6 +83,8 @@ struct Stream : HttpStream {
     bool waits;       // a call of the program lets the connection go on: see Waiting
     bool heldBack;    // something is to come when that call has returned
     bool heldInput;   // among it what has come of the body
+    bool ownTimes;    // the program has set its limits of time
+    bool endCame;     // the body has come to the handler, through all filters; or there is none
     bool filters;     // a piece of the body is with a stage before the handler's, which the next one must not overtake
     ptrdiff_t memory; // bytes that its packets and its compressor take
 
@@ -98,6 +100,19 @@ inline Stream* own(HttpStream* stream) {
 /** Whether its answer is settled: it has failed, or whoever answers is done. */
 inline bool isSettled(const Stream& stream) {
     return stream.error || stream.tx->finalized;
+}
+/** Milliseconds that a limit of time allows. */
+inline MprTicks allowed(MprTicks limit) {
+    constexpr MprTicks unlimited = INT64_MAX / 2;
+    return limit > 0 ? limit : unlimited;
+}
+inline void setTimes(Stream& stream, const HttpLimits& limits) {
+    stream.requestTimeout = allowed(limits.requestTimeout);
+    stream.inactivityTimeout = allowed(limits.inactivityTimeout);
+}
+/** Whether the handler has all of the body, or wants no more of it. */
+inline bool hasBody(const Stream& stream) {
+    return stream.rx->eof && (stream.endCame || stream.tx->finalizedInput || !stream.opened);
 }
 inline Queue* own(HttpQueue* queue) {
     return static_cast<Queue*>(queue);
@@ -190,6 +205,12 @@ void closePipeline(Stream& stream);
 
 // ---- queue.cpp ----
 
+/** Take the first packet out of a handler's queue that its stage has not been given. @return nullptr: there is none. */
+HttpPacket* takeHeld(HttpQueue& q);
+/** Whether what a handler writes is sent: its pipeline is there, and the filters have been opened. */
+bool flows(const Stream& stream);
+/** Give a packet to the stage of a queue, whatever is held there. */
+void give(HttpQueue& to, HttpPacket* packet);
 Queue* makeQueue(Stream& stream, HttpStage* stage, int direction);
 /** Have its stage close a queue that it has opened. */
 void closeQueue(Queue& q);

@@ -211,12 +211,10 @@ bool takePart(HttpQueue* q, Upload* upload, Multipart::Event event) {
 
 void take(HttpQueue* q, Upload* upload, std::string_view input) {
     Multipart::Event event = Multipart::Event::done;
-    while (event != Multipart::Event::more) {
+    do {
         event = upload->parser.next(input);
-        if (!takePart(q, upload, event)) {
-            return;
-        }
-    }
+    } while (takePart(q, upload, event) && event != Multipart::Event::more);
+    upload->parser.forget();
 }
 
 void takeEnd(HttpQueue* q, Upload* upload, HttpPacket* end) {

@@ -68,6 +68,7 @@ public:
 
     void check() {
         while (at_ < bytes_.size() && one()) {}
+        expect(!closed_ || count_ >= ended_.size() || ended_[count_].broken, "an answer is missing", bytes_);
     }
 
 private:

@@ -180,3 +180,63 @@ TEST_CASE("a typed filter has an object for each request", "[http][cpp]") {
     CHECK(site.request("POST", "/upper", "", "more").body == "MORE");
     CHECK(Upper::total == 14);
 }
+
+TEST_CASE("a coroutine gets all of a body that comes through a filter", "[http][cpp]") {
+    Site site;
+    httpCreateFilter("passes", nullptr)->incoming = [](HttpQueue *q, HttpPacket *packet) {
+        httpPutPacketToNext(q, packet);
+    };
+    HttpRoute *route = mpr::http::route(nullptr, "/echo", echo);
+    REQUIRE(httpAddRouteFilter(route, "passes", nullptr, HTTP_STAGE_RX) == 0);
+    for (const size_t size : {size_t{1}, size_t{1000}, size_t{100'000}}) {
+        const std::string body(size, 'b');
+        CHECK(site.request("POST", "/echo", "", body).body == body);
+    }
+}
+
+TEST_CASE("a body that is not wanted has ended for a coroutine", "[http][cpp]") {
+    Site site;
+    REQUIRE(mpr::http::route(nullptr, "/unwanted", [](Stream stream) -> Task {
+        httpFinalizeInput(stream);
+        const std::string_view piece = co_await stream.read();
+        stream.send(piece.empty() ? "ended" : "not ended");
+    }));
+    CHECK(site.request("POST", "/unwanted", "", "some bytes").body == "ended");
+}
+
+namespace {
+
+struct Collects {
+    ~Collects() {
+        collect();
+        sum += text[0] + text[999];
+    }
+    char text[1000] = {1};
+    static inline int sum = 0;
+};
+} // namespace
+
+TEST_CASE("destructors of a coroutine's locals may yield", "[http][cpp]") {
+    Site site;
+    REQUIRE(mpr::http::route("POST", "/yields", [](Stream stream) -> Task {
+        const Local local;
+        Collects first;
+        Collects second;
+        first.text[999] = second.text[999] = 2;
+        co_await stream.write("begun");
+        httpFlush(stream);
+        co_await stream.read();
+        co_await stream.read();
+    }));
+    Collects::sum = 0;
+    site.leaves = true;
+    site.exchange("POST /yields HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n...");
+    CHECK(serviceUntil([] { return Local::alive == 0; }));
+    CHECK(Collects::sum == 2 * (1 + 2));
+}
+
+TEST_CASE("a handler that returns a Task of no coroutine has made a mistake, which is named", "[http][cpp]") {
+    Site site;
+    REQUIRE(mpr::http::route("GET", "/none", [](Stream) { return Task{}; }));
+    CHECK(site.get("/none").status == 500);
+}

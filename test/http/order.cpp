@@ -414,3 +414,120 @@ TEST_CASE("handlers that wait one on top of the other leave half of the stack", 
     }
     eventually([] { return depth == 0 && runningRequests() == 0; });
 }
+
+TEST_CASE("a complete request cannot fail any more, nor the one behind it for its sake", "[http][order]") {
+    Server server;
+    httpSetEndpointNotifier(server.endpoint, [](HttpStream *stream, int event, int) {
+        if (event == HTTP_EVENT_DESTROY) {
+            httpError(stream, 500 | HTTP_CLOSE, "too late");
+        }
+    });
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    Client client(server.port);
+    client.send(get("/hello") + get("/hello"));
+    CHECK(client.receive().body == "hello");
+    CHECK(client.receive().body == "hello");
+    CHECK(client.ask(get("/hello")).status == 200);
+}
+
+TEST_CASE("what is answered twice is answered as it was last, wherever that is", "[http][order]") {
+    Server server;
+    HttpStage *filter = httpCreateFilter("twice", nullptr);
+    filter->match = [](HttpStream *stream, HttpRoute *, int) {
+        httpRedirect(stream, 302, "/first");
+        httpRedirect(stream, 303, "/last");
+        return HTTP_ROUTE_OK;
+    };
+    REQUIRE(httpAddRouteFilter(httpCreateActionRoute(nullptr, "/twice", answerHello), "twice", nullptr,
+                               HTTP_STAGE_TX | HTTP_STAGE_RX) == 0);
+    HttpStage *late = httpCreateFilter("late", nullptr);
+    late->outgoing = [](HttpQueue *q, HttpPacket *packet) { // its head has not been sent yet
+        httpRedirect(q->stream, 303, "/login");
+        httpPutPacketToNext(q, packet);
+    };
+    REQUIRE(httpAddRouteFilter(httpCreateActionRoute(nullptr, "/late", answerHello), "late", nullptr, HTTP_STAGE_TX) ==
+            0);
+    server.start();
+    Client client(server.port);
+    for (cchar *path : {"/twice", "/late", "/twice"}) {
+        const Answer answer = client.ask(get(path));
+        CHECK(answer.status == 303);
+        CHECK(answer.whole);
+        CHECK(answer["Connection"] != "close");
+    }
+}
+
+TEST_CASE("a filter that takes itself out passes on what it has", "[http][order]") {
+    Server server;
+    static HttpStage *filter;
+    filter = httpCreateFilter("once", nullptr);
+    filter->outgoing = [](HttpQueue *q, HttpPacket *packet) {
+        mprAddRoot(packet);
+        httpRemoveQueue(q);
+        cchar *how = httpGetQueryString(q->stream);
+        if (*how == 'b') {
+            httpPutBackPacket(q, packet);
+            httpScheduleQueue(q->stream->outputq);
+        } else {
+            *how == 's' ? httpPutForService(q, packet, true) : httpPutPacketToNext(q, packet);
+        }
+        mprRemoveRoot(packet);
+    };
+    REQUIRE(httpAddRouteFilter(httpCreateActionRoute(nullptr, "/once", answerHello), "once", nullptr, HTTP_STAGE_TX) ==
+            0);
+    server.start();
+    for (cchar *path : {"/once?next", "/once?service", "/once?back"}) {
+        CHECK(server.get(path).body == "hello");
+    }
+}
+
+TEST_CASE("205 has no body", "[http][order]") {
+    Server server;
+    httpDefineAction(
+        "/reset", +[](HttpStream *stream) {
+            httpSetStatus(stream, HTTP_CODE_RESET);
+            answerHello(stream);
+        });
+    server.start();
+    const Answer answer = server.get("/reset");
+    CHECK(answer.status == 205);
+    CHECK(answer["Content-Length"] == "0");
+    CHECK(answer.body.empty());
+}
+
+TEST_CASE("those who are told of a head may wait: the body comes to the handler, and is not cut off", "[http][order]") {
+    Server server;
+    httpSetEndpointNotifier(server.endpoint, [](HttpStream *stream, int event, int arg) {
+        if (event == HTTP_EVENT_STATE && arg == HTTP_STATE_PARSED) {
+            char bytes[10];
+            httpReadBlock(stream, bytes, sizeof(bytes), 50, HTTP_BLOCK);
+            mprWaitForEvent(stream->dispatcher, 20, -1);
+            const std::string much(100'000, 'x'); // for which there is no room as long as there is no pipeline
+            httpWriteBlock(stream->writeq, much.data(), static_cast<ssize>(much.size()), HTTP_BLOCK);
+        }
+    });
+    httpDefineAction("/body", answerBody);
+    server.start();
+    const std::string body(5000, 'b');
+    Client client(server.port);
+    client.send(post("/body", body));
+    client.finish();
+    CHECK(client.receive().body == body);
+}
+
+TEST_CASE("limits of time that a program has set for a request hold, whatever its route says", "[http][order]") {
+    Server server;
+    httpGetLimits()->requestTimeout = 3'600'000;
+    httpGetLimits()->inactivityTimeout = 0; // none
+    httpSetRequestCallback([](HttpStream *stream) {
+        if (std::strcmp(stream->rx->uri, "/late") == 0) {
+            httpSetTimeout(stream, 300, 300);
+        }
+    });
+    httpDefineAction("/late", [](HttpStream *) {});
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    CHECK(server.get("/late").status == 408);
+    CHECK(server.get("/hello").body == "hello");
+}

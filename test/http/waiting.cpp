@@ -334,3 +334,143 @@ TEST_CASE("who answers a request that takes too long has it end well though its 
     CHECK(client.isClosed());
     CHECK(told == 1);
 }
+
+TEST_CASE("a stage is not closed under a call of its own that waits", "[http][waiting]") {
+    Narrow narrow;
+    static std::atomic<int> closed, within, left;
+    closed = within = left = 0;
+    HttpStage *stage = narrow.handler("/waits");
+    stage->open = [](HttpQueue *) { return 0; };
+    stage->ready = [](HttpQueue *q) {
+        httpWriteBlock(q->stream->writeq, numbers().data(), length, HTTP_BLOCK);
+        within += closed;
+        left++;
+    };
+    stage->close = [](HttpQueue *) { closed++; };
+    narrow.start();
+    for (int i = 1; i <= 3; i++) {
+        Client client(narrow.server.port, Client::mustConnect, 4096);
+        client.send(get("/waits"));
+        client.read();
+        client.reset();
+        eventually([i] { return left == i && closed == i; });
+    }
+    CHECK(within == 0 + 1 + 2); // those of the requests before
+}
+
+namespace {
+
+/* A handler that keeps the packets of a body in its queue, and takes them from there. */
+struct Taken {
+    static inline std::string all;
+    static inline bool ended, waits;
+    static void take(HttpQueue *q, HttpPacket *packet) {
+        httpPutForService(q, packet, false);
+        const bool first = all.empty();
+        while (HttpPacket *each = httpGetPacket(q)) {
+            CHECK(!ended);
+            all.append(httpGetPacketString(each));
+            ended = each->flags & HTTP_PACKET_END;
+        }
+        if (first && waits) {
+            httpWriteBlock(q->stream->writeq, numbers().data(), 20'000, HTTP_BLOCK);
+        }
+        if (ended) {
+            httpWriteBlock(q->stream->writeq, all.data(), static_cast<ssize>(all.size()), HTTP_BUFFER);
+            httpFinalize(q->stream);
+        }
+    }
+};
+
+void passOn(HttpQueue *q, HttpPacket *packet) {
+    httpPutPacketToNext(q, packet);
+}
+/* One packet at a time, each by an event. */
+void goOn(void *data, MprEvent *) {
+    httpResumeQueue(static_cast<HttpQueue *>(data), true);
+}
+void passSlowly(HttpQueue *q) {
+    HttpPacket *packet = httpGetPacket(q);
+    if (packet && httpWillNextQueueAcceptPacket(q, packet)) {
+        httpPutPacketToNext(q, packet);
+        httpSuspendQueue(q);
+        mprCreateEvent(q->stream->dispatcher, "slow", 5, goOn, q, 0);
+    } else if (packet) {
+        httpPutBackPacket(q, packet);
+    }
+}
+} // namespace
+
+TEST_CASE("a body that is kept and taken comes in order, whoever waits and whatever filters there are",
+          "[http][waiting]") {
+    Narrow narrow;
+    HttpStage *stage = narrow.handler("/keeps");
+    stage->start = [](HttpQueue *q) {
+        Taken::all.clear();
+        Taken::ended = false;
+        Taken::waits = *httpGetQueryString(q->stream) == 'w';
+    };
+    stage->incoming = Taken::take;
+    httpCreateFilter("passes", nullptr)->incoming = passOn;
+    REQUIRE(httpAddRouteFilter(httpLookupRoute(nullptr, "/keeps"), "passes", nullptr, HTTP_STAGE_RX) == 0);
+    narrow.start();
+    const std::string body = numbers().substr(0, 30'000);
+    for (cchar *path : {"/keeps", "/keeps?wait"}) {
+        Client client(narrow.server.port);
+        const std::string request = post(path, body);
+        client.send(request.substr(0, request.size() - body.size() + 10));
+        mprSleep(20);
+        client.send(request.substr(request.size() - body.size() + 10));
+        const Answer answer = client.receive();
+        CHECK(answer.body == (*(path + 6) ? numbers().substr(0, 20'000) : "") + body);
+    }
+}
+
+TEST_CASE("a handler is ready when all of the body has come through its filters", "[http][waiting]") {
+    Narrow narrow;
+    httpGetLimits()->packetSize = 64 * 1024;
+    httpCreateFilter("slow", nullptr)->incomingService = passSlowly;
+    REQUIRE(httpAddRouteFilter(httpCreateActionRoute(nullptr, "/slow", answerBody), "slow", nullptr, HTTP_STAGE_RX) ==
+            0);
+    HttpRoute *reads = httpCreateActionRoute(nullptr, "/reads", [](HttpStream *) {});
+    REQUIRE(httpAddRouteFilter(reads, "slow", nullptr, HTTP_STAGE_RX) == 0);
+    HttpStage *reader = narrow.handler("/reader");
+    REQUIRE(httpAddRouteFilter(httpLookupRoute(nullptr, "/reader"), "slow", nullptr, HTTP_STAGE_RX) == 0);
+    reader->start = [](HttpQueue *q) {
+        std::string all;
+        char bytes[1000];
+        while (!httpIsEof(q->stream)) {
+            const ssize count = httpReadBlock(q->stream, bytes, sizeof(bytes), -1, HTTP_BLOCK);
+            all.append(bytes, static_cast<size_t>(std::max<ssize>(count, 0)));
+        }
+        httpWriteBlock(q, all.data(), static_cast<ssize>(all.size()), HTTP_BUFFER);
+        httpFinalize(q->stream);
+    };
+    narrow.start();
+    const std::string body = numbers().substr(0, 30'000);
+    CHECK(narrow.server.ask(post("/slow", body)).body == body);
+    CHECK(narrow.server.ask(post("/reader", body)).body == body);
+    Client client(narrow.server.port); // a reader whose client leaves finds the end, too
+    client.send("POST /reader HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+    client.reset();
+    CHECK(narrow.server.ask(post("/slow", body)).body == body);
+}
+
+TEST_CASE("a handler that waits for room is held to the limit of inactivity", "[http][waiting]") {
+    Narrow narrow;
+    httpGetLimits()->inactivityTimeout = 300;
+    httpGetLimits()->requestTimeout = 3'600'000;
+    static std::atomic<int> left;
+    left = 0;
+    httpDefineAction(
+        "/waits", +[](HttpStream *stream) {
+            for (int i = 0; i < 100 && !stream->error; i++) {
+                httpWriteBlock(stream->writeq, numbers().data(), length, HTTP_BLOCK);
+            }
+            left++;
+        });
+    narrow.start();
+    Client client(narrow.server.port, Client::mustConnect, 4096);
+    client.send(get("/waits")); // and reads nothing
+    eventually([] { return left == 1; });
+}

@@ -17,7 +17,7 @@ MPR_EXTERN_C_BEGIN
 #define HTTP_UTILITY 0x4 /* Accepted */
 
 /**
-    Limits. Times are in milliseconds. A request that exceeds one is answered with the status in parentheses;
+    Limits. Times are in milliseconds; 0: no limit. A request that exceeds one is answered with the status in parentheses;
     connections past a limit are closed. A route that inherits copies its parent's; see httpGetLimits and httpGetRouteLimits.
 
     A connection's memory is what the service allocates for it: input that was read and not yet used, the request with

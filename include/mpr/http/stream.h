@@ -2,8 +2,10 @@
 /*
     mpr/http/stream.h - Streams: one request and its response.
 
-    States only go up. A stream that is complete is told so by HTTP_EVENT_DONE and HTTP_EVENT_DESTROY, and has gone
-    when the event returns in which that happened: others find it by its number, seqno, and learn that it has gone.
+    States only go up. A stream that is complete is told so by HTTP_EVENT_DONE; then its stages are closed; then comes
+    HTTP_EVENT_DESTROY. All that happens when none of its procedures is under way: one that lets events run sees by the
+    state that its client has gone. It has gone when the event returns in which that happened: others find it by its number, seqno, and learn that it
+    has gone.
  */
 #ifndef MPR_HTTP_STREAM_H
 #define MPR_HTTP_STREAM_H
@@ -76,7 +78,8 @@ MPR_EXPORT void httpSetStreamNotifier(HttpStream *stream, HttpNotifier notifier)
 MPR_EXPORT void httpNotify(HttpStream *stream, int event, int arg);
 MPR_EXPORT void httpSetStreamContext(HttpStream *stream, void *context);
 MPR_EXPORT void *httpGetStreamContext(HttpStream *stream);
-/** @param requestTimeout,inactivityTimeout Milliseconds; 0: never; less than 0: as it is. */
+/** Limits of time for this request, instead of its route's. @param requestTimeout,inactivityTimeout Milliseconds; 0: never;
+    less than 0: as it is. */
 MPR_EXPORT void httpSetTimeout(HttpStream *stream, MprTicks requestTimeout, MprTicks inactivityTimeout);
 
 /** Find a stream of the calling thread's dispatchers by its number. @param proc NULL, or called at once with what was
@@ -90,7 +93,7 @@ MPR_EXPORT HttpStream *httpFindStream(unsigned long long seqno, HttpEventProc pr
 MPR_EXPORT int httpCreateEvent(unsigned long long streamSeqno, HttpEventProc callback, void *data);
 
 /**
-    A request has failed. If nothing of the response has been sent it becomes an error document; else the connection is
+    A request has failed, unless it is complete. If nothing of the response has been sent it becomes an error document; else the connection is
     closed. @param status HTTP_CODE_*, or'ed with HTTP_ABORT or HTTP_CLOSE. @param fmt Why, for the log, and for the
     client where the status is below 500.
  */
@@ -107,7 +110,7 @@ MPR_EXPORT void httpDisconnectStream(HttpStream *stream);
 MPR_EXPORT const char *httpGetError(HttpStream *stream);
 
 MPR_EXPORT int httpGetKeepAliveCount(HttpStream *stream);
-/** Whether all of the body has been read, or there is none. */
+/** Whether nothing more of the body can be read: all has been, there is none, or the stream has failed. */
 MPR_EXPORT bool httpIsEof(struct HttpStream *stream);
 /** Whether the handler has answered. */
 MPR_EXPORT int httpIsFinalized(HttpStream *stream);
