@@ -392,6 +392,14 @@ inline void endCoroutine(HttpQueue* q) {
     }
 }
 
+/** The body has gone on: so does a coroutine that waits for it. */
+inline void readOn(HttpQueue* q) {
+    Run* const run = runOf(q);
+    if (run && run->waits == Waits::forBody && run->take()) {
+        run->resume();
+    }
+}
+
 /** The stage of handlers that are coroutines. */
 inline HttpStage* coroutineStage() {
     HttpStage* const stage = httpCreateHandler("mpr::http::coroutine", nullptr);
@@ -401,17 +409,9 @@ inline HttpStage* coroutineStage() {
         stage->start = startCoroutine;
         stage->incoming = [](HttpQueue* q, HttpPacket* packet) {
             httpPutForService(q, packet, false);
-            Run* const run = runOf(q);
-            if (run && run->waits == Waits::forBody && run->take()) {
-                run->resume();
-            }
+            readOn(q);
         };
-        stage->ready = [](HttpQueue* q) { // perhaps because no more of the body is wanted
-            Run* const run = runOf(q);
-            if (run && run->waits == Waits::forBody && run->take()) {
-                run->resume();
-            }
-        };
+        stage->ready = readOn; // no more of the body may be wanted
         stage->writable = [](HttpQueue* q) {
             Run* const run = runOf(q);
             if (run && run->waits == Waits::forRoom && run->put()) {

@@ -37,7 +37,7 @@ typedef struct HttpStage {
     int (*rewrite)(struct HttpStream *stream);
     /** A queue was made for a request. @return Less than 0: the request fails. */
     int (*open)(struct HttpQueue *q);
-    /** The request is over, and no procedure of it that has begun has not returned. */
+    /** The request is over. Comes when all of its procedures have returned. */
     void (*close)(struct HttpQueue *q);
     /** The headers have come. */
     void (*start)(struct HttpQueue *q);

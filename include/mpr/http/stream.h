@@ -4,8 +4,8 @@
 
     States only go up. A stream that is complete is told so by HTTP_EVENT_DONE; then its stages are closed; then comes
     HTTP_EVENT_DESTROY. All that happens when none of its procedures is under way: one that lets events run sees by the
-    state that its client has gone. It has gone when the event returns in which that happened: others find it by its number, seqno, and learn that it
-    has gone.
+    state that its client has gone. The stream has gone when the event returns in which that happened: others find it by
+    its number, seqno, and learn that it has gone.
  */
 #ifndef MPR_HTTP_STREAM_H
 #define MPR_HTTP_STREAM_H
@@ -93,8 +93,8 @@ MPR_EXPORT HttpStream *httpFindStream(unsigned long long seqno, HttpEventProc pr
 MPR_EXPORT int httpCreateEvent(unsigned long long streamSeqno, HttpEventProc callback, void *data);
 
 /**
-    A request has failed, unless it is complete. If nothing of the response has been sent it becomes an error document; else the connection is
-    closed. @param status HTTP_CODE_*, or'ed with HTTP_ABORT or HTTP_CLOSE. @param fmt Why, for the log, and for the
+    A request has failed. One that is complete cannot: nothing is done. If nothing of the response has been sent it becomes
+    an error document; else the connection is closed. @param status HTTP_CODE_*, or'ed with HTTP_ABORT or HTTP_CLOSE. @param fmt Why, for the log, and for the
     client where the status is below 500.
  */
 MPR_EXPORT void httpError(HttpStream *stream, int status, const char *fmt, ...) MPR_PRINTF(3, 4);

@@ -8,7 +8,8 @@
 
     Temporary files are removed at the end of the request. Who wants to keep one renames it, or makes a link.
 
-    Limits: uploadSize for a file, rxFormSize for all other fields together, the larger of uploadSize and rxBodySize for the body as a whole (413).
+    Limits: uploadSize for a file, rxFormSize for all other fields together, the larger of uploadSize and rxBodySize for the
+    body as a whole (413).
  */
 #ifndef MPR_HTTP_UPLOAD_H
 #define MPR_HTTP_UPLOAD_H

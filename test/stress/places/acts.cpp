@@ -385,10 +385,6 @@ void perform(HttpStream *stream, HttpQueue *q, Place place) {
     }
 }
 
-void end(HttpStream *stream) {
-    httpFinalize(stream);
-}
-
 void resumeSoon(HttpQueue *q) {
     mprCreateEvent(q->stream->dispatcher, "resume", 1, resume, q, 0);
 }

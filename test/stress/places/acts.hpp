@@ -17,9 +17,6 @@ std::string pickAct(Place place, uint64_t random, const std::string &only);
 /* Do what the stream's script says for a place. @param q The queue there; NULL: the handler's. */
 void perform(HttpStream *stream, HttpQueue *q, Place place);
 
-/* Finalize the answer, at the latest now. */
-void end(HttpStream *stream);
-
 /* Have a queue go on soon. */
 void resumeSoon(HttpQueue *q);
 

@@ -142,7 +142,7 @@ private:
 
     void check() {
         std::vector<const Record *> begun; // others came behind one that closed the connection
-        bool cut = reset_;                 // a reset takes with it what is on its way of the answers before
+        bool cut = reset_;                 // a reset destroys earlier answers that are on their way
         for (const Script &script : visit_.scripts) {
             const Record &record = recordOf(script.id);
             if (!awaitEnd(record)) {

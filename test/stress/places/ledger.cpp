@@ -118,7 +118,6 @@ void note(HttpStream *stream, int event, int arg) {
               record->read);
     } else if (event == HTTP_EVENT_DONE) {
         record->done++;
-        record->cut = stream->disconnect;
     } else if (event == HTTP_EVENT_DESTROY) {
         if (record->done != 1) {
             fault("%d: told of DONE %d times", id, record->done);

@@ -26,7 +26,6 @@ struct Record {
     bool mayFail = false;                /* The program has made it fail */
     bool altered = false; /* The body is not what was written: dropped, put before, replaced by an error document */
     bool failed = false;
-    bool cut = false; /* stream->disconnect when it ended */
     bool head = false;
     std::atomic<uint64> seqno{0};
     size_t accepted = 0; /* Bytes that were written */
@@ -40,7 +39,6 @@ struct Record {
     int waiting = 0;               /* Calls that wait: nothing else of the handler is called */
     int inside = 0;                /* Places that have not returned */
     int handlerOpen = 0, filterOpen = 0;
-    bool filterWasOpened = false;
     std::atomic<bool> over{false};
 
     bool breaks() const { return mayBreak || *broken; }
@@ -75,7 +73,7 @@ inline char bodyByte(size_t at) {
 void openLedger(const Plan &plan);
 Record &recordOf(int id);
 
-/* What the notifier tells of. */
+/* The notifier was told of an event. */
 void note(HttpStream *stream, int event, int arg);
 /* Its program has been told of DESTROY. */
 void noteGone(HttpStream *stream);

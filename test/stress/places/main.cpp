@@ -74,7 +74,7 @@ bool holds(const Plan &plan) {
     return status == 0;
 }
 
-/* What a child says of a plan that is sabotaged. */
+/* A child runs a sabotaged plan. @return Its messages. */
 std::string findingsOf(Sabotage sabotage) {
     int fds[2];
     if (pipe(fds) != 0) {
@@ -128,7 +128,8 @@ int detect() {
 }
 
 [[noreturn]] void usage() {
-    fprintf(stderr, "usage: places [--programs P | --seconds S | --one] [--seed N] [--only LETTERS]\n");
+    fprintf(stderr, "usage: places [--programs P | --seconds S | --one | --detect] [--seed N] [--only LETTERS] "
+                    "[--keep-going]\n");
     exit(2);
 }
 

@@ -52,16 +52,16 @@ enum Place {
 };
 const char *nameOf(Place place);
 
-enum class Handler {
-    full,
-    lean,
-    finishing,
-    action
-}; /* All procedures; `ready` alone; HTTP_STAGE_AUTO_FINALIZE; an action */
-enum class Passing { on, later, split, cloned };      /* What a filter does with a packet that comes */
-enum class Service { plain, careful, slow, joined };  /* And with those it has kept */
-enum class Intake { kept, read, dropped };            /* What a handler does with the body */
-enum class End { start, ready, event, timer, never }; /* Where the answer is finalized at the latest */
+/* All procedures; `ready` alone; the same with HTTP_STAGE_AUTO_FINALIZE; an action. */
+enum class Handler { full, lean, finishing, action };
+/* A filter passes on a packet that comes, keeps it, splits it, or passes on a clone. */
+enum class Passing { on, later, split, cloned };
+/* A filter services the packets that it has kept as default stages do, with a look at the room, one an event, or joined. */
+enum class Service { plain, careful, slow, joined };
+/* A handler keeps the body, reads it as it comes, or drops it. */
+enum class Intake { kept, read, dropped };
+/* The answer is finalized there at the latest. */
+enum class End { start, ready, event, timer, never };
 
 struct Script {
     int id = 0; /* In the request's query */

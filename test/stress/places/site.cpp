@@ -39,7 +39,7 @@ private:
 
 void endInEvent(HttpStream *stream, void *) {
     if (stream) {
-        end(stream);
+        httpFinalize(stream);
     }
 }
 void endInTimer(void *data, MprEvent *) {
@@ -53,7 +53,7 @@ void endIf(HttpStream *stream, End at) {
     }
     Record *record = recordOf(stream);
     if (record->script->end == at) {
-        end(stream);
+        httpFinalize(stream);
     } else if (at == End::ready && record->script->end == End::event) {
         httpCreateEvent(record->seqno, endInEvent, nullptr);
     } else if (at == End::ready && record->script->end == End::timer) {
@@ -89,8 +89,8 @@ void checkBody(HttpStream *stream) {
 void readyHandler(HttpQueue *q) {
     checkBody(q->stream);
     perform(q->stream, q, ready);
-    if (recordOf(q->stream)->script->handler != Handler::full && recordOf(q->stream)->script->end == End::start) {
-        end(q->stream); // without a start
+    if (recordOf(q->stream)->script->handler != Handler::full) { // it has no start
+        endIf(q->stream, End::start);
     }
     endIf(q->stream, End::ready);
 }
