@@ -227,12 +227,15 @@ inline std::string post(const std::string &path, const std::string &body, const 
            headers + "\r\n" + body;
 }
 
-/* Wait until something is so that the server's thread does. */
+/* Wait until something is so that the server's thread does. It is asked once each time: what is so for a moment only
+   (no request runs) was so. */
 inline void eventually(const std::function<bool()> &condition) {
-    for (int i = 0; i < 2000 && !condition(); i++) {
+    bool isSo = condition();
+    for (int i = 0; i < 2000 && !isSo; i++) {
         mprSleep(10);
+        isSo = condition();
     }
-    CHECK(condition());
+    CHECK(isSo);
 }
 
 /* Actions that many tests use. */
