@@ -30,8 +30,14 @@ bool open(HttpQueue* q) {
     }
     own(q)->opened = true;
     const int result = callStage(*q->stage, [q] { return q->stage->open(q); });
-    if (std::exchange(own(q)->unopened, false) && q->first) { // what stages before have written in their open
-        httpScheduleQueue(q);
+    if (std::exchange(own(q)->unopened, false)) {
+        int count = 0; // of packets that stages before have written in their open: it may keep them in this queue
+        for (const HttpPacket* each = q->first; each; each = each->next) {
+            ++count;
+        }
+        for (; count > 0 && q->first; --count) {
+            give(*q, httpGetPacket(q));
+        }
     }
     return result >= 0;
 }

@@ -174,9 +174,11 @@ void mpr::http::holdsLess(HttpQueue& q) {
 }
 
 bool mpr::http::flows(const Stream& stream) {
-    for (HttpQueue* q = stream.writeq; q; q = q->nextQ) {
-        if (own(q)->unopened) {
-            return false;
+    for (HttpQueue* first : {stream.writeq, stream.inputq}) {
+        for (HttpQueue* q = first; q; q = q->nextQ) {
+            if (own(q)->unopened) {
+                return false;
+            }
         }
     }
     return stream.opened;

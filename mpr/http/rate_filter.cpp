@@ -91,7 +91,11 @@ void sayLength(HttpQueue* q) {
         all = all && before->count == 0;
     }
     if (all && q->last && isEnd(q->last)) {
-        httpSetContentLength(q->stream, own(q)->bytes);
+        MprOff length = 0; // with what has passed, and waits for the connection
+        for (HttpQueue* each = q; each; each = each->nextQ) {
+            length += own(each)->bytes;
+        }
+        httpSetContentLength(q->stream, length);
     }
 }
 

@@ -207,7 +207,7 @@ void closePipeline(Stream& stream);
 
 /** Take the first packet out of a handler's queue that its stage has not been given. @return nullptr: there is none. */
 HttpPacket* takeHeld(HttpQueue& q);
-/** Whether what a handler writes is sent: its pipeline is there, and the filters have been opened. */
+/** Whether what a handler writes is sent, and a body comes to it: its pipeline is there, the filters have been opened. */
 bool flows(const Stream& stream);
 /** Give a packet to the stage of a queue, whatever is held there. */
 void give(HttpQueue& to, HttpPacket* packet);

@@ -531,3 +531,42 @@ TEST_CASE("limits of time that a program has set for a request hold, whatever it
     CHECK(server.get("/late").status == 408);
     CHECK(server.get("/hello").body == "hello");
 }
+
+TEST_CASE("what is written or comes while filters are opened goes through them in order", "[http][order]") {
+    Server server;
+    HttpStage *first = httpCreateFilter("firstFilter", nullptr); // writes in its open, and has the connection go on
+    first->open = [](HttpQueue *q) {
+        if (q->direction == HTTP_QUEUE_TX) {
+            HttpPacket *packet = httpCreateDataPacket(16);
+            mprPutStringToBuf(packet->content, "first,");
+            httpPutPacketToNext(q, packet);
+        }
+        for (int i = 0; i < 5; i++) {
+            httpFlush(q->stream);
+            mprWaitForEvent(q->stream->dispatcher, 5, -1);
+        }
+        return 0;
+    };
+    HttpStage *second = httpCreateFilter("upper", nullptr);
+    second->open = [](HttpQueue *) { return 0; };
+    second->outgoing = [](HttpQueue *q, HttpPacket *packet) {
+        for (char *c = httpGetPacketStart(packet); c && c < packet->content->end; c++) {
+            *c = static_cast<char>(toupper(*c));
+        }
+        httpPutPacketToNext(q, packet);
+    };
+    second->incoming = [](HttpQueue *q, HttpPacket *packet) { httpPutPacketToNext(q, packet); };
+    HttpRoute *route = httpCreateActionRoute(nullptr, "/body", answerBody);
+    for (cchar *name : {"firstFilter", "upper"}) {
+        REQUIRE(httpAddRouteFilter(route, name, nullptr, HTTP_STAGE_TX | HTTP_STAGE_RX) == 0);
+    }
+    server.start();
+    std::string body, answer = "FIRST,";
+    for (int i = 0; body.size() < 40'000; i++) {
+        body += std::to_string(i) + "x";
+    }
+    for (const char c : body) {
+        answer += static_cast<char>(toupper(c));
+    }
+    CHECK(server.ask(post("/body", body)).body == answer);
+}

@@ -119,3 +119,19 @@ TEST_CASE("the length of a response is said that is larger than memory can be", 
     CHECK(reply.status == 200);
     CHECK(reply.header("Content-Length") == "3000000000");
 }
+
+TEST_CASE("the length of what has passed and waits for the connection is a part of the whole", "[http][rate_filter]") {
+    Site site;
+    HttpRoute *route = httpCreateActionRoute(nullptr, "/suspended", [](HttpStream *stream) {
+        httpSuspendQueue(stream->outputq);
+        httpWriteString(stream->writeq, "first");
+        httpFlush(stream);
+        httpWriteString(stream->writeq, "second");
+        httpFinalize(stream);
+        httpFlush(stream);
+        httpResumeQueue(stream->outputq, true);
+    });
+    REQUIRE(httpAddRouteFilter(route, "rateFilter", nullptr, HTTP_STAGE_TX) == 0);
+    httpSetRouteRate(route, 1'000'000);
+    CHECK(site.get("/suspended").body == "firstsecond");
+}
