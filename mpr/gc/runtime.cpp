@@ -435,6 +435,10 @@ bool mprDestroy(void) {
         rt.collector.nameOthers(self, "mprDestroy refused");
         return false;
     }
+    if constexpr (os::hasThreads) {
+        rt.services.end();
+        rt.collector.resume(self); // which a procedure may have left yielded
+    }
     rt.life.state.store(MPR_STOPPED);
     if constexpr (os::hasThreads) {
         closeBatch(self);

@@ -25,6 +25,9 @@ struct Service {
     void (*leave)() = nullptr;
     /** The calling thread is about to be detached: what it alone might use is anybody's again. nullptr: nothing to do. */
     void (*detach)() = nullptr;
+    /** The runtime ends, and no other thread is attached, but all of it works: tell the program's procedures of the end
+        of what the room has, for the last time. nullptr: nothing to do. */
+    void (*end)() = nullptr;
     Service* next = nullptr;
     os::Shared<bool> added{false}; // only Services::add reads it without order
 };
@@ -58,6 +61,7 @@ public:
     }
     void leave() { callEach(&Service::leave); }
     void detach() { callEach(&Service::detach); }
+    void end() { callEach(&Service::end); }
     void close() {
         for (Service* service = first_; service; service = service->next) {
             service->close();

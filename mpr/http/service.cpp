@@ -97,13 +97,15 @@ void closeRoom() {
     shared.clientCount = shared.leaving = shared.requests = 0;
     shared.totalRequests = shared.totalConnections = 0;
     shared.drains = false;
+    shared.alone = false;
     shared.listenersWait = false;
     shared.clock = nullptr;
     shared.now = 0;
     closeLog();
 }
 
-gc::Service room{markRoom, [](std::uint64_t) { return true; }, closeRoom};
+void closeAll();
+gc::Service room{markRoom, [](std::uint64_t) { return true; }, closeRoom, nullptr, nullptr, closeAll};
 
 void setDefaults(HttpLimits& limits) {
     limits.chunkSize = 8 * 1024;
@@ -380,8 +382,18 @@ bool makeClock() {
     return shared.clock;
 }
 
+namespace {
+
+/** The runtime ends: no thread is left that could run an event, those of other dispatchers are the caller's. */
+void closeAll() {
+    shared.alone = true;
+    httpDestroy();
+    lookEverywhere(mprGetTicks()); // at those, too, that a call before this has left to their dispatchers
+}
+} // namespace
+
 bool isHere(const MprDispatcher& dispatcher) {
-    return task::events().runsHere(dispatcher);
+    return shared.alone || task::events().runsHere(dispatcher);
 }
 
 void assertHere([[maybe_unused]] const HttpNet& net) {

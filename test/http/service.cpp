@@ -2,11 +2,15 @@
 /*
     test/http/service.cpp - The service: figures, the access log, sessions, TLS, and its end.
  */
+#include "mpr/http.hpp"
 #include "test/support/folder.hpp"
 #include "test/support/http.hpp"
 
+#include <chrono>
 #include <fstream>
+#include <memory>
 #include <sstream>
+#include <vector>
 
 using namespace test;
 
@@ -194,6 +198,69 @@ TEST_CASE("the service ends with its connections, and with the runtime", "[http]
         httpDestroy();
     }
     SECTION("as it is") {}
+}
+
+TEST_CASE("the runtime's end tells all streams, whoever has run them", "[http][service]") {
+    static std::atomic<int> opened, closed, began, done, gone, frames, wrong;
+    opened = closed = began = done = gone = frames = wrong = 0;
+    struct Count {
+        Count() { ++frames; }
+        ~Count() { --frames; }
+        Count(const Count &) = delete;
+        Count &operator=(const Count &) = delete;
+    };
+    Server server;
+    httpSetEndpointWorkers(server.endpoint, GENERATE(0, 3));
+    httpSetEndpointNotifier(server.endpoint, [](HttpStream *, int event, int) {
+        done += event == HTTP_EVENT_DONE;
+        gone += event == HTTP_EVENT_DESTROY;
+    });
+    HttpStage *stage = httpCreateHandler("told", nullptr);
+    stage->open = [](HttpQueue *) { return ++opened * 0; };
+    stage->close = [](HttpQueue *q) {
+        closed++;
+        mprYield(0);
+        const bool waited = mprIsStopping() && mprWaitForEvent(nullptr, 1000, -1) >= 0; // no event runs any more
+        wrong += waited || httpWriteString(q->stream->writeq, "late") >= 0 || !mprAlloc(100);
+    };
+    stage->ready = [](HttpQueue *) { began++; };
+    HttpRoute *route = httpDefineRoute(nullptr, "GET", "/told", nullptr, nullptr);
+    REQUIRE(httpSetRouteHandler(route, "told") == 0);
+    mpr::http::route("GET", "/sleeps", [](mpr::http::Stream) -> mpr::http::Task {
+        const Count count;
+        began++;
+        co_await mpr::sleep(std::chrono::hours(1));
+    });
+    mpr::http::route("POST", "/reads", [](mpr::http::Stream stream) -> mpr::http::Task {
+        const Count count;
+        began++;
+        co_await stream.read();
+    });
+    server.start();
+    std::vector<std::unique_ptr<Client>> clients;
+    for (const char *request : {"GET /told", "GET /sleeps", "POST /reads"}) {
+        for (int i = 0; i < 4; i++) {
+            clients.push_back(std::make_unique<Client>(server.port));
+            clients.back()->send(request + std::string(" HTTP/1.1\r\nHost: a\r\nContent-Length: ") +
+                                 (*request == 'G' ? "0" : "9") + "\r\n\r\n");
+        }
+    }
+    test::eventually([] { return began == 12; });
+    SECTION("with the endpoint open") {}
+    SECTION("while the service ends already") {
+        httpDestroy();
+    }
+    server.stop();
+    server.runtime.end();
+    CHECK(opened == 4);
+    CHECK(closed == 4);
+    CHECK(done == 12);
+    CHECK(gone == 12);
+    CHECK(frames == 0);
+    CHECK(wrong == 0);
+    for (auto &client : clients) {
+        CHECK(client->isClosed());
+    }
 }
 
 TEST_CASE("times as texts", "[http][service]") {

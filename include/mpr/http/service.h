@@ -85,7 +85,9 @@ typedef struct HttpStats {
     short. */
 MPR_EXPORT Http *httpCreate(int flags);
 /** Stop the endpoints and close all connections: those of dispatchers whose events other threads run are closed there,
-    soon. The runtime does it when it ends. Any attached thread. */
+    soon. Any attached thread. mprDestroy does it, too, once no other thread is left: all are closed on the calling one,
+    so each stream is told (`close`, DONE, DESTROY, the destructors of a coroutine). What these wait for does not come,
+    and no event that they make runs. */
 MPR_EXPORT void httpDestroy(void);
 /** The service; NULL: there is none. */
 MPR_EXPORT Http *httpGetHttp(void);

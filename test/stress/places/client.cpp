@@ -59,7 +59,8 @@ public:
         address.sin_family = AF_INET;
         address.sin_port = htons(static_cast<uint16_t>(port));
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        if (connect(fd_, reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0) {
+        ended_ = connect(fd_, reinterpret_cast<sockaddr *>(&address), sizeof(address)) != 0;
+        if (ended_ && !endsEarly()) {
             fault("a client cannot connect");
         }
     }

@@ -20,8 +20,21 @@ namespace {
 std::unique_ptr<Record[]> records;
 std::deque<std::atomic<bool>> brokenVisits;
 int recordCount;
+bool early;
 
 } // namespace
+
+bool endsEarly() {
+    return early;
+}
+
+int countBegun() {
+    int count = 0;
+    for (int id = 1; id <= recordCount; id++) {
+        count += recordOf(id).seqno > 0;
+    }
+    return count;
+}
 
 void fault(const char *format, ...) {
     va_list args;
@@ -38,6 +51,7 @@ void fault(const char *format, ...) {
 
 void openLedger(const Plan &plan) {
     recordCount = 0;
+    early = plan.endsWith > 0;
     brokenVisits.clear();
     for (const auto &client : plan.clients) {
         for (const Visit &visit : client) {
@@ -51,7 +65,7 @@ void openLedger(const Plan &plan) {
             for (const Script &script : visit.scripts) {
                 recordOf(script.id).broken = &brokenVisits.back();
                 recordOf(script.id).script = &script;
-                recordOf(script.id).mayBreak = !visit.stays() || script.end == End::never;
+                recordOf(script.id).mayBreak = early || !visit.stays() || script.end == End::never;
                 recordOf(script.id).head = script.method == "HEAD";
             }
         }

@@ -72,6 +72,10 @@ inline char bodyByte(size_t at) {
 /* Begin a plan: a record for each script. */
 void openLedger(const Plan &plan);
 Record &recordOf(int id);
+/* Whether the plan's runtime ends with requests under way: any may break, and nobody listens then. */
+bool endsEarly();
+/* How many requests have begun. */
+int countBegun();
 
 /* The notifier was told of an event. */
 void note(HttpStream *stream, int event, int arg);

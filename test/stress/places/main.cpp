@@ -49,11 +49,16 @@ void run(const Plan &plan) {
             left--;
         });
     }
-    serveUntil([&] { return left == 0; });
+    serveUntil([&] { return left == 0 || (plan.endsWith > 0 && countBegun() >= plan.endsWith); });
+    if (left == 0) {
+        awaitRest();
+        closeLedger();
+    }
+    stopSite();
+    closeLedger();
     for (std::thread &client : clients) {
         client.join();
     }
-    stopSite();
 }
 
 /* @return Whether a plan of a child process holds. */
@@ -113,7 +118,8 @@ int detect() {
                {Sabotage::leavesOpen, "2 filters are open"},
                {Sabotage::endsTwice, "told of DONE 2 times"},
                {Sabotage::goesBack, "state 4 after 6"},
-               {Sabotage::callsLate, "after its end"}};
+               {Sabotage::callsLate, "after its end"},
+               {Sabotage::staysSilent, "does not end"}};
     int missed = 0;
     for (const auto &each : all) {
         const std::string findings = findingsOf(each.sabotage);

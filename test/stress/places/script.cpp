@@ -64,6 +64,7 @@ public:
             }
             plan.clients.push_back(visits);
         }
+        plan.endsWith = once(4) ? 1 + static_cast<int>(below(static_cast<size_t>(scripts_))) : 0;
         return plan;
     }
 
@@ -172,7 +173,11 @@ std::string Script::text() const {
 
 std::string Plan::text() const {
     std::ostringstream all;
-    all << "seed " << seed << ", " << workers << " workers, options '" << options << "'\n";
+    all << "seed " << seed << ", " << workers << " workers, options '" << options << "'";
+    if (endsWith > 0) {
+        all << ", ends with " << endsWith << " requests";
+    }
+    all << "\n";
     for (size_t i = 0; i < clients.size(); i++) {
         for (const Visit &visit : clients[i]) {
             all << "  client " << i << (visit.waits ? " waits" : "") << (visit.slow ? " slow" : "");
@@ -201,6 +206,7 @@ Plan plainPlan(Sabotage sabotage) {
     visit.scripts.push_back(script);
     Plan plan;
     plan.sabotage = sabotage;
+    plan.endsWith = sabotage == Sabotage::staysSilent;
     plan.clients.push_back({visit});
     return plan;
 }

@@ -96,13 +96,25 @@ struct Visit {
 };
 
 /* Faults that the site makes on purpose, in each request. */
-enum class Sabotage { none, losesByte, losesPacket, neverEnds, leavesOpen, endsTwice, goesBack, callsLate };
+enum class Sabotage {
+    none,
+    losesByte,
+    losesPacket,
+    neverEnds,
+    leavesOpen,
+    endsTwice,
+    goesBack,
+    callsLate,
+    staysSilent
+};
 
 /* Clients that come at the same time. Each makes one visit after the other. */
 struct Plan {
     uint64_t seed = 0;
     int workers = 0;
     std::string options;
+    int endsWith =
+        0; /* Requests that have begun when the runtime ends, whatever they do; 0: it ends when all are over */
     Sabotage sabotage = Sabotage::none;
     std::vector<std::vector<Visit>> clients;
     std::string text() const;

@@ -232,7 +232,9 @@ void onStream(HttpStream *stream, int event, int arg) {
         note(stream, event, arg);
     }
     if (event == HTTP_EVENT_DESTROY) {
-        noteGone(stream);
+        if (sabotage != Sabotage::staysSilent) {
+            noteGone(stream);
+        }
         if (sabotage == Sabotage::callsLate) {
             perform(stream, nullptr, byEvent);
         }
@@ -324,7 +326,7 @@ int startSite(const Plan &plan) {
     return httpGetEndpointPort(endpoint);
 }
 
-void stopSite() {
+void awaitRest() {
     const MprTicks begin = mprGetTicks();
     HttpStats stats{};
     serveUntil([&] {
@@ -334,12 +336,13 @@ void stopSite() {
     if (stats.activeConnections || stats.activeRequests) {
         fault("%d connections, %d requests are left", stats.activeConnections, stats.activeRequests);
     }
-    stopForeigner();
-    closeLedger();
-    httpDestroy();
+}
+
+void stopSite() {
     if (mprVerifyHeap() != 0 || !mprDestroy()) {
         fault("the runtime does not end well");
     }
+    stopForeigner(); // it goes on to ask for events
 }
 
 } // namespace places

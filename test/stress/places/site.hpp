@@ -20,6 +20,8 @@ void serveUntil(Condition condition) {
 }
 
 /* All clients have gone: all connections and requests end. */
+void awaitRest();
+/* The runtime ends, with what is under way. */
 void stopSite();
 
 } // namespace places
