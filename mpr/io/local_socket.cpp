@@ -65,15 +65,19 @@ void lockFolder(const Descriptor& folder) {
     }
 }
 
-/** Whether what stands at a path is a socket at which nobody listens. */
-bool isStale(const addrinfo& address) {
+/** Remove what stands at a path if it is a socket at which nobody listens. @return Whether the path is free, perhaps for
+    another has removed it meanwhile. */
+bool makeFree(const addrinfo& address) {
     const auto& name = *reinterpret_cast<const sockaddr_un*>(address.ai_addr);
     struct stat info;
-    if (lstat(name.sun_path, &info) != 0 || !S_ISSOCK(info.st_mode)) {
+    if (lstat(name.sun_path, &info) != 0) {
+        return errno == ENOENT;
+    }
+    const Descriptor asks(S_ISSOCK(info.st_mode) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1);
+    if (asks.get() < 0 || connect(asks.get(), address.ai_addr, address.ai_addrlen) == 0) {
         return false;
     }
-    const Descriptor asks(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    return asks.get() >= 0 && connect(asks.get(), address.ai_addr, address.ai_addrlen) != 0 && errno == ECONNREFUSED;
+    return errno == ENOENT || (errno == ECONNREFUSED && (unlink(name.sun_path) == 0 || errno == ENOENT));
 }
 } // namespace
 
@@ -100,7 +104,7 @@ int listenLocally(int fd, const addrinfo& address) {
     lockFolder(folder);
     int result = bind(fd, address.ai_addr, address.ai_addrlen);
     if (result != 0 && errno == EADDRINUSE) {
-        if (isStale(address) && unlink(path) == 0) {
+        if (makeFree(address)) {
             result = bind(fd, address.ai_addr, address.ai_addrlen);
         } else {
             errno = EADDRINUSE;
@@ -132,6 +136,8 @@ ListenerFile* noteFile(const char* address) {
 }
 
 void removeFile(ListenerFile* file) {
+    const Descriptor folder(openFolder(file->path)); // else another could listen there between the two calls below
+    lockFolder(folder);
     struct stat info;
     if (lstat(file->path, &info) == 0 && info.st_ino == file->number && info.st_dev == file->device) {
         unlink(file->path);

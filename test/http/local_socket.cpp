@@ -102,6 +102,16 @@ TEST_CASE("an endpoint at a path answers, until it stops", "[http][localsocket]"
     CHECK_FALSE(std::filesystem::exists(server.path));
 }
 
+TEST_CASE("an endpoint at a path starts while the one before is being closed", "[http][localsocket]") {
+    LocalServer server;
+    server.start();
+    for (int i = 0; i < 500; i++) {
+        httpStopEndpoint(server.local); // the file is removed by the thread of events
+        REQUIRE(httpStartEndpoint(server.local) == 0);
+    }
+    CHECK(ask(server.path, "GET /hello" + last).find("\r\n\r\nhello") != std::string::npos);
+}
+
 TEST_CASE("curl asks an endpoint at a path", "[http][localsocket]") {
     LocalServer server;
     server.start();
