@@ -19,7 +19,8 @@
         });
 
     A handler that returns nothing is called when all of the request has come. One that returns Task is a coroutine,
-    and is started when the headers have come. What either has sent when it ends is the response.
+    and is started when the headers have come. What either has sent when it ends is the response. One that throws fails
+    its request (500).
 
     Memory: the frame of a coroutine is a managed block, which its request keeps. All words in it are looked at in each
     pause: what is the start of a block is kept. So a local variable of the coroutine may be a Root, a Member, or a
@@ -49,6 +50,9 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#if defined(__GLIBCXX__) && defined(__cpp_exceptions)
+#include <cxxabi.h> // abi::__forced_unwind
+#endif
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -104,6 +108,8 @@ private:
 class Task;
 
 namespace detail {
+
+inline constexpr const char* thrown = "a handler has thrown an exception";
 
 enum class Waits { no, forBody, forRoom, forTime };
 
@@ -221,7 +227,7 @@ inline void Run::resume() {
         destroy();
     }
     if (threw && !over) {
-        httpError(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "a handler has thrown an exception");
+        httpError(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "%s", thrown);
     } else if (done && !over) {
         httpFinalize(stream);
     }
@@ -339,6 +345,25 @@ inline const Handler& handlerOf(HttpQueue* q) {
     return *static_cast<const Handler*>(httpGetRouteData(q->stream->rx->route, routeKey));
 }
 
+/** Call a handler's function. One that throws fails its request: C code is above, which an exception cannot pass. */
+template <class F>
+void guarded(HttpQueue* q, F call) {
+#if defined(__cpp_exceptions)
+    try {
+        call();
+#if defined(__GLIBCXX__)
+    } catch (abi::__forced_unwind&) { // the thread ends
+        throw;
+#endif
+    } catch (...) {
+        httpError(q->stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "%s", thrown);
+    }
+#else
+    static_cast<void>(q);
+    call();
+#endif
+}
+
 inline Run* runOf(HttpQueue* q) {
     HttpQueue* const writer = q->stream->writeq;
     return writer ? static_cast<Run*>(writer->queueData) : nullptr;
@@ -351,7 +376,7 @@ inline HttpStage* callingStage() {
         stage->flags |= HTTP_STAGE_AUTO_FINALIZE;
         stage->ready = [](HttpQueue* q) {
             const Handler& handler = handlerOf(q);
-            handler.call(handler, q->stream);
+            guarded(q, [&] { handler.call(handler, q->stream); });
         };
     }
     return stage;
@@ -366,7 +391,15 @@ inline void startCoroutine(HttpQueue* q) {
     run->stream = q->stream;
     q->queueData = run;
     const Handler& handler = handlerOf(q);
-    const Task task = handler.begin(handler, q->stream);
+    Task task;
+    bool begun = false;
+    guarded(q, [&] {
+        task = handler.begin(handler, q->stream);
+        begun = true;
+    });
+    if (!begun) {
+        return;
+    }
     if (task.lacksMemory()) {
         httpMemoryError(q->stream);
         return;

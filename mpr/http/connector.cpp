@@ -266,6 +266,7 @@ bool goesFromFile(const HttpQueue* q, const HttpPacket* packet) {
            !stream.out().chunks && !stream.secure && mprGetFileFd(stream.tx->file) >= 0;
 }
 
+constexpr char tooLong[] = "the response has more bytes than are allowed";
 constexpr ssize mostOfFile = 1024 * 1024; // of a file that a connection is given at a time
 
 /** A response that breaks its own promise: the client must not take what came for all. */
@@ -298,8 +299,8 @@ void sendData(HttpQueue* q, Stream& stream, HttpPacket* packet) {
         breakOff(stream, "more is written than Content-Length says");
         return;
     }
-    if (stream.limits->txBodySize > 0 && tx.sent + size > stream.limits->txBodySize) {
-        breakOff(stream, "the response has more bytes than are allowed");
+    if (stream.limits->txBodySize > 0 && !stream.error && tx.sent + size > stream.limits->txBodySize) {
+        breakOff(stream, tooLong);
         return;
     }
     if (tx.chunks && !putChunkPrefix(tx, packet, size)) {
@@ -338,12 +339,25 @@ bool fillFirst(HttpQueue* q, Stream& stream, HttpPacket* packet) {
     return false;
 }
 
+/** As long as there is no head, a client can be told that its response is too long. An error document has no limit. */
+bool isWithinLimit(HttpQueue* q, Stream& stream, const HttpPacket* packet) {
+    const MprOff most = stream.limits->txBodySize;
+    if (most <= 0 || stream.error || hasNoBody(stream)) {
+        return true;
+    }
+    const MprOff length = std::max({stream.tx->length, lengthInQueues(q, packet), bytesOf(packet)});
+    if (length > most) {
+        httpError(&stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "%s", tooLong);
+    }
+    return length <= most;
+}
+
 void sendPacket(HttpQueue* q, Stream& stream, HttpPacket* packet) {
     if (stream.out().endSent) {
         return; // data after an end would be the start of the next response
     }
     if (!(stream.tx->flags & HTTP_TX_HEADERS_CREATED)) {
-        if (!fillFirst(q, stream, packet)) {
+        if (!fillFirst(q, stream, packet) || !isWithinLimit(q, stream, packet)) {
             return;
         }
         HttpPacket* head = makeHead(stream, q, packet);

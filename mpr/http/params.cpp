@@ -64,6 +64,10 @@ int add(Params* params, const char* name, const char* value) {
     return mprAddKeyWithType(params->values, name, value, MPR_JSON_VALUE | MPR_JSON_STRING) ? 0 : MPR_ERR_MEMORY;
 }
 
+bool hasZero(std::string_view text) {
+    return text.find('\0') != all;
+}
+
 char* decodedText(std::string_view text) {
     return mprUriDecodeInSitu(newText(text));
 }
@@ -116,10 +120,13 @@ Params* createParams() {
 }
 
 int addParam(Params* params, std::string_view name, std::string_view value) {
-    return add(params, newText(name), newText(value));
+    return hasZero(name) || hasZero(value) ? MPR_ERR_BAD_FORMAT : add(params, newText(name), newText(value));
 }
 
 int addParams(Params* params, std::string_view text) {
+    if (hasZero(text)) {
+        return MPR_ERR_BAD_FORMAT;
+    }
     while (!text.empty()) {
         std::string_view value = take(text, '&');
         if (value.empty()) {

@@ -17,11 +17,15 @@ namespace mpr::http {
 /** How many names and values a request may have: the tree is searched name by name. */
 constexpr int maxParams = 1000;
 
+/** Why a request with MPR_ERR_BAD_FORMAT fails. */
+inline constexpr char zeroInParam[] = "a parameter has a zero byte";
+
 /** Parameters as they come in, of which a tree is made in the end: each takes constant time. A managed block. */
 struct Params;
 
 Params* createParams();
-/** Add a name and a value. @return 0; MPR_ERR_TOO_MANY; MPR_ERR_MEMORY. */
+/** Add a name and a value. @return 0; MPR_ERR_TOO_MANY; MPR_ERR_MEMORY; MPR_ERR_BAD_FORMAT: a zero is in one, behind which
+    nobody would look. */
 int addParam(Params* params, std::string_view name, std::string_view value);
 /** Add those of a text, name=value&name=value, encoded. @return As addParam. */
 int addParams(Params* params, std::string_view text);

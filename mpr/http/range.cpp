@@ -16,8 +16,8 @@ enum class Kind { none, outside, range };
 /** "first-last", "first-", "-count". @param range Set when it is within the size. */
 Kind parseOne(std::string_view text, MprOff size, Range& range) {
     const bool dash = text.find('-') != all;
-    const std::string_view first = trimmed(take(text, '-'));
-    const std::string_view last = trimmed(text);
+    const std::string_view first = take(text, '-');
+    const std::string_view last = text;
     long long from = 0, to = 0;
     if (!dash || (!first.empty() && !readNumber(first, from)) || (!last.empty() && !readNumber(last, to)) ||
         (first.empty() && last.empty()) || (!first.empty() && !last.empty() && to < from)) {

@@ -37,12 +37,14 @@ bool blend(MprJson* into, MprJson* from) {
 }
 
 /** @return nullptr: the request has failed. */
-MprJson* treeOfText(HttpStream* stream, const char* text) {
+MprJson* treeOfText(HttpStream* stream, std::string_view text) {
     Params* params = createParams();
     const int code = params ? addParams(params, text) : MPR_ERR_MEMORY;
     MprJson* tree = code == 0 ? treeOf(params) : nullptr;
     if (code == MPR_ERR_TOO_MANY) {
         httpLimitError(stream, HTTP_CODE_BAD_REQUEST, "the request has more than %d parameters", maxParams);
+    } else if (code == MPR_ERR_BAD_FORMAT) {
+        httpError(stream, HTTP_CODE_BAD_REQUEST, "%s", zeroInParam);
     } else if (!tree) {
         httpMemoryError(stream);
     }
@@ -66,10 +68,10 @@ void addQuery(HttpStream& stream, Rx& rx) {
 }
 
 /** What is no JSON has no parameters: that is for the program to say. @return nullptr also when the request has failed. */
-MprJson* treeOfJson(HttpStream* stream, const char* text) {
+MprJson* treeOfJson(HttpStream* stream, std::string_view text) {
     MprJsonRules rules{};
     const char* mistake = nullptr;
-    MprJson* tree = mprParseJsonText(text, slen(text), &rules, &mistake);
+    MprJson* tree = mprParseJsonText(text.data(), static_cast<ssize>(text.size()), &rules, &mistake);
     if (!tree && !mistake) {
         httpMemoryError(stream);
     }
@@ -79,7 +81,8 @@ MprJson* treeOfJson(HttpStream* stream, const char* text) {
 /** A form, or JSON, that has come as a whole. It can still be read as the body. */
 void addBody(HttpStream& stream, Rx& rx) {
     rx.formMade = true;
-    const char* body = httpGetBodyInput(&stream);
+    const char* text = httpGetBodyInput(&stream); // with what stands behind a zero
+    const std::string_view body(text, stream.error ? 0 : static_cast<std::size_t>(httpGetReadCount(&stream)));
     MprJson* tree = rx.json ? treeOfJson(&stream, body) : treeOfText(&stream, body);
     if (!blend(rx.params, tree)) {
         httpMemoryError(&stream);

@@ -180,6 +180,9 @@ bool endField(HttpQueue* q, Upload* upload) {
     if (code == MPR_ERR_TOO_MANY) {
         return fail(q, httpLimitError, HTTP_CODE_REQUEST_TOO_LARGE, "the form has more than %d fields", maxParams);
     }
+    if (code == MPR_ERR_BAD_FORMAT) {
+        return fail(q, httpError, HTTP_CODE_BAD_REQUEST, "%s", zeroInParam);
+    }
     return code == 0 || failForMemory(q);
 }
 

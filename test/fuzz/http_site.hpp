@@ -21,7 +21,9 @@ inline std::vector<uint64> suspended;                /* Streams that wait to be 
 /* ---- Actions ---- */
 
 inline void answerWith(HttpStream *stream, const std::string &body) {
-    httpSetHeaderString(stream, "X-Sum", crcOf(body).c_str());
+    if (!stream->error) { /* Parameters may have failed it: its answer is the error's */
+        httpSetHeaderString(stream, "X-Sum", crcOf(body).c_str());
+    }
     httpWriteBlock(stream->writeq, body.data(), static_cast<ssize>(body.size()), HTTP_BUFFER);
     httpFinalize(stream);
 }

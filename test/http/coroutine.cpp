@@ -170,6 +170,19 @@ TEST_CASE("a coroutine that throws is an error", "[http][cpp]") {
     CHECK(Local::alive == 0);
 }
 
+TEST_CASE("a function that throws is an error", "[http][cpp]") {
+    Site site;
+    REQUIRE(mpr::http::route("GET", "/throw", [](Stream stream) {
+        const Local local;
+        stream.send("lost");
+        throw std::runtime_error("thrown");
+    }));
+    REQUIRE(mpr::http::route("GET", "/begin", [](Stream) -> Task { throw 1; })); // no coroutine
+    CHECK(site.get("/throw").status == 500);
+    CHECK(site.get("/begin").status == 500);
+    CHECK(Local::alive == 0);
+}
+
 TEST_CASE("a typed filter has an object for each request", "[http][cpp]") {
     Site site;
     REQUIRE(mpr::http::filter<Upper>("upper"));

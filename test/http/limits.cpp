@@ -102,10 +102,23 @@ TEST_CASE("bodies: by their length, in chunks, and forms", "[http][limits]") {
 TEST_CASE("a response's body", "[http][limits]") {
     Server server;
     limited(server)->txBodySize = 5;
+    httpDefineAction(
+        "/trickle", +[](HttpStream *stream) {
+            for (int i = 0; i < 2; i++) {
+                httpWriteString(stream->writeq, "123");
+                httpFlushQueue(stream->writeq, HTTP_NON_BLOCK);
+                mprWaitForEvent(stream->dispatcher, 10, -1);
+            }
+            httpFinalize(stream);
+        });
     server.start();
     CHECK(server.get("/hello").whole);
     CHECK(server.ask(post("/body", "12345")).body == "12345");
     Answer answer = server.ask(post("/body", "123456"));
+    CHECK(answer.status == 500); // nothing was sent when it was known
+    CHECK(answer.whole);
+    answer = server.get("/trickle");
+    CHECK(answer.status == 200);
     CHECK_FALSE(answer.whole);
     CHECK(Log::has("more bytes than are allowed"));
 }

@@ -96,5 +96,10 @@ TEST_CASE("parameters are counted", "[http][params]") {
     params = createParams();
     CHECK(addParams(params, std::string(1000000, '&')) == 0);
     CHECK(addParam(params, "a&b", "c=%41") == 0);
+    for (const std::string_view zero : {std::string_view("\0", 1), std::string_view("a\0b", 3)}) {
+        CHECK(addParam(params, zero, "") == MPR_ERR_BAD_FORMAT);
+        CHECK(addParam(params, "n", zero) == MPR_ERR_BAD_FORMAT);
+        CHECK(addParams(params, zero) == MPR_ERR_BAD_FORMAT);
+    }
     CHECK(text(mprJsonToString(treeOf(params), MPR_JSON_QUOTES)) == "{\"a&b\":\"c=%41\"}");
 }

@@ -98,6 +98,15 @@ TEST_CASE("parameters are counted, of queries and of forms", "[http][uploadfilte
     CHECK(site.get("/up?a&" + many).status == 400);
 }
 
+TEST_CASE("a zero byte in a form is refused: nobody would look behind it", "[http][uploadfilter]") {
+    Uploading server;
+    const std::string zero("a=1\0&b=2", 9);
+    CHECK(server.upload(part("name=\"a\"", zero) + "--XyZ--\r\n").status == 400);
+    CHECK(server.request("POST", "/up", "Content-Type: application/x-www-form-urlencoded\r\n", zero).status == 400);
+    CHECK(server.request("POST", "/up", "Content-Type: application/json\r\n", std::string("{\"a\":1}\0", 8)).body ==
+          ""); /* no JSON, so no parameters */
+}
+
 TEST_CASE("uploads are limited", "[http][uploadfilter]") {
     Uploading site;
     const auto file = [](size_t size) { return part("name=f; filename=x", std::string(size, 'x')) + end; };
