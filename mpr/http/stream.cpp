@@ -555,6 +555,10 @@ int httpCreateEvent(uint64 streamSeqno, HttpEventProc callback, void* data) {
     if (!callback || !mpr::gc::mayMake("httpCreateEvent", data)) {
         return MPR_ERR_BAD_ARGS;
     }
+    const mpr::gc::Stay stay; // with the order's memory
+    if (!stay) {
+        return MPR_ERR_BAD_STATE;
+    }
     auto* order = static_cast<Order*>(palloc(sizeof(Order)));
     if (!order) {
         return MPR_ERR_MEMORY;

@@ -87,8 +87,9 @@ MPR_EXPORT void httpSetTimeout(HttpStream *stream, MprTicks requestTimeout, MprT
 MPR_EXPORT HttpStream *httpFindStream(unsigned long long seqno, HttpEventProc proc, void *data);
 /**
     Call a procedure for a stream, on its dispatcher, soon. Any thread, foreign ones too. @param data Held until then
-    if it is a block; unmanaged memory is fine. @return 0: it will be called, perhaps with NULL for a stream that has
-    gone, then by the main dispatcher; MPR_ERR_BAD_STATE: never; MPR_ERR_MEMORY; MPR_ERR_BAD_ARGS.
+    if it is a block; unmanaged memory is fine. @return 0: it will be called, unless the runtime ends first,
+    perhaps with NULL for a stream that has gone, then by the main dispatcher; MPR_ERR_BAD_STATE: never; MPR_ERR_MEMORY;
+    MPR_ERR_BAD_ARGS.
  */
 MPR_EXPORT int httpCreateEvent(unsigned long long streamSeqno, HttpEventProc callback, void *data);
 
