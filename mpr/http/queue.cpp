@@ -184,6 +184,15 @@ bool mpr::http::flows(const Stream& stream) {
     return stream.opened;
 }
 
+bool mpr::http::drains(const HttpQueue& from) {
+    for (const HttpQueue* q = &from; q; q = q->nextQ) {
+        if (q->flags & HTTP_QUEUE_SERVICED) {
+            return false;
+        }
+    }
+    return flows(*own(from.stream));
+}
+
 HttpPacket* mpr::http::takeHeld(HttpQueue& q) {
     HttpPacket* packet = removeBehind(&q, lastGiven(&q));
     if (packet) {
@@ -428,7 +437,7 @@ bool httpFlushQueue(HttpQueue* q, int flags) {
     HttpNet& net = *q->net;
     pump(net);
     while ((flags & HTTP_BLOCK) && q->count > 0 && !net.failed && net.phase != HttpNet::Phase::closed &&
-           !own(q->stream)->gone && flows(*own(q->stream))) {
+           !own(q->stream)->gone && drains(*q)) {
         if (mprWaitForEvent(net.dispatcher, -1, -1) < 0) { // limits of time end it with its stream
             break;
         }

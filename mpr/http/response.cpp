@@ -124,7 +124,7 @@ bool isOver(const HttpQueue* q) {
 /** A queue is full: have its bytes sent, and if that is not enough wait until there is room. @return false: the
     stream is over. */
 bool awaitRoom(HttpQueue* q, bool waits) {
-    if (!flows(*own(q->stream))) { // there will be no room for as long as the call waits
+    if (!drains(*q)) { // there will be no room for as long as the call waits
         return !isOver(q);
     }
     const Waiting waiting(*own(q->stream));

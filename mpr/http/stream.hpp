@@ -209,6 +209,8 @@ void closePipeline(Stream& stream);
 HttpPacket* takeHeld(HttpQueue& q);
 /** Whether what a handler writes is sent, and a body comes to it: its pipeline is there, the filters have been opened. */
 bool flows(const Stream& stream);
+/** Whether what a queue holds goes on while a call waits for that: none that it has to pass is being serviced, by who calls. */
+bool drains(const HttpQueue& from);
 /** Give a packet to the stage of a queue, whatever is held there. */
 void give(HttpQueue& to, HttpPacket* packet);
 Queue* makeQueue(Stream& stream, HttpStage* stage, int direction);

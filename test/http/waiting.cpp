@@ -312,6 +312,33 @@ TEST_CASE("a stage may let the connection go on while it is serviced", "[http][w
     CHECK(narrow.ask(get("/hello")).body == "hello");
 }
 
+TEST_CASE("a filter that is given a response does not wait for room above it", "[http][waiting]") {
+    Narrow narrow;
+    static int asked;
+    asked = 0;
+    httpCreateFilter("adds", nullptr)->outgoing = +[](HttpQueue *q, HttpPacket *packet) {
+        const int before = asked++;
+        httpPutPacketToNext(q, packet);
+        if (before < 3) {
+            writeAll(q->stream->writeq, HTTP_BLOCK);
+            httpFlushQueue(q->stream->writeq, HTTP_BLOCK);
+        } else if (before == 3) {
+            httpFinalize(q->stream);
+        }
+    };
+    HttpRoute *const route = httpCreateActionRoute(
+        nullptr, "/added", +[](HttpStream *stream) {
+            writeAll(stream->writeq, HTTP_BUFFER);
+            httpFlush(stream);
+        });
+    REQUIRE(httpAddRouteFilter(route, "adds", nullptr, HTTP_STAGE_TX) == 0);
+    narrow.start();
+    const Answer answer = narrow.ask(get("/added"));
+    CHECK(answer.status == 200);
+    CHECK(answer.body.size() == 4 * length);
+    CHECK((answer.body == numbers() + numbers() + numbers() + numbers()));
+}
+
 TEST_CASE("who answers a request that takes too long has it end well though its body never comes", "[http][waiting]") {
     Narrow narrow;
     static std::atomic<int> told;

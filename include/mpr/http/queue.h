@@ -70,7 +70,8 @@ MPR_EXPORT bool httpResumeQueue(HttpQueue *q, bool force);
 MPR_EXPORT bool httpIsQueueSuspended(HttpQueue *q);
 MPR_EXPORT bool httpIsNextQueueSuspended(HttpQueue *q);
 MPR_EXPORT bool httpIsQueueEmpty(HttpQueue *q);
-/** Pass on the packets of a queue. @param flags HTTP_BLOCK: until all has gone; yields. @return Whether there is room. */
+/** Pass on the packets of a queue. @param flags HTTP_BLOCK: until all has gone, where that can be
+    (httpWriteBlock); yields. @return Whether there is room. */
 MPR_EXPORT bool httpFlushQueue(HttpQueue *q, int flags);
 /** Drop data. @param removePackets Their packets, too; false: their contents. */
 MPR_EXPORT void httpDiscardQueueData(HttpQueue *q, bool removePackets);

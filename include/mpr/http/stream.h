@@ -95,8 +95,8 @@ MPR_EXPORT int httpCreateEvent(unsigned long long streamSeqno, HttpEventProc cal
 
 /**
     A request has failed. One that is complete cannot: nothing is done. If nothing of the response has been sent it becomes
-    an error document; else the connection is closed. @param status HTTP_CODE_*, or'ed with HTTP_ABORT or HTTP_CLOSE. @param fmt Why, for the log, and for the
-    client where the status is below 500.
+    an error document; else the connection is closed. @param status HTTP_CODE_*, or'ed with HTTP_ABORT or HTTP_CLOSE.
+    @param fmt Why, for the log, and for the client where the status is below 500.
  */
 MPR_EXPORT void httpError(HttpStream *stream, int status, const char *fmt, ...) MPR_PRINTF(3, 4);
 /** httpError for a mistake of the client: the connection is closed after the response. */

@@ -24,7 +24,6 @@ enum : unsigned {
     withQueue = 2, /* Where a queue is at hand */
     inFilters = 4, /* In a filter's procedures */
     beforeEnd = 8, /* Not when the stream is about to go */
-    forRoom = 16,  /* Nor where a filter has what there would be room for: it would wait for itself */
 };
 
 struct Context {
@@ -74,8 +73,21 @@ void flush(Context &c) {
 void flushWaiting(Context &c) {
     httpFlushQueue(c.stream->writeq, HTTP_BLOCK);
 }
+void expectError(Context &c) {
+    if (c.stream->state < HTTP_STATE_COMPLETE) { // one that is complete cannot fail
+        c.record.mayFail = c.record.altered = true;
+    }
+}
+/* The body is about to be another. */
+void breakLength(Context &c) {
+    if (c.record.hasLength) {
+        expectError(c);
+        *c.record.broken = true;
+    }
+}
 void putOwnPacket(Context &c) {
     HttpPacket *packet = httpCreateDataPacket(20);
+    breakLength(c);
     c.record.altered = c.record.altered || (c.q->direction == HTTP_QUEUE_TX);
     c.record.readAll = false;
     mprPutStringToBuf(packet->content, "a filter's own ");
@@ -92,11 +104,6 @@ void finalizeOutput(Context &c) {
 }
 void finalizeInput(Context &c) {
     httpFinalizeInput(c.stream);
-}
-void expectError(Context &c) {
-    if (c.stream->state < HTTP_STATE_COMPLETE) { // one that is complete cannot fail
-        c.record.mayFail = c.record.altered = true;
-    }
 }
 void refuse(Context &c) {
     expectError(c);
@@ -155,7 +162,8 @@ void setLength(Context &c) {
     httpSetContentLength(c.stream, 5000);
 }
 void setOwnLength(Context &c) {
-    if (c.record.accepted > 0 && c.stream->tx->finalizedOutput) {
+    if (c.record.accepted > 0 && c.stream->tx->finalizedOutput && !c.record.altered && !c.record.writing) {
+        c.record.hasLength = true;
         httpSetContentLength(c.stream, static_cast<MprOff>(c.record.accepted));
     }
 }
@@ -213,6 +221,7 @@ void shrink(Context &c) {
     httpSetQueueLimits(c.q, nullptr, 512, 100, 1000, -1);
 }
 void discard(Context &c) {
+    breakLength(c);
     c.record.altered = true;
     c.record.readAll = false;
     httpDiscardQueueData(c.q, c.record.acts % 2);
@@ -231,7 +240,7 @@ void inEvent(HttpStream *stream, void *data) {
     }
 }
 void makeEvent(Context &c) {
-    if (httpCreateEvent(c.stream->seqno, inEvent, &c.record) != 0) {
+    if (httpCreateEvent(c.stream->seqno, inEvent, &c.record) != 0 && !mprIsStopping()) {
         fault("%d: no event", c.record.script->id);
     }
 }
@@ -310,7 +319,7 @@ struct Act {
 };
 const Act acts[] = {
     {'w', writeLittle, everywhere, 12},   {'W', writeSome, everywhere, 6},    {'M', writeMuch, everywhere, 1},
-    {'B', writeWaiting, forRoom, 3},      {'f', flush, everywhere, 8},        {'F', flushWaiting, forRoom, 2},
+    {'B', writeWaiting, beforeEnd, 3},    {'f', flush, everywhere, 8},        {'F', flushWaiting, beforeEnd, 2},
     {'p', putOwnPacket, inFilters, 2},    {'z', finalize, everywhere, 3},     {'Z', finalizeOutput, everywhere, 2},
     {'i', finalizeInput, everywhere, 2},  {'e', refuse, everywhere, 1},       {'E', failAndClose, everywhere, 1},
     {'A', abortIt, everywhere, 1},        {'d', disconnect, everywhere, 1},   {'r', redirect, everywhere, 1},
@@ -334,7 +343,6 @@ bool isOf(const Act &act, Place place) {
     case withQueue: return queue;
     case inFilters: return filters;
     case beforeEnd: return !ends || place >= byEvent;
-    case forRoom: return (!ends || place >= byEvent) && place != filterOutgoing && place != filterOutgoingService;
     default: return true;
     }
 }

@@ -26,6 +26,7 @@ struct Record {
     bool mayFail = false;                /* The program has made it fail */
     bool altered = false; /* The body is not what was written: dropped, put before, replaced by an error document */
     bool failed = false;
+    bool hasLength = false; /* Its program has announced what was written */
     bool head = false;
     std::atomic<uint64> seqno{0};
     size_t accepted = 0; /* Bytes that were written */
