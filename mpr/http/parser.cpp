@@ -52,11 +52,6 @@ const char* describe(const Machine& machine) {
     const char* reason = llhttp_get_error_reason(&machine);
     return reason && *reason ? reason : "no HTTP";
 }
-Settings plainSettings() {
-    Settings settings;
-    llhttp_settings_init(&settings);
-    return settings;
-}
 #else
 using Machine = http_parser;
 using Settings = http_parser_settings;
@@ -80,11 +75,6 @@ Fault faultOf(const Machine& machine) {
 }
 const char* describe(const Machine& machine) {
     return http_errno_description(HTTP_PARSER_ERRNO(&machine));
-}
-Settings plainSettings() {
-    Settings settings;
-    http_parser_settings_init(&settings);
-    return settings;
 }
 #endif
 
@@ -124,8 +114,8 @@ struct Reading {
 };
 
 const Settings& headSettings() {
-    static const Settings settings = [] {
-        Settings made = plainSettings();
+    static constexpr Settings settings = [] {
+        Settings made{};
         made.on_url = Reading::onUri;
         made.on_header_field = Reading::onName;
         made.on_header_value = Reading::onValue;
@@ -279,8 +269,8 @@ struct ChunkParser::Calls {
         return 0;
     }
     static const Settings& settings() {
-        static const Settings made = [] {
-            Settings calls = plainSettings();
+        static constexpr Settings made = [] {
+            Settings calls{};
             calls.on_body = onBody;
             calls.on_message_complete = onEnd;
             return calls;

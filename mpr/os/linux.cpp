@@ -648,8 +648,9 @@ int currentProcessor() {
 }
 
 bool fenceOthers() {
-    static const bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) == 0;
-    return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) == 0;
+    const auto barrier = [](int command) { return syscall(SYS_membarrier, command, 0) == 0; };
+    return barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) || // refused until the process has registered
+           (barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
 }
 
 void wakeModestly() {

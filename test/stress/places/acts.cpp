@@ -218,6 +218,9 @@ void putBack(Context &c) {
     }
 }
 void shrink(Context &c) {
+    if (c.q == c.stream->readq && c.record.script->intake == Intake::kept) {
+        return; // nobody takes what comes, so it would stop there
+    }
     httpSetQueueLimits(c.q, nullptr, 512, 100, 1000, -1);
 }
 void discard(Context &c) {
