@@ -19,8 +19,8 @@
         });
 
     A handler that returns nothing is called when all of the request has come. One that returns Task is a coroutine,
-    and is started when the headers have come. What either has sent when it ends is the response. One that throws fails
-    its request (500).
+    and is started when the headers have come. What either has sent when it ends is the response. One that throws, or a
+    filter's procedure, fails the request (500). Other procedures, of events and notifiers, must not throw.
 
     Memory: the frame of a coroutine is a managed block, which its request keeps. All words in it are looked at in each
     pause: what is the start of a block is kept. So a local variable of the coroutine may be a Root, a Member, or a
@@ -109,7 +109,34 @@ class Task;
 
 namespace detail {
 
-inline constexpr const char* thrown = "a handler has thrown an exception";
+/** Whether a call returns. An exception ends here: C code is above, which none can pass. */
+template <class F>
+bool returns(F call) {
+#if defined(__cpp_exceptions)
+    try {
+        call();
+#if defined(__GLIBCXX__)
+    } catch (abi::__forced_unwind&) { // the thread ends
+        throw;
+#endif
+    } catch (...) {
+        return false;
+    }
+#else
+    call();
+#endif
+    return true;
+}
+
+/** Call a procedure of the program for a stream. One that throws fails its request. @return Whether it has returned. */
+template <class F>
+bool guarded(HttpStream* stream, F call) {
+    const bool good = returns(call);
+    if (!good) {
+        httpError(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "an exception was thrown");
+    }
+    return good;
+}
 
 enum class Waits { no, forBody, forRoom, forTime };
 
@@ -198,13 +225,21 @@ public:
         std::suspend_always initial_suspend() const noexcept { return {}; }
         std::suspend_always final_suspend() const noexcept { return {}; }
         void return_void() const noexcept {}
-        void unhandled_exception() noexcept { threw = true; }
+        void unhandled_exception() { // in a handler of it
+#if defined(__cpp_exceptions)
+            threw = !detail::returns([] { throw; });
+#endif
+        }
     };
     using Handle = std::coroutine_handle<promise_type>;
 
     Task() noexcept = default;
-    Handle handle() const noexcept { return handle_; }
-    bool lacksMemory() const noexcept { return lacksMemory_; }
+    Handle handle() const noexcept {
+        return handle_;
+    }
+    bool lacksMemory() const noexcept {
+        return lacksMemory_;
+    }
 
 private:
     Handle handle_{};
@@ -227,7 +262,7 @@ inline void Run::resume() {
         destroy();
     }
     if (threw && !over) {
-        httpError(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "%s", thrown);
+        httpError(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "an exception was thrown");
     } else if (done && !over) {
         httpFinalize(stream);
     }
@@ -345,25 +380,6 @@ inline const Handler& handlerOf(HttpQueue* q) {
     return *static_cast<const Handler*>(httpGetRouteData(q->stream->rx->route, routeKey));
 }
 
-/** Call a handler's function. One that throws fails its request: C code is above, which an exception cannot pass. */
-template <class F>
-void guarded(HttpQueue* q, F call) {
-#if defined(__cpp_exceptions)
-    try {
-        call();
-#if defined(__GLIBCXX__)
-    } catch (abi::__forced_unwind&) { // the thread ends
-        throw;
-#endif
-    } catch (...) {
-        httpError(q->stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "%s", thrown);
-    }
-#else
-    static_cast<void>(q);
-    call();
-#endif
-}
-
 inline Run* runOf(HttpQueue* q) {
     HttpQueue* const writer = q->stream->writeq;
     return writer ? static_cast<Run*>(writer->queueData) : nullptr;
@@ -376,7 +392,7 @@ inline HttpStage* callingStage() {
         stage->flags |= HTTP_STAGE_AUTO_FINALIZE;
         stage->ready = [](HttpQueue* q) {
             const Handler& handler = handlerOf(q);
-            guarded(q, [&] { handler.call(handler, q->stream); });
+            guarded(q->stream, [&] { handler.call(handler, q->stream); });
         };
     }
     return stage;
@@ -392,12 +408,7 @@ inline void startCoroutine(HttpQueue* q) {
     q->queueData = run;
     const Handler& handler = handlerOf(q);
     Task task;
-    bool begun = false;
-    guarded(q, [&] {
-        task = handler.begin(handler, q->stream);
-        begun = true;
-    });
-    if (!begun) {
+    if (!guarded(q->stream, [&] { task = handler.begin(handler, q->stream); })) {
         return;
     }
     if (task.lacksMemory()) {
@@ -503,14 +514,18 @@ HttpStage* filter(const char* name) {
         return nullptr;
     }
     stage->open = [](HttpQueue* q) {
-        q->queueData = make<T>();
+        detail::guarded(q->stream, [q] { q->queueData = make<T>(); });
         return q->queueData ? 0 : MPR_ERR_MEMORY;
     };
     if constexpr (receives) {
-        stage->incoming = [](HttpQueue* q, HttpPacket* packet) { static_cast<T*>(q->queueData)->incoming(q, packet); };
+        stage->incoming = [](HttpQueue* q, HttpPacket* packet) {
+            detail::guarded(q->stream, [=] { static_cast<T*>(q->queueData)->incoming(q, packet); });
+        };
     }
     if constexpr (sends) {
-        stage->outgoing = [](HttpQueue* q, HttpPacket* packet) { static_cast<T*>(q->queueData)->outgoing(q, packet); };
+        stage->outgoing = [](HttpQueue* q, HttpPacket* packet) {
+            detail::guarded(q->stream, [=] { static_cast<T*>(q->queueData)->outgoing(q, packet); });
+        };
     }
     return stage;
 }

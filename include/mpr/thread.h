@@ -49,7 +49,7 @@ MPR_EXPORT MprThread *mprCreateThread(const char *name, void *proc, void *data, 
     workers, the thread of mprStartEventsThread) block all signals, so that the program's threads receive them. A
     thread that one of these starts gets the mask that the runtime's thread itself was started under. A process that
     a worker starts other than by mpr/command.h has to unblock the signals it wants.
-    @return 0; MPR_ERR_BAD_STATE when it was started before; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE.
+    @return 0; MPR_ERR_BAD_STATE when it was started before, or the runtime has stopped; MPR_ERR_MEMORY; MPR_ERR_CANT_CREATE.
  */
 MPR_EXPORT int mprStartThread(MprThread *thread);
 

@@ -435,11 +435,11 @@ bool mprDestroy(void) {
         rt.collector.nameOthers(self, "mprDestroy refused");
         return false;
     }
+    rt.life.state.store(MPR_STOPPED); // from here on no thread starts, and no event runs
     if constexpr (os::hasThreads) {
         rt.services.end();
         rt.collector.resume(self); // which a procedure may have left yielded
     }
-    rt.life.state.store(MPR_STOPPED);
     if constexpr (os::hasThreads) {
         closeBatch(self);
         self.beingFreed.enter(nullptr);

@@ -242,7 +242,8 @@ int httpStartEndpoint(HttpEndpoint* endpoint) {
     if (listenerOf(*endpoint)) {
         return 0;
     }
-    MprSocket* sock = findDispatchers(*endpoint) && makeClock() ? mprCreateSocket() : nullptr;
+    const bool ready = !shared.alone && findDispatchers(*endpoint) && makeClock();
+    MprSocket* sock = ready ? mprCreateSocket() : nullptr;
     if (!sock || mprListenOnSocket(sock, endpoint->ip, endpoint->port, 0) < 0) {
         return MPR_ERR_CANT_OPEN;
     }

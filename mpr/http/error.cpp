@@ -46,7 +46,10 @@ void sendDocument(Stream& stream, int status, const char* message) {
         return;
     }
     for (const char* name : {"Allow", "Retry-After", "WWW-Authenticate", "Content-Range"}) {
-        if (const void* value = mprLookupKey(kept, name)) {
+        const bool isOfRange = std::strcmp(name, "Content-Range") == 0; // else of what is sent no more
+        const void* value =
+            !isOfRange || status == HTTP_CODE_RANGE_NOT_SATISFIABLE ? mprLookupKey(kept, name) : nullptr;
+        if (value) {
             mprAddKey(tx.headers, name, value);
         }
     }

@@ -171,7 +171,8 @@ void shut(AccessLog& log) {
 } // namespace
 
 void logRequest(const Stream& stream) {
-    if (accessLog.fd < 0 || stream.state < HTTP_STATE_CONNECTED) {
+    const bool isRequest = stream.rx->method || (stream.tx->flags & HTTP_TX_HEADERS_CREATED); // or a part of its head
+    if (accessLog.fd < 0 || stream.state < HTTP_STATE_CONNECTED || !isRequest) {
         return;
     }
     Line line;

@@ -4,6 +4,7 @@
 
         writeq (handler) -> filters -> outputq (connector)      inputq (connector) -> filters -> readq (handler)
  */
+#include "mpr/base/retain.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/http/stream.hpp"
 #include "mpr/list.h"
@@ -24,21 +25,29 @@ void pairUp(HttpQueue* a, HttpQueue* b) {
     }
 }
 
+/** Give a filter that is open what stages before have written in their open. What comes meanwhile is held, too. */
+void giveHeld(HttpQueue& q) {
+    while (HttpPacket* packet = takeAllHeld(*own(&q))) {
+        while (packet) { // out of the queue, which its procedure may empty
+            HttpPacket* next = packet->next;
+            const base::Rooted rest(next);
+            setRef(packet, packet->next, nullptr);
+            own(&q)->removed ? httpPutPacket(&q, packet) : give(q, packet);
+            packet = next;
+        }
+    }
+}
+
 bool open(HttpQueue* q) {
     if (!q->stage->open) {
         return true;
     }
     own(q)->opened = true;
     const int result = callStage(*q->stage, [q] { return q->stage->open(q); });
-    if (std::exchange(own(q)->unopened, false)) {
-        int count = 0; // of packets that stages before have written in their open: it may keep them in this queue
-        for (const HttpPacket* each = q->first; each; each = each->next) {
-            ++count;
-        }
-        for (; count > 0 && q->first; --count) {
-            give(*q, httpGetPacket(q));
-        }
+    if (own(q)->unopened) {
+        giveHeld(*q);
     }
+    own(q)->unopened = false;
     return result >= 0;
 }
 

@@ -57,6 +57,38 @@ bool isFull(const HttpQueue* q, MprOff size = 0) {
     return held >= q->max || (waits && held + std::min<MprOff>(size, q->packetSize) > q->max);
 }
 
+/** Whether the stage of a queue passes on what it is given, since it has nothing that services what it would keep. */
+bool passesOn(const HttpQueue* q) {
+    const HttpStage& stage = *q->stage;
+    const bool keeps = q->direction == HTTP_QUEUE_TX ? !stage.outgoing || stage.outgoingService
+                                                     : !stage.incoming || stage.incomingService;
+    return q->nextQ && !keeps;
+}
+
+/** What is put into a queue comes to it, and to those behind to which it is passed on. @return The first that takes no
+    more; nullptr: there is none. */
+template <class TakesNoMore>
+HttpQueue* findFirst(HttpQueue* q, TakesNoMore takesNoMore) {
+    while (!takesNoMore(q)) {
+        if (!passesOn(q)) {
+            return nullptr;
+        }
+        q = q->nextQ;
+    }
+    return q;
+}
+
+HttpQueue* findFull(HttpQueue* q, MprOff size) {
+    return findFirst(q, [size](const HttpQueue* each) { return isFull(each, size); });
+}
+
+/** Have a queue wait until there is room in one behind it. */
+void waitFor(HttpQueue* full, HttpQueue* q) {
+    full->flags |= HTTP_QUEUE_FULL;
+    q->flags |= HTTP_QUEUE_SUSPENDED;
+    own(q)->waits = true;
+}
+
 /** A packet has come to a queue, at either end. */
 void holdsMore(HttpQueue* q, HttpPacket* packet) {
     addBytes(*q, bytesOf(packet));
@@ -151,7 +183,7 @@ void callService(HttpQueue* q) {
 
 /** Whether a packet may go through a queue without a stop. */
 bool passes(const HttpQueue* q, const HttpPacket* packet) {
-    return !q->first && !(q->flags & HTTP_QUEUE_SUSPENDED) && q->nextQ && !isFull(q->nextQ, bytesOf(packet)) &&
+    return !q->first && !(q->flags & HTTP_QUEUE_SUSPENDED) && q->nextQ && !findFull(q->nextQ, bytesOf(packet)) &&
            bytesOf(packet) <= q->nextQ->packetSize;
 }
 } // namespace
@@ -184,7 +216,20 @@ bool mpr::http::flows(const Stream& stream) {
     return stream.opened;
 }
 
+HttpPacket* mpr::http::takeAllHeld(Queue& q) {
+    HttpPacket* const first = takeHeld(q);
+    HttpPacket* last = first;
+    while (HttpPacket* next = last ? takeHeld(q) : nullptr) {
+        setRef(last, last->next, next);
+        last = next;
+    }
+    return first;
+}
+
 bool mpr::http::drains(const HttpQueue& from) {
+    if (from.direction == HTTP_QUEUE_RX) { // the handler is not given anything below a call that waits
+        return false;
+    }
     for (const HttpQueue* q = &from; q; q = q->nextQ) {
         if (q->flags & HTTP_QUEUE_SERVICED) {
             return false;
@@ -269,7 +314,7 @@ void httpPutPacket(struct HttpQueue* q, HttpPacket* packet) {
     publish(packet);
     Stream& stream = *own(q->stream);
     if (own(q)->unopened) {
-        append(q, packet);
+        hold(q, packet);
         return;
     }
     if (q == stream.readq) {
@@ -449,7 +494,7 @@ bool httpFlushQueue(HttpQueue* q, int flags) {
 // ---- Room -------------------------------------------------------------------------------------------------------
 
 ssize httpGetQueueRoom(HttpQueue* q) {
-    return q && !isFull(q) ? static_cast<ssize>(q->max - heldBy(*q)) : 0;
+    return q && !findFull(q, 0) ? static_cast<ssize>(q->max - heldBy(*q)) : 0;
 }
 
 bool httpWillQueueAcceptPacket(HttpQueue* q, HttpQueue* nextQ, HttpPacket* packet) {
@@ -460,10 +505,8 @@ bool httpWillQueueAcceptPacket(HttpQueue* q, HttpQueue* nextQ, HttpPacket* packe
     if (size == 0) {
         return true;
     }
-    if (isFull(nextQ, size)) {
-        nextQ->flags |= HTTP_QUEUE_FULL;
-        q->flags |= HTTP_QUEUE_SUSPENDED;
-        own(q)->waits = true;
+    if (HttpQueue* full = findFull(nextQ, size)) {
+        waitFor(full, q);
         return false;
     }
     if (size > nextQ->packetSize && !(packet->flags & HTTP_PACKET_SOLO)) {
@@ -482,14 +525,14 @@ bool httpWillNextQueueAcceptSize(HttpQueue* q, ssize size) {
     if (!q || !q->nextQ) {
         return false;
     }
-    const MprOff held = heldBy(*q->nextQ);
-    if (size <= 0 || held == 0 || held + size <= q->nextQ->max) { // what is empty would never wake q
-        return true;
+    HttpQueue* full = findFirst(q->nextQ, [size](const HttpQueue* each) {
+        const MprOff held = heldBy(*each);
+        return size > 0 && held > 0 && held + size > each->max; // what is empty would never wake q
+    });
+    if (full) {
+        waitFor(full, q);
     }
-    q->nextQ->flags |= HTTP_QUEUE_FULL;
-    q->flags |= HTTP_QUEUE_SUSPENDED;
-    own(q)->waits = true;
-    return false;
+    return !full;
 }
 
 void httpSetQueueLimits(HttpQueue* q, struct HttpLimits* limits, ssize packetSize, ssize low, ssize max, ssize) {

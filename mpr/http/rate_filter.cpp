@@ -86,7 +86,7 @@ void pause(HttpQueue* q) {
 /** The length of a body of which all is here: said, or it would have to go out in chunks. */
 void sayLength(HttpQueue* q) {
     HttpTx* tx = q->stream->tx;
-    bool all = tx->finalizedOutput && tx->length < 0 && !(tx->flags & HTTP_TX_HEADERS_CREATED);
+    bool all = tx->finalizedOutput && tx->length < 0 && tx->chunkSize <= 0 && !(tx->flags & HTTP_TX_HEADERS_CREATED);
     for (const HttpQueue* before = q->prevQ; before; before = before->prevQ) {
         all = all && before->count == 0;
     }

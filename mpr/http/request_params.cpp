@@ -82,7 +82,9 @@ MprJson* treeOfJson(HttpStream* stream, std::string_view text) {
 void addBody(HttpStream& stream, Rx& rx) {
     rx.formMade = true;
     const char* text = httpGetBodyInput(&stream); // with what stands behind a zero
-    const std::string_view body(text, stream.error ? 0 : static_cast<std::size_t>(httpGetReadCount(&stream)));
+    HttpPacket* first = stream.readq ? stream.readq->first : nullptr;
+    const bool isIn = first && first->content && text == first->content->start;
+    const std::string_view body(text, static_cast<std::size_t>(isIn ? httpGetPacketContents(first) : slen(text)));
     MprJson* tree = rx.json ? treeOfJson(&stream, body) : treeOfText(&stream, body);
     if (!blend(rx.params, tree)) {
         httpMemoryError(&stream);

@@ -207,6 +207,8 @@ void closePipeline(Stream& stream);
 
 /** Take the first packet out of a handler's queue that its stage has not been given. @return nullptr: there is none. */
 HttpPacket* takeHeld(HttpQueue& q);
+/** Take all of them. @return The first, which leads to the others; nullptr: there is none. */
+HttpPacket* takeAllHeld(Queue& q);
 /** Whether what a handler writes is sent, and a body comes to it: its pipeline is there, the filters have been opened. */
 bool flows(const Stream& stream);
 /** Whether what a queue holds goes on while a call waits for that: none that it has to pass is being serviced, by who calls. */

@@ -4,6 +4,7 @@
  */
 #include "mpr/event.h"
 
+#include "mpr/shutdown.h"
 #include "mpr/task/events.hpp"
 
 using namespace mpr::task;
@@ -151,7 +152,8 @@ int mprCreateEventOutside(MprDispatcher* dispatcher, void* proc, void* data) {
 
 int mprServiceEvents(MprTicks delay, int flags) {
     const void* site = __builtin_return_address(0);
-    const bool admitted = mpr::gc::admitServing("mprServiceEvents") && events().open("mprServiceEvents");
+    const bool admitted =
+        mpr::gc::admitServing("mprServiceEvents") && events().open("mprServiceEvents") && !mprIsStopped();
     return admitted ? events().service(delay, flags, site) : 0;
 }
 

@@ -14,6 +14,7 @@
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/os/os.hpp"
+#include "mpr/shutdown.h"
 #include "mpr/task/memory.hpp"
 #include "mpr/task/thread.hpp"
 #include "mpr/task/waiting.hpp"
@@ -82,7 +83,7 @@ MprThread* mprCreateThread(cchar* name, void* proc, void* data, ssize stackSize)
 
 int mprStartThread(MprThread* ptr) {
     auto* thread = static_cast<Thread*>(ptr);
-    if (!admitMaking("mprStartThread", ptr) || !thread || !mayMake("mprStartThread", thread->data) ||
+    if (!admitMaking("mprStartThread", ptr) || !thread || !mayMake("mprStartThread", thread->data) || mprIsStopped() ||
         thread->started.exchange(true)) {
         return MPR_ERR_BAD_STATE;
     }

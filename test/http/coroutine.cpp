@@ -5,6 +5,10 @@
 #include "mpr/http.hpp"
 
 #include "test/http/site.hpp"
+#include "test/support/http.hpp"
+
+#include <pthread.h>
+#include <stdexcept>
 
 using namespace test;
 using namespace std::chrono_literals;
@@ -181,6 +185,43 @@ TEST_CASE("a function that throws is an error", "[http][cpp]") {
     CHECK(site.get("/throw").status == 500);
     CHECK(site.get("/begin").status == 500);
     CHECK(Local::alive == 0);
+}
+
+TEST_CASE("a typed filter that throws fails its request, and no other", "[http][cpp]") {
+    struct Throws {
+        void outgoing(HttpQueue *, HttpPacket *) { throw std::runtime_error("thrown"); }
+    };
+    Server server;
+    REQUIRE(mpr::http::filter<Throws>("throws"));
+    HttpRoute *route = mpr::http::route("GET", "/throw", [](Stream stream) {
+        stream.send("some");
+        httpFlush(stream);
+    });
+    REQUIRE(httpAddRouteFilter(route, "throws", nullptr, HTTP_STAGE_TX) == 0);
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    Client client(server.port);
+    CHECK(client.ask(get("/throw")).status == 500);
+    CHECK(client.ask(get("/hello")).body == "hello");
+}
+
+TEST_CASE("a thread that ends in a coroutine ends alone", "[http][cpp]") {
+    static std::atomic<bool> exits;
+    exits = false;
+    Server server;
+    httpSetEndpointWorkers(server.endpoint, 1);
+    REQUIRE(mpr::http::route("GET", "/exit", [](Stream stream) -> Task {
+        co_await mpr::sleep(1ms);
+        stream.send("some");
+        exits = true;
+        pthread_exit(nullptr);
+    }));
+    httpDefineAction("/hello", answerHello);
+    server.start();
+    Client ends(server.port);
+    ends.send(get("/exit"));
+    eventually([] { return exits.load(); });
+    CHECK(server.get("/hello").body == "hello");
 }
 
 TEST_CASE("a typed filter has an object for each request", "[http][cpp]") {

@@ -123,6 +123,18 @@ TEST_CASE("a response's body", "[http][limits]") {
     CHECK(Log::has("more bytes than are allowed"));
 }
 
+TEST_CASE("a range that is not sent is not named", "[http][limits]") {
+    Server server;
+    httpDefineAction(
+        "/range", +[](HttpStream *stream) {
+            httpSetHeaderString(stream, "Content-Range", "bytes 0-9/*");
+            httpError(stream, httpGetIntParam(stream, "status", 500), "none");
+        });
+    server.start();
+    CHECK_FALSE(server.get("/range").has("Content-Range"));
+    CHECK(server.get("/range?status=416").has("Content-Range"));
+}
+
 TEST_CASE("requests of a connection", "[http][limits]") {
     Server server;
     limited(server)->keepAliveMax = 3;

@@ -570,3 +570,56 @@ TEST_CASE("what is written or comes while filters are opened goes through them i
     }
     CHECK(server.ask(post("/body", body)).body == answer);
 }
+
+TEST_CASE("a filter may keep, or remove itself from, what comes while it is opened", "[http][order]") {
+    Server server;
+    const auto put = [](HttpQueue *q, cchar *text) {
+        HttpPacket *packet = httpCreateDataPacket(16);
+        mprPutStringToBuf(packet->content, text);
+        httpPutPacketToNext(q, packet);
+    };
+    static void (*const write)(HttpQueue *, cchar *) = put;
+    httpCreateFilter("writes", nullptr)->open = [](HttpQueue *q) {
+        for (cchar *text : {"one ", "two ", "three "}) {
+            write(q, text);
+        }
+        return 0;
+    };
+    HttpStage *keeps = httpCreateFilter("keeps", nullptr);
+    keeps->open = [](HttpQueue *) { return 0; };
+    keeps->outgoing = [](HttpQueue *q, HttpPacket *packet) {
+        httpPutForService(q, packet, false);
+        while (HttpPacket *each = httpGetPacket(q)) {
+            httpPutPacketToNext(q, each);
+        }
+    };
+    HttpStage *leaves = httpCreateFilter("leaves", nullptr);
+    leaves->open = [](HttpQueue *) { return 0; };
+    leaves->outgoing = [](HttpQueue *q, HttpPacket *packet) {
+        httpRemoveQueue(q);
+        httpPutPacketToNext(q, packet);
+    };
+    HttpStage *begins = httpCreateFilter("begins", nullptr); // with what is for its service
+    begins->open = [](HttpQueue *q) {
+        HttpPacket *packet = httpCreateDataPacket(16);
+        mprPutStringToBuf(packet->content, "banner ");
+        httpPutForService(q, packet, true);
+        return 0;
+    };
+    begins->outgoing = [](HttpQueue *q, HttpPacket *packet) {
+        if (httpGetPacketContents(packet) > 0) {
+            mprPutCharToBuf(packet->content, '!');
+        }
+        httpPutForService(q, packet, true);
+    };
+    for (cchar *name : {"keeps", "leaves", "begins"}) {
+        const std::string path = std::string("/") + name;
+        HttpRoute *route = httpCreateActionRoute(nullptr, path.c_str(), answerHello);
+        REQUIRE(httpAddRouteFilter(route, "writes", nullptr, HTTP_STAGE_TX) == 0);
+        REQUIRE(httpAddRouteFilter(route, name, nullptr, HTTP_STAGE_TX) == 0);
+    }
+    server.start();
+    CHECK(server.get("/keeps").body == "one two three hello");
+    CHECK(server.get("/leaves").body == "one two three hello");
+    CHECK(server.get("/begins").body == "banner one !two !three !hello!");
+}

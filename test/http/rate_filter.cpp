@@ -3,6 +3,7 @@
     test/http/rate_filter.cpp - Responses that are sent at a rate: whole, and no faster.
  */
 #include "test/http/site.hpp"
+#include "test/support/http.hpp"
 
 using namespace test;
 
@@ -118,6 +119,23 @@ TEST_CASE("the length of a response is said that is larger than memory can be", 
     const Reply reply = site.get("/large");
     CHECK(reply.status == 200);
     CHECK(reply.header("Content-Length") == "3000000000");
+}
+
+TEST_CASE("a response in chunks stays one", "[http][ratefilter]") {
+    Server server;
+    HttpRoute *route = httpCreateActionRoute(
+        nullptr, "/chunks", +[](HttpStream *stream) {
+            httpSetChunkSize(stream, 1000);
+            const std::string text(length, 'x');
+            httpWriteBlock(stream->writeq, text.data(), static_cast<ssize>(length), HTTP_BUFFER);
+            httpFinalize(stream);
+        });
+    REQUIRE(httpAddRouteFilter(route, "rateFilter", nullptr, HTTP_STAGE_TX) == 0);
+    httpSetRouteRate(route, length * 10);
+    server.start();
+    const Answer answer = server.get("/chunks");
+    CHECK(answer["Transfer-Encoding"] == "chunked");
+    CHECK(answer.body.size() == length);
 }
 
 TEST_CASE("the length of what has passed and waits for the connection is a part of the whole", "[http][rate_filter]") {

@@ -784,6 +784,26 @@ TEST_CASE("a part of a body that cannot be joined is not taken for all of it", "
     }
 }
 
+TEST_CASE("a form that a filter has put together is read as far as it can be joined", "[http][stream]") {
+    Server server;
+    httpCreateFilter("remakes", nullptr)->incoming = [](HttpQueue *q, HttpPacket *packet) {
+        for (cchar *text : {"a=1&", "b=2"}) {
+            HttpPacket *made = httpCreatePacket(16); // of no kind, so not joined
+            mprPutStringToBuf(made->content, text);
+            httpPutPacketToNext(q, made);
+        }
+        httpPutPacketToNext(q, packet);
+    };
+    HttpRoute *route = httpCreateActionRoute(
+        nullptr, "/form", +[](HttpStream *stream) {
+            httpWriteString(stream->writeq, httpGetParam(stream, "a", "none"));
+            httpFinalize(stream);
+        });
+    REQUIRE(httpAddRouteFilter(route, "remakes", nullptr, HTTP_STAGE_RX) == 0);
+    server.start();
+    CHECK(server.ask(post("/form", "x", "Content-Type: application/x-www-form-urlencoded\r\n")).body == "1");
+}
+
 TEST_CASE("of bytes that find no memory nothing is sent", "[http][stream]") {
     Server server;
     static ssize result;

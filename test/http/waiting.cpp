@@ -312,6 +312,59 @@ TEST_CASE("a stage may let the connection go on while it is serviced", "[http][w
     CHECK(narrow.ask(get("/hello")).body == "hello");
 }
 
+TEST_CASE("a handler waits for room behind a filter that passes on what it is given", "[http][waiting]") {
+    Narrow narrow;
+    httpGetLimits()->connectionMemory = 512 << 10;
+    httpCreateFilter("passes", nullptr)->outgoing =
+        +[](HttpQueue *q, HttpPacket *packet) { httpPutPacketToNext(q, packet); };
+    httpCreateFilter("leaves", nullptr)->outgoing = // whom nobody asks, for room is known behind it
+        +[](HttpQueue *q, HttpPacket *packet) { httpPutPacketToNext(q, packet); };
+    HttpRoute *const route = httpCreateActionRoute(
+        nullptr, "/much", +[](HttpStream *stream) {
+            for (int i = 0; i < 16; i++) {
+                writeAll(stream->writeq, HTTP_BLOCK);
+            }
+            httpFinalize(stream);
+        });
+    REQUIRE(httpAddRouteFilter(route, "passes", nullptr, HTTP_STAGE_TX) == 0);
+    REQUIRE(httpAddRouteFilter(route, "leaves", nullptr, HTTP_STAGE_TX) == 0);
+    narrow.start();
+    std::string all;
+    for (int i = 0; i < 16; i++) {
+        all += numbers();
+    }
+    CHECK((narrow.ask(get("/much")).body == all));
+}
+
+TEST_CASE("a filter does not wait for a handler that is below it", "[http][waiting]") {
+    Narrow narrow;
+    httpGetLimits()->inactivityTimeout = 60000;
+    httpCreateFilter("expands", nullptr)->incoming = +[](HttpQueue *q, HttpPacket *packet) {
+        if (httpGetPacketContents(packet) > 0) {
+            CHECK(httpWriteBlock(q->nextQ, numbers().data(), length, HTTP_BLOCK) == length);
+            httpFlushQueue(q->nextQ, HTTP_BLOCK);
+        } else {
+            httpPutPacketToNext(q, packet);
+        }
+    };
+    static std::atomic<ssize> came;
+    came = 0;
+    HttpStage *stage = httpCreateHandler("counts", nullptr);
+    stage->incoming = [](HttpQueue *q, HttpPacket *packet) { httpPutForService(q, packet, false); };
+    stage->ready = [](HttpQueue *q) {
+        came = httpGetReadCount(q->stream);
+        answerHello(q->stream);
+    };
+    HttpRoute *const route = httpCreateInheritedRoute(nullptr);
+    httpSetRoutePattern(route, "/expanded", 0);
+    REQUIRE(httpSetRouteHandler(route, "counts") == 0);
+    REQUIRE(httpAddRouteFilter(route, "expands", nullptr, HTTP_STAGE_RX) == 0);
+    httpFinalizeRoute(route);
+    narrow.start();
+    CHECK(narrow.ask(post("/expanded", "x")).body == "hello");
+    CHECK(came == length);
+}
+
 TEST_CASE("a filter that is given a response does not wait for room above it", "[http][waiting]") {
     Narrow narrow;
     static int asked;

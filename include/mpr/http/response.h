@@ -97,7 +97,8 @@ MPR_EXPORT ptrdiff_t httpWriteString(HttpQueue *q, const char *s);
     room, nor with the next state.
     @param flags HTTP_BUFFER, or 0: all is taken; HTTP_NON_BLOCK: what there is room for; HTTP_BLOCK: all, waiting for
     room, which yields: buf must be rooted or unmanaged. There is no wait where none would help:
-    before filters have been opened, and in a filter's procedure that is called by what sends the queue. */
+    before filters have been opened, in a filter's procedure that is called by what sends the queue, and for queues of a
+    body. */
 MPR_EXPORT ptrdiff_t httpWriteBlock(HttpQueue *q, const char *buf, ptrdiff_t size, int flags);
 /** Send what was written. */
 MPR_EXPORT void httpFlush(struct HttpStream *stream);
