@@ -486,6 +486,7 @@ bool httpFlushQueue(HttpQueue* q, int flags) {
         if (mprWaitForEvent(net.dispatcher, -1, -1) < 0) { // limits of time end it with its stream
             break;
         }
+        httpScheduleQueue(q); // a filter may have put more into it
         pump(net);
     }
     return q->count < q->max;

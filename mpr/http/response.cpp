@@ -134,6 +134,7 @@ bool awaitRoom(HttpQueue* q, bool waits) {
         if (mprWaitForEvent(q->net->dispatcher, -1, -1) < 0) { // limits of time end it with its stream
             return false;
         }
+        httpScheduleQueue(q); // a filter may have put more into it
         pump(*q->net);
     }
     return !isOver(q);

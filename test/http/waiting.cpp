@@ -336,6 +336,31 @@ TEST_CASE("a handler waits for room behind a filter that passes on what it is gi
     CHECK((narrow.ask(get("/much")).body == all));
 }
 
+TEST_CASE("a handler waits for what a filter has added, too", "[http][waiting]") {
+    Narrow narrow;
+    httpGetLimits()->inactivityTimeout = 60000;
+    static int added;
+    added = 0;
+    httpCreateFilter("adds", nullptr)->outgoingService = +[](HttpQueue *q) {
+        httpDefaultService(q);
+        if (added++ < 3) {
+            httpWriteBlock(q->stream->writeq, "more,", 5, HTTP_BUFFER); // goes on when it is serviced
+        }
+    };
+    HttpRoute *const route = httpCreateActionRoute(
+        nullptr, "/added", +[](HttpStream *stream) {
+            httpWriteString(stream->writeq, "first,");
+            for (int i = 0; i < 3; i++) {
+                mprWaitForEvent(stream->dispatcher, 1, -1);
+            }
+            httpFlushQueue(stream->writeq, HTTP_BLOCK);
+            answerHello(stream);
+        });
+    REQUIRE(httpAddRouteFilter(route, "adds", nullptr, HTTP_STAGE_TX) == 0);
+    narrow.start();
+    CHECK(narrow.ask(get("/added")).body == "first,more,more,more,hello");
+}
+
 TEST_CASE("a filter does not wait for a handler that is below it", "[http][waiting]") {
     Narrow narrow;
     httpGetLimits()->inactivityTimeout = 60000;
