@@ -128,12 +128,16 @@ bool returns(F call) {
     return true;
 }
 
+inline void sayThrown(HttpStream* stream) {
+    httpError(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "an exception was thrown");
+}
+
 /** Call a procedure of the program for a stream. One that throws fails its request. @return Whether it has returned. */
 template <class F>
 bool guarded(HttpStream* stream, F call) {
     const bool good = returns(call);
     if (!good) {
-        httpError(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "an exception was thrown");
+        sayThrown(stream);
     }
     return good;
 }
@@ -262,7 +266,7 @@ inline void Run::resume() {
         destroy();
     }
     if (threw && !over) {
-        httpError(stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "an exception was thrown");
+        sayThrown(stream);
     } else if (done && !over) {
         httpFinalize(stream);
     }

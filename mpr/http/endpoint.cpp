@@ -14,6 +14,7 @@
 #include "mpr/http/net.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/log.h"
+#include "mpr/shutdown.h"
 #include "mpr/string.h"
 #include "mpr/tls.h"
 
@@ -242,7 +243,7 @@ int httpStartEndpoint(HttpEndpoint* endpoint) {
     if (listenerOf(*endpoint)) {
         return 0;
     }
-    const bool ready = !shared.alone && findDispatchers(*endpoint) && makeClock();
+    const bool ready = !mprIsStopped() && findDispatchers(*endpoint) && makeClock();
     MprSocket* sock = ready ? mprCreateSocket() : nullptr;
     if (!sock || mprListenOnSocket(sock, endpoint->ip, endpoint->port, 0) < 0) {
         return MPR_ERR_CANT_OPEN;

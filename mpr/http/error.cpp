@@ -46,12 +46,12 @@ void sendDocument(Stream& stream, int status, const char* message) {
         return;
     }
     for (const char* name : {"Allow", "Retry-After", "WWW-Authenticate", "Content-Range"}) {
-        const bool isOfRange = std::strcmp(name, "Content-Range") == 0; // else of what is sent no more
-        const void* value =
-            !isOfRange || status == HTTP_CODE_RANGE_NOT_SATISFIABLE ? mprLookupKey(kept, name) : nullptr;
-        if (value) {
+        if (const void* value = mprLookupKey(kept, name)) {
             mprAddKey(tx.headers, name, value);
         }
+    }
+    if (status != HTTP_CODE_RANGE_NOT_SATISFIABLE) { // it was of what is sent no more
+        httpRemoveHeader(&stream, "Content-Range");
     }
     if (status == HTTP_CODE_SERVICE_UNAVAILABLE) {
         httpAddHeaderString(&stream, "Retry-After", "1");

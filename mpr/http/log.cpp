@@ -171,7 +171,7 @@ void shut(AccessLog& log) {
 } // namespace
 
 void logRequest(const Stream& stream) {
-    const bool isRequest = stream.rx->method || (stream.tx->flags & HTTP_TX_HEADERS_CREATED); // or a part of its head
+    const bool isRequest = stream.rx->method || (stream.tx->flags & HTTP_TX_HEADERS_CREATED); // else a part of a head
     if (accessLog.fd < 0 || stream.state < HTTP_STATE_CONNECTED || !isRequest) {
         return;
     }

@@ -153,7 +153,8 @@ void letGo(HttpNet& net, bool nested) {
 /** Whether the next piece of a body can be given to stages: there are any, and none has one that it has not passed on. */
 bool takesBody(const HttpNet& net) {
     const Stream& stream = *net.stream;
-    const bool begins = stream.state < HTTP_STATE_CONTENT && !flows(stream); // who is told of that, or opened, may wait
+    // Whoever is told of the states before, or is opened, may wait.
+    const bool begins = stream.state < HTTP_STATE_CONTENT && !flows(stream);
     return !begins && !stream.filters;
 }
 

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "mpr/event.h"
 #include "mpr/http/guard.hpp"
 #include "mpr/http/parser.hpp"
 #include "mpr/http/stream.hpp"
@@ -142,6 +143,22 @@ void writeInTurn(HttpNet& net);
 void pump(HttpNet& net);
 /** See to it now, with a turn of its own. */
 void pumpInTurn(HttpNet& net);
+/** Have what a queue holds sent, and wait until that is enough. Limits of time end a wait with its stream.
+    @param isEnough Asked whenever the connection has gone on. @return false: the runtime ends. */
+template <class Condition>
+bool sendUntil(HttpQueue& q, Condition isEnough) {
+    const Waiting waiting(*own(q.stream));
+    for (;;) {
+        httpScheduleQueue(&q); // a filter may have put more into it
+        pump(*q.net);
+        if (isEnough()) {
+            return true;
+        }
+        if (mprWaitForEvent(q.net->dispatcher, -1, -1) < 0) {
+            return false;
+        }
+    }
+}
 /** Put a packet behind what is to be sent. */
 void send(HttpNet& net, HttpPacket* packet);
 /** Write what is to be sent, as far as the system takes it. @return false when the connection is good for nothing any

@@ -47,7 +47,8 @@ inline void uncount(ptrdiff_t& sum, HttpPacket* packet) {
 
 /** A program may have stored into a packet by plain assignment: tell the collector. Where a packet enters a queue. */
 void publish(HttpPacket* packet);
-/** A flag of packets in a handler's queue: its stage has not been given it. None that it has been given is behind one. */
+/** A flag of packets in the queue of a handler, or of a filter that is not open: its stage has not been given it. None that
+    it has been given is behind one. */
 constexpr int heldPacket = 0x10000;
 
 } // namespace mpr::http

@@ -65,8 +65,8 @@ bool passesOn(const HttpQueue* q) {
     return q->nextQ && !keeps;
 }
 
-/** What is put into a queue comes to it, and to those behind to which it is passed on. @return The first that takes no
-    more; nullptr: there is none. */
+/** Find the queue that has no room for what is put into one: that one, or one behind to which stages pass it on.
+    @return nullptr: there is none. */
 template <class TakesNoMore>
 HttpQueue* findFirst(HttpQueue* q, TakesNoMore takesNoMore) {
     while (!takesNoMore(q)) {
@@ -157,7 +157,7 @@ void append(HttpQueue* q, HttpPacket* packet) {
     insert(q, lastGiven(q), packet);
 }
 
-/** Put a packet of the body into the handler's queue without giving it to its stage. */
+/** Put a packet into a queue without giving it to its stage. */
 void hold(HttpQueue* q, HttpPacket* packet) {
     insert(q, q->last, packet);
     packet->flags |= heldPacket;
@@ -477,18 +477,11 @@ bool httpFlushQueue(HttpQueue* q, int flags) {
     if (!q || !mayChange("httpFlushQueue", *q->stream)) {
         return false;
     }
-    const Waiting waiting(*own(q->stream));
-    httpScheduleQueue(q);
-    HttpNet& net = *q->net;
-    pump(net);
-    while ((flags & HTTP_BLOCK) && q->count > 0 && !net.failed && net.phase != HttpNet::Phase::closed &&
-           !own(q->stream)->gone && drains(*q)) {
-        if (mprWaitForEvent(net.dispatcher, -1, -1) < 0) { // limits of time end it with its stream
-            break;
-        }
-        httpScheduleQueue(q); // a filter may have put more into it
-        pump(net);
-    }
+    const HttpNet& net = *q->net;
+    sendUntil(*q, [=, &net] {
+        const bool isOver = net.failed || net.phase == HttpNet::Phase::closed || own(q->stream)->gone;
+        return !(flags & HTTP_BLOCK) || q->count <= 0 || isOver || !drains(*q);
+    });
     return q->count < q->max;
 }
 

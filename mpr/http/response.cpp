@@ -127,17 +127,7 @@ bool awaitRoom(HttpQueue* q, bool waits) {
     if (!drains(*q)) { // there will be no room for as long as the call waits
         return !isOver(q);
     }
-    const Waiting waiting(*own(q->stream));
-    httpScheduleQueue(q);
-    pump(*q->net);
-    while (waits && !isOver(q) && q->count >= q->max) {
-        if (mprWaitForEvent(q->net->dispatcher, -1, -1) < 0) { // limits of time end it with its stream
-            return false;
-        }
-        httpScheduleQueue(q); // a filter may have put more into it
-        pump(*q->net);
-    }
-    return !isOver(q);
+    return sendUntil(*q, [=] { return !waits || isOver(q) || q->count < q->max; }) && !isOver(q);
 }
 
 bool isInvalid(const HttpUri* uri) {

@@ -19,6 +19,7 @@
 #include "mpr/http/route.hpp"
 #include "mpr/http/stages.hpp"
 #include "mpr/mime.h"
+#include "mpr/shutdown.h"
 #include "mpr/stats.h"
 #include "mpr/string.h"
 #include "mpr/task/events.hpp"
@@ -97,7 +98,6 @@ void closeRoom() {
     shared.clientCount = shared.leaving = shared.requests = 0;
     shared.totalRequests = shared.totalConnections = 0;
     shared.drains = false;
-    shared.alone = false;
     shared.listenersWait = false;
     shared.clock = nullptr;
     shared.now = 0;
@@ -386,14 +386,13 @@ namespace {
 
 /** The runtime ends: no thread is left that could run an event, those of other dispatchers are the caller's. */
 void closeAll() {
-    shared.alone = true;
     httpDestroy();
     lookEverywhere(mprGetTicks()); // at those, too, that a call before this has left to their dispatchers
 }
 } // namespace
 
 bool isHere(const MprDispatcher& dispatcher) {
-    return shared.alone || task::events().runsHere(dispatcher);
+    return mprIsStopped() || task::events().runsHere(dispatcher);
 }
 
 void assertHere([[maybe_unused]] const HttpNet& net) {

@@ -140,7 +140,6 @@ struct Shared {
     std::uint64_t totalRequests = 0;
     std::uint64_t totalConnections = 0;
     bool drains = false;                    // there may be connections of a service that has ended
-    bool alone = false;                     // the runtime ends, and its thread is the only one
     std::atomic<bool> listenersWait{false}; // for the end of connections that leave; set with the lock
     std::atomic<MprEvent*> clock{nullptr};  // a root
     std::atomic<MprTicks> now{0};           // of the clock's last tick; 0: it does not tick
@@ -166,7 +165,8 @@ const DateLine& dateLine();
 /** Make the clock, which ticks while there are connections. @return false when memory is short. */
 bool makeClock();
 
-/** Whether the calling thread runs an event of a dispatcher, or is the last one. */
+/** Whether the calling thread runs an event of a dispatcher, or is the last one, as in a runtime that has
+    stopped. */
 bool isHere(const MprDispatcher& dispatcher);
 /** The calling thread is about to change a connection, so the connection's dispatcher is here. */
 void assertHere(const HttpNet& net);

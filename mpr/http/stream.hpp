@@ -205,7 +205,7 @@ void closePipeline(Stream& stream);
 
 // ---- queue.cpp ----
 
-/** Take the first packet out of a handler's queue that its stage has not been given. @return nullptr: there is none. */
+/** Take the first packet out of a queue that its stage has not been given. @return nullptr: there is none. */
 HttpPacket* takeHeld(HttpQueue& q);
 /** Take all of them. @return The first, which leads to the others; nullptr: there is none. */
 HttpPacket* takeAllHeld(Queue& q);

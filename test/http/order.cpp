@@ -22,6 +22,12 @@ HttpRoute *routeTo(cchar *pattern, cchar *handler) {
     REQUIRE(httpSetRouteHandler(route, handler) == 0);
     return route;
 }
+HttpPacket *packetOf(cchar *text) {
+    HttpPacket *packet = httpCreateDataPacket(slen(text) + 1);
+    mprPutStringToBuf(packet->content, text);
+    return packet;
+}
+
 int runningRequests() {
     HttpStats stats;
     httpGetStats(&stats);
@@ -537,9 +543,7 @@ TEST_CASE("what is written or comes while filters are opened goes through them i
     HttpStage *first = httpCreateFilter("firstFilter", nullptr); // writes in its open, and has the connection go on
     first->open = [](HttpQueue *q) {
         if (q->direction == HTTP_QUEUE_TX) {
-            HttpPacket *packet = httpCreateDataPacket(16);
-            mprPutStringToBuf(packet->content, "first,");
-            httpPutPacketToNext(q, packet);
+            httpPutPacketToNext(q, packetOf("first,"));
         }
         for (int i = 0; i < 5; i++) {
             httpFlush(q->stream);
@@ -573,15 +577,9 @@ TEST_CASE("what is written or comes while filters are opened goes through them i
 
 TEST_CASE("a filter may keep, or remove itself from, what comes while it is opened", "[http][order]") {
     Server server;
-    const auto put = [](HttpQueue *q, cchar *text) {
-        HttpPacket *packet = httpCreateDataPacket(16);
-        mprPutStringToBuf(packet->content, text);
-        httpPutPacketToNext(q, packet);
-    };
-    static void (*const write)(HttpQueue *, cchar *) = put;
     httpCreateFilter("writes", nullptr)->open = [](HttpQueue *q) {
         for (cchar *text : {"one ", "two ", "three "}) {
-            write(q, text);
+            httpPutPacketToNext(q, packetOf(text));
         }
         return 0;
     };
@@ -601,9 +599,7 @@ TEST_CASE("a filter may keep, or remove itself from, what comes while it is open
     };
     HttpStage *begins = httpCreateFilter("begins", nullptr); // with what is for its service
     begins->open = [](HttpQueue *q) {
-        HttpPacket *packet = httpCreateDataPacket(16);
-        mprPutStringToBuf(packet->content, "banner ");
-        httpPutForService(q, packet, true);
+        httpPutForService(q, packetOf("banner "), true);
         return 0;
     };
     begins->outgoing = [](HttpQueue *q, HttpPacket *packet) {

@@ -82,6 +82,10 @@ void writeAll(HttpQueue *q, int flags) {
     CHECK(httpWriteBlock(q->stream->writeq, numbers().data(), length, flags) == length);
 }
 
+void passOn(HttpQueue *q, HttpPacket *packet) {
+    httpPutPacketToNext(q, packet);
+}
+
 /* ---- A handler that writes as much as is taken ---- */
 
 std::atomic<int> mostWithin{0};
@@ -315,10 +319,9 @@ TEST_CASE("a stage may let the connection go on while it is serviced", "[http][w
 TEST_CASE("a handler waits for room behind a filter that passes on what it is given", "[http][waiting]") {
     Narrow narrow;
     httpGetLimits()->connectionMemory = 512 << 10;
-    httpCreateFilter("passes", nullptr)->outgoing =
-        +[](HttpQueue *q, HttpPacket *packet) { httpPutPacketToNext(q, packet); };
-    httpCreateFilter("leaves", nullptr)->outgoing = // whom nobody asks, for room is known behind it
-        +[](HttpQueue *q, HttpPacket *packet) { httpPutPacketToNext(q, packet); };
+    for (cchar *name : {"first", "second"}) {
+        httpCreateFilter(name, nullptr)->outgoing = passOn;
+    }
     HttpRoute *const route = httpCreateActionRoute(
         nullptr, "/much", +[](HttpStream *stream) {
             for (int i = 0; i < 16; i++) {
@@ -326,8 +329,9 @@ TEST_CASE("a handler waits for room behind a filter that passes on what it is gi
             }
             httpFinalize(stream);
         });
-    REQUIRE(httpAddRouteFilter(route, "passes", nullptr, HTTP_STAGE_TX) == 0);
-    REQUIRE(httpAddRouteFilter(route, "leaves", nullptr, HTTP_STAGE_TX) == 0);
+    for (cchar *name : {"first", "second"}) {
+        REQUIRE(httpAddRouteFilter(route, name, nullptr, HTTP_STAGE_TX) == 0);
+    }
     narrow.start();
     std::string all;
     for (int i = 0; i < 16; i++) {
@@ -374,17 +378,13 @@ TEST_CASE("a filter does not wait for a handler that is below it", "[http][waiti
     };
     static std::atomic<ssize> came;
     came = 0;
-    HttpStage *stage = httpCreateHandler("counts", nullptr);
+    HttpStage *stage = narrow.handler("/expanded");
     stage->incoming = [](HttpQueue *q, HttpPacket *packet) { httpPutForService(q, packet, false); };
     stage->ready = [](HttpQueue *q) {
         came = httpGetReadCount(q->stream);
         answerHello(q->stream);
     };
-    HttpRoute *const route = httpCreateInheritedRoute(nullptr);
-    httpSetRoutePattern(route, "/expanded", 0);
-    REQUIRE(httpSetRouteHandler(route, "counts") == 0);
-    REQUIRE(httpAddRouteFilter(route, "expands", nullptr, HTTP_STAGE_RX) == 0);
-    httpFinalizeRoute(route);
+    REQUIRE(httpAddRouteFilter(httpLookupRoute(nullptr, "/expanded"), "expands", nullptr, HTTP_STAGE_RX) == 0);
     narrow.start();
     CHECK(narrow.ask(post("/expanded", "x")).body == "hello");
     CHECK(came == length);
@@ -487,9 +487,6 @@ struct Taken {
     }
 };
 
-void passOn(HttpQueue *q, HttpPacket *packet) {
-    httpPutPacketToNext(q, packet);
-}
 /* One packet at a time, each by an event. */
 void goOn(void *data, MprEvent *) {
     httpResumeQueue(static_cast<HttpQueue *>(data), true);

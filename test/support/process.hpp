@@ -118,21 +118,23 @@ struct Ended {
     _exit(127);
 }
 
-/* Run one (hidden) test case of this binary in a child process of its own. */
-inline Ended runChild(const char *testCase) {
+/* Call a function in a child that is forked on the spot: a copy of the calling thread alone. */
+template <class Call>
+Ended inChild(Call call) {
     Ended ended;
     int fds[2];
-    std::string self = selfPath();
     if (pipe(fds) != 0) {
         return ended;
     }
-    pid_t pid = fork();
+    fflush(nullptr);
+    const pid_t pid = fork();
     if (pid == 0) {
         dup2(fds[1], 1);
         dup2(fds[1], 2);
         close(fds[0]);
         close(fds[1]);
-        becomeCase(self, testCase);
+        call();
+        _exit(0);
     }
     close(fds[1]);
     char text[4096];
@@ -142,6 +144,12 @@ inline Ended runChild(const char *testCase) {
     close(fds[0]);
     waitpid(pid, &ended.status, 0);
     return ended;
+}
+
+/* Run one (hidden) test case of this binary in a child process of its own. */
+inline Ended runChild(const char *testCase) {
+    const std::string self = selfPath();
+    return inChild([&] { becomeCase(self, testCase); });
 }
 
 /* A line that a parent looks for: written at once, whatever state the process is in. */

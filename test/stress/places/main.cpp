@@ -16,6 +16,7 @@
 #include "test/stress/places/client.hpp"
 #include "test/stress/places/ledger.hpp"
 #include "test/stress/places/site.hpp"
+#include "test/support/process.hpp"
 #include "test/support/sanitizer.hpp"
 
 #include <cinttypes>
@@ -81,29 +82,11 @@ bool holds(const Plan &plan) {
 
 /* A child runs a sabotaged plan. @return Its messages. */
 std::string findingsOf(Sabotage sabotage) {
-    int fds[2];
-    if (pipe(fds) != 0) {
-        fault("no pipe");
-    }
-    fflush(nullptr);
-    const pid_t pid = fork();
-    if (pid == 0) {
-        dup2(fds[1], 2);
-        close(fds[0]);
-        close(fds[1]);
+    const auto trial = [sabotage] {
         run(plainPlan(sabotage));
         fputs("nothing", stderr);
-        _exit(0);
-    }
-    close(fds[1]);
-    std::string text;
-    char bytes[1000];
-    for (ssize_t count; (count = read(fds[0], bytes, sizeof(bytes))) > 0;) {
-        text.append(bytes, static_cast<size_t>(count));
-    }
-    close(fds[0]);
-    waitpid(pid, nullptr, 0);
-    return text;
+    };
+    return test::inChild(trial).output;
 }
 
 /* @return Faults that were not noticed, or called something else. */
