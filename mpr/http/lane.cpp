@@ -14,7 +14,7 @@
 #include "mpr/base/retain.hpp"
 #include "mpr/event.h"
 #include "mpr/gc/census.hpp"
-#include "mpr/http/net.hpp"
+#include "mpr/http/calls.hpp"
 #include "mpr/task/events.hpp"
 
 namespace mpr::http {

@@ -9,9 +9,6 @@
     What waits for what: reading stops while the stream has no room for its body, or more than a head's worth waits
     behind a request; the stream's connector stops while more than its queue's `low` waits to be sent.
 
-    A handler that waits in a call has the events of others run above it on its thread's stack, and these may wait, too. So
-    no request begins above others when half of the stack is used: it does when one of them has returned.
-
     Who is served when: a connection that can write again gets its turn behind what has come from others, one such
     connection at a time (lane.cpp), and in a turn it writes no more than mostOfTurn, and less when its request has just
     come. So thousands of clients that read slowly, or one that takes all it can get, keep nobody waiting for long.
@@ -88,48 +85,12 @@ namespace mpr::http {
 
 /** A connection was accepted, by an event of the endpoint's dispatcher. */
 void accept(HttpEndpoint& endpoint, MprSocket* sock);
-/** The next request may begin when a procedure of another connection's stream has returned. */
-void beginLater(HttpNet& net);
-/** Such a procedure has returned: see to those that wait for it. */
-void beginNow(Lane& lane);
-/**
-    Procedures of a connection's stream may be called while it exists: a stream that ends meanwhile, because one of them
-    waits or flushes, stays until the last of them has returned. Others retain the connection itself.
- */
-class Calls {
-public:
-    explicit Calls(HttpNet& net) : net_(net), below_(std::exchange(net.lane->top, &net)), begun_(now()) {
-        ++net.calls;
-        ++net.lane->calls;
-    }
-    ~Calls() {
-        if (--net_.calls == 0 && net_.gone) {
-            setRef(&net_, net_.gone, nullptr);
-        }
-        Lane& lane = *net_.lane;
-        --lane.calls;
-        lane.top = below_;
-        if (below_ && below_ != &net_ && now() - begun_ >= noticeable) {
-            lane.returned = now();
-        }
-        if (lane.firstLater) {
-            beginNow(lane);
-        }
-    }
-    Calls(const Calls&) = delete;
-    Calls& operator=(const Calls&) = delete;
-
-private:
-    HttpNet& net_;
-    static constexpr MprTicks noticeable = 1000; // time in which another could do nothing
-    const HttpNet* below_;                       // whose procedure waits under this one; to be compared only
-    const MprTicks begun_;
-};
-
 /** Bytes of memory that a connection takes: what is read and to be sent, packets, a compressor; TLS by estimate. */
 ptrdiff_t memoryOf(const HttpNet& net);
 /** Whether it may take so much more. */
 bool mayTake(const HttpNet& net, ptrdiff_t size);
+/** What a client is told that makes its connection take more. */
+inline constexpr char tooMuchMemory[] = "the connection takes more memory than is allowed";
 /** Whether a connection takes no more memory than it may: else its request fails. @param status With which. */
 bool keepsWithin(HttpNet& net, int status);
 
@@ -191,7 +152,5 @@ void stopNet(HttpNet& net);
 bool makeRoom(HttpNet& net);
 /** The stream has room for its body again. */
 void resumeBody(HttpNet& net);
-/** Send 100 Continue if the client waits for it. */
-void sayContinue(Stream& stream);
 
 } // namespace mpr::http

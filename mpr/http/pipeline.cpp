@@ -26,7 +26,7 @@ void pairUp(HttpQueue* a, HttpQueue* b) {
 }
 
 /** Give a filter that is open what stages before have written in their open. What comes meanwhile is held, too. */
-void giveHeld(HttpQueue& q) {
+void giveHeldOfOpen(HttpQueue& q) {
     while (HttpPacket* packet = takeAllHeld(*own(&q))) {
         while (packet) { // out of the queue, which its procedure may empty
             HttpPacket* next = packet->next;
@@ -45,7 +45,7 @@ bool open(HttpQueue* q) {
     own(q)->opened = true;
     const int result = callStage(*q->stage, [q] { return q->stage->open(q); });
     if (own(q)->unopened) {
-        giveHeld(*q);
+        giveHeldOfOpen(*q);
     }
     own(q)->unopened = false;
     return result >= 0;

@@ -9,7 +9,7 @@
 
 #include "mpr/http/grammar.hpp"
 #include "mpr/http/head.hpp"
-#include "mpr/http/net.hpp"
+#include "mpr/http/net_input.hpp"
 #include "mpr/http/packet.hpp"
 #include "mpr/string.h"
 #include "mpr/time.h"

@@ -153,23 +153,13 @@ extern constinit Shared shared;
 /** The service; nullptr: there is none. */
 Http* service();
 
-/** Milliseconds of the monotonic clock as of now, or of some milliseconds ago. */
-MprTicks now();
-/** "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", of this second. */
-struct DateLine {
-    static constexpr std::size_t length = 37;
-    char text[length + 1];
-};
-const DateLine& dateLine();
-
-/** Make the clock, which ticks while there are connections. @return false when memory is short. */
-bool makeClock();
-
 /** Whether the calling thread runs an event of a dispatcher, or is the last one, as in a runtime that has
     stopped. */
 bool isHere(const MprDispatcher& dispatcher);
 /** The calling thread is about to change a connection, so the connection's dispatcher is here. */
 void assertHere(const HttpNet& net);
+
+// ---- connections.cpp ----
 
 /** A connection has something to do, or has not any more. */
 void setWorking(HttpNet& net, bool on);
@@ -190,6 +180,28 @@ bool hasPlace(const Http& http);
 /** A connection has come: have one closed for it that rests, if need be. @param here The caller's dispatcher. @return Whether
     it may be accepted, to be served or refused. Otherwise some leave, and the listeners are told when one has. */
 bool makePlace(const Http& http, const MprDispatcher* here);
+
+// ---- clock.cpp ----
+
+/** Milliseconds of the monotonic clock as of now, or of some milliseconds ago. */
+MprTicks now();
+/** "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", of this second. */
+struct DateLine {
+    static constexpr std::size_t length = 37;
+    char text[length + 1];
+};
+const DateLine& dateLine();
+
+/** Make the clock, which ticks while there are connections. @return false when memory is short. */
+bool makeClock();
+/** There is a connection: the clock ticks. */
+void startClock();
+/** Whether there are no connections, so that the clock need not tick. */
+bool isAtRest();
+/** Each dispatcher looks after its connections: the caller's now. */
+void lookEverywhere(MprTicks time);
+/** Listeners wait, and a connection has left, or does not leave. */
+void wakeListeners();
 
 // ---- lane.cpp ----
 

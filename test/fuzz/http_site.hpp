@@ -7,13 +7,15 @@
 
 #include "mpr.h"
 #include "mpr/http.h"
-#include "test/fuzz/http_answers.hpp"
+#include "test/support/http_answers.hpp"
 
 #include <map>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace fuzz {
+
+using namespace test;
 
 inline std::map<std::string, std::string> documents; /* By their names */
 inline std::vector<uint64> suspended;                /* Streams that wait to be woken */

@@ -5,7 +5,7 @@
  */
 #include "test/stress/places/client.hpp"
 
-#include "test/fuzz/http_answers.hpp"
+#include "test/support/http_answers.hpp"
 #include "test/stress/places/ledger.hpp"
 
 #include <arpa/inet.h>
@@ -152,7 +152,7 @@ private:
             begun.push_back(&record);
             cut = cut || record.breaks() || record.failed;
         }
-        std::vector<fuzz::Ended> ended;
+        std::vector<test::Ended> ended;
         for (const Record *record : begun) {
             std::string body(record->accepted, ' ');
             for (size_t i = 0; i < body.size(); i++) {
@@ -163,7 +163,7 @@ private:
         }
         fprintf(stderr, "answers of %d to %d, %zu bytes\n", visit_.scripts.front().id, visit_.scripts.back().id,
                 input_.size()); // read by nobody unless the check below fails
-        fuzz::Answers(input_, ended, true).check();
+        test::Answers(input_, ended, true).check();
     }
 
     const Visit &visit_;

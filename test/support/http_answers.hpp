@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    test/fuzz/http_answers.hpp - What a server has sent on one connection, held against what its streams say: each
+    test/support/http_answers.hpp - What a server has sent on one connection, held against what its streams say: each
     answer parses, they come in the order of the requests, one each, their lengths agree, and bodies are what they
     should be.
  */
@@ -15,10 +15,10 @@
 
 #include <zlib.h>
 
-namespace fuzz {
+namespace test {
 
 [[noreturn]] inline void fail(const std::string &what, const std::string &where = "") {
-    fprintf(stderr, "fuzz: %s\n%s\n", what.c_str(), where.substr(0, 400).c_str());
+    fprintf(stderr, "%s\n%s\n", what.c_str(), where.substr(0, 400).c_str());
     abort();
 }
 inline void expect(bool good, const char *what, const std::string &where = "") {
@@ -234,4 +234,4 @@ private:
     std::string head_;
 };
 
-} // namespace fuzz
+} // namespace test
