@@ -5,6 +5,7 @@
 #include "mpr/gc/stacks.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "mpr/gc/naming.hpp"
 #include "mpr/os/log.hpp"
@@ -19,6 +20,16 @@ __attribute__((no_sanitize("thread"), no_sanitize("address"))) const void* wordO
     return *static_cast<const void* const volatile*>(stack);
 }
 } // namespace
+
+void Stacks::Below::add(const void* address) {
+    std::copy_backward(code, std::end(code) - 1, std::end(code));
+    code[0] = address;
+}
+
+const void* Stacks::Below::function() const {
+    const void* const* found = std::find_if(code, std::end(code), [](const void* each) { return !os::isEntry(each); });
+    return found != std::end(code) && *found ? *found : code[0];
+}
 
 void Stacks::checkAll() {
     founds_ = 0;
@@ -38,21 +49,21 @@ void Stacks::checkAll() {
 
 void Stacks::read(const Mutator& m, Word begin, Word end) {
     const void* const site = m.site.load(std::memory_order_relaxed);
-    const void* function = site; // below the frame of who yields: registers that the runtime has saved
+    Below code{{site}}; // below the frame of who yields: registers that the runtime has saved
     bool below = std::any_of(begin, end, [site](const void* const& word) { return wordOn(&word) == site; });
     for (Word word = begin; word < end && founds_ < mostInCollection; ++word) {
         const void* const value = wordOn(word);
         below = below && value != site;
         if (const heap::Place dying = named_.dyingAt(heap_, value); dying.region) {
-            if (isNew(function)) {
+            if (isNew(code.code[0])) {
                 Found& found = found_[founds_++];
                 std::copy_n(m.name, sizeof(m.name), found.thread);
                 found.site = site;
-                found.function = function;
+                found.below = code;
                 found.dying = dying;
             }
         } else if (!below && os::isCode(value)) {
-            function = value;
+            code.add(value);
         }
     }
 }
@@ -61,11 +72,15 @@ bool Stacks::isNew(const void* function) {
     return std::find(named_.begin(), named_.end(), function) == named_.end() && named_.add(function);
 }
 
-void Stacks::say(const Found& found) const {
+void Stacks::say(const Found& found) {
+    const void* const function = found.below.function();
+    if (function != found.below.code[0] && !isNew(function)) {
+        return;
+    }
     os::Message message;
     message << "check: local variable without a root? The stack of thread " << found.thread
             << " has, in or near a frame of ";
-    message.code(found.function);
+    message.code(function);
     message << ", the address of a block about to be freed, ";
     nameBlock(message, found.dying);
     message << "; is it used after the yield at ";

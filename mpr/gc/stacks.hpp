@@ -5,7 +5,8 @@
     A thread that yields loses what its local variables alone refer to. So, after each marking and before anything is
     swept, the stacks of attached threads are read from where each has stopped to its beginning. A word that holds the
     address of a block about to die is named, with the function in or near whose frame it stands: that of the nearest
-    return address below it. Registers are saved when a thread stops, so what stands there is seen, too, and told of the
+    return address below it: of an address of code that is not where a function begins, as pointers to functions are.
+    Registers are saved when a thread stops, so what stands there is seen, too, and told of the
     function that yields.
 
     This is a suspicion, and a weak one: compilers leave old values on the stack, and most variables are not used any
@@ -41,11 +42,19 @@ public:
 private:
     using Word = const void* const*;
 
+    /** Addresses of code below a word, the nearest first. */
+    struct Below {
+        const void* code[4];
+
+        void add(const void* address);
+        /** The nearest that a call may return to. Reads files of programs. */
+        const void* function() const;
+    };
     /** What is to be named when no lock is held any more. */
     struct Found {
         char thread[sizeof(Mutator::name)];
-        const void* site;     // where the thread yields
-        const void* function; // an address in it
+        const void* site; // where the thread yields
+        Below below;
         heap::Place dying;
     };
     static constexpr unsigned mostInCollection = 8;
@@ -53,7 +62,7 @@ private:
     [[gnu::cold]] void checkAll();
     void read(const Mutator& m, Word begin, Word end);
     bool isNew(const void* function);
-    void say(const Found& found) const;
+    void say(const Found& found);
 
     heap::Heap& heap_;
     MutatorList& mutators_;

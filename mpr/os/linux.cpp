@@ -912,13 +912,18 @@ struct Description {
     Text text;
 };
 
+bool findSymbol(const dl_phdr_info& object, std::uintptr_t address, elf::Symbol& symbol) {
+    const char* const file = isProgram(object) ? "/proc/self/exe" : object.dlpi_name;
+    return elf::findSymbol(file, object, address - object.dlpi_addr, symbol);
+}
+
 /** "name+0x12 (file+0x1234)", or what is known of it: addr2line takes the second offset. */
 void describeIn(const dl_phdr_info& object, Description& wanted) {
     const std::uintptr_t inFile = wanted.address - object.dlpi_addr;
     const char* const file = isProgram(object) ? program_invocation_short_name : object.dlpi_name;
     const char* const slash = std::strrchr(file, '/');
     elf::Symbol symbol;
-    const bool found = elf::findSymbol(isProgram(object) ? "/proc/self/exe" : file, object, inFile, symbol);
+    const bool found = findSymbol(object, wanted.address, symbol);
     if (found) {
         char name[elf::longestName];
         elf::readable(symbol.name, name);
@@ -964,6 +969,17 @@ bool findImage(const void* address, Image& image) {
                    return 0;
                },
                &search) == 1;
+}
+
+bool isEntry(const void* address) {
+    return dl_iterate_phdr(
+               [](dl_phdr_info* object, std::size_t, void* data) {
+                   const auto wanted = reinterpret_cast<std::uintptr_t>(data);
+                   elf::Symbol symbol;
+                   const bool found = hasAddress(*object, wanted) && findSymbol(*object, wanted, symbol);
+                   return found && symbol.offset == 0 ? 1 : 0;
+               },
+               const_cast<void*>(address)) == 1;
 }
 
 bool isCode(const void* address) {

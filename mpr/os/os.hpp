@@ -205,6 +205,8 @@ std::size_t describeCode(const void* address, char* out, std::size_t room);
 
 /** Whether an address is one of code. */
 bool isCode(const void* address);
+/** Whether a function begins at an address, as far as the file that it is from says so. Reads that file. */
+bool isEntry(const void* address);
 /**
     The functions that are being called: addresses in them to which calls return, that of the caller's call of this first.
     Nothing behind a function unknown to the unwinder, as are all on 32-bit ARM; nothing with musl. @return How many.

@@ -42,6 +42,18 @@ extern "C" {
     }
     node = nullptr;
 }
+/* With a pointer to a function below the block's, which is no address to return to. */
+[[gnu::noinline]] void stackKeepsBoth() {
+    [[maybe_unused]] volatile struct {
+        MprManager manager;
+        Node *node;
+    } both{};
+    both.manager = manageNode;
+    both.node = makeNode();
+    stackYields();
+    both.manager = nullptr;
+    both.node = nullptr;
+}
 }
 
 TEST_CASE("check=stacks names a local variable that is kept over a yield", "[gc][stacks]") {
@@ -54,6 +66,14 @@ TEST_CASE("check=stacks names a local variable that is kept over a yield", "[gc]
     CHECK(Log::has("thread main"));
     stackKeeps(false); /* The same again */
     CHECK(Log::count("a frame of stackKeeps") == 1);
+}
+
+TEST_CASE("check=stacks takes no pointer to a function for one into it", "[gc][stacks]") {
+    const Runtime runtime("check=stacks,everyyield=0");
+    stackKeepsBoth();
+    INFO(Log::text());
+    CHECK(Log::count("a frame of stackKeepsBoth") == 1);
+    CHECK(Log::count("a frame of test::manageNode") == 0);
 }
 
 TEST_CASE("check=stacks is silent about what is a root, and without it nobody looks", "[gc][stacks]") {

@@ -296,6 +296,10 @@ TEST_CASE("a folder named like a program hides none, and an empty folder of the 
 }
 
 TEST_CASE("the log says what was not there: the program, its interpreter, or its working folder", "[io][command]") {
+    if (emulator()) {
+        WARN("not tried: an emulated child is a copy, so what it cannot do after that is told by its status");
+        return;
+    }
     Runtime runtime;
     Folder folder;
     const std::string script = folder.write("script", "#!/no/such/interpreter\n");
