@@ -75,7 +75,8 @@ typedef struct MprHandleSlot {
  */
 MPR_EXPORT MprHandle mprCreateHandle(int type, const void *block);
 /**
-    Create a handle with its further word. @param extra For MPR_HANDLE_DEPENDENT the value: a block or NULL.
+    Create a handle with its further word. @param extra For MPR_HANDLE_DEPENDENT the value: a block or NULL. For
+    MPR_HANDLE_VARIABLE MPR_HANDLE_WEAK_SHORT, MPR_HANDLE_WEAK_LONG or MPR_HANDLE_STRONG; anything else is refused, named.
     @param owner Any number from 0 to 65535, for counts.
  */
 MPR_EXPORT MprHandle mprCreateHandleFor(int type, const void *block, void *extra, int owner);
@@ -122,9 +123,11 @@ MPR_EXPORT bool mprSetHandleIfNull(MprHandle handle, const void *block);
 
 /** Read the further word. It is the program's, except for types that use it themselves. Attached threads that run. */
 MPR_EXPORT void *mprGetHandleExtra(MprHandle handle);
-/** @return 0, or MPR_ERR_BAD_HANDLE; MPR_ERR_BAD_ARGS for MPR_HANDLE_DEPENDENT and MPR_HANDLE_SIZED (named). */
+/** @return 0, or MPR_ERR_BAD_HANDLE; MPR_ERR_BAD_ARGS for MPR_HANDLE_DEPENDENT and MPR_HANDLE_SIZED, and for
+    MPR_HANDLE_VARIABLE when that is no type that it may have (named). */
 MPR_EXPORT int mprSetHandleExtra(MprHandle handle, void *extra);
-/** MPR_HANDLE_REFCOUNTED: add to the count. @return The new count; 0 for what is no such handle (named). */
+/** MPR_HANDLE_REFCOUNTED: add to the count. @return The new count; the old one when the sum is out of range, 0
+    for what is no such handle (both named). */
 MPR_EXPORT ptrdiff_t mprAddHandleCount(MprHandle handle, ptrdiff_t by);
 /** MPR_HANDLE_DEPENDENT: the value, NULL when the key has gone. */
 MPR_EXPORT void *mprGetHandleValue(MprHandle handle);

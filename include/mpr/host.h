@@ -123,7 +123,8 @@ typedef struct MprHost {
     @return 0; MPR_ERR_BAD_ARGS when a function is missing or the size is another; MPR_ERR_BAD_STATE while there is a runtime,
     or as long as pages are in use: of private heaps, of libuv in loops of the program's, of mprVirtAlloc, of threads that go
     on. OpenSSL keeps its memory until the process ends. The log says why. No other thread may call mpr meanwhile.
-    With a host, handles end with their runtime: later nobody recognises them as stale.
+    With a host, handles end with their runtime, and when one is named or ended, so do those of runtimes before, and private
+    heaps that were destroyed: later nobody recognises them as stale. A call that fails changes nothing.
  */
 MPR_EXPORT int mprSetHost(const MprHost *host);
 /** @return The host, or NULL: pages come from the system. Any thread. */
@@ -259,7 +260,8 @@ MPR_EXPORT ptrdiff_t mprGetMemoryPressure(MPR_NOTHING);
 
 /**
     The program cannot map a range for want of memory or addresses, and will try again: collect everything, and give back
-    memory and addresses that are free. The calling thread yields, as in mprGC. @param size Bytes that it needs.
+    memory and addresses that are free. The calling thread yields, as in mprGC. @param size Bytes that it needs: all that is free
+    is given back, even if that is more.
     @return Bytes of addresses that the heap has given back; MPR_ERR_BAD_STATE where mprGC may not be called.
  */
 MPR_EXPORT ptrdiff_t mprNeedsAddressRange(size_t size);

@@ -2,7 +2,8 @@
 /*
     mpr/limits.h - The redline, the hard limit, and what happens when memory runs short.
 
-    "Memory" here is what the heap has committed: blocks, free memory that it keeps, and the collector's own tables.
+    "Memory" here is what the heap has committed: blocks, free memory that it keeps, the collector's own tables,
+    and handles, by 64 KiB (32 on 32-bit).
     Without an operating system, where all memory is committed from the start, it is blocks and tables.
 
     Threads: any thread while there is a runtime. Before mprCreate and after mprDestroy these functions do nothing

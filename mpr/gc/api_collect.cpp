@@ -156,7 +156,7 @@ static bool admitLinking(const char* function) {
     if constexpr (!os::hasThreads) {
         return admitRunning(function);
     }
-    const bool mayNot = !current && (!attached || isToldOfSuspension(*attached) || Marker::active());
+    const bool mayNot = !current && (!attached || isToldOfPause(*attached) || Marker::active());
     return !mayNot || refuse(function);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "mpr/gc/handle_store.hpp"
 #include "mpr/gc/handle_tracing.hpp"
+#include "mpr/gc/handle_types.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/handle.h"
 #include "mpr/os/log.hpp"
@@ -71,12 +72,19 @@ MPR_APART void openStore() {
     handleStore.open(runtime().heap, runtime().roots);
 }
 
+constexpr char notVariable[] =
+    "a variable handle whose further word is not MPR_HANDLE_WEAK_SHORT, _WEAK_LONG or _STRONG";
+
 [[gnu::noinline]] MprHandle create(const char* function, int type, const void* block, HandleStore::Traits traits) {
     if (!admitRunning(function)) [[unlikely]] {
         return 0;
     }
     if (static_cast<unsigned>(type) >= MPR_HANDLE_TYPES || static_cast<unsigned>(traits.owner) > 0xFFFF) [[unlikely]] {
         misuse(function, block, "no type of handle, or no owner from 0 to 65535");
+        return 0;
+    }
+    if (type == MPR_HANDLE_VARIABLE && !isVariable(traits.extra)) [[unlikely]] {
+        misuse(function, block, notVariable);
         return 0;
     }
     if (!runtime().roots.handles()) [[unlikely]] {
@@ -136,7 +144,7 @@ int mprDestroyHandle(MprHandle handle) {
     if (handle == 0) {
         return 0;
     }
-    if (!caller() && (!os::hasThreads || !attached || isToldOfSuspension(*attached) || Marker::active() || !running()))
+    if (!caller() && (!os::hasThreads || !attached || isToldOfPause(*attached) || Marker::active() || !running()))
         [[unlikely]] {
         refuse("mprDestroyHandle");
         return MPR_ERR_BAD_STATE;
@@ -262,6 +270,10 @@ int mprSetHandleExtra(MprHandle handle, void* extra) {
         misuse("mprSetHandleExtra", word::load(slot->block), "the further word of such a handle is the runtime's");
         return MPR_ERR_BAD_ARGS;
     }
+    if (type == MPR_HANDLE_VARIABLE && !isVariable(extra)) {
+        misuse("mprSetHandleExtra", word::load(slot->block), notVariable);
+        return MPR_ERR_BAD_ARGS;
+    }
     // A variable one may be strong from here on.
     return change("mprSetHandleExtra", handle, type != MPR_HANDLE_VARIABLE,
                   [=](Slot* place) { word::store(place->extra, extra); });
@@ -276,12 +288,20 @@ ptrdiff_t mprAddHandleCount(MprHandle handle, ptrdiff_t by) {
         misuse("mprAddHandleCount", word::load(slot->block), "the handle is not of type MPR_HANDLE_REFCOUNTED");
         return 0;
     }
-    std::uintptr_t count = 0;
+    ptrdiff_t count = 0;
+    bool wraps = false;
     change("mprAddHandleCount", handle, true, [&](Slot* place) {
-        count = static_cast<std::uintptr_t>(by) + reinterpret_cast<std::uintptr_t>(word::load(place->extra));
-        word::store(place->extra, reinterpret_cast<void*>(count));
+        const auto before = static_cast<ptrdiff_t>(reinterpret_cast<std::uintptr_t>(word::load(place->extra)));
+        wraps = __builtin_add_overflow(before, by, &count);
+        if (wraps) {
+            count = before;
+        }
+        word::store(place->extra, reinterpret_cast<void*>(static_cast<std::uintptr_t>(count)));
     });
-    return static_cast<ptrdiff_t>(count);
+    if (wraps) {
+        misuse("mprAddHandleCount", word::load(slot->block), "more than can be counted");
+    }
+    return count;
 }
 
 namespace {

@@ -177,7 +177,7 @@ static bool mayWaitOutside() {
         return true;
     }
     const Mutator::State state = attached->state.load(std::memory_order_relaxed);
-    return !attached->isCollector && !attached->callsNobody && !isToldOfSuspension(*attached) &&
+    return !attached->isCollector && !attached->callsNobody && !isToldOfPause(*attached) &&
            (state == Mutator::State::yielded || state == Mutator::State::exempt);
 }
 

@@ -41,10 +41,12 @@ class Calling {
 public:
     explicit Calling(Callback now) : was_(std::exchange(current, nullptr)) {
         os::assertUnlocked();
+        attached->suspended.told = Told::embedder;
         inCallback = now;
     }
     ~Calling() {
         inCallback = Callback::none;
+        attached->suspended.told = Told::nobody;
         current = was_;
     }
     Calling(const Calling&) = delete;
@@ -229,11 +231,20 @@ size_t visitBlocks(Heap::Range in, BlockVisit visit, void* data, Choose&& choose
 } // namespace
 
 size_t mprBlocksIn(cvoid* begin, cvoid* end, BlockVisit visit, void* data) {
+    if (!visit) {
+        misuse("mprBlocksIn", begin, "NULL for what is to be called");
+        return 0;
+    }
     const Heap::Range range{static_cast<const Byte*>(begin), static_cast<const Byte*>(end)};
-    return running() ? visitBlocks(range, visit, data, [](const Heap::Inside&) { return true; }) : 0;
+    return running() ? visitBlocks(runtime().heap.clip(range), visit, data, [](const Heap::Inside&) { return true; })
+                     : 0;
 }
 
 size_t mprBlocksOf(MprManager manager, BlockVisit visit, void* data) {
+    if (!visit) {
+        misuse("mprBlocksOf", nullptr, "NULL for what is to be called");
+        return 0;
+    }
     if (!running() || !manager) {
         return 0;
     }

@@ -169,9 +169,10 @@ void mprNoteChanged(cvoid* begin, cvoid* end) {
     if (around && around != first && heap.find(around)) { // else it lies in a range of the program's, and is a leaf
         note(around);
     }
-    for (const Byte* from = first; from < to;) {
+    const Heap::Range range = heap.clip({first, to});
+    for (const Byte* from = range.from; from < range.to;) {
         Heap::Inside found[64];
-        const unsigned count = heap.blocksIn(from, to, found, std::size(found));
+        const unsigned count = heap.blocksIn(from, range.to, found, std::size(found));
         for (unsigned i = 0; i < count; ++i) {
             note(found[i].block);
         }

@@ -83,8 +83,9 @@ std::uintptr_t asNumber(const void* address) {
 
 /** Why an attached thread may not call, or nullptr. */
 const char* stateOf(const Mutator& m) {
-    if (isToldOfSuspension(m)) {
-        return " is inside a handler of suspensions";
+    if (isToldOfPause(m)) {
+        return m.suspended.told == Told::handler ? " is inside a handler of suspensions"
+                                                 : " is inside a callback of the embedder";
     }
     switch (os::hasThreads && m.isCollector ? Mutator::State::running : m.state.load(std::memory_order_relaxed)) {
     case Mutator::State::yielded: return " has yielded with MPR_YIELD_STICKY; see mprResetYield";
@@ -184,7 +185,7 @@ bool refuseInterrupt(const char* function) {
 const char* stateOfBoard() {
     return !attached          ? "there is no runtime"
            : Marker::active() ? "inside MPR_MANAGE_MARK"
-                              : "inside the notifier, a pruner or the log handler";
+                              : "inside the notifier, or another callback";
 }
 
 bool refuseOnBoard(const char* function) {
@@ -302,7 +303,7 @@ void Visit::enter(const char* function) {
         admitted_ = true; // inside the log's handler: the thread is counted already
         return;
     }
-    if (Marker::active() || (attached && isToldOfSuspension(*attached)) ||
+    if (Marker::active() || (attached && isToldOfPause(*attached)) ||
         (state != Mutator::State::yielded && state != Mutator::State::exempt)) {
         refuse(function);
         return;

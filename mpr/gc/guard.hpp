@@ -14,8 +14,8 @@
     Each public function belongs to one class:
         running    it touches managed memory: allocation, frees, stores, roots, lists, hashes
         yielding   it yields, waits for the collector or ends a yield. An attached thread may call it in any state,
-                   except inside the notifier, a pruner, a handler of suspensions or the log's: their caller relies on
-                   an allocation not to yield, or is on duty for the collector
+                   except inside the notifier, a pruner, a handler of suspensions, a callback of the embedder or the log's:
+                   their caller relies on an allocation not to yield, or is on duty for the collector
         anywhere   any thread may call it, attached or not, except in MPR_MANAGE_MARK and without a runtime
         always     any thread may call it, with or without a runtime, except in MPR_MANAGE_MARK and in a child of fork:
                    locks, for which that child would wait for ever
@@ -64,14 +64,14 @@ inline int atYield(const Mutator& m) {
     return m.local.atYield;
 }
 
-/** Whether a handler of suspensions runs on this thread: mpr/suspend.h. */
-inline bool isToldOfSuspension(const Mutator& m) {
-    return m.suspended.told;
+/** Whether a handler of suspensions (mpr/suspend.h) or a callback of the embedder (mpr/embed.h) runs on this thread. */
+inline bool isToldOfPause(const Mutator& m) {
+    return m.suspended.told != Told::nobody;
 }
 
 /** Whether the calling thread is in a callback whose caller relies on it not to yield. */
 inline bool mustNotYield(const Mutator& m) {
-    return isNotified(m) || isToldOfSuspension(m) || os::isLogging();
+    return isNotified(m) || isToldOfPause(m) || os::isLogging();
 }
 
 /** For functions of class yielding. */

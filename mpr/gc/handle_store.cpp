@@ -56,6 +56,15 @@ void HandleStore::close() {
     roots_ = nullptr;
 }
 
+std::size_t HandleStore::bytesOfSegments() {
+    const os::Locked locked(lock_);
+    std::size_t bytes = dependentRoom_ * sizeof(void*);
+    for (const HandleSegment* segment = all_.load(); segment; segment = segment->next) {
+        bytes += HandleSegment::size();
+    }
+    return bytes;
+}
+
 void HandleStore::giveSegments() {
     os::Locked locked(lock_);
     MPR_ASSERT(!heap_);
@@ -144,6 +153,20 @@ bool recommit(HandleSegment* segment) {
 } // namespace
 
 HandleSegment* HandleStore::addSegment(int type) {
+    if constexpr (os::hasPages) {
+        const bool privileged = current && current->local.privileged();
+        if (!heap_->lend(HandleSegment::size(), privileged)) {
+            return nullptr;
+        }
+    }
+    HandleSegment* segment = takeSegment(type);
+    if (os::hasPages && !segment) {
+        heap_->endLoan(HandleSegment::size());
+    }
+    return segment;
+}
+
+HandleSegment* HandleStore::takeSegment(int type) {
     if (HandleSegment* segment = spare_) {
         HandleSegment* const rest = segment->nextRoomy;
         if (!recommit(segment)) {
@@ -166,7 +189,7 @@ HandleSegment* HandleStore::addSegment(int type) {
         return nullptr;
     }
     if constexpr (os::hasPages) {
-        os::givesAtEnd([] { handleStore.giveSegments(); });
+        os::givesAtEnd([] { handleStore.giveSegments(); }, [] { return handleStore.bytesOfSegments(); });
     }
     segment->next = all_.load(std::memory_order_relaxed);
     all_.store(segment, std::memory_order_release);
@@ -196,6 +219,9 @@ void HandleStore::retire(HandleSegment* segment) {
         dependents_[last->number] = last;
     }
     decommit(segment);
+    if constexpr (os::hasPages) {
+        heap_->endLoan(HandleSegment::size());
+    }
     segment->nextRoomy = spare_;
     spare_ = segment;
 }

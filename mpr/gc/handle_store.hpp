@@ -335,6 +335,8 @@ public:
         next, unless a host wants them back.
      */
     void giveSegments();
+    /** What that would give back. */
+    std::size_t bytesOfSegments();
 
     heap::Heap& heap() { return *heap_; }
     /** Segments of dependent handles, by number. While threads are stopped. */
@@ -394,6 +396,7 @@ private:
     Slot* takeLocked(int type) MPR_REQUIRES(lock_);
     void put(Slot* slot, bool mayRetire) MPR_REQUIRES(lock_);
     HandleSegment* addSegment(int type) MPR_REQUIRES(lock_);
+    HandleSegment* takeSegment(int type) MPR_REQUIRES(lock_);
     bool enlist(HandleSegment* segment, int type) MPR_REQUIRES(lock_);
     void* allocate(std::size_t size);
     void retire(HandleSegment* segment) MPR_REQUIRES(lock_);

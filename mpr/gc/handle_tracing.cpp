@@ -150,9 +150,9 @@ private:
     }
     void reached(Byte h, const void* block) {
         if (measures_) {
-            if (Region* region = handleStore.heap().find(block)) { // else pinned, in memory of the program's
-                bytes_ += region->blockSize(region->granuleOf(block)) << heap::granuleShift;
-            }
+            Region* region = handleStore.heap().find(block);
+            const heap::Place at = region ? heap::Place::of(region, block) : placeElsewhere(block);
+            bytes_ += at.region->blockSize(at.granule) << heap::granuleShift;
         }
         if ((h & head::referenced) == 0 || buckets_ == 0) {
             return;

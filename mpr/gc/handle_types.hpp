@@ -12,10 +12,15 @@ inline constexpr unsigned sizedType = typeBit(MPR_HANDLE_SIZED);
 inline constexpr unsigned anyType = typeBit(MPR_HANDLE_TYPES) - 1;
 inline constexpr unsigned weakTypes = anyType & ~(strongTypes | sizedType);
 
-/** The head of a pinned block in memory of the program's; 0 when there is none. */
-inline heap::Byte headElsewhere(const void* block) {
+/** Where a pinned block is that lies in memory of the program's; no region when there is none. */
+inline heap::Place placeElsewhere(const void* block) {
     const heap::Annex* annex = block ? handleStore.heap().annex() : nullptr;
-    const heap::Place at = annex ? annex->find(block) : heap::Place{};
+    return annex ? annex->find(block) : heap::Place{};
+}
+
+/** The head of such a block; 0 when there is none. */
+inline heap::Byte headElsewhere(const void* block) {
+    const heap::Place at = placeElsewhere(block);
     return at.region ? at.head() : heap::Byte{0};
 }
 
@@ -24,6 +29,12 @@ inline heap::Byte headOf(const void* block) {
     heap::Region* region = block ? handleStore.heap().table().candidate(block) : nullptr;
     const heap::Byte h = region ? region->headAt(block) : heap::Byte{0};
     return heap::Region::isBlock(h) ? h : headElsewhere(block);
+}
+
+/** Whether a further word says as what type a variable handle holds. */
+inline bool isVariable(const void* further) {
+    const auto type = reinterpret_cast<std::intptr_t>(further);
+    return type == MPR_HANDLE_WEAK_SHORT || type == MPR_HANDLE_WEAK_LONG || type == MPR_HANDLE_STRONG;
 }
 
 /** Whether a handle, which is in use, is strong at the moment. */

@@ -47,16 +47,19 @@ private:
     os::TimeSum count_{0}, others_{0}, marking_{0}, assisting_{0}, memory_{0};
 };
 
+/** What is told of a pause on a thread, and until it returns may call next to nothing. */
+enum class Told : std::uint8_t { nobody, handler, embedder };
+
 /** A thread's part in this. */
 struct Suspended {
     Suspension* in = nullptr; // the one that lasts; the thread's own
-    bool told = false;        // a handler runs on it; the thread's own
+    Told told = Told::nobody; // its own
     LostTime lost;
 };
 
 /** Where there is nobody to wait for. */
 struct NeverSuspended {
-    static constexpr bool told = false;
+    Told told = Told::nobody;
 };
 
 } // namespace mpr::gc

@@ -19,9 +19,9 @@ namespace {
 /** While this exists a handler runs on the calling thread, which may then neither run nor yield. */
 class Telling {
 public:
-    Telling() : was_(std::exchange(current, nullptr)) { attached->suspended.told = true; }
+    Telling() : was_(std::exchange(current, nullptr)) { attached->suspended.told = Told::handler; }
     ~Telling() {
-        attached->suspended.told = false;
+        attached->suspended.told = Told::nobody;
         current = was_;
     }
     Telling(const Telling&) = delete;
@@ -203,12 +203,6 @@ void Suspension::accountUntil(std::uint64_t now) {
 
 using namespace mpr::gc;
 
-namespace {
-bool isTold() {
-    return attached && isToldOfSuspension(*attached);
-}
-} // namespace
-
 int mprAddSuspensionHandler(const MprSuspensionHandler* handler) {
     if (!admitAlways("mprAddSuspensionHandler")) {
         return MPR_ERR_BAD_STATE;
@@ -220,7 +214,7 @@ int mprRemoveSuspensionHandler(const MprSuspensionHandler* handler) {
     if (!admitAlways("mprRemoveSuspensionHandler")) {
         return MPR_ERR_BAD_STATE;
     }
-    if (isTold()) {
+    if (attached && attached->suspended.told == Told::handler) {
         refuse("mprRemoveSuspensionHandler"); // it would wait for the caller's return
         return MPR_ERR_BAD_STATE;
     }

@@ -305,6 +305,8 @@ public:
         const Byte* to;
     };
     Range extent();
+    /** What of some addresses lies between those. */
+    Range clip(Range range);
 
     // ---- Collection ----
 
@@ -470,7 +472,7 @@ public:
         as if they had been allocated: the next collection comes as much sooner. Any thread.
      */
     void setOutside(std::size_t bytes, std::size_t added);
-    /** Have memory of others count as committed, if the limits allow that much (pinned.cpp). Any thread. */
+    /** Have memory of others count as committed, if the limits allow that much (pinned blocks, handles). Any thread. */
     bool lend(std::size_t bytes, bool privileged) MPR_EXCLUDES(lock_);
     void endLoan(std::size_t bytes) MPR_EXCLUDES(lock_);
     /** Bytes of addresses of all regions; in blocks that have regions of their own. */

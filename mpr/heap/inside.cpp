@@ -123,4 +123,9 @@ Heap::Range Heap::extent() {
     return all;
 }
 
+Heap::Range Heap::clip(Range range) {
+    const Range all = extent();
+    return {std::max(range.from, all.from), std::min(range.to, all.to)};
+}
+
 } // namespace mpr::heap

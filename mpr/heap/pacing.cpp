@@ -142,4 +142,21 @@ void Heap::setOutside(std::size_t bytes, std::size_t added) {
     }
 }
 
+bool Heap::lend(std::size_t bytes, bool privileged) {
+    os::Locked locked(lock_);
+    if (!limits_.allows(bytes, privileged)) {
+        return false;
+    }
+    noteCommitted(bytes);
+    serving_.lend(bytes);
+    return true;
+}
+
+void Heap::endLoan(std::size_t bytes) {
+    os::Locked locked(lock_);
+    MPR_ASSERT(bytes <= serving_.lent);
+    limits_.uncommit(bytes);
+    serving_.lend(-bytes);
+}
+
 } // namespace mpr::heap

@@ -38,23 +38,6 @@ void Heap::skipTo(const void* address) {
     linkWhole(region);
 }
 
-bool Heap::lend(std::size_t bytes, bool privileged) {
-    os::Locked locked(lock_);
-    if (!limits_.allows(bytes, privileged)) {
-        return false;
-    }
-    noteCommitted(bytes);
-    serving_.lend(bytes);
-    return true;
-}
-
-void Heap::endLoan(std::size_t bytes) {
-    os::Locked locked(lock_);
-    MPR_ASSERT(bytes <= serving_.lent);
-    limits_.uncommit(bytes);
-    serving_.lend(-bytes);
-}
-
 // ---- Allocation ---------------------------------------------------------------------------------------------------
 
 /** Find room in the first holes of a queue, from one on. */

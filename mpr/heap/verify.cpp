@@ -82,10 +82,11 @@ private:
         for (const Byte* const end = at + size; at < end;) {
             constexpr int usable = MPR_MAP_READ | MPR_MAP_WRITE;
             MprPages pages;
-            const bool known = os::queryPages(at, pages);
-            const Byte* const next = known ? static_cast<const Byte*>(pages.base) + pages.size : at;
-            const bool agrees =
-                known && pages.reserved && pages.committed && (pages.mode & usable) == usable && next > at;
+            if (!os::queryPages(at, pages)) {
+                return; // it does not know
+            }
+            const Byte* const next = static_cast<const Byte*>(pages.base) + pages.size;
+            const bool agrees = pages.reserved && pages.committed && (pages.mode & usable) == usable && next > at;
             check(agrees, "the host says of committed pages that they are not", at);
             if (!agrees) {
                 return;

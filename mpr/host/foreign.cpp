@@ -35,9 +35,15 @@ public:
         const os::Locked locked(lock_);
         return addLocked(bytes);
     }
+    /** @return false: so much was not added, ranges left out. */
     bool remove(std::size_t bytes) {
         const os::Locked locked(lock_);
-        return removeLocked(bytes);
+        begin();
+        if (bytes > bytes_ - inRanges_) {
+            return false;
+        }
+        removeLocked(bytes);
+        return true;
     }
     std::size_t bytes() {
         const os::Locked locked(lock_);
@@ -57,6 +63,7 @@ public:
             return MPR_ERR_BAD_ARGS;
         }
         ranges_[count_++] = range;
+        inRanges_ += range.size;
         return 0;
     }
     bool release(const void* start) {
@@ -65,6 +72,7 @@ public:
         Range* range = find(start);
         if (range) {
             removeLocked(range->size);
+            inRanges_ -= range->size;
             *range = ranges_[--count_];
         }
         return range != nullptr;
@@ -76,7 +84,7 @@ public:
             os::release(ranges_, room_ * sizeof(Range));
         }
         ranges_ = nullptr;
-        bytes_ = count_ = room_ = 0;
+        bytes_ = inRanges_ = count_ = room_ = 0;
     }
 
 private:
@@ -86,7 +94,7 @@ private:
     void begin() MPR_REQUIRES(lock_) {
         os::assertHeld(lock_);
         if (bytes_ != gc::runtime().heap.limits().outside()) {
-            bytes_ = count_ = 0;
+            bytes_ = inRanges_ = count_ = 0;
         }
     }
     bool addLocked(std::size_t bytes) MPR_REQUIRES(lock_) {
@@ -98,14 +106,9 @@ private:
         gc::runtime().heap.setOutside(bytes_, bytes);
         return true;
     }
-    bool removeLocked(std::size_t bytes) MPR_REQUIRES(lock_) {
-        begin();
-        if (bytes > bytes_) {
-            return false;
-        }
+    void removeLocked(std::size_t bytes) MPR_REQUIRES(lock_) {
         bytes_ -= bytes;
         gc::runtime().heap.setOutside(bytes_, 0);
-        return true;
     }
     Range* find(const void* start) MPR_REQUIRES(lock_) {
         Range* end = ranges_ + count_;
@@ -129,7 +132,8 @@ private:
     }
 
     os::Lock lock_;
-    std::size_t bytes_ MPR_GUARDED_BY(lock_) = 0;
+    std::size_t bytes_ MPR_GUARDED_BY(lock_) = 0; // in all
+    std::size_t inRanges_ MPR_GUARDED_BY(lock_) = 0;
     Range* ranges_ MPR_GUARDED_BY(lock_) = nullptr;
     std::size_t count_ MPR_GUARDED_BY(lock_) = 0;
     std::size_t room_ MPR_GUARDED_BY(lock_) = 0;

@@ -33,9 +33,10 @@ int mprSetHost(const MprHost* host) {
     if (mpr::gc::running() || mpr::gc::isForked()) {
         return refuse(MPR_ERR_BAD_STATE, "there is a runtime");
     }
-    os::endPages(true);
-    if (!os::setPageHost(nullptr)) {
-        return refuse(MPR_ERR_BAD_STATE, "pages are in use");
+    if (host || os::isHosted()) {
+        if (!os::giveAllPages() || !os::setPageHost(nullptr)) {
+            return refuse(MPR_ERR_BAD_STATE, "pages are in use");
+        }
     }
     if (host) {
         named = *host;

@@ -284,6 +284,15 @@ std::size_t recordSize() {
     return mpr::heap::roundUp(sizeof(MprPrivateHeap), os::pageSize());
 }
 
+std::size_t recordsKept() {
+    const os::Locked locked(recordsLock);
+    std::size_t bytes = 0;
+    for (const MprPrivateHeap* record = freeRecords; record; record = record->next) {
+        bytes += recordSize();
+    }
+    return bytes;
+}
+
 void giveRecords() {
     MprPrivateHeap* next = nullptr;
     {
@@ -304,7 +313,7 @@ MprPrivateHeap* takeRecord() {
             return record;
         }
     }
-    os::givesAtEnd(giveRecords);
+    os::givesAtEnd(giveRecords, recordsKept);
     return static_cast<MprPrivateHeap*>(os::map(recordSize(), MPR_MAP_READ | MPR_MAP_WRITE));
 }
 

@@ -226,34 +226,54 @@ bool backSparseHosted(void* table, std::size_t size, const void* at, std::size_t
 // ---- The end ----------------------------------------------------------------------------------------------------
 
 namespace {
-using Give = void (*)();
+struct Giver {
+    void (*give)();
+    std::size_t (*kept)();
+};
 constexpr int mostGivers = 8;
 constinit Lock giversLock;
-constinit Give givers[mostGivers] MPR_GUARDED_BY(giversLock) = {};
-} // namespace
+constinit Giver givers[mostGivers] MPR_GUARDED_BY(giversLock) = {};
 
-void givesAtEnd(void (*give)()) {
-    const Locked locked(giversLock);
-    Give* place = std::find_if(givers, givers + mostGivers, [=](Give each) { return !each || each == give; });
-    MPR_ASSERT(place != givers + mostGivers);
-    *place = give;
-}
-
-void endPages(bool always) {
-    if (!isHosted() && !always) {
-        return;
-    }
-    Give now[mostGivers];
+/** Call each giver, without the lock. */
+template <typename Visit>
+void forEachGiver(Visit visit) {
+    Giver now[mostGivers];
     {
         const Locked locked(giversLock);
         std::copy(givers, givers + mostGivers, now);
     }
-    for (const Give give : now) {
-        if (give) {
-            give();
+    for (const Giver& each : now) {
+        if (each.give) {
+            visit(each);
         }
     }
+}
+} // namespace
+
+void givesAtEnd(void (*give)(), std::size_t (*kept)()) {
+    const Locked locked(giversLock);
+    Giver* place =
+        std::find_if(givers, givers + mostGivers, [=](const Giver& each) { return !each.give || each.give == give; });
+    MPR_ASSERT(place != givers + mostGivers);
+    *place = {give, kept};
+}
+
+void endPages() {
+    if (isHosted()) {
+        forEachGiver([](const Giver& each) { each.give(); });
+        giveStacks();
+    }
+}
+
+bool giveAllPages() {
+    std::size_t kept = 0;
+    forEachGiver([&kept](const Giver& each) { each.kept ? kept += each.kept() : (each.give(), 0); });
     giveStacks();
+    if (counts.reserved.load(std::memory_order_relaxed) != kept) {
+        return false;
+    }
+    forEachGiver([](const Giver& each) { each.give(); });
+    return true;
 }
 
 void readPageCounts(MprHostStats& stats) {

@@ -141,11 +141,16 @@ inline bool backSparse(void* table, std::size_t size, const void* at, std::size_
 /**
     Pages are kept for the next runtime: `give` gives them back. It is called whenever pages are asked back, from now on, and
     does nothing when it has none. A second registration of the same function changes nothing.
+    @param kept Programs may still ask for what lies in these pages, and be told that it has gone: how many bytes they are.
+    nullptr: nobody does.
  */
-void givesAtEnd(void (*give)());
+void givesAtEnd(void (*give)(), std::size_t (*kept)() = nullptr);
 
-/** The runtime has ended, or there is none: what was kept goes back to a host. @param always To the system, too. */
-void endPages(bool always = false);
+/** The runtime has ended, or there is none: what was kept goes back to a host. */
+void endPages();
+/** There is no runtime: all that was kept goes back, to the system, too. @return false when more pages than that are in
+    use: then programs still find what they may ask for. */
+bool giveAllPages();
 
 /** Wait for threads that are ending, as long as it is sensible, and give their stacks back to the host. The port's. */
 void giveStacks();

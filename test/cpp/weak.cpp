@@ -124,6 +124,37 @@ TEST_CASE("cpp cleanup: is called once when its block has gone, unless it is tak
     CHECK(called == 2);
 }
 
+TEST_CASE("cpp cleanup: one that is taken back leaves nothing while its block lives") {
+    Setting setting;
+    mpr::Root<Node> node = mpr::make<Node>(1);
+    int called = 0;
+    struct Captured {
+        int* count;
+        explicit Captured(int* c) : count(c) { ++*count; }
+        Captured(Captured&& other) noexcept : count(std::exchange(other.count, nullptr)) {}
+        ~Captured() {
+            if (count) {
+                --*count;
+            }
+        }
+        void operator()() const {}
+    };
+    int captured = 0;
+    for (int i = 0; i < 100; i++) {
+        mpr::Cleanup cleanup(node.get(), Captured(&captured));
+        CHECK(cleanup);
+    }
+    CHECK(mprCountHandles(MPR_HANDLE_ANY, MPR_HANDLE_ANY, nullptr) == 0);
+    collect();
+    collect();
+    CHECK(captured == 0);
+    mpr::Cleanup none(static_cast<Node*>(nullptr), [&] { called++; });
+    CHECK_FALSE(none);
+    collect();
+    collect();
+    CHECK(called == 0);
+}
+
 } // namespace
 
 TEST_CASE("cpp cleanup: the function may destroy it") {

@@ -420,6 +420,25 @@ TEST_CASE("the blocks of one manager are visited, wherever they are", "[gc][embe
     CHECK(std::includes(all.blocks.begin(), all.blocks.end(), nodes.blocks.begin(), nodes.blocks.end()));
 }
 
+TEST_CASE("ranges of addresses end where the heap does", "[gc][embed]") {
+    Runtime runtime;
+    mprAddRoot(test::makeNode());
+    const auto last = reinterpret_cast<void *>(~uintptr_t{0});
+    size_t seen = 0;
+    const auto visit = [](void *data, void *, size_t) {
+        ++*static_cast<size_t *>(data);
+        return true;
+    };
+    CHECK(mprBlocksIn(nullptr, last, visit, &seen) == seen);
+    CHECK(seen > 0);
+    mprNoteChanged(nullptr, last);
+    CHECK(test::stats().misuses == 0);
+    CHECK(mprBlocksIn(nullptr, last, nullptr, nullptr) == 0);
+    CHECK(Log::has("mprBlocksIn"));
+    CHECK(mprBlocksOf(test::manageNode, nullptr, nullptr) == 0);
+    CHECK(Log::has("mprBlocksOf"));
+}
+
 TEST_CASE("a walk passes by what another thread frees and gives back to the system meanwhile", "[gc][embed]") {
     Runtime runtime("everyyield=0,everyalloc=0");
     mprSetMemLimits(0, 0, 0); /* free memory goes back at once */

@@ -4,6 +4,8 @@
     threads.
  */
 #include "mpr/gc/handle_store.hpp"
+#include "mpr/pinned.h"
+#include "test/support/limit.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
@@ -560,6 +562,74 @@ TEST_CASE("a counted handle is strong while its count is greater than 0", "[gc][
     mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
     CHECK_FALSE(mprGetHandle(handle));
     CHECK(test::calls.frees == 1);
+}
+
+TEST_CASE("a count that has no room is named and stays", "[gc][handle][misuse]") {
+    Runtime runtime;
+    const MprHandle handle = mprCreateHandle(MPR_HANDLE_REFCOUNTED, test::makeNode());
+    CHECK(mprAddHandleCount(handle, PTRDIFF_MAX) == PTRDIFF_MAX);
+    CHECK(mprAddHandleCount(handle, 1) == PTRDIFF_MAX);
+    CHECK(Log::has("mprAddHandleCount("));
+    CHECK(Log::has("more than can be counted"));
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    CHECK(mprGetHandle(handle));
+    CHECK(mprAddHandleCount(handle, -PTRDIFF_MAX) == 0);
+    CHECK(mprAddHandleCount(handle, PTRDIFF_MIN) == PTRDIFF_MIN);
+    CHECK(mprAddHandleCount(handle, -1) == PTRDIFF_MIN);
+}
+
+TEST_CASE("a variable handle that is told to be what there is not is named, and stays as it is",
+          "[gc][handle][misuse]") {
+    Runtime runtime;
+    const auto word = [](ptrdiff_t number) { return reinterpret_cast<void *>(number); };
+    test::Node *const node = test::makeNode();
+    const MprHandle handle = mprCreateHandleFor(MPR_HANDLE_VARIABLE, node, word(MPR_HANDLE_STRONG), 0);
+    REQUIRE(handle);
+    for (const ptrdiff_t wrong : {ptrdiff_t{MPR_HANDLE_PINNED}, ptrdiff_t{MPR_HANDLE_TYPES}, ptrdiff_t{-1}}) {
+        CHECK(mprSetHandleExtra(handle, word(wrong)) == MPR_ERR_BAD_ARGS);
+        CHECK(Log::has("mprSetHandleExtra("));
+        CHECK(mprCreateHandleFor(MPR_HANDLE_VARIABLE, node, word(wrong), 0) == 0);
+        CHECK(Log::has("mprCreateHandle("));
+        Log::clear();
+    }
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    CHECK(mprGetHandle(handle) == node);
+    CHECK(mprSetHandleExtra(handle, word(MPR_HANDLE_WEAK_LONG)) == 0);
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    CHECK(mprGetHandle(handle) == nullptr);
+}
+
+TEST_CASE("handles count against the hard limit, until their segments are given back", "[gc][handle][limits]") {
+    Runtime runtime;
+    const uint64 before = mprGetMemStats()->heap;
+    test::limitCommitted(before + (1 << 20), 0);
+    std::vector<MprHandle> handles(1 << 20);
+    size_t made = 0;
+    while (made < handles.size() && (handles[made] = mprCreateHandle(MPR_HANDLE_STRONG, nullptr))) {
+        made++;
+    }
+    CHECK(made < handles.size());
+    CHECK(Log::has("no memory for another handle"));
+    CHECK(mprGetMemStats()->heap <= before + (1 << 20));
+    CHECK(mprGetMemStats()->heap > before + (1 << 19));
+    while (made > 0) {
+        mprDestroyHandle(handles[--made]);
+    }
+    CHECK(mprGetMemStats()->heap < before + (1 << 19));
+    CHECK(mprCreateHandle(MPR_HANDLE_STRONG, nullptr));
+    mprSetMemLimits(-1, -1, -1);
+}
+
+TEST_CASE("a sized handle measures pinned blocks, in memory of the program's, too", "[gc][handle][pinned]") {
+    Runtime runtime;
+    alignas(64) static unsigned char memory[256 * 1024];
+    REQUIRE(mprAddPinnedRange("range", memory, sizeof(memory)) == 0);
+    const bool inRange = GENERATE(false, true);
+    void *const block = inRange ? mprAllocPinnedIn("range", 4000, 64, 0) : mprAllocPinned(4000, 64, 0);
+    const MprHandle handle = mprCreateHandle(MPR_HANDLE_SIZED, block);
+    mprGCCollect(MPR_GENERATION_ALL);
+    mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+    CHECK(mprGetHandleSize(handle) >= 4000);
 }
 
 TEST_CASE("handles are set, exchanged, duplicated, counted and destroyed", "[gc][handle]") {

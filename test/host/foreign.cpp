@@ -128,6 +128,19 @@ TEST_CASE("wrong sums of memory outside are named and change nothing", "[host][f
     CHECK(mprGetMemoryPressure() == 1005);
 }
 
+TEST_CASE("what a range counts for is not taken back as pressure", "[host][foreign]") {
+    static char range[100];
+    for (int round = 0; round < 2; round++) {
+        Runtime runtime;
+        CHECK(mprAcquiredAddressRange(range, sizeof(range)) == 0); // again in the next runtime
+        CHECK(mprAddMemoryPressure(10) == 0);
+        CHECK(mprRemoveMemoryPressure(11) == MPR_ERR_BAD_ARGS);
+        CHECK(Log::has("more than was added"));
+        CHECK(mprRemoveMemoryPressure(10) == 0);
+        CHECK(mprGetMemoryPressure() == 100);
+    }
+}
+
 TEST_CASE("ranges that the program maps count until they are released", "[host][foreign]") {
     Runtime runtime("everyyield=0,everyalloc=0,region=256k");
     CHECK(mprGetMemoryPressure() == 0); // whatever another runtime was told

@@ -432,6 +432,9 @@ TEST_CASE("mprVerifyHeap compares with what the host says", "[host][pages]") {
     own.decommit(own.data, inside, page); // behind the heap's back
     CHECK(mprVerifyHeap() == 1);
     CHECK(Log::has("the host says of committed pages that they are not"));
+    host.knowNothing(true); // which is no defect
+    CHECK(mprVerifyHeap() == 0);
+    host.knowNothing(false);
     CHECK(own.commit(own.data, inside, page, MPR_CRITICAL_TASK) == 0);
     CHECK(mprVerifyHeap() == 0);
     CHECK(mprDestroy());
@@ -492,4 +495,42 @@ TEST_CASE("a host is whole, and set before all else", "[host][pages]") {
     }
     Runtime runtime; // the system's again
     CHECK(mprAlloc(10'000'000));
+}
+
+TEST_CASE("a host that is not set leaves stale handles and heaps to be recognised", "[host][pages]") {
+    Watchdog watchdog(60);
+    Log log;
+    REQUIRE(mprCreate(0, nullptr, 0));
+    const MprHandle handle = mprCreateHandle(MPR_HANDLE_STRONG, mprAlloc(10));
+    const MprHandle dependent = mprCreateHandle(MPR_HANDLE_DEPENDENT, mprAlloc(10));
+    REQUIRE(handle);
+    MprPrivateHeap *gone = mprCreateHeap("gone", 0), *left = mprCreateHeap("left", 0);
+    CHECK(mprDestroyHeap(gone) == 0);
+    CHECK(mprDestroy());
+    const auto stale = [&] {
+        Log::clear();
+        REQUIRE(mprCreate(0, nullptr, 0));
+        CHECK(mprGetHandle(handle) == nullptr);
+        CHECK(mprGetHandle(dependent) == nullptr);
+        CHECK(Log::has("mprGetHandle"));
+        CHECK(mprDestroyHeap(gone) == MPR_ERR_BAD_ARGS);
+        CHECK(mprDestroy());
+    };
+    CHECK(mprSetHost(nullptr) == 0); // there was none
+    stale();
+    const MprHost any{sizeof(MprHost),
+                      nullptr,
+                      [](void *, size_t, size_t, int) -> void * { return nullptr; },
+                      [](void *, void *, size_t, int) { return 0; },
+                      [](void *, void *, size_t) {},
+                      [](void *, void *, size_t) {},
+                      [](void *, void *, size_t, int) { return 0; },
+                      [](void *, cvoid *, MprPages *) { return 0; },
+                      nullptr};
+    CHECK(mprSetHost(&any) == MPR_ERR_BAD_STATE); // a heap is left
+    CHECK(mprGetHost() == nullptr);
+    stale();
+    CHECK(mprDestroyHeap(left) == 0);
+    CHECK(mprSetHost(&any) == 0);
+    CHECK(mprSetHost(nullptr) == 0);
 }

@@ -69,6 +69,12 @@ public:
         least_ = level;
     }
 
+    /* Answer no question about pages. */
+    void knowNothing(bool on) {
+        std::lock_guard guard(mutex_);
+        ignorant_ = on;
+    }
+
     /* Requests that could have been refused, since refuse(). */
     long asked() const {
         return locked([this] { return next_; });
@@ -248,7 +254,7 @@ private:
         std::lock_guard guard(mutex_);
         const auto at = reinterpret_cast<uintptr_t>(address);
         auto after = states_.upper_bound(at);
-        if (after == states_.begin() || after == states_.end()) {
+        if (ignorant_ || after == states_.begin() || after == states_.end()) {
             return MPR_ERR_CANT_FIND;
         }
         auto run = std::prev(after);
@@ -267,6 +273,7 @@ private:
     long next_ = 0, refused_ = 0, refuseAt_ = never;
     long levels_[3] = {};
     int least_ = MPR_CRITICAL_TASK;
+    bool ignorant_ = false;
     bool forever_ = false;
 };
 

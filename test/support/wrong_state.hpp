@@ -31,9 +31,10 @@ enum State : unsigned {
     inSuspension = 128,
     finalizing = 256,
     closing = 512,
+    inEmbedder = 1024,
 };
-inline constexpr State states[] = {unattached, sticky, exempt,       marking,    notified,
-                                   forked,     ended,  inSuspension, finalizing, closing};
+inline constexpr State states[] = {unattached, sticky,       exempt,     marking,    notified, forked,
+                                   ended,      inSuspension, inEmbedder, finalizing, closing};
 
 inline const char *nameOf(State state) {
     switch (state) {
@@ -44,6 +45,7 @@ inline const char *nameOf(State state) {
     case notified: return "inside the notifier";
     case forked: return "in a child of fork";
     case inSuspension: return "inside a handler of suspensions";
+    case inEmbedder: return "inside a callback of the embedder";
     case finalizing: return "inside MPR_MANAGE_FREE of a collection";
     case closing: return "inside MPR_MANAGE_FREE of mprDestroy";
     default: return "after mprDestroy";
@@ -52,10 +54,10 @@ inline const char *nameOf(State state) {
 
 /* The classes of mpr/gc/guard.hpp: the states in which a function is refused. */
 inline constexpr unsigned everywhere =
-    unattached | sticky | exempt | marking | notified | forked | ended | inSuspension;
+    unattached | sticky | exempt | marking | notified | forked | ended | inSuspension | inEmbedder;
 inline constexpr unsigned running = everywhere & ~notified;
 inline constexpr unsigned yielding = everywhere & ~(sticky | exempt);
-inline constexpr unsigned keeping = unattached | marking | forked | ended | inSuspension;
+inline constexpr unsigned keeping = unattached | marking | forked | ended | inSuspension | inEmbedder;
 inline constexpr unsigned anywhere = marking | forked | ended;
 inline constexpr unsigned locking = marking | forked;
 inline constexpr unsigned making = running | closing;
@@ -193,6 +195,15 @@ inline void callIn(State state, void (*call)()) {
         detail::inHandler = call;
         mprGC(MPR_GC_FORCE);
         mprRemoveSuspensionHandler(&handler);
+        break;
+    }
+    case inEmbedder: {
+        MprEmbedder embedder{};
+        embedder.clear = [](void *, int) { detail::callInHandler(nullptr); };
+        REQUIRE(mprSetEmbedder(&embedder) == 0);
+        detail::inHandler = call;
+        mprGC(MPR_GC_FORCE);
+        mprSetEmbedder(nullptr);
         break;
     }
     case finalizing:

@@ -184,7 +184,7 @@ public:
     Cleanup() noexcept = default;
     template <class T, class F>
     Cleanup(T* block, F function) {
-        auto* task = new (std::nothrow) TaskOf<F>(std::move(function));
+        auto* task = block ? new (std::nothrow) TaskOf<F>(std::move(function)) : nullptr;
         auto** sentinel =
             task ? static_cast<Task**>(mprAllocManaged(sizeof(Task*), manage, MPR_ALLOC_BARRIER)) : nullptr;
         if (!sentinel) {
@@ -209,14 +209,16 @@ public:
             return;
         }
         State waits = State::waits;
-        if (!task_->state.compare_exchange_strong(waits, State::cancelled)) {
+        if (task_->state.compare_exchange_strong(waits, State::cancelled)) {
+            task_->destroyHandle(); // the sentinel dies before the block
+        } else {
             const bool runsHere = task_->runner.load(std::memory_order_relaxed) == mprGetCurrentOsThread();
             while (!runsHere && task_->state.load(std::memory_order_acquire) == State::runs) {}
         }
         detach();
     }
 
-    /** Whether the function is still to be called. False also when there was no memory for it. */
+    /** Whether the function is still to be called. False also when there was no memory for it, or no block. */
     explicit operator bool() const noexcept { return task_ && task_->state.load() == State::waits; }
     /** Have it called whatever becomes of this object. */
     void detach() noexcept { drop(std::exchange(task_, nullptr)); }
@@ -229,7 +231,8 @@ private:
         std::atomic<State> state{State::waits};
         std::atomic<MprOsThread> runner{0}; // written before the state says that it runs
         std::atomic<int> owners{2};         // a Cleanup and a sentinel
-        MprHandle handle = 0;
+        std::atomic<MprHandle> handle{0};   // taken by who destroys it
+        void destroyHandle() noexcept { mprDestroyHandle(handle.exchange(0, std::memory_order_relaxed)); }
     };
     template <class F>
     struct TaskOf final : Task {
@@ -252,7 +255,7 @@ private:
                 task->call();
                 task->state.store(State::done, std::memory_order_release);
             }
-            mprDestroyHandle(task->handle);
+            task->destroyHandle();
             drop(task);
         }
     }
