@@ -27,8 +27,12 @@ void Stacks::Below::add(const void* address) {
 }
 
 const void* Stacks::Below::function() const {
-    const void* const* found = std::find_if(code, std::end(code), [](const void* each) { return !os::isEntry(each); });
-    return found != std::end(code) && *found ? *found : code[0];
+    for (const void* each : code) {
+        if (each && !os::isEntry(each)) {
+            return each;
+        }
+    }
+    return code[0];
 }
 
 void Stacks::checkAll() {

@@ -234,19 +234,22 @@ constexpr int mostGivers = 8;
 constinit Lock giversLock;
 constinit Giver givers[mostGivers] MPR_GUARDED_BY(giversLock) = {};
 
-/** Call each giver, without the lock. */
-template <typename Visit>
-void forEachGiver(Visit visit) {
+/** Have all that was kept given back. @param certain With what programs may ask for. @return Bytes of that, if it was not. */
+std::size_t giveKept(bool certain) {
     Giver now[mostGivers];
     {
         const Locked locked(giversLock);
         std::copy(givers, givers + mostGivers, now);
     }
+    std::size_t kept = 0;
     for (const Giver& each : now) {
-        if (each.give) {
-            visit(each);
+        if (each.kept && !certain) {
+            kept += each.kept();
+        } else if (each.give) {
+            each.give();
         }
     }
+    return kept;
 }
 } // namespace
 
@@ -260,19 +263,18 @@ void givesAtEnd(void (*give)(), std::size_t (*kept)()) {
 
 void endPages() {
     if (isHosted()) {
-        forEachGiver([](const Giver& each) { each.give(); });
+        giveKept(true);
         giveStacks();
     }
 }
 
 bool giveAllPages() {
-    std::size_t kept = 0;
-    forEachGiver([&kept](const Giver& each) { each.kept ? kept += each.kept() : (each.give(), 0); });
+    const std::size_t kept = giveKept(false);
     giveStacks();
     if (counts.reserved.load(std::memory_order_relaxed) != kept) {
         return false;
     }
-    forEachGiver([](const Giver& each) { each.give(); });
+    giveKept(true);
     return true;
 }
 

@@ -40,7 +40,9 @@ constexpr void checkPinnable() {
     @return The elements, safe until this thread yields, longer if their first is referenced; empty when memory fails
     or count is 0.
 
-    T has no references and no destructor, else this does not compile. Threads: attached. Yields: never.
+    T is no pointer, has no mpr::Member, mpr::Root or mpr::Weak in it, and no destructor, else this does not compile. Plain
+    pointers within a struct are not seen: they must not be what keeps a block, since pinned memory is not traced.
+    Threads: attached. Yields: never.
  */
 template <class T>
 [[nodiscard]] std::span<T> makePinnedArray(std::size_t count, std::size_t alignment = 0, const char* range = nullptr) {
