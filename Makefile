@@ -21,7 +21,7 @@ SOURCES = $(shell find include mpr test examples toolchains \( -name '*.[ch]' -o
 # not hand its job server (nor, for quiet, its level) down.
 .NOTPARALLEL:
 unexport MAKEFLAGS MFLAGS
-.PHONY: all lib demo built test one soak cross smoke metal boards bench bench-gc bench-http bench-broker doc check check-flaky check-release check-format check-abi check-second check-tidy fmt clean install uninstall deps help
+.PHONY: all lib demo built test one soak cross smoke metal boards bench bench-gc bench-host bench-http bench-broker doc check check-flaky check-release check-format check-abi check-second check-tidy fmt clean install uninstall deps help
 
 all: lib
 
@@ -160,6 +160,13 @@ bench-gc:
 	$(Q)$(call CONFIGURE,bench)
 	$(Q)$(call BUILD,bench)
 	$(Q)test/bench/run-gc build/bench
+
+## bench-host  what handles, pinned blocks, private heaps and the monitor of suspensions cost
+bench-host:
+	$(Q)$(DEPS) build bench
+	$(Q)$(call CONFIGURE,bench)
+	$(Q)$(call BUILD,bench)
+	$(Q)test/bench/run-host build/bench
 
 ## bench-http  what a request, a connection, a slow reader costs mpr::http, beside other servers; QUICK=1: in three minutes
 bench-http:
