@@ -47,7 +47,7 @@ private:
     os::TimeSum count_{0}, others_{0}, marking_{0}, assisting_{0}, memory_{0};
 };
 
-/** What is told of a pause on a thread, and until it returns may call next to nothing. */
+/** Whose callback runs on a thread. Until it returns, that thread may call next to nothing. */
 enum class Told : std::uint8_t { nobody, handler, embedder };
 
 /** A thread's part in this. */

@@ -5,9 +5,9 @@
     A thread that yields loses what its local variables alone refer to. So, after each marking and before anything is
     swept, the stacks of attached threads are read from where each has stopped to its beginning. A word that holds the
     address of a block about to die is named, with the function in or near whose frame it stands: that of the nearest
-    return address below it: of an address of code that is not where a function begins, as pointers to functions are.
-    Registers are saved when a thread stops, so what stands there is seen, too, and told of the
-    function that yields.
+    return address below it. An address at which a function begins is none: that is a pointer to a function.
+    Registers are saved when a thread stops, so what stands there is seen, too, and told of the function
+    that yields.
 
     This is a suspicion, and a weak one: compilers leave old values on the stack, and most variables are not used any
     more. Each function is named once, and only a few per collection. A thread that runs on a stack of its own making,

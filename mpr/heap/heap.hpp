@@ -305,7 +305,7 @@ public:
         const Byte* to;
     };
     Range extent();
-    /** What of some addresses lies between those. */
+    /** The part of a range that lies within extent(). */
     Range clip(Range range);
 
     // ---- Collection ----

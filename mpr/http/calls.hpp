@@ -55,7 +55,7 @@ private:
 
 /** Whether the next request can begin: no procedure of the one before runs, and those of others leave enough stack. */
 bool canBegin(const HttpNet& net);
-/** The same. If it cannot because of others, it is seen to when one of them has returned. */
+/** As canBegin(). When others are in the way, the connection is seen to as soon as one of them has returned. */
 bool mayBegin(HttpNet& net);
 /** Whether its stream may be told of its end: no procedure of it has begun and not returned. Else it is, when that has. */
 bool mayEnd(const HttpNet& net);

@@ -89,7 +89,7 @@ void accept(HttpEndpoint& endpoint, MprSocket* sock);
 ptrdiff_t memoryOf(const HttpNet& net);
 /** Whether it may take so much more. */
 bool mayTake(const HttpNet& net, ptrdiff_t size);
-/** What a client is told that makes its connection take more. */
+/** The error of a request whose connection takes more. */
 inline constexpr char tooMuchMemory[] = "the connection takes more memory than is allowed";
 /** Whether a connection takes no more memory than it may: else its request fails. @param status With which. */
 bool keepsWithin(HttpNet& net, int status);

@@ -70,7 +70,7 @@ bool hasRoomForBody(const HttpNet& net) {
 /** Whether the next piece of a body can be given to stages: there are any, and none has one that it has not passed on. */
 bool takesBody(const HttpNet& net) {
     const Stream& stream = *net.stream;
-    // Whoever is told of the states before, or is opened, may wait.
+    // Procedures that are told of earlier states, or that open stages, may wait.
     const bool begins = stream.state < HTTP_STATE_CONTENT && !flows(stream);
     return !begins && !stream.filters;
 }

@@ -3,8 +3,8 @@
     net_input.hpp - What a connection reads: heads, which are parsed in one piece, and bodies, which are handed on as they
     come.
 
-    What was read and is not used yet is stored in the connection before a handler is called, since its next event may
-    come while that handler waits. A connection at rest stores nothing.
+    A connection stores what it has read and not used before it calls a handler, because its next event may come while
+    that handler waits. A connection at rest stores nothing.
  */
 #pragma once
 

@@ -40,7 +40,7 @@ struct Process {
     Process* next; // in the list of those that no command waits for
 };
 
-/** What is said of the events of a channel. */
+/** The state of a channel's events, as bits. */
 enum ChannelState : std::uint8_t {
     armed = 1,   // the callback will be called
     calling = 2, // it runs

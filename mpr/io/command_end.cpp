@@ -198,6 +198,12 @@ void abandon(Command& cmd) {
     reapForsaken();
 }
 
+/** Kill the child unless it is detached, and have no more to do with it. */
+void endChild(Command& cmd) {
+    endProcess(cmd);
+    abandon(cmd);
+}
+
 /** Nobody is told any more that the last run has ended. */
 void forgetEnd(Command& cmd) {
     cmd.endIsNew = false;
@@ -395,8 +401,7 @@ void letGo(Command& cmd) {
 void endRun(Command& cmd) {
     const Loop::Using loop(task::events().loop());
     if (cmd.process) {
-        endProcess(cmd);
-        abandon(cmd);
+        endChild(cmd);
     }
     cmd.started = false;
     forgetEnd(cmd);
@@ -405,8 +410,7 @@ void endRun(Command& cmd) {
 void leave(Command& cmd) {
     if (cmd.process && running.head()) {
         const Loop::Using loop(task::events().loop());
-        endProcess(cmd);
-        abandon(cmd);
+        endChild(cmd);
     }
     for (task::Event* event : {cmd.end, cmd.told, cmd.looks}) {
         if (event) {

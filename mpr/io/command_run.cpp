@@ -169,7 +169,7 @@ int runCmd(Command& cmd, int argc, cchar** argv, cchar** envp, cchar* in, char**
     return result;
 }
 
-/** What is given when nothing was written. */
+/** Callers find NULL when nothing was written. */
 void clearOutputs(char** out, char** err) {
     for (char** each : {out, err}) {
         if (each) {

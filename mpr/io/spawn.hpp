@@ -12,14 +12,14 @@ namespace mpr::io {
 
 inline constexpr int channels = 3; // of a child: its input, output and errors
 
-/** What a child runs, and how. */
+/** The program of a child, and how the child begins. */
 struct Start {
     const char* path;
     char** arguments; // with room for one more
     int count;
     char** environment;   // nullptr: ours
     const char* folder;   // in which it runs; nullptr: ours
-    int childs[channels]; // descriptors above 2; -1: what we have at that place, but for its input nothing
+    int childs[channels]; // descriptors above 2. -1: the child has ours, and as its input /dev/null
     bool ownSession;
     bool ownGroup;
 };
