@@ -82,7 +82,8 @@ MPR_EXPORT void mprReleaseBlocks(const void *ptr, ...);
     state. A thread that is not attached cannot link: the call is refused and named, except that of a reference that is
     NULL when there is no runtime: it is one of a static object, to be linked later (next stays NULL). It can unlink a
     linked reference, and is named. Unlinking a reference that is not linked does nothing. mprDestroy unlinks all that
-    are left.
+    are left. One that is linked twice, or whose memory goes while it is linked, hides others from the collector: that is
+    named, at once or at the next collection, and from then on nothing is collected.
  */
 typedef struct MprRootRef {
     struct MprRootRef *next, *prev; /* The runtime's */

@@ -167,7 +167,9 @@ void mprLinkRootRef(MprRootRef* ref) {
         return;
     }
     publish(ref->ptr);
-    runtime().roots.link(ref);
+    if (!runtime().roots.link(ref)) {
+        misuse("mprLinkRootRef", ref, "linked already");
+    }
 }
 
 void mprUnlinkRootRef(MprRootRef* ref) {

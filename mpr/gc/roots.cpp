@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "mpr/gc/guard.hpp"
 #include "mpr/os/pages.hpp"
 
 namespace mpr::gc {
@@ -240,27 +241,41 @@ bool Roots::isRoot(const void* block) {
     return table_.count(block) > 0;
 }
 
-void Roots::link(MprRootRef* ref) {
+bool Roots::link(MprRootRef* ref) {
     os::Locked locked(lock_);
+    if (os::hasThreads && refs_.next == ref) { // elsewhere the next collection finds it
+        return false;
+    }
     ref->next = refs_.next;
     ref->prev = &refs_;
     refs_.next->prev = ref;
     refs_.next = ref;
+    return true;
 }
 
 void Roots::unlink(MprRootRef* ref) {
     os::Locked locked(lock_);
-    if (!os::hasThreads || ref->next) {
-        ref->next->prev = ref->prev;
-        __atomic_store_n(&ref->prev->next, ref->next, __ATOMIC_RELAXED); // mprUnlinkRootRef looks without the lock
-        ref->next = ref->prev = nullptr;
+    if (os::hasThreads && (!ref->next || ref->next->prev != ref || ref->prev->next != ref)) [[unlikely]] {
+        ref->next = nullptr; // the next collection finds that those behind it are lost, if it was linked
+        return;
     }
+    ref->next->prev = ref->prev;
+    __atomic_store_n(&ref->prev->next, ref->next, __ATOMIC_RELAXED); // mprUnlinkRootRef looks without the lock
+    ref->next = ref->prev = nullptr;
 }
 
 void Roots::unlinkAll() {
-    while (refs_.next != &refs_) {
-        refs_.next->ptr = nullptr; // it may outlive the runtime
-        unlink(refs_.next);
+    for (MprRootRef* ref = refs_.next; ref && ref != &refs_; ref = std::exchange(ref->next, nullptr)) { // see forEach
+        ref->ptr = ref->prev = nullptr; // it may outlive the runtime
+    }
+    refs_.next = refs_.prev = &refs_;
+}
+
+void Roots::loseRefs() {
+    if (!incomplete()) {
+        giveUp();
+        misuse("mprLinkRootRef", nullptr,
+               os::hasThreads ? "linked twice, or gone: nothing is freed from here on" : "linked twice or gone");
     }
 }
 

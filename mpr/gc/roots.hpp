@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "mpr/collect.h"
 #include "mpr/gc/embed_hooks.hpp"
@@ -141,7 +142,8 @@ public:
     bool isRoot(const void* block);
     /** A block has moved: what keeps it keeps the new one instead. The old one is not dead. */
     void move(heap::Heap& heap, heap::Place from, heap::Place to);
-    void link(MprRootRef* ref);
+    /** @return false when it was the last to be linked already. */
+    bool link(MprRootRef* ref);
     /** Does nothing when it is not linked. */
     void unlink(MprRootRef* ref);
     /** Unlink all: the runtime has ended, and no other thread is left. */
@@ -164,17 +166,34 @@ public:
     const EmbedHooks* embedder() const { return embedder_.load(std::memory_order_acquire); }
     void setEmbedder(const EmbedHooks* hooks) { embedder_.store(hooks, std::memory_order_release); }
 
-    /** Call mark(pointer) for each root. All threads are stopped. */
+    /**
+        Call mark(pointer) for each root. All threads are stopped. A reference that was linked a second time, or whose memory
+        went without unlinking, hides those behind it: that is named, and nothing dies any more.
+     */
     template <typename F>
     void forEach(F&& mark) {
-        os::Locked locked(lock_);
-        table_.forEach(mark);
-        for (const MprRootRef* ref = refs_.next; ref != &refs_; ref = ref->next) {
-            mark(ref->ptr);
+        if (!forEachIntact(mark)) [[unlikely]] {
+            loseRefs();
         }
     }
 
 private:
+    /** @return false when not all references could be found. */
+    template <typename F>
+    bool forEachIntact(F&& mark) {
+        os::Locked locked(lock_);
+        table_.forEach(mark);
+        const MprRootRef* before = &refs_;
+        for (const MprRootRef* ref = refs_.next; ref != &refs_; before = std::exchange(ref, ref->next)) {
+            if (ref->prev != before) [[unlikely]] {
+                return false;
+            }
+            mark(ref->ptr);
+        }
+        return true;
+    }
+    [[gnu::cold]] void loseRefs();
+
     /** What a block's head says while there may be several holds of it. */
     static constexpr heap::Byte counted = heap::head::held | heap::head::referenced;
 

@@ -2,6 +2,7 @@
 /*
     test/gc/root.cpp - What a collection keeps and what it takes: roots, root references, marked children.
  */
+#include "test/support/log.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/pattern.hpp"
@@ -159,6 +160,68 @@ TEST_CASE("a root reference roots what it points to at the time", "[gc][root][po
     mprUnlinkRootRef(&ref);
     collect();
     CHECK_FALSE(mprIsValid(second));
+}
+
+TEST_CASE("a root reference that is linked twice in a row is named, and that is all", "[gc][root]") {
+    Log log;
+    Runtime runtime;
+    MprRootRef ref{};
+    mprLinkRootRef(&ref);
+    mprLinkRootRef(&ref);
+    CHECK(log.count("linked already") == 1);
+    Node *kept = makeNode(makeNode()), *lost = makeNode();
+    ref.ptr = kept;
+    collect();
+    CHECK((mprIsValid(kept) && mprIsValid(kept->next) && !mprIsValid(lost)));
+    mprUnlinkRootRef(&ref);
+    collect();
+    CHECK_FALSE(mprIsValid(kept));
+}
+
+TEST_CASE("a root reference that is linked twice is named", "[gc][root][port][board]") {
+    Log log;
+    Runtime runtime;
+    MprRootRef first{}, second{};
+    mprLinkRootRef(&first);
+    Node *kept = makeNode(makeNode());
+    first.ptr = kept;
+    mprLinkRootRef(&second);
+    collect();
+    CHECK(mprIsValid(kept));
+    mprLinkRootRef(&first); // hides those before it: which, nobody knows
+    Node *lost = makeNode(makeNode());
+    collect();
+    CHECK(log.count("linked twice") == 1);
+    CHECK((mprIsValid(kept) && mprIsValid(lost) && mprIsValid(lost->next)));
+    collect();
+    CHECK(log.count("linked twice") == 1);
+    CHECK(mprIsValid(lost));
+    runtime.end();
+    Runtime next; // knows nothing of it
+    lost = makeNode();
+    collect();
+    CHECK_FALSE(mprIsValid(lost));
+}
+
+TEST_CASE("root references that are linked twice lose nothing, whichever they are", "[gc][root][port][board]") {
+    const Log log;
+    for (int twice = 0; twice < 4 * 4; twice++) {
+        Runtime runtime;
+        MprRootRef refs[4] = {};
+        for (MprRootRef &ref : refs) {
+            mprLinkRootRef(&ref);
+        }
+        mprLinkRootRef(&refs[twice / 4]);
+        mprLinkRootRef(&refs[twice % 4]);
+        for (MprRootRef &ref : refs) {
+            ref.ptr = makeNode(makeNode());
+        }
+        collect();
+        for (MprRootRef &ref : refs) {
+            CHECK((mprIsValid(ref.ptr) && mprIsValid(static_cast<Node *>(ref.ptr)->next)));
+        }
+        CHECK(mprGetMemStats()->misuses > 0);
+    }
 }
 
 TEST_CASE("the runtime object is kept", "[gc][root][port][board]") {
