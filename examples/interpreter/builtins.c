@@ -84,6 +84,11 @@ static Cell *guardValue(Cell *a) {
     return NULL;
 }
 
+static Cell *finalizeValue(Cell *a) {
+    finalize(first(a), second(a));
+    return NULL;
+}
+
 static Cell *collect(Cell *a) {
     (void) a;
     mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE); /* It yields: the arguments are on the stack */
@@ -102,11 +107,25 @@ static const struct {
     cchar *name;
     Cell *(*call)(Cell *arguments);
 } builtins[] = {
-    {"+", add},           {"-", subtract},     {"*", multiply},       {"<", less},
-    {"eq?", same},        {"cons", cons},      {"car", car},          {"cdr", cdr},
-    {"list", list},       {"null?", isNull},   {"set-car!", setCar},  {"make-weak-table", newTable},
-    {"weak-put!", put},   {"weak-get", get},   {"weak-count", count}, {"guard", guardValue},
-    {"collect", collect}, {"print", printAll},
+    {"+", add},
+    {"-", subtract},
+    {"*", multiply},
+    {"<", less},
+    {"eq?", same},
+    {"cons", cons},
+    {"car", car},
+    {"cdr", cdr},
+    {"list", list},
+    {"null?", isNull},
+    {"set-car!", setCar},
+    {"make-weak-table", newTable},
+    {"weak-put!", put},
+    {"weak-get", get},
+    {"weak-count", count},
+    {"guard", guardValue},
+    {"finalize", finalizeValue},
+    {"collect", collect},
+    {"print", printAll},
 };
 
 void openBuiltins(void) {

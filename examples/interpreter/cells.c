@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
     cells.c - Cells are allocated without a call, in this thread's context (mpr/context.h). The collector asks for the
-    interpreter's roots, and says what it did not reach (mpr/embed.h).
+    interpreter's roots, lets it bring back what is to be finalized, and says what it did not reach (mpr/embed.h).
  */
 #include "cells.h"
 
@@ -14,8 +14,12 @@ enum { DEEPEST = 20000, GUARDS = 100 };
 static MprContext *context;
 static MprBlockKind pairs, leaves;
 static Cell *stack[DEEPEST], *symbols;
-static int top, guards;
+static int top, guards, finalizers;
 static struct { Cell *object, *message; /* The object is NULL when it has died */ } guarded[GUARDS];
+static struct {
+    Cell *object, *function;
+    bool due; /* The object was not reached, and is kept for its function */
+} finalized[GUARDS];
 Cell *yes;
 
 static void manageCell(void *ptr, int flags) {
@@ -31,6 +35,23 @@ static void markRoots(void *data, int generation) {
     mprMark(symbols);
     for (int i = 0; i < guards; i++) {
         mprMark(guarded[i].message); /* Not the object */
+    }
+    for (int i = 0; i < finalizers; i++) {
+        mprMark(finalized[i].function);
+        if (finalized[i].due) {
+            mprMark(finalized[i].object);
+        }
+    }
+}
+
+/* All that is reached is marked. What was not and is to be finalized comes back, with all that it refers to. */
+static void bringBack(void *data, int generation, int round) {
+    (void) data, (void) generation, (void) round;
+    for (int i = 0; i < finalizers; i++) {
+        if (!mprIsMarked(finalized[i].object)) {
+            finalized[i].due = true;
+            mprMark(finalized[i].object);
+        }
     }
 }
 
@@ -52,6 +73,27 @@ void guard(Cell *object, Cell *message) {
     guarded[guards++].message = message;
 }
 
+void finalize(Cell *object, Cell *function) {
+    if (finalizers == GUARDS) {
+        fail("too many finalizers");
+    }
+    finalized[finalizers].due = false;
+    finalized[finalizers].object = object;
+    finalized[finalizers++].function = function;
+}
+
+Cell *nextFinalizer(void) {
+    for (int i = 0; i < finalizers; i++) {
+        if (finalized[i].due) {
+            Cell *quoted = makePair(PAIR, makeSymbol("quote", 5), makePair(PAIR, finalized[i].object, NULL));
+            Cell *call = makePair(PAIR, finalized[i].function, makePair(PAIR, quoted, NULL));
+            finalized[i] = finalized[--finalizers];
+            return call;
+        }
+    }
+    return NULL;
+}
+
 Cell *nextDead(void) {
     for (int i = 0; i < guards; i++) {
         if (!guarded[i].object) {
@@ -64,7 +106,7 @@ Cell *nextDead(void) {
 }
 
 void openCells(void) {
-    const MprEmbedder embedder = {.roots = markRoots, .clear = forgetDead};
+    const MprEmbedder embedder = {.roots = markRoots, .marked = bringBack, .clear = forgetDead};
 
     context = mprGetContext();
     if (!context || mprSetBlockKind(&leaves, NULL, 0) != 0 || mprSetEmbedder(&embedder) != 0 ||

@@ -36,6 +36,8 @@ void popTo(int top);
 /* Tell `message` when nothing but the interpreter refers to `object` any more. */
 void guard(Cell *object, Cell *message);
 Cell *nextDead(void); /* A message whose object has died, or NULL */
+void finalize(Cell *object, Cell *function);
+Cell *nextFinalizer(void); /* A call of a function with an object that would have died, or NULL */
 
 /* weak.c: tables whose entries go with their keys */
 Cell *makeWeakTable(void);

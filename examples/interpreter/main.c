@@ -33,6 +33,11 @@ static cchar demonstration[] =
     "(set! key 0)"
     "(collect)"
     "(print 'guarded)"
+    /* It is brought back for its finalizer, which keeps it */
+    "(define kept ())"
+    "(finalize (list 'file 7) (lambda (file) (print 'closed file) (set! kept file)))"
+    "(collect)"
+    "(print 'kept kept)"
     "(collect)"
     "(print 'table (weak-count table))";
 
@@ -43,6 +48,9 @@ static void interpret(cchar *at) {
         for (Cell *message; (message = nextDead()) != NULL;) {
             printValue(message);
             printf("\n");
+        }
+        for (Cell *call; (call = nextFinalizer()) != NULL;) {
+            eval(call, NULL);
         }
     }
 }
