@@ -2,7 +2,7 @@
 /*
     pinned.cpp - Pinned memory for objects with references, which nobody would trace there.
 
-    Refused: mpr::makePinnedArray<T>: T has references, and pinned memory is not traced
+    Refused: a pinned array: T has references, and pinned memory is not traced
  */
 #include "mpr.hpp"
 

@@ -2,7 +2,7 @@
 /*
     pinned_destructor.cpp - Pinned memory for objects with a destructor, which nobody would call.
 
-    Refused: mpr::makePinnedArray<T>: T must be trivially copyable, as no destructor runs
+    Refused: a pinned array: T must be trivially copyable, as no destructor runs
  */
 #include "mpr.hpp"
 

@@ -2,7 +2,7 @@
 /*
     pinned_pointer.cpp - Pinned memory for pointers: to managed blocks they would be references.
 
-    Refused: mpr::makePinnedArray<T>: T is a pointer, and pinned memory is not traced
+    Refused: a pinned array: T is a pointer, and pinned memory is not traced
  */
 #include "mpr.hpp"
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace mpr {
 
@@ -20,18 +21,36 @@ namespace detail {
 template <class T>
 constexpr void checkPinnable() {
     static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T>,
-                  "mpr::makePinnedArray<T>: T must be one object that may be written to");
-    static_assert(alignof(T) <= 4096, "mpr::makePinnedArray<T>: T wants to be aligned to more than 4096");
-    static_assert(!std::is_pointer_v<T>, "mpr::makePinnedArray<T>: T is a pointer, and pinned memory is not traced");
+                  "a pinned array: T must be one object that may be written to");
+    static_assert(alignof(T) <= 4096, "a pinned array: T wants to be aligned to more than 4096");
+    static_assert(!std::is_pointer_v<T>, "a pinned array: T is a pointer, and pinned memory is not traced");
     constexpr bool references = isTraced<T>() || hidesTrace<T>() || hasMembers<T>() == HasMembers::yes;
-    static_assert(!references, "mpr::makePinnedArray<T>: T has references, and pinned memory is not traced");
+    static_assert(!references, "a pinned array: T has references, and pinned memory is not traced");
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
-                  "mpr::makePinnedArray<T>: T must be trivially copyable, as no destructor runs");
+                  "a pinned array: T must be trivially copyable, as no destructor runs");
+}
+/** @return The first element, of count that are value-initialised; nullptr when memory fails or count is 0. */
+template <class T>
+T* makePinned(std::size_t count, std::size_t alignment, const char* range, int flags) noexcept {
+    checkPinnable<T>();
+    if (count == 0) {
+        return nullptr;
+    }
+    constexpr std::size_t greatest = static_cast<std::size_t>(PTRDIFF_MAX);
+    const std::size_t bytes = count <= greatest / sizeof(T) ? count * sizeof(T) : greatest;
+    constexpr std::size_t least = alignof(T) > 16 ? alignof(T) : 16;
+    alignment = alignment < least ? least : alignment;
+    T* const first = static_cast<T*>(range ? mprAllocPinnedIn(range, bytes, alignment, flags)
+                                           : mprAllocPinned(bytes, alignment, flags));
+    if (first) {
+        std::uninitialized_value_construct_n(first, count);
+    }
+    return first;
 }
 } // namespace detail
 
 /**
-    Make an array in pinned memory.
+    Make an array in pinned memory, for a field or root to keep.
 
         std::span<float> samples = mpr::makePinnedArray<float>(1024, 64);
 
@@ -42,27 +61,68 @@ constexpr void checkPinnable() {
 
     T is no pointer, has no mpr::Member, mpr::Root or mpr::Weak in it, and no destructor, else this does not compile. Plain
     pointers within a struct are not seen: they must not be what keeps a block, since pinned memory is not traced.
-    Threads: attached. Yields: never.
+    Threads: attached, running. Yields: never.
  */
 template <class T>
 [[nodiscard]] std::span<T> makePinnedArray(std::size_t count, std::size_t alignment = 0, const char* range = nullptr) {
-    detail::checkPinnable<T>();
-    if (count == 0) {
-        return {};
-    }
-    const std::size_t greatest = static_cast<std::size_t>(PTRDIFF_MAX);
-    const std::size_t bytes = count <= greatest / sizeof(T) ? count * sizeof(T) : greatest;
-    const std::size_t least = alignof(T) > 16 ? alignof(T) : 16;
-    alignment = alignment == 0 ? least : alignment;
-    void* const block = range ? mprAllocPinnedIn(range, bytes, alignment < least ? least : alignment, 0)
-                              : mprAllocPinned(bytes, alignment < least ? least : alignment, 0);
-    if (!block) {
-        return {};
-    }
-    T* const first = static_cast<T*>(block);
-    std::uninitialized_value_construct_n(first, count);
-    return {first, count};
+    T* const first = detail::makePinned<T>(count, alignment, range, 0);
+    return {first, first ? count : 0};
 }
+
+/**
+    Owns an array in pinned memory: it is there until its owner's end, which frees it at once.
+
+        mpr::PinnedArray<std::uint8_t> frame(1536, 64, "dma");
+        receive(frame.data(), frame.size());
+
+    Arguments and T as of makePinnedArray; empty when memory fails. Moved, not copied.
+    Threads: attached, running, at both ends; it must end before the runtime does. In between any. Yields: never.
+ */
+template <class T>
+class PinnedArray {
+public:
+    using value_type = T;
+    using size_type = std::size_t;
+    using iterator = T*;
+    using const_iterator = const T*;
+
+    PinnedArray() noexcept = default;
+    explicit PinnedArray(std::size_t count, std::size_t alignment = 0, const char* range = nullptr) noexcept
+        : first_(detail::makePinned<T>(count, alignment, range, MPR_ALLOC_HOLD)), count_(first_ ? count : 0) {}
+    ~PinnedArray() {
+        if (first_) {
+            mprRelease(first_);
+            mprFree(first_);
+        }
+    }
+    PinnedArray(PinnedArray&& other) noexcept
+        : first_(std::exchange(other.first_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+    PinnedArray& operator=(PinnedArray&& other) noexcept {
+        PinnedArray moved(std::move(other));
+        std::swap(first_, moved.first_);
+        std::swap(count_, moved.count_);
+        return *this;
+    }
+
+    [[nodiscard]] T* data() noexcept { return first_; }
+    [[nodiscard]] const T* data() const noexcept { return first_; }
+    [[nodiscard]] std::size_t size() const noexcept { return count_; }
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+    [[nodiscard]] T& operator[](std::size_t i) noexcept { return first_[i]; }
+    [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return first_[i]; }
+    [[nodiscard]] T* begin() noexcept { return first_; }
+    [[nodiscard]] T* end() noexcept { return first_ + count_; }
+    [[nodiscard]] const T* begin() const noexcept { return first_; }
+    [[nodiscard]] const T* end() const noexcept { return first_ + count_; }
+
+private:
+    T* first_ = nullptr;
+    std::size_t count_ = 0;
+};
+
+/** The same, named as containers of the standard library are. */
+template <class T>
+using pinned_array = PinnedArray<T>;
 
 } // namespace mpr
 
