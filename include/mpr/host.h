@@ -5,12 +5,14 @@
 
     A private heap is the runtime's allocator for memory that no collector sees: blocks live until they are freed, or
     until their heap is destroyed, which frees all of them at once. Each heap has regions, limits and figures of its own.
+    It lies in pages of the system, or in memory of the program's.
 
     Private heaps need no runtime, no attached thread, and never yield. They work in managers, notifiers and handlers.
     The log's handler may only use heaps that belong to one thread. Blocks are aligned to two pointers. References
     in them keep nothing alive: see mpr::Held and mprHold for what a managed block needs.
 
-    Needs an operating system.
+    Needs an operating system, except private heaps in memory of the program's (mprCreateHeapIn, and what is done with them),
+    mprGCCollect and mprReadGCStats.
  */
 #ifndef MPR_HOST_H
 #define MPR_HOST_H
@@ -195,7 +197,7 @@ MPR_EXPORT void mprRemoveMemoryLoadHandler(MprMemoryLoadHandler handler, void *d
 /**
     Collect a generation and wait until what is dead has been freed, as mprGC with MPR_GC_COMPLETE does: the calling thread
     yields, so whatever it needs must be rooted. @param generation 0: young blocks, those made since the last collection.
-    1, and -1 for all that there are: everything.
+    1, and -1 for all that there are: everything. Without an operating system each collects everything.
     @return 0; MPR_ERR_BAD_ARGS for a generation that there is not, named in the log; MPR_ERR_BAD_STATE where mprGC may not
     be called. Attached threads in any state, except inside the notifier.
  */
@@ -211,16 +213,16 @@ MPR_EXPORT int mprGCCollect(int generation);
  */
 typedef struct MprGCStats {
     unsigned long long collections[2]; /* Completed, by generation: minor, major */
-    unsigned long long induced;        /* Calls of mprGC and mprGCCollect that collected or asked for it */
-    unsigned long long blocks;         /* In use now, or dead and not freed yet */
-    unsigned long long freed;          /* Blocks freed, by the collector and by hand */
-    unsigned long long reserved;       /* Bytes of addresses of the heap's regions, those of pinned blocks among them */
-    unsigned long long committed;      /* Bytes of them that count against the limits: never more */
-    unsigned long long young;          /* Bytes that threads have taken since the last collection, at most inBlocks */
-    unsigned long long old;            /* The others of inBlocks */
-    unsigned long long inBlocks;       /* Bytes in blocks, dead ones and what threads hold ready for more among them */
-    unsigned long long large;          /* Of inBlocks: in blocks that have regions of their own */
-    unsigned long long tables;         /* Bytes of the regions' headers and maps */
+    unsigned long long induced;   /* Calls of mprGC and mprGCCollect that collected or asked for it; with threads */
+    unsigned long long blocks;    /* In use now, or dead and not freed yet */
+    unsigned long long freed;     /* Blocks freed, by the collector and by hand */
+    unsigned long long reserved;  /* Bytes of addresses of the heap's regions, those of pinned blocks among them */
+    unsigned long long committed; /* Bytes of them that count against the limits: never more */
+    unsigned long long young;     /* Bytes that threads have taken since the last collection, at most inBlocks */
+    unsigned long long old;       /* The others of inBlocks */
+    unsigned long long inBlocks;  /* Bytes in blocks, dead ones and what threads hold ready for more among them */
+    unsigned long long large;     /* Of inBlocks: in blocks that have regions of their own */
+    unsigned long long tables;    /* Bytes of the regions' headers and maps */
 } MprGCStats;
 
 /**
@@ -289,6 +291,17 @@ typedef struct MprPrivateHeap MprPrivateHeap;
 MPR_EXPORT MprPrivateHeap *mprCreateHeap(const char *name, int flags);
 
 /**
+    Make a heap in memory of the program's: a static buffer, memory that other processes share, or that a device reads. All of its
+    blocks lie there, the system is asked for nothing but a record of some pages, and the memory is the program's again when the
+    heap was destroyed. Without an operating system this is the way to have one, and the record lies there, too.
+    @param name,flags As mprCreateHeap. @param memory,size The memory, aligned to anything. Of it the heap needs 2 KiB, and an
+    eighth of the rest. At most 256 MiB are used, 128 MiB on 32 bit, 1 MiB without an operating system.
+    @return NULL when the memory is too small, or for unknown flags: named in the log; or when the system has no memory. Any
+    thread; without an operating system not in an interrupt, as all calls with heaps.
+ */
+MPR_EXPORT MprPrivateHeap *mprCreateHeapIn(const char *name, void *memory, size_t size, int flags);
+
+/**
     Free all blocks of a heap, and the heap. NULL is fine. No other thread uses it any more. With MPR_HEAP_TRACKED the log
     names up to 50 blocks that were left, with file and line, and says how many more there are. Any thread.
     @return How many blocks were left; MPR_ERR_BAD_ARGS for what is no heap.
@@ -303,7 +316,7 @@ MPR_EXPORT ptrdiff_t mprDestroyHeap(MprPrivateHeap *heap);
     thread used by another.
  */
 MPR_EXPORT void *mprHeapAlloc(MprPrivateHeap *heap, size_t size, int level);
-/** Allocate as mprHeapAlloc does, and tell a tracked heap the place of the call. @param file Must stay: __FILE__. */
+/** Allocate as mprHeapAlloc does, and tell a tracked heap the place of the call, of which it else knows the address. @param file Must stay: __FILE__. */
 MPR_EXPORT void *mprHeapAllocAt(MprPrivateHeap *heap, size_t size, int level, const char *file, int line);
 
 /**

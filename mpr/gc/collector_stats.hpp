@@ -20,6 +20,9 @@ struct CollectorStats {
     os::Counter marked{0};  // bytes reached by the last collection
 
     void report(MprMemStats& s) const;
+    os::Total minorCollections() const { return minors.load(std::memory_order_relaxed); }
+    os::Total majorCollections() const { return majors.load(std::memory_order_relaxed); }
+    os::Total inducedCollections() const { return induced.load(std::memory_order_relaxed); }
 };
 
 } // namespace mpr::gc

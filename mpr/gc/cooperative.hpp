@@ -35,6 +35,9 @@ public:
         std::size_t marked = 0; // bytes
 
         void report(MprMemStats& s) const;
+        static os::Total minorCollections() { return 0; }
+        os::Total majorCollections() const { return collections; }
+        static os::Total inducedCollections() { return 0; } // not counted
     };
 
     CooperativeCollector(heap::Heap& heap, Roots& roots) : heap_(heap), roots_(roots), marker_(heap) {}

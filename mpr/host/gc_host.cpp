@@ -1,37 +1,26 @@
 // SPDX-License-Identifier: MIT
 /*
-    gc_host.cpp - The collector by request of a host: one generation, figures, limits of the start. mpr/host.h.
+    gc_host.cpp - The collector by request of a host: one generation, and figures. mpr/host.h. On boards, too.
  */
 #include <algorithm>
-#include <bit>
+#include <cstdint>
 
 #include "mpr/collect.h"
 #include "mpr/gc/guard.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/host.h"
-#include "mpr/os/lock.hpp"
 
-namespace os = mpr::os;
 using mpr::gc::runtime;
 using mpr::heap::granuleShift;
 
 namespace {
 
-constinit os::Lock limitsLock{os::outermost};
-
-int reject(const char* function, int error, const char* why) {
-    os::Message message;
-    os::log(os::Level::error, message << function << ": " << why);
-    return error;
-}
-
 void readCounts(MprGCStats& stats) {
-    const auto get = [](const auto& counter) { return counter.load(std::memory_order_relaxed); };
     const auto& collector = runtime().collector.stats();
     const mpr::heap::Totals totals = runtime().heap.totals();
-    stats.collections[0] = get(collector.minors);
-    stats.collections[1] = get(collector.majors);
-    stats.induced = get(collector.induced);
+    stats.collections[0] = collector.minorCollections();
+    stats.collections[1] = collector.majorCollections();
+    stats.induced = collector.inducedCollections();
     stats.blocks = totals.blocksAllocated - totals.blocksFreed;
     stats.freed = totals.blocksFreed;
 }
@@ -47,15 +36,6 @@ void readMemory(MprGCStats& stats) {
     stats.inBlocks = std::uint64_t{totals.granulesInUse()} << granuleShift;
     stats.young = std::min<std::uint64_t>(heap.allocatedSince(), stats.inBlocks);
     stats.old = stats.inBlocks - stats.young;
-}
-
-const char* whyNot(std::size_t region, std::size_t young) {
-    using namespace mpr::heap;
-    if (region != 0 && (!std::has_single_bit(region) || region < std::size_t{1} << leastRegionShift ||
-                        region > std::size_t{1} << greatestRegionShift)) {
-        return "a region is a power of two from 64k to 64m";
-    }
-    return young > ~std::size_t{0} / 2 ? "no machine has so much memory for a young budget" : nullptr;
 }
 } // namespace
 
@@ -77,7 +57,8 @@ int mprReadGCStats(int flags, MprGCStats* stats) {
     }
     *stats = {};
     if ((flags & ~(MPR_GC_STATS_COUNTS | MPR_GC_STATS_MEMORY)) != 0) {
-        return reject("mprReadGCStats", MPR_ERR_BAD_ARGS, "flags that there are not");
+        mpr::gc::misuse("mprReadGCStats", nullptr, "flags that there are not");
+        return MPR_ERR_BAD_ARGS;
     }
     const mpr::gc::Stay stay("mprReadGCStats");
     if (!stay) {
@@ -90,22 +71,4 @@ int mprReadGCStats(int flags, MprGCStats* stats) {
         readMemory(*stats);
     }
     return 0;
-}
-
-int mprSetGCStartupLimits(size_t regionSize, size_t youngBudget) {
-    if (mpr::gc::running() || mpr::gc::isForked()) {
-        return reject("mprSetGCStartupLimits", MPR_ERR_BAD_STATE, "there is a runtime; call it before mprCreate");
-    }
-    if (const char* why = whyNot(regionSize, youngBudget)) {
-        return reject("mprSetGCStartupLimits", MPR_ERR_BAD_VALUE, why);
-    }
-    {
-        const os::Locked locked(limitsLock);
-        mpr::gc::StartupLimits& limits = mpr::gc::startupLimits;
-        if (!limits.set) {
-            limits = {true, regionSize != 0 ? static_cast<unsigned>(std::bit_width(regionSize)) - 1 : 0, youngBudget};
-            return 0;
-        }
-    }
-    return reject("mprSetGCStartupLimits", MPR_ERR_ALREADY_EXISTS, "they are set once in a process, and have been");
 }

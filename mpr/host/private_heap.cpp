@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
-    private_heap.cpp - Private heaps of mpr/host.h: a heap of its own, one local state, and a lock if threads share it.
+    private_heap.cpp - What programs do with private heaps of mpr/host.h.
 
-    A heap's record is never given back to the system, only used again. So a call with a heap that was destroyed finds
-    that out as long as no other has its place. A host has records back when a runtime ends.
     In a tracked heap each block begins with a granule or two that say where it was made.
  */
 #include <algorithm>
 #include <cstring>
-#include <new>
-#include <utility>
+#include <limits>
 
 #include "mpr/gc/guard.hpp"
-#include "mpr/heap/context.hpp"
-#include "mpr/heap/heap.hpp"
-#include "mpr/host.h"
-#include "mpr/memory.h"
-#include "mpr/os/lock.hpp"
+#include "mpr/host/private_heap.hpp"
 #include "mpr/os/log.hpp"
-#include "mpr/os/pages.hpp"
 
 namespace os = mpr::os;
 using mpr::heap::Byte;
@@ -33,44 +25,16 @@ using mpr::heap::Shortage;
 namespace {
 /** Where a block was made. */
 struct Site {
-    const char* file;
+    const char* file; // or code, the caller's, if the line is inCode
     int line;
 };
+constexpr int inCode = std::numeric_limits<int>::min();
+Site siteOf(const void* caller) {
+    return {static_cast<const char*>(caller), inCode};
+}
 constexpr std::size_t siteSize = mpr::heap::roundUp(sizeof(Site), 2 * sizeof(void*));
 constexpr Byte leaf = static_cast<Byte>(mpr::heap::Kind::leaf);
 constexpr int mostNamed = 50;
-} // namespace
-
-struct MprPrivateHeap {
-    /** The one thread whose calls take the short way: 0 when the heap is shared, tracked, or has no thread yet. */
-    os::Shared<std::uint32_t> swift{0};
-    os::Shared<std::uintptr_t> sign{0}; // as signatureOf says while this is a heap
-    bool shared = true;
-    std::size_t prefix = 0;             // bytes before each block
-    os::Shared<std::uint32_t> owner{0}; // of a heap for one thread; 0: nobody yet
-    os::Total refused = 0;
-
-    mpr::heap::Local local;
-    Heap heap;
-    os::Lock lock{os::outermost}; // of a shared heap; the heap names damage while it is held
-    char name[32] = {};
-    MprPrivateHeap* next = nullptr; // of records that are free
-
-    /** Tells a heap from what programs take for one: no other bytes are likely to have it. */
-    static std::uintptr_t signatureOf(const MprPrivateHeap* heap) {
-        return reinterpret_cast<std::uintptr_t>(heap) ^ static_cast<std::uintptr_t>(0x9e3779b97f4a7c15);
-    }
-    /** Whether an address that a program gives is that of a heap. */
-    static bool isAlive(const MprPrivateHeap* heap) {
-        const bool aligned = reinterpret_cast<std::uintptr_t>(heap) % alignof(MprPrivateHeap) == 0;
-        return heap && aligned && heap->sign.load(std::memory_order_relaxed) == signatureOf(heap);
-    }
-};
-
-namespace {
-
-constinit os::Lock recordsLock;
-constinit MprPrivateHeap* freeRecords MPR_GUARDED_BY(recordsLock) = nullptr;
 
 /** Name a wrong call. */
 [[gnu::cold, gnu::noinline]] void name(const char* function, const MprPrivateHeap* heap, const void* ptr,
@@ -106,6 +70,9 @@ bool isUsable(MprPrivateHeap* heap) {
 
 /** @return Whether the call may go on; otherwise it is named. */
 bool admit(const char* function, MprPrivateHeap* heap) {
+    if (os::inInterrupt()) {
+        return mpr::gc::refuse(function);
+    }
     if (isUsable(heap)) [[likely]] {
         return true;
     }
@@ -144,14 +111,14 @@ void* allocateInFreed(MprPrivateHeap& h, std::size_t n) {
     const os::AsCritical critical(static_cast<os::Critical>(level));
     h.local.setPrivileged(level == MPR_CRITICAL_PROCESS);
     void* block = h.heap.allocateInContext(h.local, n, leaf, shortage);
-    if (!block) {
+    if (os::hasPages && !block) {
         // What rests in lists and retired regions may serve; and what is counted aside would be missed by all that reckons.
         h.heap.settle(h.local);
         h.heap.endQuarantine(true);
         h.heap.decommitRetired();
         block = h.heap.allocateSlow(h.local, n, leaf, shortage);
     }
-    if (!block) {
+    if (os::hasPages && !block) {
         block = allocateInFreed(h, n);
     }
     h.local.setPrivileged(false);
@@ -245,7 +212,8 @@ void* reallocate(MprPrivateHeap& h, Region* region, void* ptr, std::size_t size,
 }
 
 bool isSwift(const MprPrivateHeap* heap) {
-    return heap && heap->swift.load(std::memory_order_relaxed) == os::threadNumber();
+    // Without threads a call may come from an interrupt, which the longer way asks.
+    return os::hasThreads && heap && heap->swift.load(std::memory_order_relaxed) == os::threadNumber();
 }
 
 [[gnu::cold, gnu::noinline]] int notFreed(const MprPrivateHeap* heap, const void* ptr) {
@@ -280,47 +248,12 @@ bool admit(const char* function, MprPrivateHeap* heap, int level) {
     return true;
 }
 
-std::size_t recordSize() {
-    return mpr::heap::roundUp(sizeof(MprPrivateHeap), os::pageSize());
-}
-
-std::size_t recordsKept() {
-    const os::Locked locked(recordsLock);
-    std::size_t bytes = 0;
-    for (const MprPrivateHeap* record = freeRecords; record; record = record->next) {
-        bytes += recordSize();
+/** Of a heap that is shared or tracked, or for the first time, or when the short way finds no memory. */
+[[gnu::noinline]] void* allocateAnyhow(MprPrivateHeap* heap, std::size_t size, int level, Site site) {
+    if (!admit("mprHeapAlloc", heap, level)) [[unlikely]] {
+        return nullptr;
     }
-    return bytes;
-}
-
-void giveRecords() {
-    MprPrivateHeap* next = nullptr;
-    {
-        const os::Locked locked(recordsLock);
-        next = std::exchange(freeRecords, nullptr);
-    }
-    while (MprPrivateHeap* record = next) {
-        next = record->next;
-        os::release(record, recordSize());
-    }
-}
-
-MprPrivateHeap* takeRecord() {
-    {
-        const os::Locked locked(recordsLock);
-        if (MprPrivateHeap* record = freeRecords) {
-            freeRecords = record->next;
-            return record;
-        }
-    }
-    os::givesAtEnd(giveRecords, recordsKept);
-    return static_cast<MprPrivateHeap*>(os::map(recordSize(), MPR_MAP_READ | MPR_MAP_WRITE));
-}
-
-void giveRecord(MprPrivateHeap* record) {
-    const os::Locked locked(recordsLock);
-    record->next = freeRecords;
-    freeRecords = record;
+    return within(*heap, [&] { return allocate(*heap, size, level, site); });
 }
 
 /** Name the blocks that are left, if that was asked for. The heap must not be walked while a message is logged. */
@@ -350,7 +283,9 @@ void nameLeft(const MprPrivateHeap& h, const Left& left) {
         os::Message message;
         message << "heap \"" << std::string_view(h.name) << "\" is destroyed with a block of "
                 << std::uint64_t{left.sizes[i]} << " bytes in use, made ";
-        if (left.sites[i].file) {
+        if (left.sites[i].line == inCode) {
+            message << "at " << static_cast<const void*>(left.sites[i].file);
+        } else if (left.sites[i].file) {
             message << "at " << left.sites[i].file << ":" << left.sites[i].line;
         } else {
             message << "at an unknown place";
@@ -366,35 +301,40 @@ void nameLeft(const MprPrivateHeap& h, const Left& left) {
 }
 } // namespace
 
-MprPrivateHeap* mprCreateHeap(const char* given, int flags) {
-    if ((flags & ~(MPR_HEAP_ONE_THREAD | MPR_HEAP_TRACKED)) != 0) {
-        name("mprCreateHeap", nullptr, nullptr, "flags that there are not");
-        return nullptr;
+MprPrivateHeap::MprPrivateHeap(const char* given, int flags)
+    : shared((flags & MPR_HEAP_ONE_THREAD) == 0), prefix((flags & MPR_HEAP_TRACKED) != 0 ? siteSize : 0) {
+    std::strncpy(name, given ? given : "", sizeof(name) - 1);
+}
+
+bool MprPrivateHeap::open(void* buffer, std::size_t size) {
+    if (!heap.open(mpr::heap::Options(), buffer, size)) {
+        heap.close();
+        return false;
     }
-    const os::AsCritical critical(os::Critical::domain);
-    void* record = takeRecord();
-    if (!record) {
-        return nullptr;
+    heap.setSpans(false); // no collection comes for them
+    heap.attach(local);
+    sign.store(signatureOf(this), std::memory_order_release);
+    return true;
+}
+
+bool mpr::host::admitMaking(const char* function, int flags) {
+    if (os::inInterrupt()) {
+        return mpr::gc::refuse(function);
     }
-    auto* heap = new (record) MprPrivateHeap;
-    std::strncpy(heap->name, given ? given : "", sizeof(heap->name) - 1);
-    heap->shared = (flags & MPR_HEAP_ONE_THREAD) == 0;
-    heap->prefix = (flags & MPR_HEAP_TRACKED) != 0 ? siteSize : 0;
-    if (!heap->heap.open(mpr::heap::Options(), nullptr, 0)) {
-        heap->heap.close();
-        heap->~MprPrivateHeap();
-        giveRecord(heap);
-        return nullptr;
+    const bool known = (flags & ~(MPR_HEAP_ONE_THREAD | MPR_HEAP_TRACKED)) == 0;
+    if (!known) {
+        name(function, nullptr, nullptr, "flags that there are not");
     }
-    heap->heap.setSpans(false); // no collection comes for them
-    heap->heap.attach(heap->local);
-    heap->sign.store(MprPrivateHeap::signatureOf(heap), std::memory_order_release);
-    return heap;
+    return known;
 }
 
 ptrdiff_t mprDestroyHeap(MprPrivateHeap* heap) {
     if (!heap) {
         return 0;
+    }
+    if (os::inInterrupt()) {
+        mpr::gc::refuse("mprDestroyHeap");
+        return MPR_ERR_BAD_STATE;
     }
     std::uintptr_t signature = MprPrivateHeap::signatureOf(heap);
     if (!MprPrivateHeap::isAlive(heap) || !heap->sign.compare_exchange_strong(signature, 0)) {
@@ -412,7 +352,7 @@ ptrdiff_t mprDestroyHeap(MprPrivateHeap* heap) {
     }
     heap->heap.close();
     heap->~MprPrivateHeap();
-    giveRecord(heap);
+    mpr::host::giveRecord(heap);
     return left;
 }
 
@@ -422,19 +362,16 @@ void* mprHeapAlloc(MprPrivateHeap* heap, size_t size, int level) {
             return block;
         }
     }
-    return mprHeapAllocAt(heap, size, level, nullptr, 0);
+    return allocateAnyhow(heap, size, level, siteOf(__builtin_return_address(0)));
 }
 
 void* mprHeapAllocAt(MprPrivateHeap* heap, size_t size, int level, const char* file, int line) {
-    if (!admit("mprHeapAlloc", heap, level)) [[unlikely]] {
-        return nullptr;
-    }
-    return within(*heap, [&] { return allocate(*heap, size, level, {file, line}); });
+    return allocateAnyhow(heap, size, level, {file, line});
 }
 
 void* mprHeapRealloc(MprPrivateHeap* heap, void* ptr, size_t size, int level) {
     if (!ptr) {
-        return mprHeapAlloc(heap, size, level);
+        return allocateAnyhow(heap, size, level, siteOf(__builtin_return_address(0)));
     }
     if (!admit("mprHeapRealloc", heap, level)) [[unlikely]] {
         return nullptr;

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <string>
@@ -123,6 +124,84 @@ TEST_CASE("blocks of a private heap keep what is written, with a runtime or with
     CHECK(mprDestroyHeap(other) == static_cast<ptrdiff_t>(others.size()));
 }
 
+TEST_CASE("a private heap in memory of the program's lies there, and gives it back", "[host][heap]") {
+    const int flags = GENERATE(0, MPR_HEAP_ONE_THREAD, MPR_HEAP_TRACKED);
+    std::vector<unsigned char> memory(1 << 20);
+    const unsigned char *end = memory.data() + memory.size();
+    const Log log;
+    MprHostStats before, after;
+    mprReadHostStats(&before);
+    for (size_t shift : {0, 1, 4096}) { // and again in the same memory
+        MprPrivateHeap *heap = mprCreateHeapIn("inside", memory.data() + shift, memory.size() - shift, flags);
+        REQUIRE(heap);
+        std::vector<Block> blocks;
+        size_t filled = 0;
+        for (size_t size = 1; auto at = static_cast<unsigned char *>(mprHeapAlloc(heap, size, MPR_CRITICAL_TASK));
+             size = size * 3 % 4099) {
+            REQUIRE((at >= memory.data() + shift && at + size <= end));
+            memset(at, static_cast<int>(size), size);
+            blocks.push_back({at, size, static_cast<unsigned char>(size)});
+            filled += size;
+        }
+        CHECK(filled > memory.size() * 3 / 4);
+        CHECK((figures(heap).blocks == blocks.size() && figures(heap).committed <= memory.size()));
+        for (const Block &block : blocks) {
+            REQUIRE(isIntact(block, block.size));
+            REQUIRE(mprHeapFree(heap, block.at) == 0);
+        }
+        void *large = mprHeapAlloc(heap, filled, MPR_CRITICAL_TASK);
+        CHECK((large && figures(heap).blocks == 1)); // it is one hole again
+        CHECK((mprHeapFree(heap, large) == 0 && mprTrimHeap(heap) == 0));
+        CHECK((mprSetHeapLimit(heap, 500'000) == 0 && !mprHeapAlloc(heap, 600'000, MPR_CRITICAL_TASK)));
+        CHECK(mprHeapAlloc(heap, 300'000, MPR_CRITICAL_TASK));
+        CHECK(mprDestroyHeap(heap) == 1);
+        memset(memory.data(), 0xee, memory.size()); // which is the program's
+        CHECK((shift != 1 || mprDestroyHeap(heap) == MPR_ERR_BAD_ARGS));
+    }
+    mprReadHostStats(&after);
+    CHECK(after.reserved == before.reserved);
+}
+
+TEST_CASE("memory that is too small for a private heap is refused, and the least serves", "[host][heap][misuse]") {
+    Log log;
+    std::vector<unsigned char> memory(64 * 1024);
+    CHECK_FALSE(mprCreateHeapIn("none", nullptr, 100'000, 0));
+    CHECK(Log::has("mprCreateHeapIn: memory of 0 bytes is too small"));
+    CHECK_FALSE(mprCreateHeapIn("flags", memory.data(), memory.size(), 8));
+    CHECK(Log::has("flags that there are not"));
+    size_t least = 0;
+    for (size_t size = 0; size <= memory.size(); size += 16) {
+        MprPrivateHeap *heap = mprCreateHeapIn("least", memory.data(), size, 0);
+        if (heap) {
+            least = least != 0 ? least : size;
+            // Whatever there is room for, and nothing beyond.
+            std::vector<Block> blocks;
+            while (auto at = static_cast<unsigned char *>(mprHeapAlloc(heap, 100, MPR_CRITICAL_TASK))) {
+                REQUIRE(at + 100 <= memory.data() + size);
+                memset(at, 7, 100);
+                blocks.push_back({at, 100, 7});
+            }
+            for (const Block &block : blocks) {
+                REQUIRE(isIntact(block, 100));
+            }
+            CHECK(mprDestroyHeap(heap) == static_cast<ptrdiff_t>(blocks.size()));
+        }
+    }
+    INFO(least);
+    CHECK(least > 0);
+    CHECK(least < 16 * 1024);
+}
+
+TEST_CASE("a private heap in a span, and a container in it", "[host][heap][cpp]") {
+    alignas(16) static std::byte memory[100'000];
+    mpr::PrivateHeap heap("span", memory, MPR_HEAP_ONE_THREAD);
+    REQUIRE(heap);
+    mpr::HeapResource resource(heap.get());
+    std::pmr::vector<int> numbers(1000, 3, &resource);
+    const auto at = reinterpret_cast<std::byte *>(numbers.data());
+    CHECK((at >= memory && at < std::end(memory)));
+}
+
 TEST_CASE("threads share a private heap, and free what others have made", "[host][heap]") {
     MprPrivateHeap *heap = mprCreateHeap("shared", 0);
     REQUIRE(heap);
@@ -213,7 +292,7 @@ TEST_CASE("what is left in a tracked heap is named with its place when the heap 
         CHECK(Log::count("\"leaky\"") == 3);
         CHECK(Log::has("grown.c:22"));
         CHECK(Log::has("large.c:333"));
-        CHECK(Log::has("unknown place"));
+        CHECK(Log::has("made at 0x")); // the code that called
         CHECK(!Log::has("freed.c"));
     }
     SECTION("many") {

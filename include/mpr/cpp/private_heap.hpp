@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #if __has_include(<memory_resource>)
 #include <memory_resource>
@@ -29,6 +30,9 @@ namespace mpr {
 class PrivateHeap {
 public:
     explicit PrivateHeap(const char* name, int flags = 0) noexcept : heap_(mprCreateHeap(name, flags)) {}
+    /** In memory of the program's (mprCreateHeapIn), which must outlive it. Empty when that is too small. */
+    PrivateHeap(const char* name, std::span<std::byte> memory, int flags = 0) noexcept
+        : heap_(mprCreateHeapIn(name, memory.data(), memory.size(), flags)) {}
     ~PrivateHeap() { mprDestroyHeap(heap_); }
     PrivateHeap(PrivateHeap&& other) noexcept : heap_(std::exchange(other.heap_, nullptr)) {}
     PrivateHeap& operator=(PrivateHeap&& other) noexcept {
