@@ -161,6 +161,10 @@ static bool admitLinking(const char* function) {
 }
 
 void mprLinkRootRef(MprRootRef* ref) {
+    if (os::hasThreads && !ref) {
+        misuse("mprLinkRootRef", ref, "no reference");
+        return;
+    }
     const bool later = os::hasThreads && !ref->ptr && !running();
     if (later || !admitLinking("mprLinkRootRef")) {
         ref->next = ref->prev = nullptr;
@@ -174,7 +178,7 @@ void mprLinkRootRef(MprRootRef* ref) {
 
 void mprUnlinkRootRef(MprRootRef* ref) {
     // Relaxed: neighbours in the list change it, but only this thread makes it null or not null.
-    if (!__atomic_load_n(&ref->next, __ATOMIC_RELAXED)) {
+    if ((os::hasThreads && !ref) || !__atomic_load_n(&ref->next, __ATOMIC_RELAXED)) {
         return; // it was refused
     }
     // Who may not unlink it is named, but it must not stay in the list: its memory may go. An interrupt cannot.

@@ -255,18 +255,25 @@ bool Roots::link(MprRootRef* ref) {
 
 void Roots::unlink(MprRootRef* ref) {
     os::Locked locked(lock_);
-    if (os::hasThreads && (!ref->next || ref->next->prev != ref || ref->prev->next != ref)) [[unlikely]] {
-        ref->next = nullptr; // the next collection finds that those behind it are lost, if it was linked
+    if (os::hasThreads && !ref->next) {
         return;
     }
-    ref->next->prev = ref->prev;
-    __atomic_store_n(&ref->prev->next, ref->next, __ATOMIC_RELAXED); // mprUnlinkRootRef looks without the lock
+    // A neighbour that was linked twice, or overwritten, is left as it is: the next collection finds it.
+    if (!os::hasThreads || ref->next->prev == ref) {
+        ref->next->prev = ref->prev;
+    }
+    if (!os::hasThreads || ref->prev->next == ref) {
+        __atomic_store_n(&ref->prev->next, ref->next, __ATOMIC_RELAXED); // mprUnlinkRootRef looks without the lock
+    }
     ref->next = ref->prev = nullptr;
 }
 
 void Roots::unlinkAll() {
-    for (MprRootRef* ref = refs_.next; ref && ref != &refs_; ref = std::exchange(ref->next, nullptr)) { // see forEach
+    const MprRootRef* before = &refs_;
+    for (MprRootRef* ref = refs_.next; ref && ref != &refs_ && ref->prev == before;) { // see forEach
+        before = ref;
         ref->ptr = ref->prev = nullptr; // it may outlive the runtime
+        ref = std::exchange(ref->next, nullptr);
     }
     refs_.next = refs_.prev = &refs_;
 }

@@ -185,7 +185,7 @@ private:
         table_.forEach(mark);
         const MprRootRef* before = &refs_;
         for (const MprRootRef* ref = refs_.next; ref != &refs_; before = std::exchange(ref, ref->next)) {
-            if (ref->prev != before) [[unlikely]] {
+            if ((os::hasThreads && !ref) || ref->prev != before) [[unlikely]] {
                 return false;
             }
             mark(ref->ptr);

@@ -224,6 +224,45 @@ TEST_CASE("root references that are linked twice lose nothing, whichever they ar
     }
 }
 
+TEST_CASE("root references that are linked twice, overwritten or gone end no program", "[gc][root]") {
+    const Log log;
+    for (int what = 0; what < 8; what++) {
+        Runtime runtime;
+        MprRootRef a{}, b{}, c{};
+        mprLinkRootRef(&a);
+        mprLinkRootRef(&b);
+        mprLinkRootRef(&c);
+        Node *kept = makeNode();
+        c.ptr = kept;
+        switch (what / 2) {
+        case 0:
+            mprLinkRootRef(&a);
+            mprUnlinkRootRef(&a);
+            mprUnlinkRootRef(&b);
+            break;
+        case 1:
+            memset(&b, 0, sizeof(b));
+            mprUnlinkRootRef(&a);
+            break;
+        case 2: memset(&b, 0x33, sizeof(b)); break;
+        default:
+            memset(&b, 0x33, sizeof(b));
+            mprUnlinkRootRef(&a);
+            break;
+        }
+        if (what % 2 != 0) {
+            collect();
+            CHECK(mprIsValid(kept));
+            CHECK(mprGetMemStats()->misuses > 0);
+        }
+        INFO(what);
+        runtime.end();
+    }
+    mprLinkRootRef(nullptr);
+    CHECK(Log::has("no reference"));
+    mprUnlinkRootRef(nullptr);
+}
+
 TEST_CASE("the runtime object is kept", "[gc][root][port][board]") {
     Runtime runtime;
     CHECK(mprIsValid(runtime.mpr));
