@@ -281,7 +281,7 @@ MPR_EXPORT int mprReleasedAddressRange(const void *start);
 typedef struct MprPrivateHeap MprPrivateHeap;
 
 /* Flags of mprCreateHeap. */
-#define MPR_HEAP_ONE_THREAD 0x1 /* Used by one thread only, the first that allocates: it takes no lock */
+#define MPR_HEAP_ONE_THREAD 0x1 /* It takes no lock: from the first allocation on it is that thread's alone */
 #define MPR_HEAP_TRACKED 0x2    /* Remember file and line of each block, and name in the log what is left at the end */
 
 /**
@@ -292,10 +292,11 @@ MPR_EXPORT MprPrivateHeap *mprCreateHeap(const char *name, int flags);
 
 /**
     Make a heap in memory of the program's: a static buffer, memory that other processes share, or that a device reads. All of its
-    blocks lie there, the system is asked for nothing but a record of some pages, and the memory is the program's again when the
-    heap was destroyed. Without an operating system this is the way to have one, and the record lies there, too.
-    @param name,flags As mprCreateHeap. @param memory,size The memory, aligned to anything. Of it the heap needs 2 KiB, and an
-    eighth of the rest. At most 256 MiB are used, 128 MiB on 32 bit, 1 MiB without an operating system.
+    blocks lie there, the system is asked for nothing but a record (160 KiB on 64 bit, used again by other heaps), and the memory
+    is the program's again when the heap was destroyed. Without an operating system this is the way to have one, and the record
+    lies there, too.
+    @param name,flags As mprCreateHeap. @param memory,size The memory, aligned to anything, 4 KiB or more. Of it the heap needs
+    3 KiB, and an eighth of the rest. At most 256 MiB are used, 128 MiB on 32 bit, 1 MiB without an operating system.
     @return NULL when the memory is too small, or for unknown flags: named in the log; or when the system has no memory. Any
     thread; without an operating system not in an interrupt, as all calls with heaps.
  */
@@ -338,7 +339,8 @@ MPR_EXPORT size_t mprGetHeapBlockSize(MprPrivateHeap *heap, const void *ptr);
     MPR_ERR_BAD_ARGS. */
 MPR_EXPORT int mprSetHeapLimit(MprPrivateHeap *heap, size_t maximum);
 
-/** Give free memory of a heap back to the system. @return 0, or MPR_ERR_BAD_ARGS. */
+/** Give free memory of a heap back to the system; in memory of the program's it only counts no more. @return 0, or
+    MPR_ERR_BAD_ARGS. */
 MPR_EXPORT int mprTrimHeap(MprPrivateHeap *heap);
 
 /** Bytes unless said otherwise. */
@@ -346,7 +348,7 @@ typedef struct MprHeapStats {
     unsigned long long blocks;          /* Blocks in use */
     unsigned long long bytes;           /* In them, rounded up as the heap does */
     unsigned long long refused;         /* Requests that returned NULL for want of memory */
-    unsigned long long committed, peak; /* From the system */
+    unsigned long long committed, peak; /* From the system, or of the program's memory in use */
     unsigned long long maximum;         /* The limit; 0: none */
     unsigned long long regions;         /* Regions */
 } MprHeapStats;

@@ -25,9 +25,10 @@ namespace mpr::heap {
 class RegionTable {
 public:
     void close() {
-        if constexpr (os::hasPages) { // else there is one region, and no leaf
-            for (auto& root : roots_) {
-                if (Leaf* leaf = root.exchange(nullptr, std::memory_order_relaxed)) {
+        if constexpr (os::hasPages) {   // else there is one region, and no leaf
+            for (auto& root : roots_) { // nearly all are null, and an exchange takes its time
+                if (Leaf* leaf = root.load(std::memory_order_relaxed)) {
+                    root.store(nullptr, std::memory_order_relaxed);
                     os::releaseSparse(leaf, leafBytes());
                 }
             }

@@ -20,7 +20,7 @@ namespace {
 constinit os::Lock recordsLock;
 constinit MprPrivateHeap* freeRecords MPR_GUARDED_BY(recordsLock) = nullptr;
 
-std::size_t recordSize() {
+std::size_t recordBytes() {
     return mpr::heap::roundUp(sizeof(MprPrivateHeap), os::pageSize());
 }
 
@@ -28,7 +28,7 @@ std::size_t recordsKept() {
     const os::Locked locked(recordsLock);
     std::size_t bytes = 0;
     for (const MprPrivateHeap* record = freeRecords; record; record = record->next) {
-        bytes += recordSize();
+        bytes += recordBytes();
     }
     return bytes;
 }
@@ -41,7 +41,7 @@ void giveRecords() {
     }
     while (MprPrivateHeap* record = next) {
         next = record->next;
-        os::release(record, recordSize());
+        os::release(record, recordBytes());
     }
 }
 
@@ -57,7 +57,7 @@ void giveRecords() {
         }
     }
     os::givesAtEnd(giveRecords, recordsKept);
-    return static_cast<MprPrivateHeap*>(os::map(recordSize(), MPR_MAP_READ | MPR_MAP_WRITE));
+    return static_cast<MprPrivateHeap*>(os::map(recordBytes(), MPR_MAP_READ | MPR_MAP_WRITE));
 }
 
 /** Memory of the program's. */

@@ -46,19 +46,23 @@ constexpr int mostNamed = 50;
     mpr::gc::misuse(function, ptr, (text << what).text());
 }
 
-/** Why the calling thread may not use a heap now, or nullptr. */
-[[gnu::cold, gnu::noinline]] const char* whyNot(MprPrivateHeap* heap) {
+/** Why the calling thread may not use a heap now, or nullptr. @param claims Whether it is the heap's if nobody is yet. */
+[[gnu::cold, gnu::noinline]] const char* whyNot(MprPrivateHeap* heap, bool claims) {
     if (!MprPrivateHeap::isAlive(heap)) {
         return "no heap, or one that was destroyed";
     }
-    std::uint32_t nobody = 0;
     const std::uint32_t self = os::threadNumber();
-    if (!heap->shared && !heap->owner.compare_exchange_strong(nobody, self, std::memory_order_relaxed) &&
-        nobody != self) {
+    std::uint32_t owner = 0;
+    if (!claims || heap->shared) {
+        owner = heap->owner.load(std::memory_order_relaxed);
+    } else if (heap->owner.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
+        owner = self;
+    }
+    if (owner != 0 && owner != self) {
         return "it is for one thread, and another uses it";
     }
     if (!heap->shared && heap->prefix == 0) {
-        heap->swift.store(self, std::memory_order_relaxed);
+        heap->swift.store(owner, std::memory_order_relaxed);
     }
     return nullptr;
 }
@@ -69,14 +73,14 @@ bool isUsable(MprPrivateHeap* heap) {
 }
 
 /** @return Whether the call may go on; otherwise it is named. */
-bool admit(const char* function, MprPrivateHeap* heap) {
+bool admit(const char* function, MprPrivateHeap* heap, bool claims = false) {
     if (os::inInterrupt()) {
         return mpr::gc::refuse(function);
     }
     if (isUsable(heap)) [[likely]] {
         return true;
     }
-    const char* why = whyNot(heap);
+    const char* why = whyNot(heap, claims);
     if (why) {
         name(function, heap, heap, why);
     }
@@ -236,9 +240,9 @@ bool isLevel(int level) {
     return static_cast<unsigned>(level) <= MPR_CRITICAL_PROCESS;
 }
 
-/** @return Whether a call with a level may go on; otherwise it is named. */
-bool admit(const char* function, MprPrivateHeap* heap, int level) {
-    if (!admit(function, heap)) [[unlikely]] {
+/** @return Whether a call that allocates may go on; otherwise it is named. */
+bool admitAllocating(const char* function, MprPrivateHeap* heap, int level) {
+    if (!admit(function, heap, true)) [[unlikely]] {
         return false;
     }
     if (!isLevel(level)) [[unlikely]] {
@@ -250,7 +254,7 @@ bool admit(const char* function, MprPrivateHeap* heap, int level) {
 
 /** Of a heap that is shared or tracked, or for the first time, or when the short way finds no memory. */
 [[gnu::noinline]] void* allocateAnyhow(MprPrivateHeap* heap, std::size_t size, int level, Site site) {
-    if (!admit("mprHeapAlloc", heap, level)) [[unlikely]] {
+    if (!admitAllocating("mprHeapAlloc", heap, level)) [[unlikely]] {
         return nullptr;
     }
     return within(*heap, [&] { return allocate(*heap, size, level, site); });
@@ -373,7 +377,7 @@ void* mprHeapRealloc(MprPrivateHeap* heap, void* ptr, size_t size, int level) {
     if (!ptr) {
         return allocateAnyhow(heap, size, level, siteOf(__builtin_return_address(0)));
     }
-    if (!admit("mprHeapRealloc", heap, level)) [[unlikely]] {
+    if (!admitAllocating("mprHeapRealloc", heap, level)) [[unlikely]] {
         return nullptr;
     }
     bool known = true;

@@ -81,4 +81,6 @@ TEST_CASE("a pinned array that is owned is there until its owner ends", "[cpp][p
     const mpr::PinnedArray<int> none, refused(SIZE_MAX / 2, 0, range);
     CHECK((none.empty() && refused.empty() && refused.begin() == refused.end()));
     CHECK(log.count("mprFree") == 0);
+    CHECK((mpr::PinnedArray<char>(5, 1, range).size() == 5 && mpr::PinnedArray<char>(5, 3, range).empty()));
+    CHECK(log.count("mprAllocPinned") == 1);
 }

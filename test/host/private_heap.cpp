@@ -351,6 +351,14 @@ TEST_CASE("wrong calls of a private heap are named, and do nothing", "[host][hea
         }).join();
         isNamed("mprHeapFree", "for one thread");
     }
+    SECTION("another thread, before the first allocation") {
+        MprPrivateHeap *later = mprCreateHeap("later", MPR_HEAP_ONE_THREAD);
+        CHECK(mprSetHeapLimit(later, 1'000'000) == 0); // does not make it this thread's
+        std::thread([&] { CHECK(mprHeapAlloc(later, 10, MPR_CRITICAL_TASK)); }).join();
+        CHECK(mprSetHeapLimit(later, 0) == MPR_ERR_BAD_ARGS);
+        isNamed("mprSetHeapLimit", "for one thread");
+        CHECK(mprDestroyHeap(later) == 1);
+    }
     SECTION("a level or flags that there are not") {
         CHECK(mprHeapAlloc(heap, 10, 3) == nullptr);
         isNamed("mprHeapAlloc", "a level");

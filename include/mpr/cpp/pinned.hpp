@@ -8,6 +8,7 @@
 #include "mpr/cpp/detail/c_api.hpp"
 #include "mpr/cpp/detail/manage.hpp"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,7 +40,8 @@ T* makePinned(std::size_t count, std::size_t alignment, const char* range, int f
     constexpr std::size_t greatest = static_cast<std::size_t>(PTRDIFF_MAX);
     const std::size_t bytes = count <= greatest / sizeof(T) ? count * sizeof(T) : greatest;
     constexpr std::size_t least = alignof(T) > 16 ? alignof(T) : 16;
-    alignment = alignment < least ? least : alignment;
+    // A lesser one is met; what is none is refused, and named.
+    alignment = alignment == 0 || (alignment < least && std::has_single_bit(alignment)) ? least : alignment;
     T* const first = static_cast<T*>(range ? mprAllocPinnedIn(range, bytes, alignment, flags)
                                            : mprAllocPinned(bytes, alignment, flags));
     if (first) {
@@ -54,13 +56,13 @@ T* makePinned(std::size_t count, std::size_t alignment, const char* range, int f
 
         std::span<float> samples = mpr::makePinnedArray<float>(1024, 64);
 
-    @param count Elements. They are value-initialised. @param alignment As mprAllocPinned, and at least that of T.
+    @param count Elements. They are value-initialised. @param alignment A power of two; more than 16, as mprAllocPinned.
     @param range The name of a range (mprAddPinnedRange); nullptr: memory from the system.
     @return The elements, safe until this thread yields, longer if their first is referenced; empty when memory fails
     or count is 0.
 
-    T is no pointer, has no mpr::Member, mpr::Root or mpr::Weak in it, and no destructor, else this does not compile. Plain
-    pointers within a struct are not seen: they must not be what keeps a block, since pinned memory is not traced.
+    T is no pointer, has no mpr::Member, mpr::Root or mpr::Weak in it, and is trivially copyable, else this does not compile.
+    Plain pointers within a struct are not seen: they must not be what keeps a block, since pinned memory is not traced.
     Threads: attached, running. Yields: never.
  */
 template <class T>
