@@ -44,7 +44,7 @@ static void markRoots(void *data, int generation) {
     }
 }
 
-/* All that is reached is marked. What was not and is to be finalized comes back, with all that it refers to. */
+/* Objects that wait for a finalizer come back when nothing has reached them, with all that they refer to. */
 static void bringBack(void *data, int generation, int round) {
     (void) data, (void) generation, (void) round;
     for (int i = 0; i < finalizers; i++) {

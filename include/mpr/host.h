@@ -317,7 +317,7 @@ MPR_EXPORT ptrdiff_t mprDestroyHeap(MprPrivateHeap *heap);
     thread used by another.
  */
 MPR_EXPORT void *mprHeapAlloc(MprPrivateHeap *heap, size_t size, int level);
-/** Allocate as mprHeapAlloc does, and tell a tracked heap the place of the call, of which it else knows the address. @param file Must stay: __FILE__. */
+/** As mprHeapAlloc. A tracked heap notes this place instead of the calling code. @param file Must stay: __FILE__. */
 MPR_EXPORT void *mprHeapAllocAt(MprPrivateHeap *heap, size_t size, int level, const char *file, int line);
 
 /**

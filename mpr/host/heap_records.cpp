@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
-    heap_records.cpp - Private heaps are made: where their records are.
+    heap_records.cpp - Making private heaps, and the places of their records.
 
-    With an operating system they are in pages. A record is never given back to the system, only used again. So a call with a heap that was destroyed finds that out as
-    long as no other has its place. A host has records back when a runtime ends.
+    With an operating system records lie in pages. They are never given back to the system, only used again. So a call with a
+    heap that was destroyed finds that out as long as no other has its place. A host has records back when a runtime ends.
+    Without one a record lies at the beginning of the program's memory.
  */
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -45,9 +47,13 @@ void giveRecords() {
     }
 }
 
-[[maybe_unused]] MprPrivateHeap* takeRecord() {
+/** @param buffer,size The program's memory. Where the record lies in it, what is left is given back. */
+void* takeRecord([[maybe_unused]] void*& buffer, [[maybe_unused]] std::size_t& size) {
     if constexpr (!os::hasPages) {
-        return nullptr;
+        void* record = std::align(alignof(MprPrivateHeap), sizeof(MprPrivateHeap), buffer, size);
+        buffer = static_cast<std::byte*>(buffer) + sizeof(MprPrivateHeap);
+        size -= sizeof(MprPrivateHeap);
+        return record;
     }
     {
         const os::Locked locked(recordsLock);
@@ -57,34 +63,18 @@ void giveRecords() {
         }
     }
     os::givesAtEnd(giveRecords, recordsKept);
-    return static_cast<MprPrivateHeap*>(os::map(recordBytes(), MPR_MAP_READ | MPR_MAP_WRITE));
+    return os::map(recordBytes(), MPR_MAP_READ | MPR_MAP_WRITE);
 }
 
-/** Memory of the program's. */
-struct Buffer {
-    std::uintptr_t begin, end;
-
-    /** Where something of this type has room. @return nullptr when it has none. */
-    template <typename T>
-    void* take() {
-        const std::uintptr_t at = mpr::heap::roundUp(begin, alignof(T));
-        if (at > end || end - at < sizeof(T)) {
-            return nullptr;
-        }
-        begin = at + sizeof(T);
-        return reinterpret_cast<void*>(at);
-    }
-};
-
-/** @param buffer nullptr: its blocks are in pages. */
-MprPrivateHeap* make(void* record, const char* name, int flags, const Buffer* buffer) {
+/** @param buffer Memory of the program's, large enough for a record; nullptr: the blocks are in pages. */
+MprPrivateHeap* make(const char* name, int flags, void* buffer, std::size_t size) {
+    const os::AsCritical critical(os::Critical::domain);
+    void* record = takeRecord(buffer, size);
     if (!record) {
         return nullptr;
     }
     auto* heap = new (record) MprPrivateHeap(name, flags);
-    const bool open = buffer ? heap->open(reinterpret_cast<void*>(buffer->begin), buffer->end - buffer->begin)
-                             : heap->open(nullptr, 0);
-    if (!open) {
+    if (!heap->open(buffer, size)) {
         heap->~MprPrivateHeap();
         mpr::host::giveRecord(heap);
         return nullptr;
@@ -102,28 +92,22 @@ void mpr::host::giveRecord(MprPrivateHeap* record) {
 }
 
 MprPrivateHeap* mprCreateHeap(const char* name, int flags) {
-    if (!os::hasPages || !mpr::host::admitMaking("mprCreateHeap", flags)) {
-        return nullptr;
-    }
-    const os::AsCritical critical(os::Critical::domain);
-    return make(takeRecord(), name, flags, nullptr);
+    const bool may = os::hasPages && mpr::host::admitMaking("mprCreateHeap", flags);
+    return may ? make(name, flags, nullptr, 0) : nullptr;
 }
 
 MprPrivateHeap* mprCreateHeapIn(const char* name, void* memory, size_t size, int flags) {
+    constexpr std::size_t record = os::hasPages ? 0 : sizeof(MprPrivateHeap) + alignof(MprPrivateHeap);
+    constexpr std::size_t least = record + sizeof(mpr::heap::Region) + 1024;
     if (!mpr::host::admitMaking("mprCreateHeapIn", flags)) {
         return nullptr;
     }
-    constexpr std::size_t least = sizeof(mpr::heap::Region) + 1024;
-    const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-    Buffer buffer{begin, begin + size};
-    void* record = os::hasPages ? nullptr : buffer.take<MprPrivateHeap>();
-    if (!memory || buffer.end < buffer.begin || buffer.end - buffer.begin < least || (!os::hasPages && !record)) {
+    const bool ends = size <= ~reinterpret_cast<std::uintptr_t>(memory);
+    if (!memory || !ends || size < least) {
         os::Message message;
         os::log(os::Level::error, message << "mprCreateHeapIn: memory of " << (memory ? size : 0)
-                                          << " bytes is too small; at least "
-                                          << least + (os::hasPages ? 0 : sizeof(MprPrivateHeap) + sizeof(void*)));
+                                          << " bytes is too small; at least " << least);
         return nullptr;
     }
-    const os::AsCritical critical(os::Critical::domain);
-    return make(os::hasPages ? takeRecord() : record, name, flags, &buffer);
+    return make(name, flags, memory, size);
 }

@@ -52,10 +52,9 @@ constexpr int mostNamed = 50;
         return "no heap, or one that was destroyed";
     }
     const std::uint32_t self = os::threadNumber();
-    std::uint32_t owner = 0;
-    if (!claims || heap->shared) {
-        owner = heap->owner.load(std::memory_order_relaxed);
-    } else if (heap->owner.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
+    std::uint32_t owner = heap->owner.load(std::memory_order_relaxed);
+    const bool mayClaim = claims && !heap->shared && owner == 0;
+    if (mayClaim && heap->owner.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
         owner = self;
     }
     if (owner != 0 && owner != self) {

@@ -46,7 +46,7 @@ struct MprPrivateHeap {
 };
 
 namespace mpr::host {
-/** Whether a heap may be made with these flags by the caller, who is named otherwise. */
+/** @return Whether the caller may make a heap with these flags. Otherwise the call is named. */
 bool admitMaking(const char* function, int flags);
 /** The heap has ended. */
 void giveRecord(MprPrivateHeap* record);

@@ -198,7 +198,7 @@ void abandon(Command& cmd) {
     reapForsaken();
 }
 
-/** Kill the child unless it is detached, and have no more to do with it. */
+/** The child is killed unless it is detached. The command forgets it. */
 void endChild(Command& cmd) {
     endProcess(cmd);
     abandon(cmd);

@@ -305,6 +305,14 @@ TEST_CASE("what is left in a tracked heap is named with its place when the heap 
     }
 }
 
+TEST_CASE("a block whose file is not said was made at an unknown place", "[host][heap]") {
+    Log log;
+    MprPrivateHeap *heap = mprCreateHeap("leaky", MPR_HEAP_TRACKED);
+    mprHeapAllocAt(heap, 30, MPR_CRITICAL_TASK, nullptr, 0);
+    CHECK(mprDestroyHeap(heap) == 1);
+    CHECK(Log::has("unknown place"));
+}
+
 TEST_CASE("a heap that is not tracked is silent about what is left", "[host][heap]") {
     Log log;
     MprPrivateHeap *heap = mprCreateHeap("quiet", 0);

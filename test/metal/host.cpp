@@ -10,6 +10,7 @@
 namespace {
 
 alignas(8) unsigned char memory[32 * 1024];
+
 MprGCStats figures() {
     MprGCStats stats;
     expect(mprReadGCStats(MPR_GC_STATS_COUNTS | MPR_GC_STATS_MEMORY, &stats) == 0, "figures can be read");
@@ -29,7 +30,6 @@ void testFigures() {
     expect(mprGCCollect(2) == MPR_ERR_BAD_ARGS, "there are two generations");
     mprRelease(kept);
 }
-
 } // namespace
 
 int main() {

@@ -81,7 +81,7 @@ inline void limits() {
     mprRemovePruner([](void*, int) {}, nullptr);
 }
 
-/** @param more What is called besides, in a runtime. @return How much went wrong. */
+/** @param more Further calls, made while there is a runtime. @return The number of checks that failed. */
 template <typename More>
 int callWhole(More&& more) {
     mprSetLogHandler([](cchar*, int, cchar*) {});

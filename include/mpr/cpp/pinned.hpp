@@ -122,7 +122,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/** The same, named as containers of the standard library are. */
+/** PinnedArray, named as containers of the standard library are. */
 template <class T>
 using pinned_array = PinnedArray<T>;
 
