@@ -269,12 +269,7 @@ void Roots::unlink(MprRootRef* ref) {
 }
 
 void Roots::unlinkAll() {
-    const MprRootRef* before = &refs_;
-    for (MprRootRef* ref = refs_.next; ref && ref != &refs_ && ref->prev == before;) { // see forEach
-        before = ref;
-        ref->ptr = ref->prev = nullptr; // it may outlive the runtime
-        ref = std::exchange(ref->next, nullptr);
-    }
+    forEachRef([](MprRootRef& ref) { ref = {}; }); // it may outlive the runtime
     refs_.next = refs_.prev = &refs_;
 }
 

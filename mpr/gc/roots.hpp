@@ -172,23 +172,29 @@ public:
      */
     template <typename F>
     void forEach(F&& mark) {
-        if (!forEachIntact(mark)) [[unlikely]] {
+        bool intact = false;
+        {
+            os::Locked locked(lock_);
+            table_.forEach(mark);
+            intact = forEachRef([&](const MprRootRef& ref) { mark(ref.ptr); });
+        }
+        if (!intact) [[unlikely]] {
             loseRefs();
         }
     }
 
 private:
-    /** @return false when not all references could be found. */
+    /** Call f(reference) for each, which may unlink it. @return false when not all could be found. */
     template <typename F>
-    bool forEachIntact(F&& mark) {
-        os::Locked locked(lock_);
-        table_.forEach(mark);
-        const MprRootRef* before = &refs_;
-        for (const MprRootRef* ref = refs_.next; ref != &refs_; before = std::exchange(ref, ref->next)) {
+    bool forEachRef(F&& f) MPR_REQUIRES(lock_) {
+        MprRootRef* before = &refs_;
+        MprRootRef* ref = refs_.next;
+        while (ref != &refs_) {
             if ((os::hasThreads && !ref) || ref->prev != before) [[unlikely]] {
                 return false;
             }
-            mark(ref->ptr);
+            before = std::exchange(ref, ref->next);
+            f(*before);
         }
         return true;
     }

@@ -30,12 +30,12 @@ constexpr void checkPinnable() {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
                   "a pinned array: T must be trivially copyable, as no destructor runs");
 }
-/** @return The first element, of count that are value-initialised; nullptr when memory fails or count is 0. */
+/** @return The elements, value-initialised; empty when memory fails or count is 0. */
 template <class T>
-T* makePinned(std::size_t count, std::size_t alignment, const char* range, int flags) noexcept {
+std::span<T> makePinned(std::size_t count, std::size_t alignment, const char* range, int flags) noexcept {
     checkPinnable<T>();
     if (count == 0) {
-        return nullptr;
+        return {};
     }
     constexpr std::size_t greatest = static_cast<std::size_t>(PTRDIFF_MAX);
     const std::size_t bytes = count <= greatest / sizeof(T) ? count * sizeof(T) : greatest;
@@ -44,10 +44,11 @@ T* makePinned(std::size_t count, std::size_t alignment, const char* range, int f
     alignment = alignment == 0 || (alignment < least && std::has_single_bit(alignment)) ? least : alignment;
     T* const first = static_cast<T*>(range ? mprAllocPinnedIn(range, bytes, alignment, flags)
                                            : mprAllocPinned(bytes, alignment, flags));
-    if (first) {
-        std::uninitialized_value_construct_n(first, count);
+    if (!first) {
+        return {};
     }
-    return first;
+    std::uninitialized_value_construct_n(first, count);
+    return {first, count};
 }
 } // namespace detail
 
@@ -67,8 +68,7 @@ T* makePinned(std::size_t count, std::size_t alignment, const char* range, int f
  */
 template <class T>
 [[nodiscard]] std::span<T> makePinnedArray(std::size_t count, std::size_t alignment = 0, const char* range = nullptr) {
-    T* const first = detail::makePinned<T>(count, alignment, range, 0);
-    return {first, first ? count : 0};
+    return detail::makePinned<T>(count, alignment, range, 0);
 }
 
 /**
@@ -90,36 +90,33 @@ public:
 
     PinnedArray() noexcept = default;
     explicit PinnedArray(std::size_t count, std::size_t alignment = 0, const char* range = nullptr) noexcept
-        : first_(detail::makePinned<T>(count, alignment, range, MPR_ALLOC_HOLD)), count_(first_ ? count : 0) {}
+        : elements_(detail::makePinned<T>(count, alignment, range, MPR_ALLOC_HOLD)) {}
     ~PinnedArray() {
-        if (first_) {
-            mprRelease(first_);
-            mprFree(first_);
+        if (!empty()) {
+            mprRelease(data());
+            mprFree(data());
         }
     }
-    PinnedArray(PinnedArray&& other) noexcept
-        : first_(std::exchange(other.first_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+    PinnedArray(PinnedArray&& other) noexcept : elements_(std::exchange(other.elements_, {})) {}
     PinnedArray& operator=(PinnedArray&& other) noexcept {
         PinnedArray moved(std::move(other));
-        std::swap(first_, moved.first_);
-        std::swap(count_, moved.count_);
+        std::swap(elements_, moved.elements_);
         return *this;
     }
 
-    [[nodiscard]] T* data() noexcept { return first_; }
-    [[nodiscard]] const T* data() const noexcept { return first_; }
-    [[nodiscard]] std::size_t size() const noexcept { return count_; }
-    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    [[nodiscard]] T& operator[](std::size_t i) noexcept { return first_[i]; }
-    [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return first_[i]; }
-    [[nodiscard]] T* begin() noexcept { return first_; }
-    [[nodiscard]] T* end() noexcept { return first_ + count_; }
-    [[nodiscard]] const T* begin() const noexcept { return first_; }
-    [[nodiscard]] const T* end() const noexcept { return first_ + count_; }
+    [[nodiscard]] T* data() noexcept { return elements_.data(); }
+    [[nodiscard]] const T* data() const noexcept { return elements_.data(); }
+    [[nodiscard]] std::size_t size() const noexcept { return elements_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return elements_.empty(); }
+    [[nodiscard]] T& operator[](std::size_t i) noexcept { return data()[i]; }
+    [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return data()[i]; }
+    [[nodiscard]] T* begin() noexcept { return data(); }
+    [[nodiscard]] T* end() noexcept { return data() + size(); }
+    [[nodiscard]] const T* begin() const noexcept { return data(); }
+    [[nodiscard]] const T* end() const noexcept { return data() + size(); }
 
 private:
-    T* first_ = nullptr;
-    std::size_t count_ = 0;
+    std::span<T> elements_;
 };
 
 /** PinnedArray, named as containers of the standard library are. */
