@@ -140,6 +140,10 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
                       builds with MPR_CHECKED)
       batches=0|1     every thread has batches from the start, as if it had called mprSetBatches(true), for programs all
                       of whose threads keep that promise; a thread for which there is no memory goes without (0)
+      hugepages=0|1   let the system back the heap with huge pages, where its setting is not "never": less time for
+                      page faults and misses of the TLB in a heap of many megabytes. But a huge page is backed when its
+                      first byte is written, and again behind what was given back: resident memory goes beyond what
+                      the runtime counts and limits. With 0 no page is huge, whatever the setting (0)
       everyyield=0|1  collect at each yield point, before a sticky one, too; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in
                       the environment)
       everyalloc=N    ask for a collection at every Nth allocation, so that each thread collects at its next yield; slow

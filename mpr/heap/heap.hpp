@@ -19,6 +19,7 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -425,7 +426,9 @@ public:
     std::size_t takeScattered() MPR_EXCLUDES(lock_);
     bool isScattered() MPR_EXCLUDES(lock_);
     /** Free memory goes back to the system in pieces of so many bytes, in holes that are longer. */
-    std::size_t chunkBytes() const { return (std::size_t{1} << regionShift_) / Region::chunks; }
+    std::size_t chunkBytes() const {
+        return std::max((std::size_t{1} << regionShift_) / Region::chunks, os::pageSize());
+    }
     /** Whether an allocation passed the trigger or the redline, so that somebody has to see to it. One load. */
     bool needsAttention() const { return attention_.load(std::memory_order_relaxed); }
     /** Have a thread that allocates see to what is due (attend). Any thread, whatever it holds. */
@@ -509,6 +512,7 @@ private:
     static constexpr std::size_t retiredGreatest = std::size_t{16} << 20;
 
     // regions.cpp, under the lock
+    void* reserveRegion(std::size_t size) MPR_REQUIRES(lock_);
     Region* addRegion(Sort sort, bool privileged, Shortage& shortage) MPR_REQUIRES(lock_);
     bool changeSort(Sort sort) MPR_REQUIRES(lock_);
     void linkWhole(Region* region) MPR_REQUIRES(lock_);
@@ -767,7 +771,8 @@ private:
     std::size_t reserve_ = 0;
     bool spans_ MPR_GUARDED_BY(lock_) = true;
     bool buffer_ = false;
-    bool ends_ = false; // see endLives
+    bool ends_ = false;      // see endLives
+    bool hugePages_ = false; // regions may have them
     [[no_unique_address]] std::conditional_t<os::hasPages, Serving, NotServing> serving_;
     os::Shared<const Annex*> annex_{nullptr};
     [[no_unique_address]] std::conditional_t<os::hasPages, Scattered, NoScattered> scattered_ MPR_GUARDED_BY(lock_);

@@ -41,12 +41,13 @@ bool parseSize(std::string_view text, std::size_t& out) {
 
 /** Where there is one thread, and a buffer: what else mpr/runtime.h lists has no effect there. */
 constexpr std::string_view ofBoards[] = {"young", "growth", "marks", "everyyield"};
-constexpr std::string_view ofHosts[] = {"region", "reserve", "extra",  "stack",   "markers",    "pausebudget", "cpu",
-                                        "check",  "mask",    "poison", "batches", "everyalloc", "deadline"};
+constexpr std::string_view ofHosts[] = {"region",      "reserve",    "extra",    "stack",    "markers",
+                                        "pausebudget", "cpu",        "check",    "mask",     "poison",
+                                        "batches",     "everyalloc", "deadline", "hugepages"};
 constexpr std::string_view notAnOption =
     os::hasThreads
         ? "is not an option; there are region, reserve, young, growth, extra, stack, marks, markers, pausebudget, "
-          "cpu, check, mask, poison, batches, everyyield, everyalloc and deadline"
+          "cpu, check, mask, poison, batches, hugepages, everyyield, everyalloc and deadline"
         : "is not an option here; there are young, growth, marks and everyyield";
 
 bool isAmong(std::span<const std::string_view> names, std::string_view name) {
@@ -66,6 +67,8 @@ std::string_view applySwitch(Options& options, std::string_view name, std::size_
         options.poison = number == 1;
     } else if (os::hasThreads && name == "batches") {
         options.batches = number == 1;
+    } else if (os::hasThreads && name == "hugepages") {
+        options.hugePages = number == 1;
     } else {
         options.everyYield = number == 1 ? Options::on : Options::off;
     }

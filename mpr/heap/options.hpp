@@ -34,6 +34,7 @@ struct Options {
 #else
     bool poison = false;
 #endif
+    bool hugePages = false;                                     // the system may back the heap with them
     bool batches = false;                                       // of all threads, from the start
     enum { off, on, asEnvironment } everyYield = asEnvironment; // collect at each yield point
     unsigned everyAlloc = 0;                                    // ask for a collection at every Nth allocation

@@ -3,7 +3,7 @@
     region_table.hpp - From any address to the region that holds it, or to nothing, in two loads.
 
     The address space is cut into slots of the least region size. A slot belongs to at most one region. Each root covers
-    16 GiB (2 GiB on 32-bit). A leaf is reserved when it is first needed, stays until the heap closes, and has one entry
+    64 GiB (2 GiB on 32-bit). A leaf is reserved when it is first needed, stays until the heap closes, and has one entry
     per slot; only the pages in use are ever backed. A heap over a buffer has one region and no table.
 
     Any thread may look up at any time. Changes are made under the heap's lock; a heap of pinned blocks enters its
@@ -126,19 +126,25 @@ public:
 private:
     using Leaf = os::Shared<Region*>;
 
-    static constexpr unsigned rootShift = sizeof(void*) == 8 ? 34 : 31;
+    static constexpr unsigned rootShift = sizeof(void*) == 8 ? 36 : 31;
     static constexpr std::uintptr_t slotSize = std::uintptr_t{1} << leastRegionShift;
     static constexpr std::size_t slots = (std::size_t{1} << rootShift) / slotSize;
-    static constexpr std::size_t rootCount = !os::hasPages ? 1 : sizeof(void*) == 8 ? std::size_t{1} << 14 : 2;
+    static constexpr std::size_t rootCount = !os::hasPages ? 1 : sizeof(void*) == 8 ? std::size_t{1} << 12 : 2;
 
     static std::size_t slotOf(std::uintptr_t at) { return (at / slotSize) % slots; }
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
 
-    /** Fill every slot of an ordinary region; of a large one, each slot where a region could begin, for findField. */
+    /**
+        Fill every slot of an ordinary region; of a large one that of its block, which begins with the second page, and each
+        where a region could begin, for findField.
+     */
     bool fill(Region* region, Region* value) {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
         if (!region->isLarge()) {
             return fillRow(begin, region->length / slotSize, value);
+        }
+        if (!fillRow(begin + (std::uintptr_t{region->firstGranule} << granuleShift), 1, value)) {
+            return false;
         }
         for (std::size_t offset = 0; offset < region->length; offset += regionSize_) {
             if (!fillRow(begin + offset, 1, value)) {

@@ -50,6 +50,9 @@ std::size_t headBytes(std::size_t granules) {
 bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     regionShift_ = options.regionShift;
     reserve_ = options.reserve;
+    if constexpr (os::hasPages) {
+        hugePages_ = options.hugePages;
+    }
     // Memory that is filled holds no address for check=fields to find, and is never allocated behind check=where's back.
     poison_ = os::hasThreads && (options.poison || (options.check & (Options::fields | Options::where)) != 0);
     os::Locked locked(lock_);
@@ -196,11 +199,14 @@ void Heap::divide(Region* region, std::size_t granules) {
 }
 
 /** Addresses of a region, its first chunks usable. @return nullptr when the system or the host has none. */
-static void* reserveRegion(std::size_t size) {
+void* Heap::reserveRegion(std::size_t size) {
     void* pages = os::mayGrow(size) ? os::reserveAddresses(size, size) : nullptr;
     if (pages && !os::commit(pages, headBytes(size >> granuleShift))) {
         os::release(pages, size);
         return nullptr;
+    }
+    if (pages && hugePages_) {
+        os::preferHuge(pages, size);
     }
     return pages;
 }
@@ -305,6 +311,9 @@ Region* Heap::mapLarge(std::size_t n, std::size_t header, std::size_t length) {
     void* pages = os::mayGrow(length) ? os::reserve(length, std::size_t{1} << regionShift_) : nullptr;
     if (!pages) {
         return nullptr;
+    }
+    if (hugePages_) {
+        os::preferHuge(pages, length);
     }
     auto* region = new (pages) Region;
     setHome(region);

@@ -72,7 +72,13 @@ void* reserve(std::size_t size, std::size_t alignment) {
     if (slack > front) {
         munmap(reinterpret_cast<void*>(aligned + size), slack - front);
     }
-    return reinterpret_cast<void*>(aligned);
+    auto* pages = reinterpret_cast<void*>(aligned);
+    madvise(pages, size, MADV_NOHUGEPAGE); // an error: the system has none
+    return pages;
+}
+
+void preferHuge(void* pages, std::size_t size) {
+    madvise(pages, size, MADV_HUGEPAGE); // likewise
 }
 
 void decommit(void* pages, std::size_t size) {

@@ -21,8 +21,10 @@ namespace mpr::os {
 std::size_t pageSize();
 
 /**
-    Readable and writable zeroed pages, backed when first touched. A host has committed all of them: see pages.hpp.
-    @param size A multiple of the page size. @param alignment A power of two, at least the page size.
+    Readable and writable zeroed pages, backed when first touched. A host has committed all of them: see pages.hpp. None is huge
+    unless preferHuge() says so: a system whose setting is "always" would back 2 MiB for the first byte, more than a limit
+    may be, and again behind what was given back.
+    @param size Of it whole pages are reserved. @param alignment A power of two, at least the page size.
     @return nullptr when the system, or the host, has none.
  */
 void* reserve(std::size_t size, std::size_t alignment);

@@ -90,6 +90,10 @@ bool setPageHost(const MprHost* set) {
 
 void* reserveAddresses(std::size_t size, std::size_t alignment) {
     void* pages = nullptr;
+    size = roundUp(size);
+    if (size == 0) {
+        return nullptr; // it was more than there are addresses
+    }
     if (!isHosted()) {
         pages = system::reserve(size, alignment);
     } else {
@@ -120,7 +124,7 @@ bool commitHosted(void* pages, std::size_t size) {
 
 void* reserve(std::size_t size, std::size_t alignment) {
     void* pages = reserveAddresses(size, alignment);
-    if (pages && !commit(pages, size)) {
+    if (pages && !commit(pages, roundUp(size))) {
         release(pages, size);
         return nullptr;
     }

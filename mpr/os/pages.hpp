@@ -25,6 +25,7 @@ namespace mpr::os {
 /** The port's own, without a host: see os.hpp. */
 namespace system {
 void* reserve(std::size_t size, std::size_t alignment);
+void preferHuge(void* pages, std::size_t size);
 void decommit(void* pages, std::size_t size);
 void release(void* pages, std::size_t size);
 void* map(std::size_t size, int mode);
@@ -105,6 +106,15 @@ inline bool mayGrow(std::size_t size) {
 
 /** Addresses only, where there is a host: see above. @return nullptr when there are none. */
 void* reserveAddresses(std::size_t size, std::size_t alignment);
+
+/** Pages that were reserved may be huge; a host's are what it wants. */
+inline void preferHuge(void* pages, std::size_t size) {
+    if constexpr (hasPages) {
+        if (!isHosted()) {
+            system::preferHuge(pages, size);
+        }
+    }
+}
 
 /** See commit(). */
 bool commitHosted(void* pages, std::size_t size);

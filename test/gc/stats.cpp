@@ -180,6 +180,23 @@ TEST_CASE("the heap's account of committed memory is the system's", "[gc][stats]
     CHECK(mprGetCPU() > 0);
 }
 
+/* Where the system's setting is "always" a heap of 200 KB would take 8 MB, and a hard limit be none. */
+TEST_CASE("no page of a heap is huge, unless option hugepages says so", "[gc][stats]") {
+    if (emulator() || access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) {
+        WARN("left out: the system has no huge pages, or an emulator says nothing of its mappings");
+        return;
+    }
+    const bool may = GENERATE(false, true);
+    Runtime runtime(may ? "hugepages=1" : "");
+    const void *const small = mprAlloc(100), *const large = mprAlloc(8 << 20);
+    for (const void *block : {small, large}) {
+        const std::string flags = mappingFlags(block);
+        INFO(flags);
+        CHECK((flags.find(" hg ") != std::string::npos) == may);
+        CHECK((flags.find(" nh ") != std::string::npos) == !may);
+    }
+}
+
 TEST_CASE("mprGetMemStats may be called from a foreign thread", "[gc][stats]") {
     Runtime runtime;
     std::atomic<int> threads{0};

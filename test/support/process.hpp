@@ -8,9 +8,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,7 +69,26 @@ inline size_t residentBytes() {
         }
         fclose(file);
     }
-    return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return resident * static_cast<size_t>(getauxval(AT_PAGESZ));
+}
+
+/* The system's flags of the mapping that an address is in, such as " rd wr mr ": VmFlags of /proc/self/smaps. */
+inline std::string mappingFlags(const void *address) {
+    std::string flags;
+    if (FILE *file = fopen("/proc/self/smaps", "r")) {
+        bool inside = false;
+        for (char line[512]; fgets(line, sizeof(line), file);) {
+            uintptr_t begin = 0, end = 0;
+            if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
+                const auto at = reinterpret_cast<uintptr_t>(address);
+                inside = begin <= at && at < end;
+            } else if (inside && strncmp(line, "VmFlags:", 8) == 0) {
+                flags = line + 8;
+            }
+        }
+        fclose(file);
+    }
+    return flags;
 }
 
 /* Threads of the process. */

@@ -10,6 +10,7 @@
 #include "mpr/heap/heap.hpp"
 #include "test/support/log.hpp"
 
+#include <bit>
 #include <memory>
 
 namespace test {
@@ -17,6 +18,9 @@ namespace test {
 class SteppedHeap {
 public:
     using Byte = mpr::heap::Byte;
+
+    /* For regions of 64 chunks, each of them a page. */
+    static unsigned pagewise() { return static_cast<unsigned>(std::bit_width(mpr::os::pageSize())) + 5; }
 
     explicit SteppedHeap(unsigned regionShift = 18) {
         options.regionShift = regionShift;
