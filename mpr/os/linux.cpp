@@ -53,6 +53,13 @@ std::size_t pageSize() {
 
 namespace system {
 
+/** A kernel may not know an advice, or refuse it: who allocates or frees finds errno as it was all the same. */
+static void advise(void* pages, std::size_t size, int advice) {
+    const int before = errno;
+    madvise(pages, size, advice);
+    errno = before;
+}
+
 void* reserve(std::size_t size, std::size_t alignment) {
     // Without huge alignment most requests are met by the first mapping; else map more and trim both ends.
     const std::size_t slack = alignment > pageSize() ? alignment - pageSize() : 0;
@@ -73,16 +80,16 @@ void* reserve(std::size_t size, std::size_t alignment) {
         munmap(reinterpret_cast<void*>(aligned + size), slack - front);
     }
     auto* pages = reinterpret_cast<void*>(aligned);
-    madvise(pages, size, MADV_NOHUGEPAGE); // an error: the system has none
+    advise(pages, size, MADV_NOHUGEPAGE);
     return pages;
 }
 
 void preferHuge(void* pages, std::size_t size) {
-    madvise(pages, size, MADV_HUGEPAGE); // likewise
+    advise(pages, size, MADV_HUGEPAGE);
 }
 
 void decommit(void* pages, std::size_t size) {
-    madvise(pages, size, MADV_DONTNEED);
+    advise(pages, size, MADV_DONTNEED);
 }
 
 void release(void* pages, std::size_t size) {

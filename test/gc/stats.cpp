@@ -9,6 +9,7 @@
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 
+#include <cerrno>
 #include <cstring>
 
 using namespace test;
@@ -194,6 +195,17 @@ TEST_CASE("no page of a heap is huge, unless option hugepages says so", "[gc][st
         INFO(flags);
         CHECK((flags.find(" hg ") != std::string::npos) == may);
         CHECK((flags.find(" nh ") != std::string::npos) == !may);
+    }
+}
+
+TEST_CASE("what is allocated and freed leaves errno as it was", "[gc][stats][port]") {
+    Runtime runtime("region=256k");
+    errno = 77;
+    for (size_t size = 16; size < (2 << 20); size += size / 4) {
+        void *const block = mprAlloc(size), *const other = mprAlloc(size);
+        REQUIRE(block);
+        REQUIRE(mprFree(other) == 0);
+        CHECK(errno == 77);
     }
 }
 

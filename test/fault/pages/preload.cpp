@@ -4,12 +4,14 @@
     of the system's, such as the 16 KiB or 64 KiB of some 64-bit boards.
 
     It rounds as such a system does. An address that is not that of a page ends the process, where the system would refuse
-    it. Like all such libraries it sees the calls by dynamic symbols, not those that the C library makes for itself.
+    it. Huge pages are unknown, as to kernels that are built for small boards. Like all such libraries it sees the calls
+    by dynamic symbols, not those that the C library makes for itself.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -80,6 +82,10 @@ int mprotect(void* address, std::size_t size, int protection) noexcept {
 
 int madvise(void* address, std::size_t size, int advice) noexcept {
     checkPage("madvise", address);
+    if (advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE) {
+        errno = EINVAL;
+        return -1;
+    }
     return static_cast<int>(syscall(SYS_madvise, address, roundUp(size), advice));
 }
 }
