@@ -229,7 +229,14 @@ void* Heap::allocateOtherwise(Local& local, AllocationContext& c, NewBlock block
 void* Heap::allocateScarce(Local& local, NewBlock block, std::size_t want, Shortage& shortage) {
     const std::size_t n = block.size;
     const Sort sort = fixed() ? Sort::small : sortOf(n);
-    unsigned queue = findFresh(sort, want, local.privileged(), shortage);
+    const bool asks = refusals_.mayAsk();
+    unsigned queue = FreeQueues::none;
+    if (asks) {
+        queue = findFresh(sort, want, local.privileged(), shortage);
+        if (shortage == Shortage::system) {
+            refusals_.note();
+        }
+    }
     AllocationContext& c = contextFor(local, n);
     const FreeQueues* queues = c.queues;
     void* made = nullptr;
@@ -247,6 +254,10 @@ void* Heap::allocateScarce(Local& local, NewBlock block, std::size_t want, Short
     for (unsigned i = 0; !made && i < sorts; ++i) {
         Hole* hole = carveScarce(queues_[i], n, local.privileged());
         made = hole ? settle(local, contextFor(local, n), {{Place::of(regionOf(hole), hole), n}, n}, block) : nullptr;
+    }
+    if (!made && !asks) {
+        refusals_.forget();
+        return allocateScarce(local, block, want, shortage);
     }
     if (!made && shortage == Shortage::none) {
         shortage = Shortage::limit;

@@ -85,6 +85,29 @@ struct NoScattered {
     static void setSweptAll(bool) {}
 };
 
+/**
+    The system has refused a region. While what is left serves it is asked again only now and then, not for each block: it takes
+    as long to refuse as to grant.
+ */
+class Refusals {
+public:
+    void note() { quiet_ = often; }
+    void forget() { quiet_ = 0; }
+    /** Whether to ask. Each question counts. */
+    bool mayAsk() { return quiet_ == 0 || --quiet_ == 0; }
+
+private:
+    static constexpr unsigned often = 1024;
+    unsigned quiet_ = 0;
+};
+
+/** The same where there is no system to be asked. */
+struct NoRefusals {
+    static void note() {}
+    static void forget() {}
+    static bool mayAsk() { return true; }
+};
+
 /** A heap's relation to another: see Heap::bePinned. */
 struct Serving {
     bool pinned = false;
@@ -776,6 +799,7 @@ private:
     [[no_unique_address]] std::conditional_t<os::hasPages, Serving, NotServing> serving_;
     os::Shared<const Annex*> annex_{nullptr};
     [[no_unique_address]] std::conditional_t<os::hasPages, Scattered, NoScattered> scattered_ MPR_GUARDED_BY(lock_);
+    [[no_unique_address]] std::conditional_t<os::hasPages, Refusals, NoRefusals> refusals_ MPR_GUARDED_BY(lock_);
 };
 
 /** Made before the lock is taken. After the lock has been released it names what was found under it. */

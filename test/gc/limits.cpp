@@ -3,6 +3,8 @@
     test/gc/limits.cpp - The redline, the hard limit, notifier, policies, and requests that can never be had.
  */
 #include "test/support/limit.hpp"
+
+#include "mpr/os/pages.hpp"
 #include "test/support/few_addresses.hpp"
 #include "test/support/hoard.hpp"
 #include "test/support/mutator.hpp"
@@ -510,6 +512,30 @@ TEST_CASE("what the system refuses fails like any allocation, and can be had whe
     CHECK(stats().errors > 0);
     CHECK(mprAlloc(4 * mega));
     CHECK(hoard.grow(1000, hoard.bytes + 4 * mega) > 0);
+    CHECK(hoard.intact());
+}
+
+TEST_CASE("a system that has refused memory is asked now and then, while other memory serves", "[gc][limits]") {
+    Runtime runtime("region=4m");
+    Hoard hoard;
+    hoard.grow(1000, 100'000); // what is larger has a region of its own
+    static std::atomic<size_t> asked;
+    asked = 0;
+    const auto before = mpr::os::growthAsked.load(std::memory_order_acquire);
+    mpr::os::growthAsked.store(
+        [](size_t) {
+            asked++;
+            return false;
+        },
+        std::memory_order_release);
+    const size_t blocks = hoard.grow(40);
+    CHECK(blocks > 50'000);
+    CHECK(asked > 0);
+    CHECK(asked < blocks / 100);
+    CHECK(mprAlloc(40) == nullptr); // nothing else serves, so it was asked
+    mpr::os::growthAsked.store(before, std::memory_order_release);
+    CHECK(mprAlloc(40));
+    CHECK(hoard.grow(40, hoard.bytes + 4 * mega) > 0);
     CHECK(hoard.intact());
 }
 
