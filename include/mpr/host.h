@@ -292,7 +292,7 @@ MPR_EXPORT MprPrivateHeap *mprCreateHeap(const char *name, int flags);
 
 /**
     Make a heap in memory of the program's: a static buffer, memory that other processes share, or that a device reads. All of its
-    blocks lie there, the system is asked for nothing but a record (160 KiB on 64 bit, used again by other heaps), and the memory
+    blocks lie there, the system is asked for nothing but a record (52 KiB on 64 bit, used again by other heaps), and the memory
     is the program's again when the heap was destroyed. Without an operating system this is the way to have one, and the record
     lies there, too.
     @param name,flags As mprCreateHeap. @param memory,size The memory, aligned to anything, 4 KiB or more. Of it the heap needs

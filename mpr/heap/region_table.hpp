@@ -4,7 +4,7 @@
 
     The address space is cut into slots of the least region size. A slot belongs to at most one region. Each root covers
     64 GiB (2 GiB on 32-bit). A leaf is reserved when it is first needed, stays until the heap closes, and has one entry
-    per slot; only the pages in use are ever backed. A heap over a buffer has one region and no table.
+    per slot; only the pages in use are ever backed, or count. A heap over a buffer has one region and no table.
 
     Any thread may look up at any time. Changes are made under the heap's lock; a heap of pinned blocks enters its
     regions under its own, into slots that are its regions' alone. Storing an entry releases the region's
@@ -45,18 +45,18 @@ public:
 
     /** @return false when there is no memory for the table. */
     bool add(Region* region) {
-        if (fill(region, region) && (!other_ || other_->add(region))) {
+        if (enter(region) && (!other_ || other_->add(region))) {
             return true;
         }
-        fill(region, nullptr);
+        clear(region);
         return false;
     }
 
-    void remove(Region* region) {
+    void remove(const Region* region) {
         if (other_) {
             other_->remove(region);
         }
-        fill(region, nullptr);
+        clear(region);
     }
 
     /** A large region is about to be so many bytes long, and was longer. */
@@ -66,7 +66,7 @@ public:
         }
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
         for (std::size_t at = roundUp(length, regionSize_); at < region->length; at += regionSize_) {
-            fillRow(begin + at, 1, nullptr);
+            clearRow(begin + at, 1);
         }
     }
 
@@ -135,50 +135,61 @@ private:
     static std::size_t leafBytes() { return roundUp(sizeof(Leaf) * slots, os::pageSize()); }
 
     /**
-        Fill every slot of an ordinary region; of a large one that of its block, which begins with the second page, and each
-        where a region could begin, for findField.
+        Call visit(at, count) for each row of slots that a region has, as long as that is true: every slot of an ordinary region;
+        of a large one that of its block, which begins with the second page, and each where a region could begin, for
+        findField. A slot may come twice.
      */
-    bool fill(Region* region, Region* value) {
+    template <typename Visit>
+    bool visitRows(const Region* region, Visit visit) const {
         const auto begin = reinterpret_cast<std::uintptr_t>(region);
         if (!region->isLarge()) {
-            return fillRow(begin, region->length / slotSize, value);
+            return visit(begin, region->length / slotSize);
         }
-        if (!fillRow(begin + (std::uintptr_t{region->firstGranule} << granuleShift), 1, value)) {
-            return false;
+        bool going = visit(begin + (std::uintptr_t{region->firstGranule} << granuleShift), std::size_t{1});
+        for (std::size_t offset = 0; going && offset < region->length; offset += regionSize_) {
+            going = visit(begin + offset, std::size_t{1});
         }
-        for (std::size_t offset = 0; offset < region->length; offset += regionSize_) {
-            if (!fillRow(begin + offset, 1, value)) {
-                return false;
-            }
-        }
-        return true;
+        return going;
+    }
+
+    bool enter(Region* region) {
+        return visitRows(region,
+                         [=, this](std::uintptr_t at, std::size_t count) { return fillRow(at, count, region); });
+    }
+
+    void clear(const Region* region) {
+        visitRows(region, [this](std::uintptr_t at, std::size_t count) {
+            clearRow(at, count);
+            return true;
+        });
     }
 
     /** Slots of one leaf: a region is aligned to its size. */
-    bool fillRow(std::uintptr_t at, std::size_t count, Region* value) {
+    bool fillRow(std::uintptr_t at, std::size_t count, Region* region) {
         if constexpr (!os::hasPages) {
             return false; // there is one region, and no leaf
         }
-        Leaf* leaf = leafFor(at);
-        if (!leaf) {
+        Leaf* const leaf = leafFor(at);
+        if (!leaf || !os::backSparse(leaf, leafBytes(), leaf + slotOf(at), count * sizeof(Leaf))) {
             return false;
         }
-        Leaf* slot = leaf + slotOf(at);
-        if (os::isHosted() && !backRow(leaf, slot, count, value)) [[unlikely]] {
-            return false;
-        }
-        for (Leaf* end = slot + count; slot != end; ++slot) {
-            slot->store(value, std::memory_order_release);
-        }
+        store(leaf + slotOf(at), count, region);
         return true;
     }
 
-    /** Have the host commit slots. Where it has never done so, there is nothing to be removed. */
-    static bool backRow(Leaf* leaf, const Leaf* slot, std::size_t count, const Region* value) {
-        if (!value && slot->load(std::memory_order_relaxed) == nullptr) {
-            return false;
+    /** Slots that were never filled, or are clear already, may not be writable. */
+    void clearRow(std::uintptr_t at, std::size_t count) {
+        Leaf* const leaf =
+            (at >> rootShift) < rootCount ? roots_[at >> rootShift].load(std::memory_order_acquire) : nullptr;
+        if (leaf && leaf[slotOf(at)].load(std::memory_order_relaxed)) {
+            store(leaf + slotOf(at), count, nullptr);
         }
-        return os::backSparse(leaf, leafBytes(), slot, count * sizeof(Leaf));
+    }
+
+    static void store(Leaf* slot, std::size_t count, Region* value) {
+        for (Leaf* const end = slot + count; slot != end; ++slot) {
+            slot->store(value, std::memory_order_release);
+        }
     }
 
     Leaf* leafFor(std::uintptr_t at) {

@@ -41,8 +41,7 @@ unsigned chunkShiftOf(std::size_t granules, std::size_t least) {
 }
 
 /** The first chunks of an ordinary region, with its header, its map and the first two granules of a hole. */
-std::size_t headBytes(std::size_t granules) {
-    const std::size_t chunk = granuleSize << chunkShiftOf(granules, os::pageSize());
+std::size_t headBytes(std::size_t granules, std::size_t chunk) {
     return roundUp((firstGranuleOf(granules) + 2) << granuleShift, chunk);
 }
 } // namespace
@@ -201,7 +200,7 @@ void Heap::divide(Region* region, std::size_t granules) {
 /** Addresses of a region, its first chunks usable. @return nullptr when the system or the host has none. */
 void* Heap::reserveRegion(std::size_t size) {
     void* pages = os::mayGrow(size) ? os::reserveAddresses(size, size) : nullptr;
-    if (pages && !os::commit(pages, headBytes(size >> granuleShift))) {
+    if (pages && !os::commit(pages, headBytes(size >> granuleShift, chunkBytes()))) {
         os::release(pages, size);
         return nullptr;
     }

@@ -60,13 +60,15 @@ static void advise(void* pages, std::size_t size, int advice) {
     errno = before;
 }
 
-void* reserve(std::size_t size, std::size_t alignment) {
+void* reserve(std::size_t size, std::size_t alignment, Access access) {
     // Without huge alignment most requests are met by the first mapping; else map more and trim both ends.
     const std::size_t slack = alignment > pageSize() ? alignment - pageSize() : 0;
     if (size > SIZE_MAX - slack) {
         return nullptr;
     }
-    void* raw = mmap(nullptr, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // Where the program locks what it maps (mlockall), pages are backed at once, but for those that nobody may touch.
+    const int protection = access == Access::read ? PROT_NONE : PROT_READ | PROT_WRITE;
+    void* raw = mmap(nullptr, size + slack, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) {
         return nullptr;
     }
@@ -81,7 +83,15 @@ void* reserve(std::size_t size, std::size_t alignment) {
     }
     auto* pages = reinterpret_cast<void*>(aligned);
     advise(pages, size, MADV_NOHUGEPAGE);
+    if (access == Access::read && mprotect(pages, size, PROT_READ) != 0) {
+        munmap(pages, size);
+        return nullptr;
+    }
     return pages;
+}
+
+bool allowWrites(void* pages, std::size_t size) {
+    return mprotect(pages, size, PROT_READ | PROT_WRITE) == 0;
 }
 
 void preferHuge(void* pages, std::size_t size) {

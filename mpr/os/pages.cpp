@@ -88,14 +88,14 @@ bool setPageHost(const MprHost* set) {
 
 // ---- Requests ---------------------------------------------------------------------------------------------------
 
-void* reserveAddresses(std::size_t size, std::size_t alignment) {
+/** Addresses for whole pages. Access is the system's: of a host's pages see pages.hpp. */
+static void* reserveCounted(std::size_t size, std::size_t alignment, Access access) {
     void* pages = nullptr;
-    size = roundUp(size);
     if (size == 0) {
         return nullptr; // it was more than there are addresses
     }
     if (!isHosted()) {
-        pages = system::reserve(size, alignment);
+        pages = system::reserve(size, alignment, access);
     } else {
         count(MPR_PAGES_RESERVE);
         pages = host().reserve(host().data, size, alignment, level());
@@ -113,6 +113,10 @@ void* reserveAddresses(std::size_t size, std::size_t alignment) {
     return pages;
 }
 
+void* reserveAddresses(std::size_t size, std::size_t alignment) {
+    return reserveCounted(roundUp(size), alignment, Access::readWrite);
+}
+
 bool commitHosted(void* pages, std::size_t size) {
     count(MPR_PAGES_COMMIT);
     const int error = host().commit(host().data, pages, size, level());
@@ -123,8 +127,9 @@ bool commitHosted(void* pages, std::size_t size) {
 }
 
 void* reserve(std::size_t size, std::size_t alignment) {
-    void* pages = reserveAddresses(size, alignment);
-    if (pages && !commit(pages, roundUp(size))) {
+    size = roundUp(size);
+    void* pages = reserveCounted(size, alignment, Access::readWrite);
+    if (pages && !commit(pages, size)) {
         release(pages, size);
         return nullptr;
     }
@@ -187,42 +192,62 @@ bool queryPages(const void* address, MprPages& pages) {
 // ---- Sparse tables ----------------------------------------------------------------------------------------------
 
 namespace {
-/** Behind a table of the host's: a byte for each of its pages, whether that is committed. */
-std::size_t marksBytes(std::size_t size) {
-    return roundUp(size / pageSize());
-}
 
-constinit Lock sparseLock;
+/** A table of whole pages, and behind them a byte for each: whether it has been backed. */
+struct Sparse {
+    Sparse(void* table, std::size_t bytes) : base(static_cast<char*>(table)), size(roundUp(bytes)) {}
+
+    std::size_t marksBytes() const { return roundUp(size / pageSize()); }
+    char* marks() const { return base + size; }
+
+    static bool back(char* pages, std::size_t bytes) {
+        return isHosted() ? commitHosted(pages, bytes) : system::allowWrites(pages, bytes);
+    }
+    /** Back a row of pages. */
+    bool backPages(std::size_t first, std::size_t count) {
+        if (!back(base + first * pageSize(), count * pageSize())) {
+            return false;
+        }
+        std::fill_n(marks() + first, count, char{1});
+        return true;
+    }
+
+    char* base;
+    std::size_t size;
+};
+
+constinit Lock sparseLock; // also of the marks of all tables
 } // namespace
 
 void* reserveSparse(std::size_t size) {
-    if (!isHosted()) {
-        return reserveAddresses(size, pageSize());
-    }
-    const std::size_t marks = marksBytes(size);
-    auto* table = static_cast<char*>(reserveAddresses(size + marks, pageSize()));
-    if (table && !commit(table + size, marks)) {
-        release(table, size + marks);
+    const Sparse sparse(nullptr, size);
+    const std::size_t whole = sparse.size + sparse.marksBytes();
+    auto* table = static_cast<char*>(reserveCounted(whole, pageSize(), Access::read));
+    if (table && !Sparse::back(table + sparse.size, sparse.marksBytes())) {
+        release(table, whole);
         return nullptr;
     }
     return table;
 }
 
 void releaseSparse(void* table, std::size_t size) {
-    release(table, size + (isHosted() ? marksBytes(size) : 0));
+    const Sparse sparse(table, size);
+    release(table, sparse.size + sparse.marksBytes());
 }
 
-bool backSparseHosted(void* table, std::size_t size, const void* at, std::size_t bytes) {
-    auto* const base = static_cast<char*>(table);
-    auto* const marks = base + size;
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(at) - base);
-    const std::size_t end = (offset + bytes - 1) / pageSize();
+bool backSparse(void* table, std::size_t size, const void* at, std::size_t bytes) {
+    Sparse sparse(table, size);
+    const auto offset = static_cast<std::size_t>(static_cast<const char*>(at) - sparse.base);
+    const std::size_t end = (offset + bytes - 1) / pageSize() + 1;
     const Locked locked(sparseLock);
-    for (std::size_t page = offset / pageSize(); page <= end; ++page) {
-        if (marks[page] == 0 && !commit(base + page * pageSize(), pageSize())) {
+    const char* const marks = sparse.marks();
+    for (std::size_t page = offset / pageSize(); page < end; ++page) {
+        const auto* const backed = std::find(marks + page, marks + end, char{1});
+        const auto count = static_cast<std::size_t>(backed - (marks + page));
+        if (count > 0 && !sparse.backPages(page, count)) {
             return false;
         }
-        marks[page] = 1;
+        page += count; // and what follows is backed
     }
     return true;
 }

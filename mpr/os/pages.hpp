@@ -22,9 +22,14 @@
 
 namespace mpr::os {
 
+/** What may be done with pages that are reserved. */
+enum class Access : std::uint8_t { read, readWrite };
+
 /** The port's own, without a host: see os.hpp. */
 namespace system {
-void* reserve(std::size_t size, std::size_t alignment);
+void* reserve(std::size_t size, std::size_t alignment, Access access);
+/** Pages that were reserved to be read. @return false when the system has no memory that it could promise. */
+bool allowWrites(void* pages, std::size_t size);
 void preferHuge(void* pages, std::size_t size);
 void decommit(void* pages, std::size_t size);
 void release(void* pages, std::size_t size);
@@ -133,18 +138,15 @@ bool queryPages(const void* address, MprPages& pages);
 // ---- Tables of which little is used -----------------------------------------------------------------------------
 
 /**
-    Zeroed pages that can be read; backSparse() comes before a write. So a host commits only what is used of a large table.
-    Given back by releaseSparse() as a whole.
+    Zeroed pages that can be read; backSparse() comes before a write. So only what is used of a large table counts, with a host
+    that commits it, with a system that promises no more memory than it has (strict overcommit), and where all memory is
+    locked when it is reserved (mlockall). Given back by releaseSparse() as a whole.
  */
 void* reserveSparse(std::size_t size);
 void releaseSparse(void* table, std::size_t size);
-/** See backSparse(). */
-bool backSparseHosted(void* table, std::size_t size, const void* at, std::size_t bytes);
 
-/** Make bytes of a table writable. Any thread. @param size Of the table. @return false when the host refuses. */
-inline bool backSparse(void* table, std::size_t size, const void* at, std::size_t bytes) {
-    return !isHosted() || backSparseHosted(table, size, at, bytes);
-}
+/** Make bytes of a table writable. Any thread. @param size Of the table. @return false when the system or the host refuses. */
+bool backSparse(void* table, std::size_t size, const void* at, std::size_t bytes);
 
 // ---- The end ----------------------------------------------------------------------------------------------------
 

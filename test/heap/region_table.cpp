@@ -5,6 +5,7 @@
 #include "mpr/heap/region_table.hpp"
 
 #include "test/catch.hpp"
+#include "test/support/process.hpp"
 
 #include <memory>
 #include <new>
@@ -104,6 +105,18 @@ TEST_CASE("a walk meets each region once, however many slots it has", "[heap][re
     t.table->forEach([&](Region *region) { met.insert(region); });
     CHECK(met.size() == 3);
     CHECK(std::set<Region *>(met.begin(), met.end()) == all);
+}
+
+TEST_CASE("a table may be written only where regions are", "[heap][regions]") {
+    Table t;
+    size_t before = test::writableBytes();
+    before = test::writableBytes(); // to read the first time may take memory
+    Region *const first = t.make(0);
+    REQUIRE(t.table->add(first));
+    CHECK(test::writableBytes() - before == 2 * os::pageSize()); // its slots, and which pages of the table are backed
+    REQUIRE(t.table->add(t.make(1)));
+    t.table->remove(first);
+    CHECK(test::writableBytes() - before <= 3 * os::pageSize()); // the second may be beyond a page of slots
 }
 
 TEST_CASE("the one region of a buffer is found without a table", "[heap][regions]") {

@@ -418,6 +418,31 @@ TEST_CASE("memory that is given back is the host's until it is asked for again",
     checkLedger(host);
 }
 
+TEST_CASE("no address of a large block leads anywhere when the host has its pages back", "[host][pages]") {
+    Watchdog watchdog(60);
+    Log log;
+    PageHost host;
+    REQUIRE(mprCreate(0, nullptr, 0));
+    constexpr size_t size = 20'000'000; // the table of regions has it in several places
+    std::vector<const char *> blocks;
+    for (int round = 0; round < 10; round++) {
+        void *block = mprAllocMem(size, MPR_ALLOC_HOLD);
+        REQUIRE(block);
+        blocks.push_back(static_cast<const char *>(block));
+        mprRelease(block);
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+        mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+        for (const char *gone : blocks) {
+            for (size_t at = 0; at < size; at += 100'000) {
+                REQUIRE_FALSE(mprIsValid(gone + at));
+            }
+        }
+        CHECK(mprVerifyHeap() == 0);
+    }
+    CHECK(mprDestroy());
+    checkLedger(host);
+}
+
 TEST_CASE("mprVerifyHeap compares with what the host says", "[host][pages]") {
     Watchdog watchdog(60);
     Log log;

@@ -72,6 +72,23 @@ inline size_t residentBytes() {
     return resident * static_cast<size_t>(getauxval(AT_PAGESZ));
 }
 
+/* Bytes of private mappings that may be written: what a system charges that promises no more memory than it has. */
+inline size_t writableBytes() {
+    size_t bytes = 0;
+    if (FILE *file = fopen("/proc/self/maps", "r")) {
+        for (char line[512]; fgets(line, sizeof(line), file);) {
+            uintptr_t begin = 0, end = 0;
+            char mode[8] = {};
+            if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &begin, &end, mode) == 3 && mode[1] == 'w' &&
+                mode[3] == 'p') {
+                bytes += end - begin;
+            }
+        }
+        fclose(file);
+    }
+    return bytes;
+}
+
 /* The system's flags of the mapping that an address is in, such as " rd wr mr ": VmFlags of /proc/self/smaps. */
 inline std::string mappingFlags(const void *address) {
     std::string flags;
