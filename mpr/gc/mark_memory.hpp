@@ -3,10 +3,10 @@
     mark_memory.hpp - Where the mark stacks lie.
 
     There is always a block of the heap, so that marking never lacks memory. There is also a larger area from the system:
-    a stack that does not overflow shortens long marking considerably. Only the used part of it is ever backed, and is
-    given back after each major collection. Under a hard limit a small share of it is used, as the heap grows, which
-    counts against the limits in whole as long as they allow it. A host would have to commit all of the area, so with one
-    there is only the block.
+    a stack that does not overflow shortens long marking considerably. Only the used part of it is ever backed, or counts
+    where a system counts what may be written; its memory is given back after each major collection. Under a hard limit a small
+    share of it is used, as the heap grows, which counts against the limits in whole as long as they allow it. A host would
+    have to commit again what was given back, so with one there is only the block.
  */
 #pragma once
 
@@ -32,14 +32,14 @@ public:
         heap::Shortage shortage = heap::Shortage::none;
         block_ = heap.allocateShared(heap::granulesFor(blockBytes_), heap::head::held, true, shortage);
         if (asked == 0 && fixedHeap == 0 && areaBytes > 0 && !os::isHosted()) {
-            area_ = os::reserve(areaBytes, os::pageSize());
+            area_ = {os::reserveSparse(areaBytes), areaBytes};
         }
         return block_ != nullptr;
     }
     void close() {
-        if (area_) {
+        if (area_.pages) {
             giveBack();
-            os::release(area_, areaBytes);
+            os::releaseSparse(area_.pages, areaBytes);
         }
     }
 
@@ -48,7 +48,7 @@ public:
     /** Decide where the stacks lie. All of them are empty. */
     void choose(const heap::Limits& limits) {
         const bool limited = limits.maximum() != heap::Limits::none;
-        const std::size_t wanted = !area_ ? 0 : limited ? share(limits) : areaBytes;
+        const std::size_t wanted = !area_.pages ? 0 : limited ? share(limits) : areaBytes;
         if (wanted == lent_ || (wanted < counted_ && wanted > counted_ / 4)) {
             return;
         }
@@ -61,20 +61,15 @@ public:
     }
     /** Give a marker its stacks. If there are several markers, the first gets half of the memory. */
     void lend(Marker& marker, unsigned index, unsigned markers) {
-        auto* memory = static_cast<heap::Byte*>(lent_ > 0 ? area_ : block_);
-        std::size_t bytes = lent_ > 0 ? lent_ : blockBytes_;
-        if (markers > 1) {
-            const std::size_t part = bytes / 2 / (markers - 1) & ~(sizeof(MarkEntry) - 1);
-            memory += index > 0 ? bytes / 2 + (index - 1) * part : 0;
-            bytes = index > 0 ? part : bytes / 2;
+        if (!usesArea() || !place(marker, index, markers, area_.pages, lent_, &area_)) {
+            place(marker, index, markers, block_, blockBytes_, nullptr);
         }
-        marker.open(memory, bytes);
     }
 
     /** The stacks are empty: give their memory back to the system. */
     void trim() {
-        if (lent_ > 0) {
-            os::decommit(area_, lent_);
+        if (usesArea()) {
+            os::decommit(area_.pages, lent_);
         }
     }
 
@@ -96,6 +91,20 @@ private:
         return bytes > usual && others <= most && bytes <= most - others ? bytes : 0;
     }
 
+    bool usesArea() const { return areaBytes > 0 && lent_ > 0; }
+
+    /** @return false when the system has no memory for that part of the area. */
+    static bool place(Marker& marker, unsigned index, unsigned markers, void* pages, std::size_t bytes,
+                      const MarkArea* area) {
+        auto* memory = static_cast<heap::Byte*>(pages);
+        if (markers > 1) {
+            const std::size_t part = bytes / 2 / (markers - 1) & ~(sizeof(MarkEntry) - 1);
+            memory += index > 0 ? bytes / 2 + (index - 1) * part : 0;
+            bytes = index > 0 ? part : bytes / 2;
+        }
+        return marker.open(memory, bytes, area);
+    }
+
     void giveBack() {
         trim();
         if (counted_ > 0) {
@@ -107,7 +116,7 @@ private:
     // Used on duty, and by open and close.
     heap::Heap* heap_ = nullptr;
     void* block_ = nullptr;
-    void* area_ = nullptr;
+    MarkArea area_;
     std::size_t blockBytes_ = 0;
     std::size_t lent_ = 0;    // bytes of the area; 0: the block is used
     std::size_t counted_ = 0; // of those, against the heap's limits: all or none

@@ -32,18 +32,20 @@ Marker* Marker::active() {
     return activeMarker;
 }
 
-void Marker::open(void* memory, std::size_t bytes) {
+bool Marker::open(void* memory, std::size_t bytes, const MarkArea* area) {
     if constexpr (os::cooperative) {
         return stacks_[now].open(memory, bytes);
     }
     auto* at = static_cast<Byte*>(memory);
     const std::size_t part = bytes / 4 & ~(sizeof(MarkEntry) - 1);
+    bool opened = true;
     for (MarkStack& stack : stacks_) {
         // The stack for plain blocks gets twice as much.
         const std::size_t size = &stack == &stackOf(plainWaiting) ? 2 * part : part;
-        stack.open(at, size);
+        opened = stack.open(at, size, area) && opened;
         at += size;
     }
+    return opened;
 }
 
 /** See reached(). */

@@ -75,8 +75,8 @@ public:
     /** @param doubts Where references to no block are noted; without threads they are said at once. */
     explicit Marker(heap::Heap& heap, Doubts* doubts = nullptr) : heap_(heap), doubts_(doubts) {}
 
-    /** @param memory For the mark stacks, at least two entries. */
-    void open(void* memory, std::size_t bytes);
+    /** @param memory For the mark stacks, at least two entries. @param area See MarkStack::open. @return Likewise. */
+    bool open(void* memory, std::size_t bytes, const MarkArea* area = nullptr);
 
     /**
         From here until end(), mprMark on this thread uses this marker. Call again after the colours in force have

@@ -2,6 +2,7 @@
 /*
     test/gc/life.cpp - The runtime's life: create, configure, log, terminators, destroy, and again.
  */
+#include "mpr/heap/options.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
 #include "test/support/process.hpp"
@@ -9,6 +10,8 @@
 #include "test/support/sanitizer.hpp"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <string>
@@ -192,6 +195,44 @@ TEST_CASE("a thread that is not attached may set limits while others collect", "
     setter.join();
     CHECK(runtime.log.size() == 0);
     CHECK(stats().maxHeap == 400 << 20);
+}
+
+/* What two regions have, a stack of the test's own, and a little. */
+constexpr size_t ofFreshRuntime = (size_t{2} << mpr::heap::defaultRegionShift) + (16 << 20);
+
+TEST_CASE("a fresh runtime may write little more than its two regions", "[gc][life]") {
+    if (sanitized) {
+        return; // a sanitizer's own mappings are many
+    }
+    const size_t before = writableBytes();
+    Runtime runtime;
+    REQUIRE(mprAlloc(100));
+    mprGC(MPR_GC_FORCE);
+    CHECK(writableBytes() - before < ofFreshRuntime);
+}
+
+/* All that the process maps is locked while this exists, if the system lets it lock much. */
+struct LocksAll {
+    LocksAll() {
+        constexpr size_t much = size_t{256} << 20;
+        void *trial =
+            mlockall(MCL_FUTURE) == 0 ? mmap(nullptr, much, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+        may = trial != MAP_FAILED && munmap(trial, much) == 0;
+    }
+    ~LocksAll() { munlockall(); }
+
+    bool may;
+};
+
+TEST_CASE("a fresh runtime takes little more than its two regions where all that is mapped is locked", "[gc][life]") {
+    const LocksAll locks;
+    if (sanitized || emulator() || !locks.may) {
+        return;
+    }
+    const size_t before = residentBytes();
+    Runtime runtime;
+    REQUIRE(mprAlloc(100));
+    CHECK(residentBytes() - before < ofFreshRuntime);
 }
 
 TEST_CASE("200 lives leak nothing", "[gc][life]") {

@@ -5,7 +5,10 @@
  */
 #include "mpr/gc/mark_memory.hpp"
 
+#include "test/support/process.hpp"
 #include "test/support/stepped_heap.hpp"
+
+#include <sys/resource.h>
 
 using mpr::gc::MarkEntry;
 using mpr::gc::Marker;
@@ -14,8 +17,21 @@ using mpr::gc::MarkMemory;
 using mpr::gc::MarkStack;
 using mpr::heap::Limits;
 using test::SteppedHeap;
+using test::writableBytes;
 
 namespace {
+
+/* The system lets nobody write more than may be written already. */
+struct NoWritableMemory {
+    NoWritableMemory() {
+        getrlimit(RLIMIT_DATA, &before);
+        const rlimit little{4096, before.rlim_max}; // 0 would be the greatest
+        REQUIRE(setrlimit(RLIMIT_DATA, &little) == 0);
+    }
+    ~NoWritableMemory() { setrlimit(RLIMIT_DATA, &before); }
+
+    rlimit before;
+};
 
 struct Lent {
     explicit Lent(size_t asked = 0, size_t fixedHeap = 0) { REQUIRE(memory.open(stepped.heap(), asked, fixedHeap)); }
@@ -63,6 +79,55 @@ TEST_CASE("under a hard limit mark stacks grow with the heap, and count against 
     lent.lendOf(20 << 20, 64 << 20);
     CHECK(lent.lend(Limits::none) > large);
     CHECK(lent.committed() == before); // what is lent without a limit does not count
+}
+
+TEST_CASE("what mark stacks do not use may not be written, and so counts nowhere", "[gc][marks][port]") {
+    Lent lent;
+    size_t before = writableBytes();
+    before = writableBytes(); // to read the first time may take memory
+    REQUIRE(lent.lend(Limits::none) >= 2 * 64 * 1024);
+    CHECK(writableBytes() - before <= 3 * 2 * mpr::os::pageSize()); // the begins of three stacks
+    MarkStack &stack = lent.marker.stackNow();
+    size_t entries = 0;
+    for (; entries < 64 * 1024; entries++) {
+        REQUIRE(stack.push(MarkEntry::word((entries + 1) << 8)));
+    }
+    const size_t used = writableBytes() - before;
+    CHECK(used >= 64 * 1024 * sizeof(MarkEntry));
+    CHECK(used <= 64 * 1024 * sizeof(MarkEntry) + 2 * 64 * 1024);
+    for (; entries > 0; entries--) {
+        REQUIRE(stack.pop().bits() == entries << 8);
+    }
+    lent.memory.trim();
+    CHECK(lent.lend(Limits::none) >= 2 * 64 * 1024);
+    CHECK(stack.push(MarkEntry::word(256)));
+    CHECK(writableBytes() - before == used);
+    stack.clear();
+}
+
+TEST_CASE("a mark stack is full where the system has no memory for more of it", "[gc][marks]") {
+    Lent lent;
+    const size_t least = lent.lend(64 << 20);
+    {
+        const NoWritableMemory none;
+        CHECK(lent.lend(Limits::none) == least); // those in the heap do
+    }
+    lent.lend(Limits::none);
+    MarkStack &stack = lent.marker.stackNow();
+    size_t entries = 0;
+    {
+        const NoWritableMemory none;
+        while (stack.push(MarkEntry::word(256))) {
+            entries++;
+        }
+        CHECK(entries == 4096 / sizeof(MarkEntry));
+        CHECK(stack.room() == 0);
+    }
+    CHECK_FALSE(stack.push(MarkEntry::word(256))); // until it is opened again
+    CHECK(stack.size() == entries);
+    stack.clear();
+    lent.lend(Limits::none);
+    CHECK(stack.room() > entries);
 }
 
 TEST_CASE("mark stacks take nothing that would cross the redline", "[gc][marks][port]") {
