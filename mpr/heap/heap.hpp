@@ -130,6 +130,7 @@ public:
     /** Bytes that no request may exceed: sizes up to here cannot overflow what is computed from them. */
     static constexpr std::size_t greatestRequest = ~std::size_t{0} >> (sizeof(void*) == 8 ? 17 : 2);
 
+    Heap(); // in one place: it is long
     /** @param buffer The only memory to use, or nullptr for the system's. @return false when there is none. */
     bool open(const Options& options, void* buffer, std::size_t size);
     /** Give everything back. No manager runs. */

@@ -46,6 +46,8 @@ std::size_t headBytes(std::size_t granules, std::size_t chunk) {
 }
 } // namespace
 
+Heap::Heap() = default;
+
 bool Heap::open(const Options& options, void* buffer, std::size_t size) {
     regionShift_ = options.regionShift;
     reserve_ = options.reserve;
