@@ -6,7 +6,10 @@
     names: [large] wants 30 MB of memory or more, which the smallest boards of toolchains/boards do not have left.
  */
 #define CATCH_CONFIG_RUNNER
+#define CATCH_CONFIG_NO_POSIX_SIGNALS // FatalSignals says more
 #include "test/catch.hpp"
+
+#include "test/support/fatal.hpp"
 
 /*
     What the thread sanitizer is not to tell. It sees who opens a descriptor. It does not see that libuv closes one, by a
@@ -18,5 +21,6 @@ extern "C" const char* __tsan_default_suppressions() {
 }
 
 int main(int argc, char* argv[]) {
+    const test::FatalSignals signals;
     return Catch::Session().run(argc, argv);
 }
