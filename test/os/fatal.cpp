@@ -31,7 +31,8 @@ TEST_CASE("a fault is said with its address, what is mapped there, and the test"
     CHECK(ended.killed(SIGSEGV));
     CHECK(ended.wrote("What is mapped:"));
     char *page = nullptr;
-    REQUIRE(sscanf(ended.output.c_str() + ended.output.find("page 0x"), "page %p", reinterpret_cast<void **>(&page)) == 1);
+    REQUIRE(sscanf(ended.output.c_str() + ended.output.find("page 0x"), "page %p", reinterpret_cast<void **>(&page)) ==
+            1);
     char line[64];
     snprintf(line, sizeof(line), "Signal %d, code %d, at %p by 0x", SIGSEGV, SEGV_ACCERR, static_cast<void *>(page));
     CHECK(ended.wrote(line));

@@ -50,8 +50,8 @@ private:
             dprintf(STDERR_FILENO, "What is mapped:\n");
             readMappings();
             dprintf(STDERR_FILENO, "%s\n", mappings.data());
-            dprintf(STDERR_FILENO, "Signal %d, code %d, at %#" PRIxPTR " by %#" PRIxPTR "\n", signal, info->si_code, address,
-                    instruction);
+            dprintf(STDERR_FILENO, "Signal %d, code %d, at %#" PRIxPTR " by %#" PRIxPTR "\n", signal, info->si_code,
+                    address, instruction);
             showMapping("    at ", address);
             showMapping("    by ", instruction);
         }
