@@ -15,8 +15,8 @@ void Heap::beginWait(Earmark& mark) {
     const std::size_t n = std::exchange(mark.refused, 0);
     const std::size_t bytes = n << granuleShift;
     os::Locked locked(lock_);
-    // Where the heap may grow, or for what nobody else could give up, nobody makes way.
-    if (n > greatestInRegion_ || bytes > limits_.ceiling() / 4 || limits_.allows(bytes + chunkBytes(), false)) {
+    // For what nobody else could give up nobody makes way. That the heap might grow now says nothing: others may be faster.
+    if (n > greatestInRegion_ || bytes > limits_.ceiling() / 4) {
         return;
     }
     mark.waits = true;

@@ -242,9 +242,31 @@ private:
     static inline std::atomic<bool> inside;
 };
 
+/*
+    Free a block by hand and make one, until that has blocked and 20 more were made, while a manager keeps a sweep from its end.
+    @return How often it has blocked. Memory that a thread frees by hand it can have at once.
+ */
+int blockedBeside(Root &kept, Stuck &stuck) {
+    void *block = kept.as<void>();
+    kept.set(nullptr);
+    int turns = 0;
+    Blockings blockings;
+    untilUnyielded([&] {
+        mprFree(block);
+        block = mprAlloc(2000);
+        turns += blockings.count() > 0;
+        return !block || turns == 20;
+    });
+    const int blocked = blockings.count();
+    stuck.end();
+    CHECK(block);
+    CHECK(turns == 20);
+    return blocked;
+}
+
 } // namespace
 
-TEST_CASE("nobody makes way for what nobody can give, nor where the heap may grow", "[gc][shortage]") {
+TEST_CASE("nobody makes way for what nobody can give", "[gc][shortage]") {
     Runtime runtime("everyyield=0,everyalloc=0");
     mprSetMemNotifier([](int, int, size_t, size_t) {});
     mprSetMemLimits(0, 64 << 20, -1);
@@ -284,23 +306,33 @@ TEST_CASE("whoever makes way for others does it once in a sweep, though a manage
         mprYield(MPR_YIELD_COMPLETE);
     });
     stuck.await();
-    // Memory that this thread frees by hand it can have at once.
-    void *block = kept.as<void>();
-    kept.set(nullptr);
-    int turns = 0;
-    Blockings blockings;
-    untilUnyielded([&] {
-        mprFree(block);
-        block = mprAlloc(2000);
-        turns += blockings.count() > 0;
-        return !block || turns == 20;
-    });
-    const int blocked = blockings.count();
-    stuck.end();
+    CHECK(blockedBeside(kept, stuck) == 1);
     waits.join();
-    CHECK(block);
-    CHECK(turns == 20);
-    CHECK(blocked == 1);
+}
+
+TEST_CASE("whoever was refused is served first, though the heap could have grown when it began to wait",
+          "[gc][shortage]") {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    fillUp();
+    mprYield(MPR_YIELD_COMPLETE);
+    Root kept(mprAlloc(2000));
+    Stuck stuck;
+    while (mprAlloc(200)) {}
+    std::atomic<bool> refused{false}, mayGrow{false};
+    Mutator waits("waits", [&](Mutator &) {
+        while (mprAlloc(5000)) {}
+        refused = true;
+        untilUnyielded([&] { return mayGrow.load(); });
+        mprYield(MPR_YIELD_COMPLETE);
+    });
+    untilUnyielded([&] { return refused.load(); });
+    mprSetMemLimits(0, limit + limit / 4, 0);
+    mayGrow = true;
+    test::pause(20); // it waits now
+    mprSetMemLimits(0, limit, 0);
+    stuck.await();
+    CHECK(blockedBeside(kept, stuck) == 1);
+    waits.join();
 }
 
 TEST_CASE("sixty threads have a context each though all may have but 2 MB", "[gc][shortage]") {
