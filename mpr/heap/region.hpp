@@ -343,11 +343,12 @@ struct Region : Shape {
         const std::size_t last = (to - 1) >> chunkShift;
         return (~committed >> first) << (chunks - 1 - (last - first)) == 0;
     }
-    /** The chunks that granules [from, to) touch. */
+    /** The chunks that granules [from, to) of the region touch. */
     std::uint64_t chunksTouched(std::size_t from, std::size_t to) const {
         if constexpr (!os::hasPages) {
             return 0;
         }
+        MPR_ASSERT(from < to && to <= endGranule);
         const std::size_t first = from >> chunkShift;
         const std::size_t last = (to - 1) >> chunkShift;
         return (~std::uint64_t{0} >> (chunks - 1 - (last - first))) << first;

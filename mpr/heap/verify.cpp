@@ -146,8 +146,10 @@ private:
                 n = map.blockSize(g);
                 granulesInUse_ += n;
                 checkInterior(region, g, n, GranuleMap::byteOfBlock);
-                check((region.chunksTouched(g, g + n) & ~region.committed) == 0, "a block's chunk is not committed",
-                      region.address(g));
+                // A damaged size may lead out of the region, which is said below.
+                const bool within = n > 0 && n <= region.endGranule - g;
+                check(!within || (region.chunksTouched(g, g + n) & ~region.committed) == 0,
+                      "a block's chunk is not committed", region.address(g));
             } else if (b == mark::opaque && region.spans.isWalked(g) && g == region.spans.beginOf(g)) {
                 n = 1; // a span's fence
                 ++granulesInUse_;
