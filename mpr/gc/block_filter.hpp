@@ -122,7 +122,10 @@ private:
         }
         each(heap, [&](heap::Region* region, Word* word, std::size_t count) {
             for (std::size_t i = 0; i < count; ++i) {
-                word[i] &= region->isLarge() ? Word{0} : wordAt(region, i);
+                // A foreign thread may have added a region meanwhile: its words are 0, and not backed.
+                if (word[i] != 0) {
+                    word[i] &= region->isLarge() ? Word{0} : wordAt(region, i);
+                }
             }
         });
         return true;
