@@ -101,13 +101,19 @@ private:
 
     void clear(const void* block) {
         const std::uintptr_t piece = reinterpret_cast<std::uintptr_t>(block) >> shift_;
-        Word& word = words_[piece / wordBits & mask_];
-        if (word != 0) { // else it need not be memory
-            word &= ~(Word{1} << piece % wordBits);
+        keep(words_[piece / wordBits & mask_], ~(Word{1} << piece % wordBits));
+    }
+    /** Clear other bits. Of a word without any nothing is known, and it need not be memory that may be written. */
+    static void keep(Word& word, Word bits) {
+        if (word != 0) {
+            word &= bits;
         }
     }
 
-    /** Set the words of each region: wordAt(region, i) is the i-th. Nothing is known of a large region. */
+    /**
+        Set the words of each region: wordAt(region, i) is the i-th. Nothing is known of a large region. Of one that a foreign
+        thread adds meanwhile bits are only cleared: its words were not backed.
+     */
     template <typename WordAt>
     bool fill(heap::Heap& heap, WordAt wordAt) {
         bool backed = true;
@@ -122,10 +128,7 @@ private:
         }
         each(heap, [&](heap::Region* region, Word* word, std::size_t count) {
             for (std::size_t i = 0; i < count; ++i) {
-                // A foreign thread may have added a region meanwhile: its words are 0, and not backed.
-                if (word[i] != 0) {
-                    word[i] &= region->isLarge() ? Word{0} : wordAt(region, i);
-                }
+                keep(word[i], region->isLarge() ? Word{0} : wordAt(region, i));
             }
         });
         return true;

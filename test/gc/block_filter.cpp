@@ -7,6 +7,8 @@
 #include "test/support/pattern.hpp"
 #include "test/support/stepped_heap.hpp"
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 using mpr::gc::BlockFilter;
@@ -131,4 +133,31 @@ TEST_CASE("of an address in no region nothing is known", "[gc][filter]") {
     filter.fillMarked(stepped.heap());
     CHECK_FALSE(filter.passesOver(outside));
     filter.close();
+}
+
+TEST_CASE("regions that a foreign thread adds while a filter is filled are not known to it", "[gc][filter]") {
+    SteppedHeap stepped;
+    mpr::heap::Heap &heap = stepped.heap();
+    const size_t large = size_t{300'000} >> mpr::heap::granuleShift; // more than a region
+    std::vector<void *> blocks;
+    std::atomic<bool> over{false};
+    std::thread adds([&] {
+        for (int i = 0; i < 2000; i++) {
+            mpr::heap::Shortage shortage = mpr::heap::Shortage::none;
+            blocks.push_back(heap.allocateShared(large, 0, false, shortage));
+        }
+        over = true;
+    });
+    bool filled = true;
+    while (!over) {
+        BlockFilter filter(BlockFilter::Kind::marked);
+        filled = filled && filter.open() && filter.fillMarked(heap);
+        filter.close();
+    }
+    adds.join();
+    CHECK(filled);
+    for (void *block : blocks) {
+        REQUIRE(block);
+        stepped.freeApart(block);
+    }
 }
