@@ -21,6 +21,6 @@ extern "C" const char* __tsan_default_suppressions() {
 }
 
 int main(int argc, char* argv[]) {
-    const test::FatalSignals signals;
+    test::FatalSignals::listen();
     return Catch::Session().run(argc, argv);
 }

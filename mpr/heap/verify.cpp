@@ -140,15 +140,14 @@ private:
                 continue;
             }
             const Byte b = map.get(g);
-            std::size_t n = 0;
+            std::size_t n = 0; // damage may have it lead out of the region
+            const auto within = [&] { return n > 0 && n <= region.endGranule - g; };
             bool hole = false;
             if (b & head::inUse) {
                 n = map.blockSize(g);
                 granulesInUse_ += n;
                 checkInterior(region, g, n, GranuleMap::byteOfBlock);
-                // A damaged size may lead out of the region, which is said below.
-                const bool within = n > 0 && n <= region.endGranule - g;
-                check(!within || (region.chunksTouched(g, g + n) & ~region.committed) == 0,
+                check(!within() || (region.chunksTouched(g, g + n) & ~region.committed) == 0,
                       "a block's chunk is not committed", region.address(g));
             } else if (b == mark::opaque && region.spans.isWalked(g) && g == region.spans.beginOf(g)) {
                 n = 1; // a span's fence
@@ -161,8 +160,7 @@ private:
                 n = region.holeSize(g);
                 ++holes_;
                 check(!afterHole, "two holes are neighbours", region.address(g));
-                check(n > 0 && g + n <= region.endGranule && map.holeSizeBefore(g + n - 1) == n,
-                      "a hole's two ends disagree", region.address(g));
+                check(within() && map.holeSizeBefore(g + n - 1) == n, "a hole's two ends disagree", region.address(g));
                 if constexpr (GranuleMap::sizesInMap) {
                     checkInterior(region, g, n, GranuleMap::byteOfHole);
                 }
@@ -174,7 +172,7 @@ private:
                 check(n > 0, "a granule belongs to nothing", region.address(g));
             }
             afterHole = hole;
-            if (n == 0 || g + n > region.endGranule) {
+            if (!within()) {
                 check(false, "a size leads out of the region", region.address(g));
                 return;
             }

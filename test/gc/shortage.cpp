@@ -243,10 +243,34 @@ private:
 };
 
 /*
-    Free a block by hand and make one, until that has blocked and 20 more were made, while a manager keeps a sweep from its end.
-    @return How often it has blocked. Memory that a thread frees by hand it can have at once.
+    All is garbage up to the limit, a thread that was refused waits for memory, and a manager keeps the sweep from its end: this
+    thread has to make way, and to do it once. Memory that it frees by hand it can have at once.
+    @param couldGrow Whether the heap could when the other thread began to wait.
  */
-int blockedBeside(Root &kept, Stuck &stuck) {
+void checkMakesWay(bool couldGrow) {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    fillUp();
+    mprYield(MPR_YIELD_COMPLETE);
+    Root kept(mprAlloc(2000));
+    Stuck stuck;
+    while (mprAlloc(200)) {}
+    std::atomic<bool> refused{false}, goesOn{false};
+    Mutator waits("waits", [&](Mutator &) {
+        while (mprAlloc(5000)) {}
+        refused = true;
+        untilUnyielded([&] { return goesOn.load(); });
+        mprYield(MPR_YIELD_COMPLETE);
+    });
+    untilUnyielded([&] { return refused.load(); });
+    if (couldGrow) {
+        mprSetMemLimits(0, limit + limit / 4, 0);
+    }
+    goesOn = true;
+    if (couldGrow) {
+        test::pause(20); // it waits now
+        mprSetMemLimits(0, limit, 0);
+    }
+    stuck.await();
     void *block = kept.as<void>();
     kept.set(nullptr);
     int turns = 0;
@@ -259,9 +283,10 @@ int blockedBeside(Root &kept, Stuck &stuck) {
     });
     const int blocked = blockings.count();
     stuck.end();
+    waits.join();
     CHECK(block);
     CHECK(turns == 20);
-    return blocked;
+    CHECK(blocked == 1);
 }
 
 } // namespace
@@ -295,44 +320,12 @@ TEST_CASE("nobody makes way for what nobody can give", "[gc][shortage]") {
 
 TEST_CASE("whoever makes way for others does it once in a sweep, though a manager keeps that from its end",
           "[gc][shortage]") {
-    Runtime runtime("everyyield=0,everyalloc=0");
-    fillUp();
-    mprYield(MPR_YIELD_COMPLETE);
-    Root kept(mprAlloc(2000));
-    Stuck stuck;
-    while (mprAlloc(200)) {}
-    Mutator waits("waits", [](Mutator &) {
-        while (mprAlloc(5000)) {}
-        mprYield(MPR_YIELD_COMPLETE);
-    });
-    stuck.await();
-    CHECK(blockedBeside(kept, stuck) == 1);
-    waits.join();
+    checkMakesWay(false);
 }
 
 TEST_CASE("whoever was refused is served first, though the heap could have grown when it began to wait",
           "[gc][shortage]") {
-    Runtime runtime("everyyield=0,everyalloc=0");
-    fillUp();
-    mprYield(MPR_YIELD_COMPLETE);
-    Root kept(mprAlloc(2000));
-    Stuck stuck;
-    while (mprAlloc(200)) {}
-    std::atomic<bool> refused{false}, mayGrow{false};
-    Mutator waits("waits", [&](Mutator &) {
-        while (mprAlloc(5000)) {}
-        refused = true;
-        untilUnyielded([&] { return mayGrow.load(); });
-        mprYield(MPR_YIELD_COMPLETE);
-    });
-    untilUnyielded([&] { return refused.load(); });
-    mprSetMemLimits(0, limit + limit / 4, 0);
-    mayGrow = true;
-    test::pause(20); // it waits now
-    mprSetMemLimits(0, limit, 0);
-    stuck.await();
-    CHECK(blockedBeside(kept, stuck) == 1);
-    waits.join();
+    checkMakesWay(true);
 }
 
 TEST_CASE("sixty threads have a context each though all may have but 2 MB", "[gc][shortage]") {

@@ -24,8 +24,8 @@ namespace test {
 
 class FatalSignals {
 public:
-    /* Sanitizers have reports of their own. */
-    FatalSignals() {
+    /* Have them told. Sanitizers have reports of their own. */
+    static void listen() {
         if (sanitized) {
             return;
         }
@@ -75,6 +75,7 @@ private:
 #endif
     }
 
+    /* Without the heap of the process, which may be what is damaged. */
     static void readMappings() {
         const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
         size_t length = 0;
