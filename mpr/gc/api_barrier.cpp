@@ -15,7 +15,6 @@ using mpr::heap::Byte;
 using mpr::heap::GranuleMap;
 using mpr::heap::Region;
 namespace head = mpr::heap::head;
-namespace swar = mpr::heap::swar;
 namespace os = mpr::os;
 
 static_assert(MPR_BARRIER_DONE == head::remembered && MPR_BARRIER_SHIFT == mpr::heap::granuleShift);
@@ -99,7 +98,8 @@ MPR_INLINE Region* regionOfOwner(const char* function, const void* owner) {
         }
         return;
     }
-    // The block's head is at most greatestSmall granules before the field; a larger block logs fields anyway.
+    // The nearest head is that of the field's block. If it is further away than a small block is long, the field is
+    // remembered anyway.
     const std::size_t g = region->granuleOf(field);
     const std::size_t least =
         std::max<std::size_t>(g, region->firstGranule + mpr::heap::greatestSmall) - mpr::heap::greatestSmall;
@@ -124,7 +124,7 @@ MPR_INLINE bool isDone(const void* field) {
     }
     const GranuleMap map = region->map();
     constexpr Byte done = head::inUse | head::remembered; // both: the greatest of all
-    return map.get(g) >= done || map.get(map.headBefore(g, g & ~std::size_t{swar::bytes - 1})) >= done;
+    return map.get(g) >= done || map.get(map.headBefore(g, g)) >= done;
 }
 
 /** Store a value that others know already, or may know. */

@@ -12,7 +12,6 @@ using heap::Byte;
 using heap::GranuleMap;
 using heap::Region;
 namespace head = heap::head;
-namespace swar = heap::swar;
 
 void Remembered::mark(const RememberedChunk& chunk) {
     constexpr std::size_t ahead = 12; // entries; `gc_mpr hash_million`: 0.206 s CPU, with 1 0.221, with 32 0.200
@@ -118,8 +117,7 @@ Remembered::Piece& Remembered::pieceOf(Region* region, std::size_t g) {
         }
     }
     const std::size_t least = before ? before->to : std::size_t{region->firstGranule};
-    const std::size_t head = region->isLarge() ? std::size_t{region->firstGranule}
-                                               : map.headBefore(g, least & ~std::size_t{swar::bytes - 1});
+    const std::size_t head = region->isLarge() ? std::size_t{region->firstGranule} : map.headBefore(g, least);
     const bool found = head >= least && (map.get(head) & head::inUse) != 0;
     const std::size_t end = found ? head + region->blockSize(head) : 0;
     if (!found && before) {

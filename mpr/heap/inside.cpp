@@ -8,21 +8,6 @@
 
 namespace mpr::heap {
 
-namespace {
-
-/** The nearest head or mark at or before granule g; `least` when there is none. */
-std::size_t boundaryBefore(GranuleMap map, std::size_t g, std::size_t least) {
-    std::size_t at = g & ~std::size_t{swar::bytes - 1};
-    const swar::Word mine = ~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at)));
-    swar::Word found = swar::boundaries(map.word(at)) & mine;
-    while (found == 0 && at >= least + swar::bytes) {
-        at -= swar::bytes;
-        found = swar::boundaries(map.word(at));
-    }
-    return found != 0 ? std::max(at + swar::last(found), least) : least;
-}
-} // namespace
-
 /** Whether a block with this head is in use and not found dead. */
 bool Heap::isLive(Byte h) const {
     return Region::isBlock(h) && (!dead(h) || (h & head::held));
@@ -50,7 +35,7 @@ Heap::Inside Heap::aroundLocked(const void* address) const {
         return nothing;
     }
     const std::size_t first =
-        region->isLarge() ? region->firstGranule : boundaryBefore(region->map(), g, region->firstGranule);
+        region->isLarge() ? region->firstGranule : region->map().boundaryBefore(g, region->firstGranule);
     const bool isKnown = region->isLarge() || !region->spans.isUncleared(first);
     const Byte h = isKnown ? region->map().get(first) : Byte{0};
     const std::size_t n = isLive(h) ? region->blockSize(first) : 0;

@@ -359,17 +359,26 @@ public:
     }
 
     /**
-        The nearest head at or before granule g: that of the block that g is in, if any. @param least The map's first
-        granule.
+        The nearest granule at or before g whose byte has a bit in the answer. @param least The word that holds this granule
+        is the last that is looked at; any granule may be given. @return `least` when there is none.
      */
-    std::size_t headBefore(std::size_t g, std::size_t least) const {
+    template <typename Answer>
+    std::size_t nearestBefore(std::size_t g, std::size_t least, Answer answer) const {
         std::size_t at = g & ~std::size_t{swar::bytes - 1};
-        swar::Word heads = swar::heads(word(at)) & (~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at))));
-        while (heads == 0 && at >= least + swar::bytes) {
+        swar::Word found = answer(word(at)) & (~swar::Word{0} >> (8 * (swar::bytes - 1 - (g - at))));
+        while (found == 0 && at > least) {
             at -= swar::bytes;
-            heads = swar::heads(word(at));
+            found = answer(word(at));
         }
-        return heads != 0 ? at + swar::last(heads) : least;
+        return found != 0 ? at + swar::last(found) : least;
+    }
+    /** The nearest head: that of the block that g is in, if any. */
+    std::size_t headBefore(std::size_t g, std::size_t least) const {
+        return nearestBefore(g, least, [](swar::Word w) { return swar::heads(w); });
+    }
+    /** The nearest head or mark. */
+    std::size_t boundaryBefore(std::size_t g, std::size_t least) const {
+        return nearestBefore(g, least, swar::boundaries);
     }
 
     /** The first word from g on, g a multiple of swar::bytes, that is not zero; at least `end` when all are. */

@@ -130,7 +130,7 @@ bool Heap::isInPrivate(const Local& local, const void* field) const {
         }
         const GranuleMap map = piece.region->map();
         const std::size_t first = piece.region->granuleOf(piece.begin);
-        const std::size_t g = map.headBefore(piece.region->granuleOf(field), first & ~std::size_t{swar::bytes - 1});
+        const std::size_t g = map.headBefore(piece.region->granuleOf(field), first);
         return g >= first && (map.get(g) & (head::inUse | head::referenced)) == head::inUse;
     }
     return false;

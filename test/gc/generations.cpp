@@ -6,7 +6,10 @@
 #include "test/catch.hpp"
 
 #include "mpr.h"
+#include "mpr/embed.h"
 #include "mpr/gc/generations.hpp"
+#include "mpr/heap/granule.hpp"
+#include "mpr/heap/lane.hpp"
 
 #include "test/support/mutator.hpp"
 #include "test/support/node.hpp"
@@ -207,6 +210,38 @@ TEST_CASE("mprSetRefAt deep in a large block does not go by what the block holds
     }
     CHECK(wrong == 0);
     CHECK(stats().checkDefects == 0);
+}
+
+/* Whatever lies before the block: its head is looked for backwards, a word of the map at a time. */
+TEST_CASE("mprSetRefAt is remembered wherever in a map block and field stand", "[gc][generations]") {
+    Runtime runtime("everyyield=0,everyalloc=0");
+    constexpr size_t granule = mpr::heap::granuleSize, granules = 2 * mpr::heap::greatestSmall;
+    constexpr size_t size = granules * granule - sizeof(MprManager), fields = size / sizeof(void *);
+    MprBlockKind leaf, row;
+    REQUIRE(mprSetBlockKind(&leaf, nullptr, 0) == 0);
+    REQUIRE(mprSetBlockKind(&row, manageRow, MPR_ALLOC_BARRIER | MPR_ALLOC_NO_FREE) == 0);
+    size_t lost = 0;
+    for (size_t left = 0; left < 2 * sizeof(void *); left++) { // granules that are left out before the two blocks
+        for (size_t before = 1; before <= 2 * sizeof(void *); before++) { // of the leaf
+            void *piece = mprAllocPiece();
+            REQUIRE(piece);
+            char *const begin = static_cast<char *>(piece) + left * granule, *const block = begin + before * granule;
+            const MprNamed named[] = {{begin, before * granule, &leaf}, {block, size, &row}};
+            REQUIRE(mprNameBlocks(&piece, (left + before + granules) * granule, named, 2) == 0);
+            const Root first(begin), second(block);
+            collectYoung();
+            void **const refs = second.as<void *>();
+            for (size_t i = 0; i < fields; i++) {
+                mprSetRefAt(refs + i, makeCell(i));
+            }
+            collectYoung();
+            for (size_t i = 0; i < fields; i++) {
+                lost += !mprIsValid(refs[i]) || static_cast<Cell *>(refs[i])->value != i;
+            }
+        }
+    }
+    CHECK(lost == 0);
+    CHECK(stats().misuses == 0);
 }
 
 TEST_CASE("rows of references: moved within a row, up and down", "[gc][generations]") {

@@ -89,3 +89,25 @@ TEST_CASE("heads are asked for what they hold, in bytes, words and rows", "[heap
             [&](Byte h) { return isHead(h) && head::wantsFree(h); });
     }
 }
+
+TEST_CASE("the nearest head or mark before a granule is found, wherever in a word the search ends",
+          "[heap][port][board]") {
+    Random random(3);
+    for (int round = 0; round < 2000; round++) {
+        SomeMap some(random);
+        for (size_t left = random.below(granules); left > 0; left--) {
+            some.bytes[random.below(granules)] = 0; // some are nearly empty
+        }
+        const size_t g = random.below(granules), least = random.below(g + 1);
+        const auto nearest = [&](auto isOne) {
+            for (size_t at = g + 1; at-- > least / swar::bytes * swar::bytes;) {
+                if (isOne(some.bytes[at])) {
+                    return at;
+                }
+            }
+            return least;
+        };
+        CHECK(some.map().headBefore(g, least) == nearest([](Byte b) { return (b & head::inUse) != 0; }));
+        CHECK(some.map().boundaryBefore(g, least) == nearest([](Byte b) { return b >= mark::hole; }));
+    }
+}
