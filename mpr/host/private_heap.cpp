@@ -324,11 +324,11 @@ bool mpr::host::admitMaking(const char* function, int flags) {
     if (os::inInterrupt()) {
         return mpr::gc::refuse(function);
     }
-    const bool known = (flags & ~(MPR_HEAP_ONE_THREAD | MPR_HEAP_TRACKED)) == 0;
-    if (!known) {
+    const bool isKnown = (flags & ~(MPR_HEAP_ONE_THREAD | MPR_HEAP_TRACKED)) == 0;
+    if (!isKnown) {
         name(function, nullptr, nullptr, "flags that there are not");
     }
-    return known;
+    return isKnown;
 }
 
 ptrdiff_t mprDestroyHeap(MprPrivateHeap* heap) {
@@ -379,13 +379,13 @@ void* mprHeapRealloc(MprPrivateHeap* heap, void* ptr, size_t size, int level) {
     if (!admitAllocating("mprHeapRealloc", heap, level)) [[unlikely]] {
         return nullptr;
     }
-    bool known = true;
+    bool isKnown = true;
     void* block = within(*heap, [&]() -> void* {
         Region* region = regionOf(*heap, blockOf(*heap, ptr));
-        known = region != nullptr;
-        return known ? reallocate(*heap, region, ptr, size, level) : nullptr;
+        isKnown = region != nullptr;
+        return isKnown ? reallocate(*heap, region, ptr, size, level) : nullptr;
     });
-    if (!known) {
+    if (!isKnown) {
         name("mprHeapRealloc", heap, ptr, "not the start of a block of it in use");
     }
     return block;
