@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
             count(job, 0);
         }
     }
-    if (mprWaitForCond(done, 10000) < 0) {
+    if (mprWaitForCond(done, 60000) < 0) {
         fprintf(stderr,
                 "workers: given up: no worker has collected the results; the log says whether there was a thread\n");
         return 1;

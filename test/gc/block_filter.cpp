@@ -149,11 +149,11 @@ TEST_CASE("regions that a foreign thread adds while a filter is filled are not k
         over = true;
     });
     bool filled = true;
-    while (!over) {
+    do {
         BlockFilter filter(BlockFilter::Kind::marked);
         filled = filled && filter.open() && filter.fillMarked(heap);
         filter.close();
-    }
+    } while (!over);
     adds.join();
     CHECK(filled);
     for (void *block : blocks) {

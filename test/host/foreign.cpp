@@ -5,6 +5,7 @@
 #include "mpr/host.h"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include "mpr.hpp"
 
@@ -59,7 +60,7 @@ TEST_CASE("memory outside the heap brings collections", "[host][foreign]") {
         }
     }
     CHECK(mprGetMemStats()->collections > 3);
-    CHECK(most < 2500);
+    CHECK((most < 2500 || test::delayed)); // else the collector gets on as well as this thread
     mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
     CHECK(outside == 0);
     CHECK(mprGetMemoryPressure() == 0);

@@ -10,6 +10,7 @@
 #include "test/support/folder.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/runtime.hpp"
+#include "test/support/sanitizer.hpp"
 
 #include <sys/resource.h>
 
@@ -420,7 +421,7 @@ TEST_CASE("a thread finds no gap in which it slept that the log does not name", 
             });
         }
         INFO(gaps[which].size() << " gaps");
-        CHECK(unnamed == 0);
+        CHECK((unnamed == 0 || test::delayed)); // else it sleeps in the runtime alone
         CHECK(!named[which].empty());
     }
 }

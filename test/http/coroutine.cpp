@@ -205,6 +205,7 @@ TEST_CASE("a typed filter that throws fails its request, and no other", "[http][
     CHECK(client.ask(get("/hello")).body == "hello");
 }
 
+#ifndef _LIBCPP_VERSION // with LLVM's unwinder pthread_exit ends the process wherever a destructor is above it
 TEST_CASE("a thread that ends in a coroutine ends alone", "[http][cpp]") {
     static std::atomic<bool> exits;
     exits = false;
@@ -223,6 +224,7 @@ TEST_CASE("a thread that ends in a coroutine ends alone", "[http][cpp]") {
     eventually([] { return exits.load(); });
     CHECK(server.get("/hello").body == "hello");
 }
+#endif
 
 TEST_CASE("a typed filter has an object for each request", "[http][cpp]") {
     Site site;

@@ -42,6 +42,13 @@ inline constexpr bool threadSanitizer = false;
 
 inline constexpr bool sanitized = addressSanitizer || threadSanitizer;
 
+/* Whether threads are delayed at random (mpr/os/delay.hpp): how long they take, and who sleeps, says nothing then. */
+#ifdef MPR_DELAYS
+inline constexpr bool delayed = true;
+#else
+inline constexpr bool delayed = false;
+#endif
+
 /* The command that runs programs of this architecture here, or NULL where the machine does so itself. Set by the build. */
 inline const char *emulator() {
     return getenv("MPR_TEST_EMULATOR");
