@@ -15,6 +15,7 @@ using mpr::heap::Byte;
 using mpr::heap::GranuleMap;
 using mpr::heap::Region;
 namespace head = mpr::heap::head;
+namespace swar = mpr::heap::swar;
 namespace os = mpr::os;
 
 static_assert(MPR_BARRIER_DONE == head::remembered && MPR_BARRIER_SHIFT == mpr::heap::granuleShift);
@@ -124,7 +125,7 @@ MPR_INLINE bool isDone(const void* field) {
     }
     const GranuleMap map = region->map();
     constexpr Byte done = head::inUse | head::remembered; // both: the greatest of all
-    return map.get(g) >= done || map.get(map.headBefore(g, g)) >= done;
+    return map.get(g) >= done || map.get(map.headBefore(g, g & ~std::size_t{swar::bytes - 1})) >= done;
 }
 
 /** Store a value that others know already, or may know. */

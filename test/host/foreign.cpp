@@ -60,7 +60,9 @@ TEST_CASE("memory outside the heap brings collections", "[host][foreign]") {
         }
     }
     CHECK(mprGetMemStats()->collections > 3);
-    CHECK((most < 2500 || test::delayed)); // else the collector gets on as well as this thread
+    if (!test::delayed) { // else the collector may get on more slowly than this thread
+        CHECK(most < 2500);
+    }
     mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
     CHECK(outside == 0);
     CHECK(mprGetMemoryPressure() == 0);

@@ -421,7 +421,9 @@ TEST_CASE("a thread finds no gap in which it slept that the log does not name", 
             });
         }
         INFO(gaps[which].size() << " gaps");
-        CHECK((unnamed == 0 || test::delayed)); // else it sleeps in the runtime alone
+        if (!test::delayed) { // else it sleeps elsewhere, too
+            CHECK(unnamed == 0);
+        }
         CHECK(!named[which].empty());
     }
 }
