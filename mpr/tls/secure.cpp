@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-    secure.cpp - Sockets over TLS: the provider that socket.cpp asks.
+    secure.cpp - Sockets over TLS: the provider that io/socket_secure.cpp asks.
 
     A secure socket behaves as others do, with two differences. Either direction may have to wait for the other
     (handshakes), so the descriptor may have to become readable before the program can write. And a record is sent as a
