@@ -18,6 +18,7 @@
 #include <llhttp.h>
 #else
 #include <http_parser.h>
+#include <pthread.h>
 #endif
 
 namespace mpr::http {
@@ -57,7 +58,9 @@ using Machine = http_parser;
 using Settings = http_parser_settings;
 
 void start(Machine& machine, const Settings&) {
-    http_parser_set_max_header_size(UINT32_MAX); // HttpLimits has it
+    // A variable of the library, for all threads: set before any of them reads it. HttpLimits has the size.
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, [] { http_parser_set_max_header_size(UINT32_MAX); });
     http_parser_init(&machine, HTTP_REQUEST);
 }
 void execute(Machine& machine, const Settings& settings, const char* bytes, std::size_t length) {

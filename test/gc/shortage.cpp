@@ -254,20 +254,23 @@ void checkMakesWay(bool couldGrow) {
     Root kept(mprAlloc(2000));
     Stuck stuck;
     while (mprAlloc(200)) {}
-    std::atomic<bool> refused{false}, goesOn{false};
+    std::atomic<const Blockings *> refused{nullptr};
+    std::atomic<bool> goesOn{false};
     Mutator waits("waits", [&](Mutator &) {
         while (mprAlloc(5000)) {}
-        refused = true;
+        const Blockings own;
+        refused = &own;
         untilUnyielded([&] { return goesOn.load(); });
         mprYield(MPR_YIELD_COMPLETE);
     });
-    untilUnyielded([&] { return refused.load(); });
+    untilUnyielded([&] { return refused.load() != nullptr; });
     if (couldGrow) {
         mprSetMemLimits(0, limit + limit / 4, 0);
     }
     goesOn = true;
     if (couldGrow) {
-        test::pause(20); // it waits now
+        untilUnyielded([&] { return refused.load()->count() > 0; });
+        test::pause(20); // and what it asks of the heap in the next microseconds is asked
         mprSetMemLimits(0, limit, 0);
     }
     stuck.await();
