@@ -65,19 +65,22 @@ void lockFolder(const Descriptor& folder) {
     }
 }
 
-/** Remove what stands at a path if it is a socket at which nobody listens. @return Whether the path is free, perhaps for
-    another has removed it meanwhile. */
-bool makeFree(const addrinfo& address) {
+/** Remove what stands at a path if it is a socket at which nobody listens. @return 0: the path is free, perhaps for another
+    has removed it meanwhile. Else the system's number for why it is not. */
+int makeFree(const addrinfo& address) {
     const auto& name = *reinterpret_cast<const sockaddr_un*>(address.ai_addr);
     struct stat info;
     if (lstat(name.sun_path, &info) != 0) {
-        return errno == ENOENT;
+        return errno == ENOENT ? 0 : EADDRINUSE;
     }
     const Descriptor asks(S_ISSOCK(info.st_mode) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1);
     if (asks.get() < 0 || connect(asks.get(), address.ai_addr, address.ai_addrlen) == 0) {
-        return false;
+        return EADDRINUSE;
     }
-    return errno == ENOENT || (errno == ECONNREFUSED && (unlink(name.sun_path) == 0 || errno == ENOENT));
+    if (errno != ECONNREFUSED) {
+        return errno == ENOENT ? 0 : EADDRINUSE;
+    }
+    return unlink(name.sun_path) == 0 || errno == ENOENT ? 0 : errno;
 }
 } // namespace
 
@@ -104,10 +107,11 @@ int listenLocally(int fd, const addrinfo& address) {
     lockFolder(folder);
     int result = bind(fd, address.ai_addr, address.ai_addrlen);
     if (result != 0 && errno == EADDRINUSE) {
-        if (makeFree(address)) {
+        const int error = makeFree(address);
+        if (error == 0) {
             result = bind(fd, address.ai_addr, address.ai_addrlen);
         } else {
-            errno = EADDRINUSE;
+            errno = error;
         }
     }
     if (result != 0) {

@@ -3,6 +3,7 @@
     test/base/log.cpp - Logging: levels, receivers, files and backups.
  */
 #include "test/support/mutator.hpp"
+#include "test/support/nobody.hpp"
 #include "test/support/process.hpp"
 #include "test/support/runtime.hpp"
 
@@ -366,14 +367,6 @@ TEST_CASE("a message is not cut within a character", "[base][log]") {
     CHECK(log.text() == "t: " + text.substr(1, 2000) + "\n");
 }
 
-/* Runs as nobody for a while if it is root, for whom nothing is read-only. */
-class Nobody {
-public:
-    Nobody() { done = geteuid() != 0 || seteuid(65534) == 0; }
-    ~Nobody() { REQUIRE((getuid() != 0 || seteuid(0) == 0)); }
-    bool done;
-};
-
 TEST_CASE("a log that cannot become a backup is written on", "[base][log]") {
     Folder folder;
     mprSetLogBackup(100, 2, 0);
@@ -407,11 +400,11 @@ TEST_CASE("a log that cannot become a backup is written on", "[base][log]") {
     }
     SECTION("the folder is read-only") {
         const std::string path = folder.file("");
-        REQUIRE((chown(path.c_str(), geteuid() == 0 ? 65534 : geteuid(), static_cast<gid_t>(-1)) == 0));
+        Nobody::give(path);
         REQUIRE(chmod(path.c_str(), 0500) == 0);
         {
-            Nobody nobody;
-            if (nobody.done) {
+            const Nobody nobody;
+            if (nobody.is) {
                 fill();
             }
         }

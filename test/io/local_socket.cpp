@@ -5,6 +5,7 @@
  */
 #include "test/support/folder.hpp"
 #include "test/support/mutator.hpp"
+#include "test/support/nobody.hpp"
 #include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
 
@@ -13,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -104,6 +106,25 @@ TEST_CASE("a socket's file is replaced if nobody listens, and only then", "[io][
         CHECK_FALSE(second.listens(path));
         CHECK(folder.read("a.sock") == "contents");
     }
+}
+
+TEST_CASE("who may not replace the file of a socket at which nobody listens is told that", "[io][localsocket]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string path = folder / "a.sock";
+    Kept listener;
+    Nobody::give(folder.root);
+    const Nobody nobody;
+    if (!nobody.is) {
+        return;
+    }
+    leaveStale(path);
+    REQUIRE(chmod(folder.root.c_str(), 0500) == 0);
+    CHECK_FALSE(listener.listens(path));
+    CHECK(mprGetSocketError(listener.sp) == EACCES);
+    CHECK(runtime.log.has("unix:" + path + " port 0: Permission denied"));
+    REQUIRE(chmod(folder.root.c_str(), 0700) == 0);
+    CHECK(listener.listens(path));
 }
 
 TEST_CASE("a socket removes its own file, not another's", "[io][localsocket]") {
