@@ -149,7 +149,7 @@ void* allocateToGrow(std::size_t size, Byte kind, bool grows) {
         const std::size_t n = granulesFor(size);
         if (const std::size_t slack = grows ? heap.slackFor(n) : 0) {
             if (void* block = allocate((n + slack) << granuleShift, kind, "mprRealloc")) {
-                heap.keepSlack(block, n);
+                heap.keepSlack(caller()->local, block, n);
                 return block;
             }
         }

@@ -203,12 +203,13 @@ void HandleStore::retire(HandleSegment* segment) {
     setRoomy(segment, type, false);
     Slot* const slots = segment->slots();
     const std::uint32_t used = segment->used.load(std::memory_order_relaxed);
-    std::uintptr_t greatest = segment->generation;
+    std::uintptr_t had = 0; // generations, by any place, since the segment was first used
     for (std::uint32_t i = 0; i < used; ++i) {
-        greatest = std::max(greatest, self::generation(slots[i].self));
+        had = std::max(had, (self::generation(slots[i].self) - segment->generation) & self::generations);
         word::store(slots[i].self, std::uintptr_t{0}); // where memory stays
     }
-    segment->generation = greatest + 1;
+    segment->generation = (segment->generation + had + 1) & self::generations;
+    segment->generation += segment->generation == 0; // see self::next
     segment->used.store(0, std::memory_order_release);
     segment->free = nullptr;
     segment->freeCount = 0;

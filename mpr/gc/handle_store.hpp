@@ -122,6 +122,8 @@ constexpr bool isOf(std::uintptr_t of, std::uintptr_t live) {
 constexpr std::uintptr_t generation(std::uintptr_t of) {
     return (of >> highShift) << 3 | (of & low);
 }
+/** The greatest; then they begin anew. */
+inline constexpr std::uintptr_t generations = generation(~std::uintptr_t{0});
 inline std::uintptr_t make(const Slot* slot, std::uintptr_t generation) {
     const std::uintptr_t address = sizeof(void*) == 8 ? reinterpret_cast<std::uintptr_t>(slot) : 0;
     return address | (generation >> 3) << highShift | (generation & low);

@@ -98,9 +98,10 @@ private:
                       const MarkArea* area) {
         auto* memory = static_cast<heap::Byte*>(pages);
         if (markers > 1) {
-            const std::size_t part = bytes / 2 / (markers - 1) & ~(sizeof(MarkEntry) - 1);
-            memory += index > 0 ? bytes / 2 + (index - 1) * part : 0;
-            bytes = index > 0 ? part : bytes / 2;
+            const std::size_t half = bytes / 2 & ~(sizeof(MarkEntry) - 1);
+            const std::size_t part = half / (markers - 1) & ~(sizeof(MarkEntry) - 1);
+            memory += index > 0 ? half + (index - 1) * part : 0;
+            bytes = index > 0 ? part : half;
         }
         return marker.open(memory, bytes, area);
     }

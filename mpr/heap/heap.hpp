@@ -237,8 +237,8 @@ public:
         grow into them, and they go back to the system when memory is short, and at a purge.
      */
     std::size_t slackFor(std::size_t n);
-    /** A block that was just allocated has n granules; what it has beyond is slack. */
-    void keepSlack(void* block, std::size_t n);
+    /** A block that the caller has just allocated has n granules; what it has beyond is slack. */
+    void keepSlack(Local& local, void* block, std::size_t n);
 
     /**
         Set or clear bits of a head that is in use; atomic with respect to the sweep. What is dead and not held stays

@@ -43,12 +43,14 @@ struct AllocationCounts {
         count.store(count.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
     }
     void made(std::size_t n) { add(granules, n); }
+    void unmade(std::size_t n) { add(granules, std::size_t{0} - n); }
     void opened() { add(contexts, 1); }
     void slow() { add(slowPaths, 1); }
 };
 /** A board counts in its totals only. */
 struct NoAllocationCounts {
     static void made(std::size_t) {}
+    static void unmade(std::size_t) {}
     static void opened() {}
     static void slow() {}
 };

@@ -3,6 +3,7 @@
     regions.cpp - Making, committing, listing and giving up regions. Opening and closing the heap.
 */
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -31,9 +32,9 @@ std::size_t firstGranuleOf(std::size_t granules) {
     return granulesFor(Region::mapOffset() + Region::mapBytesFor(granules) + 2 * lineBytesFor(granules));
 }
 
-/** Log2 of the granules in a chunk. @param least Bytes. */
+/** Log2 of the granules in a chunk, which is no less than a word of the map. @param least Bytes. */
 unsigned chunkShiftOf(std::size_t granules, std::size_t least) {
-    unsigned shift = 0;
+    unsigned shift = os::hasPages ? std::bit_width(swar::bytes) - 1u : 0; // boards have one chunk
     while ((granules - 1) >> shift >= Region::chunks || (granuleSize << shift) < least) {
         ++shift;
     }
@@ -420,12 +421,13 @@ std::size_t Heap::slackFor(std::size_t n) {
     return fits && !isBeyondMachine(bytes) ? all - n : 0;
 }
 
-void Heap::keepSlack(void* block, std::size_t n) {
+void Heap::keepSlack(Local& local, void* block, std::size_t n) {
     os::Locked locked(lock_);
     Region* region = table_.find(block);
     const std::size_t slack = region->largeGranules - n;
     region->largeGranules = n;
     totals_.granulesAllocated -= slack; // as if it had never been the block's
+    local.counts.unmade(slack);
     trigger_.giveBack(slack);
     hasSlack_ = true;
 }

@@ -258,6 +258,16 @@ TEST_CASE("threads know what they have allocated", "[gc][context][stats]") {
     CHECK(mprGetAllocStats(nullptr, 0) == count);
 }
 
+TEST_CASE("room that a block is given to grow into is not counted as allocated", "[gc][context][stats]") {
+    Runtime runtime;
+    void *block = mprAlloc(3 << 20);
+    const unsigned long long before = own().bytes;
+    block = mprRealloc(block, 4 << 20);
+    REQUIRE(block);
+    CHECK(own().bytes - before >= 4 << 20);
+    CHECK(own().bytes - before < (4 << 20) + 100);
+}
+
 TEST_CASE("what a thread is told of itself while it has yielded is never more than it has allocated",
           "[gc][context][stats]") {
     Runtime runtime("everyyield=0,everyalloc=0");

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -801,6 +802,38 @@ TEST_CASE("segments are given back, and their handles stay stale", "[gc][handle]
         }
     }
     CHECK(mprCountHandles(MPR_HANDLE_ANY, MPR_HANDLE_ANY, nullptr) == 0);
+}
+
+TEST_CASE("a handle's number does not come again while its place has generations left", "[gc][handle]") {
+    if constexpr (sizeof(void *) == 8) { // with 32 bits it takes a hundred million
+        Runtime runtime;
+        const auto makeAndDestroy = [] {
+            const MprHandle handle = mprCreateHandle(MPR_HANDLE_STRONG, nullptr);
+            mprDestroyHandle(handle);
+            return handle;
+        };
+        for (int i = 0; i < (1 << 19) - 100; i++) {
+            makeAndDestroy(); // at one place, whose generations begin anew soon
+        }
+        std::set<MprHandle> had;
+        std::vector<MprHandle> many(9000);
+        int again = 0;
+        for (int round = 0; round < 40; round++) {
+            for (MprHandle &each : many) {
+                each = mprCreateHandle(MPR_HANDLE_STRONG, nullptr);
+            }
+            if (round % 2) {
+                std::reverse(many.begin(), many.end());
+            }
+            for (const MprHandle each : many) { // and segments are given back
+                mprDestroyHandle(each);
+            }
+            for (int i = 0; i < 300; i++) {
+                again += !had.insert(makeAndDestroy()).second;
+            }
+        }
+        CHECK(again == 0);
+    }
 }
 
 TEST_CASE("threads create, read and destroy handles beside collections", "[gc][handle]") {

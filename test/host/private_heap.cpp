@@ -153,7 +153,7 @@ TEST_CASE("a private heap in memory of the program's lies there, and gives it ba
         CHECK((large && figures(heap).blocks == 1)); // it is one hole again
         CHECK((mprHeapFree(heap, large) == 0 && mprTrimHeap(heap) == 0));
         CHECK((mprSetHeapLimit(heap, 500'000) == 0 && !mprHeapAlloc(heap, 600'000, MPR_CRITICAL_TASK)));
-        CHECK(mprHeapAlloc(heap, 300'000, MPR_CRITICAL_TASK));
+        CHECK(mprHeapAlloc(heap, 250'000, MPR_CRITICAL_TASK)); // the last of it is a reserve
         CHECK(mprDestroyHeap(heap) == 1);
         memset(memory.data(), 0xee, memory.size()); // which is the program's
         CHECK((shift != 1 || mprDestroyHeap(heap) == MPR_ERR_BAD_ARGS));
@@ -302,6 +302,23 @@ TEST_CASE("what is left in a tracked heap is named with its place when the heap 
         CHECK(mprDestroyHeap(heap) == 100);
         CHECK(log.size() == 51);
         CHECK(Log::has("50 more"));
+    }
+}
+
+TEST_CASE("a block that is left in the least heap is named once", "[host][heap]") {
+    alignas(4096) static unsigned char memory[8192];
+    for (const size_t size : {4032, 4096, 4111, 4112, 8192}) {
+        Log log;
+        MprPrivateHeap *heap = mprCreateHeapIn("least", memory, size, MPR_HEAP_TRACKED);
+        if (!heap) { // with 64 bits it is smaller than that
+            continue;
+        }
+        for (const int line : {1, 2, 3}) {
+            REQUIRE(mprHeapAllocAt(heap, 20, MPR_CRITICAL_TASK, "left.c", line));
+        }
+        CHECK(mprDestroyHeap(heap) == 3);
+        INFO(size << " bytes\n" << Log::text());
+        CHECK(log.size() == 3);
     }
 }
 
