@@ -15,7 +15,9 @@
     Threads: all of a stream is used by its dispatcher's events, one at a time: that is where handlers are called.
     Another thread, a foreign one too, gets there by httpCreateEvent. What a program sets up (endpoints, hosts,
     routes, stages) it sets up before it starts the endpoints. Functions are for attached threads that run; those that
-    yield say so.
+    yield say so. Procedures of stages, notifiers and callbacks may yield. Then a call that calls them has yielded: one
+    that puts a packet into another's queue, writes to a queue that is full, or fails a request. What is put or written
+    stays; what else its caller goes on with is to be rooted where the program has such procedures.
 
     Waiting: a handler that waits in a call (HTTP_BLOCK, mprWaitForEvent) has others run above it on its thread's stack, and goes on
     when those have returned. When half of the stack is used no request begins above it. A service whose handlers often

@@ -144,8 +144,9 @@ MPR_EXPORT bool mprDestroy(MPR_NOTHING);
                       page faults and misses of the TLB in a heap of many megabytes. But a huge page is backed when its
                       first byte is written, and again behind what was given back: resident memory goes beyond what
                       the runtime counts and limits. With 0 no page is huge, whatever the setting (0)
-      everyyield=0|1  collect at each yield point, before a sticky one, too; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in
-                      the environment)
+      everyyield=0|1  collect at each yield point, before a sticky one, too, and have each procedure that the runtime
+                      calls yield when it returns, if it may; slow (0, or 1 with MPR_GC_EVERY_YIELD=1 in the
+                      environment)
       everyalloc=N    ask for a collection at every Nth allocation, so that each thread collects at its next yield; slow
                       (0, or MPR_GC_EVERY_ALLOC in the environment, unless everyyield is said)
       deadline=MS     a thread that keeps a collection waiting so long is named in the log, and so is a manager that

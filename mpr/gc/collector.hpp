@@ -163,6 +163,8 @@ public:
     bool halfSpent() const { return budget_.halfSpent(); }
     bool isBudgetSpent() const { return budget_.isSpent(); }
     bool enabled() const { return cycle_.enabled(); }
+    /** Option everyyield. */
+    bool collectsAtYields() const { return safepoint_.collectsAtYields(); }
     const CollectorStats& stats() const { return stats_; }
     /** Count a call of mprGC that collects or asks for it. */
     void countInduced() { stats_.induced.fetch_add(1, std::memory_order_relaxed); }

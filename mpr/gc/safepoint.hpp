@@ -32,6 +32,7 @@ public:
         everyYield_ = everyYield;
         stacks_ = stacks;
     }
+    bool collectsAtYields() const { return everyYield_; }
 
     /** The calling thread yields: mprYield. */
     void yield(Mutator& m, int flags, const void* site);

@@ -31,7 +31,7 @@ public:
     }
     ~Calls() {
         if (--net_.calls == 0 && net_.gone) {
-            setRef(&net_, net_.gone, nullptr);
+            dropGone(net_);
         }
         Lane& lane = *net_.lane;
         --lane.calls;

@@ -52,10 +52,11 @@ void move(HttpNet& net, bool working) {
         (net.working ? shared.working : shared.resting).remove(net);
         (working ? shared.working : shared.resting).append(net);
         net.working = working;
-    } else if (!working && shared.resting.last != &net) { // it has rested least
+    } else if (!working && net.restsSince != net.lastActivity) { // it has rested least
         shared.resting.remove(net);
         shared.resting.append(net);
     }
+    net.restsSince = net.lastActivity;
 }
 } // namespace
 

@@ -255,7 +255,7 @@ bool fillPacket(HttpQueue* q, HttpPacket* packet) {
         setRef(packet, packet->content, mprCreateBuf(size, 0));
     }
     packet->esize = 0;
-    return packet->content && packet->fill && packet->fill(q, packet, packet->epos, size) == size;
+    return packet->content && callFill(q, packet, packet->fill, packet->epos, size) == size;
 }
 
 /** Whether the connection may send bytes straight from their file. Few bytes of several parts go out in one write. */

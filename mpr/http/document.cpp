@@ -61,13 +61,15 @@ bool isBelow(std::string_view path, std::string_view folder) {
 
 /** Whether a path without links is one of a route's documents. Their folder may be a link, and be set to another. */
 bool isOfRoute(HttpRoute& route, const char* path) {
-    if (route.realDocuments && isBelow(path, route.realDocuments)) {
+    const char* known = __atomic_load_n(&route.realDocuments, __ATOMIC_ACQUIRE); // other lanes look, too
+    if (known && isBelow(path, known)) {
         return true;
     }
     char* folder = route.documents ? realpath(route.documents, nullptr) : nullptr;
-    setRef(&route, route.realDocuments, folder ? sclone(folder) : nullptr);
+    char* found = folder ? sclone(folder) : nullptr;
     std::free(folder);
-    return route.realDocuments && isBelow(path, route.realDocuments);
+    setRef(&route, route.realDocuments, found);
+    return found && isBelow(path, found);
 }
 
 /** Whether a route may send an open file. */

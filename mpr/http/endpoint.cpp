@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mpr/base/retain.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/http/grammar.hpp"
 #include "mpr/http/net.hpp"
@@ -245,6 +246,7 @@ int httpStartEndpoint(HttpEndpoint* endpoint) {
     }
     const bool ready = !mprIsStopped() && findDispatchers(*endpoint) && makeClock();
     MprSocket* sock = ready ? mprCreateSocket() : nullptr;
+    const mpr::base::Rooted rooted(sock), kept(endpoint); // the prebind callback may yield
     if (!sock || mprListenOnSocket(sock, endpoint->ip, endpoint->port, 0) < 0) {
         return MPR_ERR_CANT_OPEN;
     }

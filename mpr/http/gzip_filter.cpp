@@ -15,6 +15,7 @@
     by its length. Routes of such responses do not use this filter, or mask the secret anew in each response.
  */
 #include "mpr/barrier.h"
+#include "mpr/base/retain.hpp"
 #include "mpr/event.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/http/deflater.hpp"
@@ -144,7 +145,7 @@ bool varies(HttpQueue* q) {
     const MprOff length = status == HTTP_CODE_OK ? lengthOf(q) : -1;
     return (status == HTTP_CODE_OK || status == HTTP_CODE_PARTIAL || status == HTTP_CODE_NOT_MODIFIED) &&
            (length < 0 || length >= leastLength) && !httpGetTxHeader(stream, "Content-Encoding") &&
-           isCompressible(typeOf(stream)) &&
+           (isCompressible(typeOf(stream)) || begins(typeOf(stream), "multipart/byteranges")) && // of what is, perhaps
            viewOf(httpGetTxHeader(stream, "Cache-Control")).find("no-transform") == all;
 }
 
@@ -222,10 +223,13 @@ ssize roomFor(const HttpQueue* q, ssize size) {
     return guess < q->packetSize ? guess : q->packetSize;
 }
 
-/** @return false: the request has failed. */
+/** Compress some bytes, which the caller keeps: filters behind may yield. @return false: the request has failed. */
 bool compress(HttpQueue* q, const char* input, ssize size, Flush flush) {
     auto* deflater = static_cast<Deflater*>(q->queueData);
     for (bool done = false; !done;) {
+        if (q->queueData != deflater) { // closed meanwhile
+            return false;
+        }
         HttpPacket* out = httpCreateDataPacket(roomFor(q, size));
         if (!out) {
             httpMemoryError(q->stream);
@@ -266,6 +270,7 @@ bool compressPacket(HttpQueue* q, HttpPacket* packet) {
     if (piece != packet && packet->esize > 0) {
         httpPutBackPacket(q, packet);
     }
+    const base::Rooted kept(piece);
     if (!compress(q, size > 0 ? httpGetPacketStart(piece) : "", size, flush)) {
         return false;
     }
@@ -280,6 +285,7 @@ bool compressNext(HttpQueue* q, HttpPacket* packet) {
         return compressPacket(q, packet);
     }
     if (says(q, compresses) && isEnd(packet)) {
+        const base::Rooted kept(packet);
         if (!compress(q, "", 0, Flush::finish)) {
             return false;
         }

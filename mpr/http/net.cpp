@@ -20,6 +20,7 @@
 #include "mpr/http/calls.hpp"
 #include "mpr/http/net_input.hpp"
 #include "mpr/http/route.hpp"
+#include "mpr/io/socket.hpp"
 #include "mpr/log.h"
 
 namespace mpr::http {
@@ -45,9 +46,10 @@ const gc::ManagerName namedNet(manageNet, "HttpNet");
 void letGo(HttpNet& net, bool nested) {
     Stream& stream = *net.stream;
     if (nested) {
-        publish(stream);
         setRef(&stream, stream.nextGone, net.gone);
         setRef(&net, net.gone, &stream);
+        const os::Locked locked(shared.lock);
+        stream.nextOfAllGone = std::exchange(shared.gone, &stream);
     }
     setRef(&net, net.stream, nullptr);
 }
@@ -64,7 +66,8 @@ void linger(HttpNet& net) {
     net.phase = Phase::lingering;
     net.headBegun = now();
     dropInput(net);
-    if (!mprIsSocketSecure(net.sock)) {
+    if (!mprSocketHasBufferedWrite(net.sock)) {
+        io::endSecure(net.sock, true); // whatever comes is dropped, so nobody has to read it
         shutdown(mprGetSocketHandle(net.sock), SHUT_WR);
     }
 }
@@ -231,6 +234,8 @@ void endAnswered(HttpNet& net) {
     if (net.stream) {
         stream.tx->finalized = stream.tx->finalizedInput = stream.tx->finalizedOutput = true;
         end(stream);
+    }
+    if (net.stream) { // what is told of its end may close the connection
         letGo(net, net.calls > 0);
     }
 }
@@ -361,6 +366,22 @@ void close(HttpNet& net) {
     setRef(&net, net.firstScheduled, nullptr);
     setRef(&net, net.lastScheduled, nullptr);
     setRef(&net, net.waitingQueue, nullptr);
+}
+
+void dropGone(HttpNet& net) {
+    {
+        const os::Locked locked(shared.lock);
+        for (Stream* stream = net.gone; stream; stream = stream->nextGone) {
+            Stream** at = &shared.gone;
+            while (*at && *at != stream) {
+                at = &(*at)->nextOfAllGone;
+            }
+            if (*at) {
+                *at = stream->nextOfAllGone;
+            }
+        }
+    }
+    setRef(&net, net.gone, nullptr);
 }
 
 void closeAbandoned(HttpNet& net) {

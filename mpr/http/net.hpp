@@ -51,6 +51,7 @@ struct HttpNet {
     // The rest:
     HttpNet* previous;
     MprTicks lastActivity;
+    MprTicks restsSince; // lastActivity when it came to its place in a list; with the lock
     MprTicks looked;     // the clock's tick that has looked at it
     MprTicks headBegun;  // the first byte of a head came then; 0: none yet
     MprOff bodyLeft;     // of a body with a length
@@ -134,6 +135,8 @@ inline void failForMemory(HttpNet& net) {
 }
 /** Close the connection now. */
 void close(HttpNet& net);
+/** Let go of the streams that have ended under procedures of theirs: these have returned. */
+void dropGone(HttpNet& net);
 /** Its dispatcher was destroyed: close it here, by an event of the main one. */
 void closeAbandoned(HttpNet& net);
 /** Its stream is complete. */

@@ -4,6 +4,8 @@
 
         writeq (handler) -> filters -> outputq (connector)      inputq (connector) -> filters -> readq (handler)
  */
+#include <algorithm>
+
 #include "mpr/base/retain.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/http/stream.hpp"
@@ -116,15 +118,14 @@ bool makeEnds(Stream& stream, HttpStage* handler, HttpStage* connector) {
     return true;
 }
 
-/** A handler that takes a body as a whole has room for all that may come: nobody would take some of it before. */
+} // namespace
+
 void roomForBody(Stream& stream) {
-    const HttpStage& handler = *stream.readq->stage;
-    const MprOff most = stream.limits->rxBodySize;
-    if (!takesPackets(handler) && !stream.notifier && most > stream.readq->max && most < PTRDIFF_MAX / 2) {
+    const MprOff most = std::min<MprOff>(mostOfBody(stream), PTRDIFF_MAX / 2);
+    if (!takesPackets(*stream.readq->stage) && most >= stream.readq->max) {
         stream.readq->max = static_cast<ssize>(most) + 1;
     }
 }
-} // namespace
 
 bool openPipeline(Stream& stream) {
     const HttpRoute* route = stream.rx->route;
@@ -141,7 +142,9 @@ bool openPipeline(Stream& stream) {
     link(lastTx, stream.outputq);
     link(lastRx, stream.readq);
     pairFilters(stream);
-    roomForBody(stream);
+    if (!stream.notifier) { // else it may read what has come: see receive()
+        roomForBody(stream);
+    }
     stream.opened = true;
     bool opened = true;
     each(stream, [&opened, &stream](HttpQueue* q) {

@@ -363,7 +363,12 @@ void httpPutBackPacket(struct HttpQueue* q, HttpPacket* packet) {
 }
 
 HttpPacket* httpGetPacket(struct HttpQueue* q) {
-    return q ? removeBehind(q, nullptr) : nullptr;
+    if (!q) {
+        return nullptr;
+    }
+    Stream& stream = *own(q->stream);
+    stream.takes = stream.takes || q == stream.readq;
+    return removeBehind(q, nullptr);
 }
 
 void httpDiscardQueueData(HttpQueue* q, bool removePackets) {

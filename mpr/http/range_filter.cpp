@@ -8,6 +8,7 @@
  */
 #include "mpr/app.h"
 #include "mpr/barrier.h"
+#include "mpr/base/retain.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/http/conditional.hpp"
 #include "mpr/http/grammar.hpp"
@@ -205,6 +206,7 @@ bool sendParts(HttpQueue* q, Parts* parts, HttpPacket* packet) {
         if (!part) {
             return true;
         }
+        const base::Rooted kept(part), rest(packet); // filters behind may yield
         if (parts->boundary && !parts->begun) {
             HttpPacket* header = headerPacket(parts, parts->next);
             if (!header) {
@@ -221,6 +223,7 @@ bool sendParts(HttpQueue* q, Parts* parts, HttpPacket* packet) {
 }
 
 bool sendEnd(HttpQueue* q, const Parts* parts, HttpPacket* end) {
+    const base::Rooted kept(end);
     if (parts->boundary) {
         HttpPacket* trailer = trailerPacket(parts);
         if (!trailer) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdarg>
 
+#include "mpr/base/retain.hpp"
+#include "mpr/embed.h"
 #include "mpr/encode.h"
 #include "mpr/http/grammar.hpp"
 #include "mpr/http/net.hpp"
@@ -285,6 +287,7 @@ ssize httpWriteBlock(HttpQueue* q, cchar* buf, ssize size, int flags) {
     ssize total = 0;
     while (total < size) {
         if (q->count >= q->max && !(flags & HTTP_BUFFER)) {
+            const mpr::base::Hold kept(mprBlockOf(buf)); // filters that send the queue may yield
             const bool goesOn = awaitRoom(q, flags & HTTP_BLOCK);
             if (!goesOn || ((flags & HTTP_NON_BLOCK) && q->count >= q->max)) {
                 break;
@@ -320,6 +323,7 @@ ssize httpWrite(HttpQueue* q, cchar* fmt, ...) {
     va_start(args, fmt);
     char* text = sfmtv(fmt, args);
     va_end(args);
+    const mpr::base::Rooted kept(text);
     return text ? httpWriteString(q, text) : MPR_ERR_MEMORY;
 }
 
@@ -331,6 +335,7 @@ ssize httpFormatResponse(HttpStream* stream, cchar* fmt, ...) {
     va_start(args, fmt);
     char* text = sfmtv(fmt, args);
     va_end(args);
+    const mpr::base::Rooted kept(text);
     httpDiscardQueueData(stream->writeq, true);
     return text ? httpWriteString(stream->writeq, text) : MPR_ERR_MEMORY;
 }

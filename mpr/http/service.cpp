@@ -67,6 +67,9 @@ void markRoom() {
             markFields(*net->stream);
         }
     }
+    for (const Stream* stream = shared.gone; stream; stream = stream->nextOfAllGone) {
+        markFields(*stream);
+    }
     markOrders();
 }
 
@@ -78,6 +81,7 @@ void closeRoom() {
     std::fill(std::begin(shared.byNumber), std::end(shared.byNumber), nullptr);
     std::fill(std::begin(shared.clients), std::end(shared.clients), nullptr);
     shared.lanes = nullptr;
+    shared.gone = nullptr;
     {
         const os::Locked locked(shared.lock); // foreign threads may be giving one
         shared.orders = nullptr;

@@ -131,6 +131,7 @@ struct Shared {
     Client* clients[clientBuckets] = {}; // by address
     Lane* lanes = nullptr;
     Order* orders = nullptr;
+    Stream* gone = nullptr; // streams that have ended under procedures of theirs, which may store into them as before
     std::uint64_t runtimes = 0; // that have ended
     std::uint64_t lastNumber = 0;
     std::uint64_t rounds = 0; // of lookEverywhere()

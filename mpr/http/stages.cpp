@@ -4,9 +4,11 @@
  */
 #include "mpr/http/stages.hpp"
 
+#include "mpr/base/retain.hpp"
 #include "mpr/http/references.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/http/service.hpp"
+#include "mpr/http/stream.hpp"
 
 namespace mpr::http {
 
@@ -21,6 +23,16 @@ bool addDefaultFilters(const Http& http, HttpRoute* route) {
            addFilter(http, route, "uploadFilter", nullptr, HTTP_STAGE_RX) == 0;
 }
 
+ssize callFill(HttpQueue* q, HttpPacket* packet, HttpFillProc fill, MprOff at, ssize size) {
+    if (!fill) {
+        return MPR_ERR_BAD_STATE;
+    }
+    const base::Rooted kept(packet);
+    ssize count = 0;
+    task::callProgram({"HTTP fill procedure"}, [&] { count = fill(q, packet, at, size); });
+    return own(q->stream)->gone ? ssize{MPR_ERR_BAD_STATE} : count;
+}
+
 HttpPacket* loadSome(HttpQueue* q, HttpPacket* packet) {
     const MprOff size = packet->esize < q->packetSize ? packet->esize : q->packetSize;
     HttpPacket* piece = httpCreateDataPacket(static_cast<ssize>(size));
@@ -29,8 +41,8 @@ HttpPacket* loadSome(HttpQueue* q, HttpPacket* packet) {
         return nullptr;
     }
     piece->data = packet->data;
-    const ssize count =
-        packet->fill ? packet->fill(q, piece, packet->epos, static_cast<ssize>(size)) : MPR_ERR_BAD_STATE;
+    const base::Rooted kept(packet), made(piece);
+    const ssize count = callFill(q, piece, packet->fill, packet->epos, static_cast<ssize>(size));
     if (count <= 0) {
         httpError(q->stream, HTTP_ABORT | HTTP_CODE_INTERNAL_SERVER_ERROR, "what is to be sent cannot be read");
         return nullptr;

@@ -33,6 +33,9 @@ HttpStage* defineFileHandler(Http& http);
 /** Whether a packet stands for bytes of tx->file. */
 bool isOfDocument(const HttpPacket* packet);
 
+/** Have a procedure of the program put bytes into a packet. It may yield, so the packet is kept. @return How many; less than 0:
+    it cannot, or the stream has ended meanwhile. */
+ssize callFill(HttpQueue* q, HttpPacket* packet, HttpFillProc fill, MprOff at, ssize size);
 /** Load some of the bytes that a packet stands for, and take them away from it. @return A packet that has them; nullptr
     when they cannot be had: then the request has failed. */
 HttpPacket* loadSome(HttpQueue* q, HttpPacket* packet);

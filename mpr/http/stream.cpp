@@ -136,12 +136,8 @@ void tellKind(Rx& rx) {
     rx.upload = same(kind, "multipart/form-data");
 }
 
-/** Whether there is more of a body than is allowed. */
 bool isTooLong(const Stream& stream, MprOff length) {
-    const MprOff most = stream.rx->form     ? std::min(stream.limits->rxFormSize, stream.limits->rxBodySize)
-                        : stream.rx->upload ? std::max(stream.limits->uploadSize, stream.limits->rxBodySize)
-                                            : stream.limits->rxBodySize;
-    return length > most;
+    return length > mostOfBody(stream);
 }
 
 /** OPTIONS *: what the server can do. */
@@ -170,7 +166,7 @@ void locate(Stream& stream) {
     setRef(&rx, rx.parsedUri, httpCreateUri(uri, 0));
     tellKind(rx);
     if (stream.http->requestCallback) {
-        stream.http->requestCallback(&stream);
+        task::callProgram({"HTTP request callback"}, [&] { stream.http->requestCallback(&stream); });
     }
     if (!isSettled(stream)) {
         chooseRoute(stream);
@@ -180,6 +176,13 @@ void locate(Stream& stream) {
     }
 }
 } // namespace
+
+MprOff mostOfBody(const Stream& stream) {
+    const HttpLimits& limits = *stream.limits;
+    return stream.rx->form     ? std::min(limits.rxFormSize, limits.rxBodySize)
+           : stream.rx->upload ? std::max(limits.uploadSize, limits.rxBodySize)
+                               : limits.rxBodySize;
+}
 
 Stream* find(std::uint64_t number) {
     Stream* stream = bucketOf(number);
@@ -198,19 +201,6 @@ void markFields(const Stream& stream) {
     }
     for (const HttpQueue* q = stream.inputq; q; q = q->nextQ) {
         gc::markLoose(&q->queueData);
-    }
-}
-
-void publish(Stream& stream) {
-    for (void** field : {&stream.context, &stream.data, &stream.grid, &stream.record}) {
-        if (mprIsValid(*field)) {
-            mprSetRef(&stream, field, *field);
-        }
-    }
-    for (HttpQueue* q : {stream.writeq, stream.readq}) {
-        if (q && mprIsValid(q->queueData)) {
-            setRef(q, q->queueData, q->queueData);
-        }
     }
 }
 
@@ -262,6 +252,14 @@ void begin(Stream& stream) {
     setState(stream, HTTP_STATE_CONTENT);
 }
 
+/** There is more of the body. Who has read none of it when there is a queue full wants it as a whole. */
+static void tellReadable(Stream& stream) {
+    notify(stream, HTTP_EVENT_READABLE, 0);
+    if (!stream.takes && stream.opened && stream.readq->count >= stream.readq->max) {
+        roomForBody(stream);
+    }
+}
+
 void receive(Stream& stream, HttpPacket* packet) {
     Rx& rx = stream.in();
     const bool ends = packet->flags & HTTP_PACKET_END;
@@ -269,6 +267,7 @@ void receive(Stream& stream, HttpPacket* packet) {
     rx.remainingContent = rx.length > 0 ? rx.length - rx.bytesRead : 0;
     stream.lastActivity = now();
     if (!stream.error && isTooLong(stream, rx.bytesRead)) {
+        const base::Rooted kept(packet); // whoever is told may yield
         httpLimitError(&stream, HTTP_CODE_REQUEST_TOO_LARGE, "the body has more bytes than are allowed");
     }
     rx.eof = rx.eof || ends;
@@ -282,7 +281,7 @@ void receive(Stream& stream, HttpPacket* packet) {
     if (stream.waits) {
         stream.heldBack = stream.heldInput = true; // READABLE is told of then, too
     } else if (stream.opened && !stream.gone && !stream.heldInput) {
-        notify(stream, HTTP_EVENT_READABLE, 0);
+        tellReadable(stream);
     }
 }
 
@@ -301,7 +300,7 @@ void giveHeld(Stream& stream) {
         httpScheduleQueue(q);
     }
     if (stream.opened && !stream.gone) {
-        notify(stream, HTTP_EVENT_READABLE, 0);
+        tellReadable(stream);
     }
 }
 

@@ -68,10 +68,11 @@ struct Tx : HttpTx {
 struct Stream : HttpStream {
     HttpNotifier notifier;
     HttpNotifier endpointNotifier;
-    Stream* nextByNumber; // in Shared::byNumber
-    HttpPacket* buffered; // reference: the packet that httpWrite fills
-    Stream* nextGone;     // reference: in HttpNet::gone
-    Queue* removed;       // reference: queues that were taken out of its pipeline
+    Stream* nextByNumber;  // in Shared::byNumber
+    HttpPacket* buffered;  // reference: the packet that httpWrite fills
+    Stream* nextGone;      // reference: in HttpNet::gone
+    Stream* nextOfAllGone; // in Shared::gone
+    Queue* removed;        // reference: queues that were taken out of its pipeline
     MprTicks requestTimeout;
     MprTicks inactivityTimeout;
     bool opened;    // the pipeline is there
@@ -84,6 +85,7 @@ struct Stream : HttpStream {
     bool heldBack;    // something is to come when that call has returned
     bool heldInput;   // among it what has come of the body
     bool ownTimes;    // the program has set its limits of time
+    bool takes;       // the program has taken something out of the handler's queue
     bool endCame;     // the body has come to the handler, through all filters; or there is none
     bool filters;     // a piece of the body is with a stage before the handler's, which the next one must not overtake
     ptrdiff_t memory; // bytes that its packets and its compressor take
@@ -186,10 +188,10 @@ inline void notify(Stream& stream, int event, int arg) {
 void end(Stream& stream);
 /** The connection is gone. */
 void abort(Stream& stream, const char* why);
-/** Mark what a program may have stored into a stream at work. */
+/** Bytes that the body of a request may have, by what kind it is. */
+MprOff mostOfBody(const Stream& stream);
+/** Mark what a program may have stored into a stream at work, or whose procedures have not returned. */
 void markFields(const Stream& stream);
-/** A stream that has ended stays for a while: tell the collector what a program has stored in it. */
-void publish(Stream& stream);
 /** By its number. With the lock. */
 Stream* find(std::uint64_t number);
 
@@ -198,6 +200,8 @@ Stream* find(std::uint64_t number);
 /** Make the queues of a stream for its route. @return false when memory is short, or a stage has refused: then the
     stream has failed. */
 bool openPipeline(Stream& stream);
+/** A handler that takes a body as a whole has room for all that may come: nobody takes some of it before. */
+void roomForBody(Stream& stream);
 void startPipeline(Stream& stream);
 void readyPipeline(Stream& stream);
 void writablePipeline(Stream& stream);

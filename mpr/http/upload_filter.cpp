@@ -242,7 +242,7 @@ void incoming(HttpQueue* q, HttpPacket* packet) {
     if (const ssize size = httpGetPacketContents(packet); size > 0) {
         take(q, upload, {httpGetPacketStart(packet), static_cast<std::size_t>(size)});
     }
-    if (isEnd(packet) && !upload->failed) {
+    if (!upload->failed && isEnd(packet)) { // who was told of a failure may have yielded
         takeEnd(q, upload, packet);
     }
 }

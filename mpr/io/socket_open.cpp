@@ -211,14 +211,19 @@ Socket mprListenOnSocket(MprSocket* sp, cchar* ip, int port, int flags) {
         errno = sp ? EISCONN : EINVAL;
         return SOCKET_ERROR;
     }
-    const bool local = isLocal(ip);
-    const char* host = ip && *ip && std::strcmp(ip, "*") != 0 ? ip : mprHasDualNetworkStack() ? "::" : "0.0.0.0";
+    const Rooted rooted(sp); // the prebind callback may yield
+    const bool local = isLocal(ip), anywhere = !ip || !*ip || std::strcmp(ip, "*") == 0;
+    if (!setAddress(sp, anywhere ? nullptr : ip, local ? 0 : port)) {
+        noteError(sp, ENOMEM);
+        return SOCKET_ERROR;
+    }
+    const char* host = !anywhere ? sp->ip : mprHasDualNetworkStack() ? "::" : "0.0.0.0";
     addrinfo* found = nullptr;
     if (!local && resolve(host, port, (flags & MPR_SOCKET_DATAGRAM) != 0, true, found, nullptr) != 0) {
         noteError(sp, errno);
         return SOCKET_ERROR;
     }
-    int fd = local ? listenAtPath(sp, ip, flags) : -1;
+    int fd = local ? listenAtPath(sp, host, flags) : -1;
     for (const addrinfo* each = found; each && fd < 0; each = each->ai_next) {
         fd = bindOne(sp, *each, flags);
     }
@@ -226,14 +231,13 @@ Socket mprListenOnSocket(MprSocket* sp, cchar* ip, int port, int flags) {
     if (found) {
         freeaddrinfo(found);
     }
-    setAddress(sp, host == ip ? ip : nullptr, local ? 0 : port);
     if (fd < 0) {
         logFailure("mprListenOnSocket", sp, error);
         return SOCKET_ERROR;
     }
     adopt(sp, fd, (flags & settable) | MPR_SOCKET_LISTENER);
     if (local) {
-        own(sp)->file = noteFile(ip);
+        own(sp)->file = noteFile(host);
         return fd;
     }
     Address here;

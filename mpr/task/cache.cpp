@@ -138,7 +138,8 @@ MprTicks after(MprTicks now, MprTicks lifespan) {
 void tell(MprCache* cache, MprCacheProc notify, const Item* item) {
     if (notify && item) {
         os::assertUnlocked();
-        callProgram({"cache callback"}, [=] { notify(cache, item->key, item->value, MPR_CACHE_NOTIFY_REMOVE); });
+        callProgram({"cache callback", nullptr, false},
+                    [=] { notify(cache, item->key, item->value, MPR_CACHE_NOTIFY_REMOVE); });
     }
 }
 } // namespace

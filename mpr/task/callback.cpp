@@ -37,6 +37,10 @@ void putRight(const Callback& callback, bool stopped, int locks) {
     if (locks > 0) {
         name(callback, "with a lock (mprLock or mprSpinLock without unlocking); it stays locked by this thread");
     }
+    if (callback.mayYield && gc::current && !gc::isFinalizing(*gc::current) &&
+        gc::runtime().collector.collectsAtYields()) {
+        mprYield(MPR_YIELD_DEFAULT);
+    }
 }
 
 void endTurn(const Callback& callback) {

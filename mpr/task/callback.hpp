@@ -7,6 +7,9 @@
     callProgram alone. Inside it the thread can be neither detached nor end the runtime. Afterwards the thread is put
     right, and the procedure is named as misuse.
 
+    A procedure may yield, and most do not. So with option everyyield each yields at its end: what the runtime keeps over
+    the call, but has not retained, does not outlive that.
+
     To ask for the signal mask takes a system call. So that is asked once for many procedures: by endTurn.
  */
 #pragma once
@@ -21,12 +24,14 @@ namespace mpr::task {
 struct Callback {
     const char* kind;           // "event"
     const char* name = nullptr; // what the program calls it; nullptr or empty: nothing
+    bool mayYield = true;
 };
 
 /** Locks and spin locks of mpr/lock.h that the calling thread has. */
 extern constinit MPR_PER_THREAD int programLocks;
 
-/** What callProgram does when something is wrong: the thread runs again, and the procedure is named. @param locks Left locked. */
+/** What callProgram does when something is wrong: the thread runs again, and the procedure is named. And with option
+    everyyield. @param locks Left locked. */
 [[gnu::cold]] void putRight(const Callback& callback, bool stopped, int locks);
 
 /**
@@ -46,7 +51,7 @@ template <class Call>
     call();
     m->calledBack = was;
     const bool stopped = ran && !gc::current;
-    if (stopped || programLocks > locks) [[unlikely]] {
+    if (stopped || programLocks > locks || gc::runtime().collector.collectsAtYields()) [[unlikely]] {
         putRight(callback, stopped, programLocks - locks);
     }
 }

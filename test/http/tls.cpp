@@ -3,8 +3,14 @@
     test/http/tls.cpp - An endpoint that speaks TLS: requests, large bodies either way, and clients that speak
     something else.
  */
+#include "mpr/http/service.hpp"
 #include "test/support/http.hpp"
+#include "test/support/mutator.hpp"
 #include "test/tls/pair.hpp"
+
+#include <atomic>
+#include <memory>
+#include <thread>
 
 using namespace test;
 
@@ -76,6 +82,63 @@ TEST_CASE("an endpoint speaks TLS", "[http][tls]") {
     Client plain(server.port);
     CHECK(plain.ask("GET /secure HTTP/1.1\r\nHost: a\r\n\r\n").status == 0);
     CHECK(plain.isClosed());
+    server.stop();
+    mprRemoveRoot(ssl);
+}
+
+TEST_CASE("who reads to the end over TLS is told of it, not left to wait for the end of the connection",
+          "[http][tls]") {
+    Server server;
+    House house;
+    httpDefineAction("/hello", answerHello);
+    MprSsl *ssl = house.makeServer();
+    CHECK(httpSecureEndpoint(server.endpoint, ssl) == 0);
+    server.start();
+    {
+        SecureClient client(house, server.port);
+        const std::string first = client.ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n", 60);
+        CHECK(first.find("HTTP/1.1 200 OK\r\n") == 0);
+        mprStopContinuousEvent(mpr::http::shared.clock); // which ends connections that are not read to their end
+        const std::string answer = client.ask("GET /hello HTTP/1.0\r\n\r\n", SIZE_MAX);
+        CHECK(answer.find("\r\n\r\nhello") != std::string::npos);
+        mprRestartContinuousEvent(mpr::http::shared.clock);
+    }
+    server.stop();
+    mprRemoveRoot(ssl);
+}
+
+TEST_CASE("a handshake that takes too long is ended, whoever else comes meanwhile", "[http][tls]") {
+    Server server;
+    House house;
+    MprSsl *ssl = house.makeServer();
+    CHECK(httpSecureEndpoint(server.endpoint, ssl) == 0);
+    httpGetLimits()->inactivityTimeout = 500;
+    server.start();
+    std::atomic<bool> ended{false};
+    std::atomic<int> sent{0};
+    const Client client(server.port);
+    std::thread slow([&] {
+        std::string piece("\x16\x03\x01\x40\x00", 5); // a record that does not end soon
+        while (!ended && client.send(piece) && sent < 16'000) {
+            piece = "x";
+            sent++;
+            test::pause(2);
+        }
+        ended = true;
+    });
+    std::unique_ptr<Client> before;
+    const auto isEnded = [&] {
+        auto next = std::make_unique<Client>(server.port); // is younger than the slow one
+        const int seen = sent;
+        test::until([&] { return ended || sent > seen + 10; });
+        before = std::move(next);
+        return ended.load();
+    };
+    eventually(isEnded);
+    ended = true;
+    slow.join();
+    CHECK(sent < 16'000);
+    before.reset();
     server.stop();
     mprRemoveRoot(ssl);
 }

@@ -96,7 +96,8 @@ MPR_EXPORT ptrdiff_t httpWriteString(HttpQueue *q, const char *s);
 /** Until it returns nothing else of the stream's handler is called: neither with more of the body, nor to say that there is
     room, nor with the next state.
     @param flags HTTP_BUFFER, or 0: all is taken; HTTP_NON_BLOCK: what there is room for; HTTP_BLOCK: all, waiting for
-    room, which yields: buf must be rooted or unmanaged. There is no wait where none would help:
+    room, which yields. The others yield where a full queue is sent on through a filter that does; buf stays, whatever it is
+    in. There is no wait where none would help:
     before filters have been opened, in a filter's procedure that is called by what sends the queue, and for queues of a
     body. */
 MPR_EXPORT ptrdiff_t httpWriteBlock(HttpQueue *q, const char *buf, ptrdiff_t size, int flags);
