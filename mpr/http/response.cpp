@@ -323,7 +323,6 @@ ssize httpWrite(HttpQueue* q, cchar* fmt, ...) {
     va_start(args, fmt);
     char* text = sfmtv(fmt, args);
     va_end(args);
-    const mpr::base::Rooted kept(text);
     return text ? httpWriteString(q, text) : MPR_ERR_MEMORY;
 }
 
@@ -335,7 +334,6 @@ ssize httpFormatResponse(HttpStream* stream, cchar* fmt, ...) {
     va_start(args, fmt);
     char* text = sfmtv(fmt, args);
     va_end(args);
-    const mpr::base::Rooted kept(text);
     httpDiscardQueueData(stream->writeq, true);
     return text ? httpWriteString(stream->writeq, text) : MPR_ERR_MEMORY;
 }

@@ -68,6 +68,7 @@ void markRoom() {
         }
     }
     for (const Stream* stream = shared.gone; stream; stream = stream->nextOfAllGone) {
+        mprMark(stream); // its procedure may have ended its thread
         markFields(*stream);
     }
     markOrders();

@@ -27,7 +27,8 @@ void name(const Callback& callback, const char* what) {
 
 } // namespace
 
-void putRight(const Callback& callback, bool stopped, int locks) {
+/** @param stopped The thread ran before, and does not. */
+[[gnu::cold]] static void putRight(const Callback& callback, bool stopped, int locks) {
     if (stopped) {
         const bool exempt = gc::attached->state.load(std::memory_order_relaxed) == gc::Mutator::State::exempt;
         gc::runtime().collector.resume(*gc::attached);
@@ -37,8 +38,15 @@ void putRight(const Callback& callback, bool stopped, int locks) {
     if (locks > 0) {
         name(callback, "with a lock (mprLock or mprSpinLock without unlocking); it stays locked by this thread");
     }
-    if (callback.mayYield && gc::current && !gc::isFinalizing(*gc::current) &&
-        gc::runtime().collector.collectsAtYields()) {
+}
+
+void endCall(const Callback& callback, bool ran, int locks) {
+    const bool stopped = ran && !gc::current;
+    if (stopped || locks > 0) [[unlikely]] {
+        putRight(callback, stopped, locks);
+    }
+    if (gc::runtime().collector.collectsAtYields() && callback.mayYield && gc::current &&
+        !gc::isFinalizing(*gc::current)) [[unlikely]] {
         mprYield(MPR_YIELD_DEFAULT);
     }
 }

@@ -30,9 +30,9 @@ struct Callback {
 /** Locks and spin locks of mpr/lock.h that the calling thread has. */
 extern constinit MPR_PER_THREAD int programLocks;
 
-/** What callProgram does when something is wrong: the thread runs again, and the procedure is named. And with option
-    everyyield. @param locks Left locked. */
-[[gnu::cold]] void putRight(const Callback& callback, bool stopped, int locks);
+/** What callProgram does at the end: if something is wrong the thread runs again, and the procedure is named. @param ran Whether
+    the thread ran before. @param locks Left locked. */
+void endCall(const Callback& callback, bool ran, int locks);
 
 /**
     Call a procedure of the program. Nothing here needs a destructor, for the procedure may end its thread.
@@ -50,10 +50,7 @@ template <class Call>
     const bool was = std::exchange(m->calledBack, true);
     call();
     m->calledBack = was;
-    const bool stopped = ran && !gc::current;
-    if (stopped || programLocks > locks || gc::runtime().collector.collectsAtYields()) [[unlikely]] {
-        putRight(callback, stopped, programLocks - locks);
-    }
+    endCall(callback, ran, programLocks - locks);
 }
 
 /**

@@ -70,7 +70,8 @@ std::set<void *> litter(size_t count, size_t size) {
 }
 
 /* No collections but those that a test asks for, whatever MPR_TEST_OPTIONS says: one that comes keeps the batch. */
-constexpr cchar *calm = "everyyield=0,everyalloc=0", *calmChecked = "check=1,everyyield=0,everyalloc=0";
+constexpr cchar *calm = "everyyield=0,everyalloc=0,young=64m";
+constexpr cchar *calmChecked = "check=1,everyyield=0,everyalloc=0,young=64m";
 
 /* A runtime whose thread has a batch in spans, and a rooted object from before. */
 struct World {
