@@ -142,7 +142,7 @@ bool openPipeline(Stream& stream) {
     link(lastTx, stream.outputq);
     link(lastRx, stream.readq);
     pairFilters(stream);
-    if (!stream.notifier) { // else it may read what has come: see receive()
+    if (!stream.notifier) { // else it may read what has come: see tellReadable()
         roomForBody(stream);
     }
     stream.opened = true;

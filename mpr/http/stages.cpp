@@ -41,7 +41,7 @@ HttpPacket* loadSome(HttpQueue* q, HttpPacket* packet) {
         return nullptr;
     }
     piece->data = packet->data;
-    const base::Rooted kept(packet), made(piece);
+    const base::Rooted kept(packet); // callFill keeps the piece
     const ssize count = callFill(q, piece, packet->fill, packet->epos, static_cast<ssize>(size));
     if (count <= 0) {
         httpError(q->stream, HTTP_ABORT | HTTP_CODE_INTERNAL_SERVER_ERROR, "what is to be sent cannot be read");

@@ -252,7 +252,7 @@ void begin(Stream& stream) {
     setState(stream, HTTP_STATE_CONTENT);
 }
 
-/** There is more of the body. Who has read none of it when there is a queue full wants it as a whole. */
+/** Tell the program that more of the body has come. A program that has read nothing when the queue is full takes it as a whole. */
 static void tellReadable(Stream& stream) {
     notify(stream, HTTP_EVENT_READABLE, 0);
     if (!stream.takes && stream.opened && stream.readq->count >= stream.readq->max) {
@@ -267,7 +267,7 @@ void receive(Stream& stream, HttpPacket* packet) {
     rx.remainingContent = rx.length > 0 ? rx.length - rx.bytesRead : 0;
     stream.lastActivity = now();
     if (!stream.error && isTooLong(stream, rx.bytesRead)) {
-        const base::Rooted kept(packet); // whoever is told may yield
+        const base::Rooted kept(packet); // a notifier may yield
         httpLimitError(&stream, HTTP_CODE_REQUEST_TOO_LARGE, "the body has more bytes than are allowed");
     }
     rx.eof = rx.eof || ends;

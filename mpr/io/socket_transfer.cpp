@@ -25,7 +25,7 @@ using mpr::base::Rooted;
 
 namespace {
 
-/** What is to be retained while a secure socket is read or written: it may wait in blocking mode, and yield. */
+/** The socket, if a read or write over TLS may wait, and so yield: it is retained then. */
 const MprSocket* whereBlocking(const MprSocket* sp) {
     return sp->flags & MPR_SOCKET_BLOCK ? sp : nullptr;
 }

@@ -108,7 +108,7 @@ TEST_CASE("a socket's file is replaced if nobody listens, and only then", "[io][
     }
 }
 
-TEST_CASE("who may not replace the file of a socket at which nobody listens is told that", "[io][localsocket]") {
+TEST_CASE("a stale socket file that may not be removed is named as such, not as in use", "[io][localsocket]") {
     Runtime runtime;
     Folder folder;
     const std::string path = folder / "a.sock";
