@@ -117,7 +117,7 @@ static inline void *mprAllocInContext(MprContext *context, size_t size, const Mp
 typedef struct MprAllocStats {
     char thread[32];
     unsigned number;              /* As in MprSuspension */
-    unsigned long long bytes;     /* Of blocks, in granules, manager words included */
+    unsigned long long bytes;     /* Of blocks when made, in granules, manager words included */
     unsigned long long contexts;  /* Pieces of memory that it bumped in */
     unsigned long long slowPaths; /* Allocations that found no room there, and asked the heap */
 } MprAllocStats;

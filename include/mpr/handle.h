@@ -8,7 +8,7 @@
     goes back to the system.
 
     A destroyed handle is *stale*. Its number has the generation of its place, so a call that is given a stale handle
-    finds out, names it in the log and does nothing. (A place counts half a million generations on 64 bit and a hundred
+    finds out, names it in the log and does nothing. (A place counts half a million generations on 64 bit and a thousand
     million on 32 bit; then they repeat.) A number that no call has returned is as bad as a wild pointer;
     mprContainsHandle may be asked about any.
 

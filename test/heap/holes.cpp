@@ -12,6 +12,7 @@
 #include <vector>
 
 using namespace mpr::heap;
+using test::PagewiseHeap;
 using test::SteppedHeap;
 
 namespace {
@@ -35,7 +36,7 @@ struct Row {
         return GranuleMap::beginsHole(region->map().get(g)) && region->agreedHoleSize(g, found) && found == n;
     }
 
-    SteppedHeap stepped{SteppedHeap::pagewise()};
+    PagewiseHeap stepped;
     std::vector<size_t> sizes;
     std::vector<void *> blocks;
     Region *region;
@@ -126,7 +127,7 @@ TEST_CASE("a block is carved from the front of the hole that fits best, and the 
 }
 
 TEST_CASE("memory is committed as far as blocks reach, and a hole that was a block is warm", "[heap][holes][port]") {
-    SteppedHeap stepped(SteppedHeap::pagewise());
+    PagewiseHeap stepped;
     stepped.makeApart(100);
     const size_t before = stepped.heap().limits().committed();
     const size_t chunk = stepped.heap().chunkBytes();
@@ -143,7 +144,7 @@ TEST_CASE("memory is committed as far as blocks reach, and a hole that was a blo
 }
 
 TEST_CASE("a hole that would exceed the limit is not carved", "[heap][holes][port]") {
-    SteppedHeap stepped(SteppedHeap::pagewise());
+    PagewiseHeap stepped;
     stepped.makeApart(100);
     Heap &heap = stepped.heap();
     const size_t committed = heap.limits().committed(), many = 20 * heap.chunkBytes() / granuleSize;
@@ -161,7 +162,7 @@ TEST_CASE("what is committed behind memory that is not serves when the heap may 
     const size_t rest = GENERATE(0, 1, 2, 3, 300); // granules of it that are left
     const bool inContext = GENERATE(false, true);
     CAPTURE(rest, inContext);
-    const size_t chunk = SteppedHeap(SteppedHeap::pagewise()).heap().chunkBytes() / granuleSize;
+    const size_t chunk = PagewiseHeap().heap().chunkBytes() / granuleSize;
     Row row({3 * chunk, 4 * chunk});
     Heap &heap = row.stepped.heap();
     freeColdThenWarm(row);
@@ -185,7 +186,7 @@ TEST_CASE("what is committed behind memory that is not serves when the heap may 
 
 TEST_CASE("where one more chunk may be committed, a place that needs no more than one is found",
           "[heap][holes][port]") {
-    const size_t chunk = SteppedHeap(SteppedHeap::pagewise()).heap().chunkBytes() / granuleSize;
+    const size_t chunk = PagewiseHeap().heap().chunkBytes() / granuleSize;
     Row row({4 * chunk, 4 * chunk});
     Heap &heap = row.stepped.heap();
     freeColdThenWarm(row);
@@ -201,7 +202,7 @@ TEST_CASE("nothing is refused that fits into committed memory", "[heap][holes][p
     for (unsigned round = 1; round <= rounds; round++) {
         CAPTURE(round);
         test::Random random(round);
-        SteppedHeap stepped(SteppedHeap::pagewise());
+        PagewiseHeap stepped;
         Heap &heap = stepped.heap();
         const size_t chunk = heap.chunkBytes() / granuleSize;
         std::vector<void *> blocks;

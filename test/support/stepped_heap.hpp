@@ -19,9 +19,6 @@ class SteppedHeap {
 public:
     using Byte = mpr::heap::Byte;
 
-    /* For regions of 64 chunks, each of them a page. */
-    static unsigned pagewise() { return static_cast<unsigned>(std::bit_width(mpr::os::pageSize())) + 5; }
-
     explicit SteppedHeap(unsigned regionShift = 18) {
         options.regionShift = regionShift;
         options.poison = false;
@@ -126,6 +123,12 @@ private:
 
     /* Not in the case's frame: it has a table of some hundred kilobytes. */
     std::unique_ptr<mpr::heap::Heap> own = std::make_unique<mpr::heap::Heap>();
+};
+
+/* With regions of 64 chunks, each of them a page. */
+class PagewiseHeap : public SteppedHeap {
+public:
+    PagewiseHeap() : SteppedHeap(static_cast<unsigned>(std::bit_width(mpr::os::pageSize())) + 5) {}
 };
 
 } // namespace test
