@@ -30,7 +30,7 @@ public:
         ++net.lane->calls;
     }
     ~Calls() {
-        if (--net_.calls == 0 && net_.gone) {
+        if (--net_.calls == 0 && net_.keepsGone) {
             dropGone(net_);
         }
         Lane& lane = *net_.lane;

@@ -37,7 +37,7 @@ void manageNet(void* ptr, int flags) {
         const auto* net = static_cast<HttpNet*>(ptr);
         markAll(net->http, net->sock, net->endpoint, net->lane, net->dispatcher, net->client, net->stream, net->input,
                 net->firstOut, net->lastOut, net->firstScheduled, net->lastScheduled, net->waitingQueue, net->nextPump,
-                net->nextWriter, net->nextLater, net->next, net->gone);
+                net->nextWriter, net->nextLater, net->next);
     }
 }
 const gc::ManagerName namedNet(manageNet, "HttpNet");
@@ -46,10 +46,9 @@ const gc::ManagerName namedNet(manageNet, "HttpNet");
 void letGo(HttpNet& net, bool nested) {
     Stream& stream = *net.stream;
     if (nested) {
-        setRef(&stream, stream.nextGone, net.gone);
-        setRef(&net, net.gone, &stream);
+        net.keepsGone = true;
         const os::Locked locked(shared.lock);
-        stream.nextOfAllGone = std::exchange(shared.gone, &stream);
+        stream.nextGone = std::exchange(shared.gone, &stream);
     }
     setRef(&net, net.stream, nullptr);
 }
@@ -369,19 +368,15 @@ void close(HttpNet& net) {
 }
 
 void dropGone(HttpNet& net) {
-    {
-        const os::Locked locked(shared.lock);
-        for (Stream* stream = net.gone; stream; stream = stream->nextGone) {
-            Stream** at = &shared.gone;
-            while (*at && *at != stream) {
-                at = &(*at)->nextOfAllGone;
-            }
-            if (*at) {
-                *at = stream->nextOfAllGone;
-            }
+    net.keepsGone = false;
+    const os::Locked locked(shared.lock);
+    for (Stream** at = &shared.gone; *at;) {
+        if ((*at)->net == &net) {
+            *at = (*at)->nextGone;
+        } else {
+            at = &(*at)->nextGone;
         }
     }
-    setRef(&net, net.gone, nullptr);
 }
 
 void closeAbandoned(HttpNet& net) {

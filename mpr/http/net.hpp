@@ -43,7 +43,6 @@ struct HttpNet {
     mpr::http::Queue* firstScheduled;
     mpr::http::Queue* lastScheduled;
     HttpQueue* waitingQueue; // a connector's, for which there was no room
-    mpr::http::Stream* gone; // streams that have ended under procedures of theirs that have not returned
     HttpNet* nextPump;       // in its lane's list of those to be pumped
     HttpNet* nextWriter;     // in its lane's list of those that can write
     HttpNet* nextLater;      // in its lane's list of those whose next request may not begin yet
@@ -65,19 +64,20 @@ struct HttpNet {
     mpr::http::ChunkGuard chunkGuard;
     mpr::http::ChunkParser chunks;
     Phase phase;
-    bool working; // in which list
-    bool entered; // it counts
-    bool leaves;  // its dispatcher was told to close it: see closeResting()
-    bool eof;     // the peer sends no more
-    bool closes;  // when all has been sent
-    int calls;    // that may be in a procedure of a stream
-    bool pumping; // the event of the connection runs
-    bool awaits;  // it is in its lane's list of those to be pumped
-    bool queues;  // it is in that of those that can write
-    bool isLater; // it is in that of those whose next request may not begin yet
-    bool failed;  // nothing can be sent
-    bool lacks;   // it has failed for want of memory
-    bool stalled; // the stream has no room for its body
+    bool working;   // in which list
+    bool entered;   // it counts
+    bool leaves;    // its dispatcher was told to close it: see closeResting()
+    bool eof;       // the peer sends no more
+    bool closes;    // when all has been sent
+    int calls;      // that may be in a procedure of a stream
+    bool keepsGone; // some of its streams are in Shared::gone
+    bool pumping;   // the event of the connection runs
+    bool awaits;    // it is in its lane's list of those to be pumped
+    bool queues;    // it is in that of those that can write
+    bool isLater;   // it is in that of those whose next request may not begin yet
+    bool failed;    // nothing can be sent
+    bool lacks;     // it has failed for want of memory
+    bool stalled;   // the stream has no room for its body
     bool async;
     const HttpQueue* inTurn; // that is serviced because it was scheduled; to be compared only
 };

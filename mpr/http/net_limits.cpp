@@ -25,6 +25,18 @@ ptrdiff_t memoryOf(const Stream& stream) {
     const ptrdiff_t lines = rx.lines != rx.own ? rx.lineRoom * ptrdiff_t{sizeof(HeaderLine)} : 0;
     return ptrdiff_t{sizeof(Stream) + sizeof(Rx) + sizeof(Tx)} + headers + rx.headLength + lines + stream.memory;
 }
+
+ptrdiff_t memoryOfGone(const HttpNet& net) {
+    if (!net.keepsGone) {
+        return 0;
+    }
+    ptrdiff_t size = 0;
+    const os::Locked locked(shared.lock);
+    for (const Stream* each = shared.gone; each; each = each->nextGone) {
+        size += each->net == &net ? memoryOf(*each) : 0;
+    }
+    return size;
+}
 } // namespace
 
 ptrdiff_t memoryOf(const HttpNet& net) {
@@ -33,10 +45,7 @@ ptrdiff_t memoryOf(const HttpNet& net) {
     if (net.stream) {
         size += memoryOf(*net.stream) + (net.stream->secure ? secure : 0);
     }
-    for (const Stream* each = net.gone; each; each = each->nextGone) {
-        size += memoryOf(*each);
-    }
-    return size;
+    return size + memoryOfGone(net);
 }
 
 bool mayTake(const HttpNet& net, ptrdiff_t size) {

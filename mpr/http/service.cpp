@@ -67,7 +67,7 @@ void markRoom() {
             markFields(*net->stream);
         }
     }
-    for (const Stream* stream = shared.gone; stream; stream = stream->nextOfAllGone) {
+    for (const Stream* stream = shared.gone; stream; stream = stream->nextGone) {
         mprMark(stream); // its procedure may have ended its thread
         markFields(*stream);
     }

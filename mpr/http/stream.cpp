@@ -35,7 +35,7 @@ void markTexts(T* const&... fields) {
 
 void markStream(const Stream& s) {
     markAll(s.net, s.rx, s.tx, s.readq, s.writeq, s.inputq, s.outputq, s.sock, s.limits, s.http, s.dispatcher,
-            s.endpoint, s.host, s.buffered, s.nextGone, s.removed);
+            s.endpoint, s.host, s.buffered, s.removed);
     markTexts(s.context, s.data, s.grid, s.record, s.errorMsg, s.ip, s.username);
 }
 

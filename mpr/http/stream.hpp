@@ -68,11 +68,10 @@ struct Tx : HttpTx {
 struct Stream : HttpStream {
     HttpNotifier notifier;
     HttpNotifier endpointNotifier;
-    Stream* nextByNumber;  // in Shared::byNumber
-    HttpPacket* buffered;  // reference: the packet that httpWrite fills
-    Stream* nextGone;      // reference: in HttpNet::gone
-    Stream* nextOfAllGone; // in Shared::gone
-    Queue* removed;        // reference: queues that were taken out of its pipeline
+    Stream* nextByNumber; // in Shared::byNumber
+    HttpPacket* buffered; // reference: the packet that httpWrite fills
+    Stream* nextGone;     // in Shared::gone
+    Queue* removed;       // reference: queues that were taken out of its pipeline
     MprTicks requestTimeout;
     MprTicks inactivityTimeout;
     bool opened;    // the pipeline is there
