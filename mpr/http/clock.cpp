@@ -168,7 +168,7 @@ void wakeListeners() {
 
 bool isAtRest() {
     const os::Locked locked(shared.lock);
-    if (shared.connections() > 0) {
+    if (shared.lanes) {
         return false;
     }
     shared.now = 0;

@@ -165,24 +165,17 @@ void forget(Client& client) {
 
 void joinLane(Lane& lane) {
     os::assertHeld(shared.lock);
-    if (lane.connections++ == 0) {
+    if (lane.isIdle()) {
         lane.next = shared.lanes;
         shared.lanes = &lane;
     }
+    ++lane.connections;
 }
 
 void leaveLane(Lane& lane) {
     os::assertHeld(shared.lock);
-    if (--lane.connections > 0) {
-        return;
-    }
-    Lane** at = &shared.lanes;
-    while (*at && *at != &lane) {
-        at = &(*at)->next;
-    }
-    if (*at) {
-        *at = lane.next;
-    }
+    --lane.connections;
+    delistIdle(lane);
 }
 
 /** @return false: there are too many. From then on its dispatcher may close it. */

@@ -42,6 +42,7 @@ Order* takeFirst(Lane& lane) {
     if (order) {
         lane.firstOrder = order->next;
         lane.lastOrder = lane.firstOrder ? lane.lastOrder : nullptr;
+        delistIdle(lane);
     }
     return order;
 }
@@ -137,6 +138,9 @@ bool give(Lane& lane, Order& order) {
     bool isFirst = false;
     {
         const os::Locked locked(shared.lock);
+        if (lane.connections == 0) {
+            return false; // the order's stream has ended with the last
+        }
         isFirst = !lane.firstOrder;
         (isFirst ? lane.firstOrder : lane.lastOrder->next) = &order;
         lane.lastOrder = &order;
@@ -155,6 +159,20 @@ bool give(Lane& lane, Order& order) {
 void dropOrders(Lane& lane) {
     while (Order* order = takeOrder(lane)) {
         carryOutThere(*order, false);
+    }
+}
+
+void delistIdle(Lane& lane) {
+    os::assertHeld(shared.lock);
+    if (!lane.isIdle()) {
+        return;
+    }
+    Lane** at = &shared.lanes;
+    while (*at && *at != &lane) {
+        at = &(*at)->next;
+    }
+    if (*at) {
+        *at = lane.next;
     }
 }
 

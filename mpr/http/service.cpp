@@ -62,6 +62,9 @@ void markRoom() {
     mprMark(shared.clock.load());
     mprMark(shared.resting.head);
     mprMark(shared.working.head);
+    for (const Lane* lane = shared.lanes; lane; lane = lane->next) {
+        mprMark(lane);
+    }
     for (const HttpNet* net = shared.working.first(); net; net = net->next) {
         if (net->stream) {
             markFields(*net->stream);

@@ -77,8 +77,8 @@ struct Client {
     bool isMany; // processes of this machine, whose address says nothing
 };
 
-/** A dispatcher of an endpoint. A managed block, which the endpoint and connections retain; in Shared::lanes while it
-    has connections. */
+/** A dispatcher of an endpoint. A managed block, which the endpoint and connections retain; in Shared::lanes, which retains
+    it, while it is not idle. */
 struct Lane {
     MprDispatcher* dispatcher; // reference
     MprEvent* work;            // reference: does what is in the lists below. It is there before there is any
@@ -99,6 +99,9 @@ struct Lane {
     const HttpNet* top; // of the last that was called; to be compared only
     MprTicks returned;  // when one that has taken long has returned to another's the last time
     bool asked;         // to look after its connections, and has not begun yet
+
+    /** With the lock: nothing is left to do. */
+    bool isIdle() const { return connections == 0 && !firstOrder; }
 };
 
 /**
@@ -211,10 +214,13 @@ Lane* makeLane();
 /** Make what a lane needs to be given work, once it has a dispatcher. @return false when memory is short. */
 bool openLane(Lane& lane);
 /** Have a lane's dispatcher carry an order out. Events of the main dispatcher may do this, and need no memory for it.
-    @return false: the lane's dispatcher has gone. */
+    @return false: the lane's dispatcher has gone, or its connections. */
 bool give(Lane& lane, Order& order);
 /** Its dispatcher was destroyed: the orders that it has not come to find no stream. */
 void dropOrders(Lane& lane);
+/** A connection of a lane has left, or an order was taken: if nothing is left to do, the lane leaves Shared::lanes. With
+    the lock. */
+void delistIdle(Lane& lane);
 
 // ---- stream.cpp ----
 

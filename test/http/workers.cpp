@@ -674,3 +674,43 @@ TEST_CASE("connections whose dispatcher is destroyed are closed, and nothing of 
     server.stop();
     mprRemoveRoot(dispatcher);
 }
+
+TEST_CASE("an order is carried out though its dispatcher is destroyed and the last connection left before",
+          "[http][workers]") {
+    Spread server(0);
+    static MprDispatcher *dispatcher;
+    dispatcher = mprCreateDispatcher("own", 0);
+    mprAddRoot(dispatcher);
+    HttpEndpoint *own = httpCreateEndpoint("127.0.0.1", 0, dispatcher);
+    server.start();
+    Client client(httpGetEndpointPort(own));
+    client.send(waits);
+    eventually([] { return waiting != 0; });
+    gateIsReached = gateIsOpen = false;
+    const auto leaveAtGate = +[](HttpStream *stream, void *data) {
+        waitAtGate(stream, data);
+        httpDisconnectStream(stream);
+    };
+    REQUIRE(httpCreateEvent(waiting, leaveAtGate, nullptr) == 0);
+    eventually([] { return gateIsReached.load(); });
+    static std::atomic<int> told, found, given;
+    told = found = given = 0;
+    const auto tell = +[](HttpStream *stream, void *) {
+        found += stream ? 1 : 0;
+        told++;
+    };
+    REQUIRE(httpCreateEvent(waiting, tell, nullptr) == 0);
+    REQUIRE(httpCreateEvent(
+                0, +[](HttpStream *, void *) { given = 1; }, nullptr) == 0);
+    eventually([] { return given == 1; }); /* So the order is the other dispatcher's now */
+    mprDestroyDispatcher(dispatcher);
+    httpDestroyEndpoint(own);
+    gateIsOpen = true;
+    CHECK(client.isClosed());
+    eventually([] { return figures().activeConnections == 0; });
+    collect();
+    eventually([] { return told == 1; });
+    CHECK(found == 0);
+    server.stop();
+    mprRemoveRoot(dispatcher);
+}
