@@ -83,13 +83,14 @@ void compact(MprBuf* buf) {
     buf->end = buf->data + held;
 }
 
-/** Put the contents at the start of a new block. */
+/** Put the contents at the start of a new block. Allocating may call a notifier of the program, which may use the buffer, too. */
 int moveTo(MprBuf* buf, std::size_t size) {
     auto* const data = static_cast<char*>(mprAlloc(size + 1));
-    if (!data) {
+    const std::size_t held = length(buf);
+    if (!data || held > size) {
+        mprFree(data);
         return MPR_ERR_MEMORY;
     }
-    const std::size_t held = length(buf);
     std::memcpy(data, buf->start, held);
     setRoom(buf, data, held, size);
     return 0;
@@ -112,31 +113,33 @@ std::size_t sizeFor(const MprBuf* buf, std::size_t wanted) {
     return std::max(step > most - size ? most : size + step, held + wanted);
 }
 
+/** Whether bytes of the program are a buffer's own. */
+bool isIn(const char* source, const MprBuf& buf) {
+    const auto address = reinterpret_cast<std::uintptr_t>(source);
+    const auto first = reinterpret_cast<std::uintptr_t>(buf.data);
+    return address >= first && address <= first + sizeOf(&buf);
+}
+
 /**
     Make room behind the contents, for as much as wanted or else for as much as there can be.
     @param source What will be put: contents are not overwritten when they are that.
     @return 0 when there is room for all.
  */
 int makeRoom(MprBuf* buf, std::size_t wanted, const char* source) {
-    if (wanted <= space(buf)) {
-        return 0;
-    }
-    const std::size_t size = sizeFor(buf, wanted);
-    const int status = size - length(buf) < wanted ? MPR_ERR_TOO_MANY : 0;
-    if (size == sizeOf(buf)) {
-        const auto address = reinterpret_cast<std::uintptr_t>(source);
-        const auto first = reinterpret_cast<std::uintptr_t>(buf->data);
-        if (address >= first && address <= first + size) {
-            return buf->start == buf->data || moveTo(buf, size) == 0 ? status : MPR_ERR_MEMORY;
+    while (wanted > space(buf)) { // again when a notifier has used the buffer meanwhile
+        const std::size_t size = sizeFor(buf, wanted);
+        const bool isMost = size - length(buf) < wanted;
+        if (size == sizeOf(buf) && (buf->start == buf->data || !isIn(source, *buf))) {
+            compact(buf);
+        } else if (moveTo(buf, size) != 0 && // twice the size may be too much where the least is not
+                   (isMost || size == sizeOf(buf) || moveTo(buf, length(buf) + wanted) != 0)) {
+            return MPR_ERR_MEMORY;
         }
-        compact(buf);
-        return status;
+        if (isMost) {
+            return MPR_ERR_TOO_MANY;
+        }
     }
-    // Twice the size may be too much where the least is not.
-    if (moveTo(buf, size) == 0 || (status == 0 && moveTo(buf, length(buf) + wanted) == 0)) {
-        return status;
-    }
-    return MPR_ERR_MEMORY;
+    return 0;
 }
 
 void putBigEndian(MprBuf* buf, uint32 num, std::size_t bytes) {

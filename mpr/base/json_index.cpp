@@ -78,12 +78,14 @@ void enter(Index* index, MprJson* property) {
     *slot = *slot ? *slot : property;
 }
 
-/** An index of all children. @return nullptr when memory is short. */
+/** An index of all children. @return nullptr when memory is short, or its notifier has changed them. */
 Index* makeIndex(const MprJson* parent) {
-    const auto children = static_cast<std::size_t>(parent->length);
+    const int length = parent->length;
+    const auto children = static_cast<std::size_t>(length);
     const std::size_t slots = std::bit_ceil(isObject(parent) ? children + children / 3 + 2 : children + 1);
     auto* index = static_cast<Index*>(mprAlloc(sizeof(Index) + slots * sizeof(MprJson*)));
-    if (!index) {
+    if (!index || parent->length != length) {
+        mprFree(index);
         return nullptr;
     }
     *index = {slots - 1, false};

@@ -194,6 +194,7 @@ public:
 private:
     struct Open {
         MprJson* node;
+        bool object;         // by its bracket; with setValue the program's node may be anything
         MprJson* last;       // child
         const char* name;    // of the property that is read
         unsigned place;      // of that name in met_
@@ -514,15 +515,19 @@ MprJson* Parser::enter(int type) {
     MprJson* node = into_ && open_.empty()            ? into_
                     : callback && callback->createObj ? callback->createObj(this, type)
                                                       : makeNode(type);
-    if (!node || !open_.push({node, nullptr, nullptr, 0, 0})) {
+    const bool object = type == MPR_JSON_OBJ;
+    if (node && !(callback && callback->setValue) && (!isContainer(node) || isObject(node) != object)) {
+        return fail("it is to be put into a value of another kind");
+    }
+    if (!node || !open_.push({node, object, nullptr, nullptr, 0, 0})) {
         return noMemory();
     }
     ++at_;
     skipSpace();
-    if (isNext(type == MPR_JSON_OBJ ? '}' : ']')) {
+    if (isNext(object ? '}' : ']')) {
         return leave();
     }
-    if (type == MPR_JSON_OBJ) {
+    if (object) {
         name();
     }
     return nullptr;
@@ -545,7 +550,7 @@ MprJson* Parser::leave() {
     follows, or a mistake.
  */
 MprJson* Parser::next() {
-    const bool object = isObject(open_.top().node);
+    const bool object = open_.top().object;
     const char end = object ? '}' : ']';
     skipSpace();
     if (isNext(',')) {

@@ -577,11 +577,12 @@ char* mprListToString(MprList* list, cchar* join) {
     }
     const std::size_t gap = std::strlen(join = join ? join : ",");
     std::size_t room = 1;
-    for (int i = 0; i < copy.length; ++i) {
+    bool fits = true; // one text may be in the list many times
+    for (int i = 0; i < copy.length && fits; ++i) {
         const auto* text = static_cast<const char*>(copy.array.items[i]);
-        room += (text ? std::strlen(text) : 0) + gap;
+        fits = !__builtin_add_overflow(room, (text ? std::strlen(text) : 0) + gap, &room);
     }
-    auto* result = static_cast<char*>(mprAlloc(room));
+    auto* result = fits ? static_cast<char*>(mprAlloc(room)) : nullptr;
     if (result) {
         char* at = result;
         for (int i = 0; i < copy.length; ++i) {

@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 using namespace test;
 
@@ -404,4 +405,34 @@ TEST_CASE("a NULL buffer is empty and takes nothing", "[base][buffer]") {
     CHECK(mprGetUint32FromBuf(nullptr) == 0);
     char out[4];
     CHECK(mprGetBlockFromBuf(nullptr, out, 4) == 0);
+}
+
+namespace {
+MprBuf *noted;
+void *cached;
+} // namespace
+
+TEST_CASE("a notifier may use the buffer for whose growth memory is short", "[base][buffer]") {
+    Runtime runtime;
+    constexpr ssize size = 1 << 20;
+    noted = mprCreateBuf(size, 0);
+    mprHold(noted);
+    mprPutPadToBuf(noted, 'a', size);
+    cached = mprAlloc(32 * size);
+    mprHold(cached);
+    mprSetMemNotifier([](int, int, size_t, size_t) {
+        if (void *block = std::exchange(cached, nullptr)) {
+            mprRelease(block);
+            mprFree(block);
+            for (int i = 0; i < 6; i++) {
+                mprPutPadToBuf(noted, 'n', size);
+            }
+        }
+    });
+    mprSetMemLimits(0, static_cast<ssize>(stats().heap) + size, -1);
+    CHECK(mprPutStringToBuf(noted, "one more") == 8);
+    CHECK(!cached);
+    CHECK(sound(noted));
+    const std::string text = contents(noted);
+    CHECK(text == std::string(size, 'a') + std::string(6 * size, 'n') + "one more");
 }

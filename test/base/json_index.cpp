@@ -160,3 +160,36 @@ TEST_CASE("a large object has its names when it was parsed, copied, merged or pa
     CHECK(agrees(merged, model, 400));
     CHECK(agrees(object, model, 400));
 }
+
+namespace {
+MprJson *notes;
+void *cached;
+} // namespace
+
+TEST_CASE("a notifier may add to an array for whose index memory is short", "[base][json]") {
+    Runtime runtime;
+    constexpr int count = 100000;
+    notes = mprCreateJson(MPR_JSON_ARRAY);
+    mprHold(notes);
+    for (int i = 0; i < count; i++) {
+        mprWriteJson(notes, "$", "a", MPR_JSON_STRING);
+    }
+    cached = mprAlloc(64 << 20);
+    mprHold(cached);
+    mprSetMemLimits(0, static_cast<ssize>(stats().heap) + (300 << 10), -1);
+    mprSetMemNotifier([](int, int, size_t, size_t) {
+        if (void *block = std::exchange(cached, nullptr)) {
+            mprRelease(block);
+            mprFree(block);
+            for (int i = 0; i < 2 * count; i++) {
+                mprWriteJson(notes, "$", "noted", MPR_JSON_STRING);
+            }
+        }
+    });
+    CHECK(str(mprReadJson(notes, std::to_string(count / 2).c_str())) == "a"); /* by an index, which is a megabyte */
+    CHECK(!cached);
+    CHECK(notes->length == 3 * count);
+    CHECK(str(mprReadJson(notes, std::to_string(count).c_str())) == "noted");
+    CHECK(str(mprReadJson(notes, std::to_string(3 * count - 1).c_str())) == "noted");
+    CHECK(mprVerifyHeap() == 0);
+}

@@ -446,4 +446,31 @@ TEST_CASE("callbacks build the tree, and may refuse", "[base][json]") {
     CHECK(!mprParseJsonEx("[]", nullptr, nullptr, into, nullptr));
     CHECK(!mprParseJsonEx("[", nullptr, nullptr, nullptr, nullptr));
     mprSetJsonError(nullptr, "nothing happens");
+
+    // A value of the other kind, which has no place for what comes: whatever it is, brackets go in pairs.
+    MprJson *array = parsed("[0]");
+    for (cchar *other : {R"({"0":1})", R"({"0":1])", R"({"0":1,2])", "{}"}) {
+        INFO(other);
+        CHECK(!mprParseJsonEx(other, &none, nullptr, array, &message));
+        CHECK(str(message) == "line 1, column 1: it is to be put into a value of another kind");
+    }
+    CHECK(printed(array) == "[0]");
+    CHECK(!mprParseJsonEx("[]", &none, nullptr, mprCreateJsonValue("x", 0), nullptr));
+    callback.createObj = [](MprJsonParser *, int) { return mprCreateJson(MPR_JSON_ARRAY); };
+    callback.setValue = nullptr;
+    callback.checkBlock = nullptr;
+    callback.parseError = nullptr;
+    CHECK(!mprParseJsonEx(R"({"a":1})", &callback, nullptr, nullptr, nullptr));
+    MprJsonCallback sets{};
+    static std::string put;
+    put.clear();
+    sets.setValue = [](MprJsonParser *, MprJson *, cchar *name, MprJson *child) {
+        put += str(name) + "=" + str(child->value) + " ";
+        return 0;
+    };
+    MprJson *object = parsed("{}");
+    CHECK(mprParseJsonEx("[1,2]", &sets, nullptr, object, nullptr) == object);
+    CHECK(put == "(null)=1 (null)=2 ");
+    CHECK(!mprParseJsonEx("[1}", &sets, nullptr, object, &message));
+    CHECK(str(message) == "line 1, column 3: expected a comma or ]");
 }

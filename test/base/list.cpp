@@ -262,6 +262,15 @@ TEST_CASE("strings are found by their text, and joined", "[base][list]") {
     CHECK(joined(list) == "beta,,delta\xc3\xa9");
     CHECK(mprLookupStringItem(list, "delta\xc3\xa9") == 2);
     CHECK(joined(mprCreateListFromWords("")).empty());
+    // Texts of 4 GiB: where a size has 32 bits their sum is one of some kilobytes.
+    const std::string text(8191, 'x');
+    MprList *many = mprCreateList((1 << 19) + 4, MPR_LIST_STATIC_VALUES);
+    for (int i = 0; i < (1 << 19) + 4; i++) {
+        REQUIRE(mprAddItem(many, text.c_str()) == i);
+    }
+    mprSetMemLimits(0, 64 << 20, -1);
+    Log log;
+    CHECK(!mprListToString(many, ","));
     CHECK(joined(mprCreateListFromWords(nullptr)).empty());
     CHECK(joined(mprCreateListFromWords("one")) == "one");
 }
