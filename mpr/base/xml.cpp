@@ -72,6 +72,7 @@ struct MprXml {
     std::size_t most;
     std::int64_t given;     // bytes, to expat
     std::int64_t readAgain; // bytes of unfinished tokens, by expat
+    std::int64_t supplied;  // bytes of attributes that no tag has, but a declaration
     Bytes text;
     Bytes names;           // of the elements that are open, each with its zero
     std::size_t innermost; // where the last of them begins
@@ -149,6 +150,16 @@ void leave(MprXml& xml) {
     while (xml.innermost > 0 && (--xml.innermost == 0 || xml.names.data[xml.innermost - 1] != '\0')) {}
 }
 
+/** Each element has all attributes that its declaration says, for nothing. Expat counts what entities make of a document, not
+    these: they have its limits. */
+void supply(MprXml& xml, cchar* name, std::size_t length) {
+    constexpr std::int64_t atLeast = 8 << 20, times = 100;
+    xml.supplied += static_cast<std::int64_t>(sizeof(cchar*) + std::strlen(name) + length);
+    if (xml.supplied > std::max(atLeast, times * xml.given)) {
+        fail(xml, MPR_ERR_BAD_SYNTAX, "refused, too much of declared attributes:", name);
+    }
+}
+
 // ---- What expat calls ---------------------------------------------------------------------------------------------
 
 void XMLCALL begins(void* user, cchar* name, cchar** attributes) {
@@ -161,9 +172,13 @@ void XMLCALL begins(void* user, cchar* name, cchar** attributes) {
     }
     xml.innermost = at;
     tell(xml, MPR_XML_NEW_ELT);
-    for (; *attributes; attributes += 2) {
-        if (std::strlen(attributes[1]) > xml.most) { // an entity in it may be long
+    cchar** const declared = attributes + XML_GetSpecifiedAttributeCount(xml.parser);
+    for (; *attributes && !xml.error; attributes += 2) {
+        const std::size_t length = std::strlen(attributes[1]);
+        if (length > xml.most) { // an entity in it may be long
             fail(xml, MPR_ERR_WONT_FIT, "a value is longer than maxSize");
+        } else if (attributes >= declared) {
+            supply(xml, attributes[0], length);
         }
         tell(xml, MPR_XML_NEW_ATT, attributes[0], attributes[1]);
     }
@@ -257,7 +272,7 @@ void begin(MprXml& xml) {
         XML_ParserReset(xml.parser, nullptr);
     }
     xml.used = true;
-    xml.given = xml.readAgain = 0;
+    xml.given = xml.readAgain = xml.supplied = 0;
     xml.text.length = xml.names.length = xml.innermost = 0;
     xml.tagOpen = false;
     xml.error = xml.line = 0;

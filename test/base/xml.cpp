@@ -322,6 +322,21 @@ TEST_CASE("documents of strangers neither grow, nor recurse, nor load anything",
     result = parse(large + "<a b='" + repeated("&e;", 3000) + "'/>");
     CHECK(result.code == MPR_ERR_BAD_SYNTAX);
 
+    /* Attributes that each element has because a declaration says so: expat does not count them. */
+    std::string declared = "<!DOCTYPE r [";
+    constexpr int few = 20000;
+    for (int i = 0; i < few; i++) {
+        declared += "<!ATTLIST a a" + std::to_string(i) + " CDATA ''>";
+    }
+    result = parse(declared + "]><r>" + repeated("<a/>", 6 * few) + "</r>");
+    CHECK(result.code == MPR_ERR_BAD_SYNTAX);
+    CHECK(result.message.find("refused, too much of declared attributes: \"a") != std::string::npos);
+    result = parse("<!DOCTYPE r [<!ATTLIST a b CDATA '" + std::string(900'000, 'x') + "'>]><r>" +
+                   repeated("<a/>", 5000) + "</r>");
+    CHECK(result.message == "line 1: refused, too much of declared attributes: \"b\"");
+    CHECK(told("<!DOCTYPE r [<!ATTLIST a b CDATA 'x' c CDATA #IMPLIED>]><r><a c='1'/><a b='y'/></r>") ==
+          "new(r)defined(r)new(a)att(a,c=1)att(a,b=x)solo(a)new(a)att(a,b=y)solo(a)end(r)");
+
     result = parse("<!DOCTYPE a [<!ENTITY % p '<!ENTITY e \"x\">'>%p;]><a>&e;</a>");
     CHECK(result.message == "line 1: refused, a parameter entity: \"p\"");
     result = parse("<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><a>&e;</a>");
