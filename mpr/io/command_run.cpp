@@ -23,7 +23,7 @@ using std::string_view;
 
 namespace {
 
-/** Bytes that come, in permanent memory: they are read while the thread is yielded. */
+/** Bytes that come, in permanent memory: the thread yields between two turns of reading. */
 struct Gathered {
     char* bytes = nullptr;
     std::size_t length = 0;
@@ -48,9 +48,10 @@ struct Gathered {
     }
 };
 
-/** Read a channel until it has nothing more for now. @return 0 or MPR_ERR_MEMORY. */
+/** Read a channel until it has nothing more for now, or until others should have their turn. @return 0 or MPR_ERR_MEMORY. */
 int gather(Command& cmd, int channel, Gathered& into) {
-    for (;;) {
+    constexpr std::size_t turn = 256 * 1024; // some pipes full
+    for (const std::size_t before = into.length; into.length - before < turn;) {
         if (into.room - into.length < 1024 && !into.grow()) {
             return MPR_ERR_MEMORY;
         }
@@ -65,6 +66,7 @@ int gather(Command& cmd, int channel, Gathered& into) {
         }
         into.length += static_cast<std::size_t>(count);
     }
+    return 0;
 }
 
 /** Write input as far as the process takes it; close its input when it has all, or wants no more. */

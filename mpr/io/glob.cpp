@@ -4,6 +4,8 @@
  */
 #include "mpr/io/glob.hpp"
 
+#include <algorithm>
+
 #include "mpr/base/part.hpp"
 
 namespace mpr::io {
@@ -114,6 +116,11 @@ bool matchesGlob(string_view pattern, string_view path) {
             p = star.pattern;
             t = ++star.path;
             continue;
+        }
+        if (star.pattern != none && deepStar.pattern != none) {
+            // What follows the star is nowhere in the rest of its part, and so it is for each later place in the part where
+            // "**" ends: what is between the two has as many slashes wherever it is.
+            deepStar.path = std::min(path.find('/', deepStar.path), path.size());
         }
         star = {};
         if (deepStar.pattern != none && deepStar.path < path.size()) {

@@ -44,10 +44,14 @@ bool writeAll(int file, const char* text, std::size_t length) {
 /** Make a new file beside another. @param name Gets its name. @return Its descriptor, or -1. */
 int makeBeside(const char* path, mode_t mode, char (&name)[longestPath + 16]) {
     constexpr int tries = 100;
+    constexpr std::size_t longestOwn = NAME_MAX - 10; // what follows has ten bytes
+    const char* const slash = std::strrchr(path, '/');
+    const auto folder = static_cast<std::size_t>(slash ? slash + 1 - path : 0);
+    const auto kept = static_cast<int>(folder + std::min(std::strlen(path + folder), longestOwn));
     int file = -1;
     errno = EEXIST;
     for (int i = 0; i < tries && file < 0 && (errno == EEXIST || errno == EINTR); ++i) {
-        mprSprintf(name, sizeof(name), "%s.%08x~", path, static_cast<unsigned>(mprRandom()));
+        mprSprintf(name, sizeof(name), "%.*s.%08x~", kept, path, static_cast<unsigned>(mprRandom()));
         file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     }
     return file;
@@ -124,6 +128,9 @@ int writeText(const char* path, const char* text) {
     }
     struct stat info;
     const bool exists = stat(real, &info) == 0;
+    if (!exists && errno != ENOENT) { // it may be there, with owner and permissions
+        return MPR_ERR_CANT_CREATE;
+    }
     if (exists && !S_ISREG(info.st_mode)) {
         return mprWritePathContents(path, text, -1, 0) < 0 ? MPR_ERR_CANT_WRITE : 0;
     }

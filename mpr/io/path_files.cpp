@@ -16,6 +16,7 @@
 #include "mpr/file.h"
 #include "mpr/io/glob.hpp"
 #include "mpr/io/waiting.hpp"
+#include "mpr/os/broken_pipe.hpp"
 #include "mpr/path.h"
 #include "mpr/base/retain.hpp"
 
@@ -375,7 +376,8 @@ bool copyContents(const Stream& from, const Stream& to) {
     std::int64_t offset = 0;
     for (;;) {
         Request request(from.waits() || to.waits());
-        const auto count = request(uv_fs_sendfile, to.file(), from.file(), offset, std::size_t{1} << 30);
+        const auto send = [&] { return request(uv_fs_sendfile, to.file(), from.file(), offset, std::size_t{1} << 30); };
+        const auto count = to.waits() ? mpr::os::withoutSignal(send) : send();
         if (count <= 0) {
             return count == 0;
         }
@@ -520,7 +522,8 @@ ssize mprWritePathContents(cchar* path, cchar* buf, ssize len, int mode) {
         const auto count = static_cast<unsigned>(std::min(len - written, ssize{1} << 30));
         uv_buf_t buffer = uv_buf_init(const_cast<char*>(buf) + written, count);
         Request request(file.waits());
-        const auto done = request(uv_fs_write, file.file(), &buffer, 1u, std::int64_t{-1});
+        const auto write = [&] { return request(uv_fs_write, file.file(), &buffer, 1u, std::int64_t{-1}); };
+        const auto done = file.waits() ? mpr::os::withoutSignal(write) : write();
         if (done <= 0) {
             break;
         }

@@ -43,4 +43,14 @@ private:
     bool isCut_ = false;
 };
 
+/** Write to what may be a pipe that nobody reads any more: that is an error, as of other files, and no signal.
+    @param write Returns a negative error of the system, or what was written. */
+template <class Write>
+auto withoutSignal(Write write) -> decltype(write()) {
+    BrokenPipe broken;
+    const auto done = write();
+    broken.set(done < 0 ? static_cast<int>(-done) : 0, true); // perhaps: how much there was to write is not known here
+    return done;
+}
+
 } // namespace mpr::os

@@ -91,6 +91,9 @@ TEST_CASE("a command that takes too long is killed", "[io][command]") {
     }
     CHECK((out && std::string(out) == "begun\n"));
     CHECK(mprRunCmd(cmd, "sleep 1000", nullptr, nullptr, nullptr, nullptr, 20, 0) == MPR_ERR_TIMEOUT);
+    /* Its output comes faster than it is read, so there is always more. */
+    CHECK(mprRunCmd(cmd, "cat /dev/zero", nullptr, nullptr, &out, nullptr, 20, 0) == MPR_ERR_TIMEOUT);
+    CHECK_FALSE(mprIsCmdRunning(cmd));
     CHECK(mprRunCmd(cmd, "echo again", nullptr, nullptr, &out, nullptr, 20000, 0) == 0);
     CHECK(std::string(out) == "again\n");
     mprRemoveRoot(cmd);

@@ -12,7 +12,9 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include <cerrno>
 #include <climits>
@@ -378,8 +380,10 @@ TEST_CASE("files of the program are read like others", "[io][file]") {
     CHECK(all(file) == "hello\n");
     CHECK(mprSeekFile(file, SEEK_END, -6) == 7);
     CHECK(mprGetFileChar(file) == 'h');
-    CHECK(mprSeekFile(file, SEEK_SET, 1000) == 1000);
-    CHECK(mprGetFileChar(file) == -1);
+    for (const MprOff far : {MprOff{1000}, MprOff{0xFFFFFF00}, MprOff{1} << 62}) {
+        CHECK(mprSeekFile(file, SEEK_SET, far) == far);
+        CHECK(mprGetFileChar(file) == -1);
+    }
     CHECK(mprWriteFile(file, "x", 1) == MPR_ERR_BAD_ARGS);
     CHECK(mprGetFileFd(file) == -1);
     CHECK(mprCloseFile(file) == 0);
@@ -602,6 +606,27 @@ TEST_CASE("child: writes where nobody reads any more", "[.]") {
                      : "all was written");
             reader.join();
         }
+        // Whole files: of a reader that leaves, too.
+        const Folder folder;
+        const std::string fifo = folder / "fifo", large = folder / "large";
+        const std::string text(1'000'000, 'x');
+        mark(mprWritePathContents(large.c_str(), text.data(), 1'000'000, 0) == 1'000'000 &&
+                     mkfifo(fifo.c_str(), 0600) == 0
+                 ? "there is a pipe"
+                 : "there is none");
+        for (const bool copies : {false, true}) {
+            std::thread leaver([&] {
+                char bytes[1000];
+                const int end = open(fifo.c_str(), O_RDONLY);
+                mark(read(end, bytes, sizeof(bytes)) > 0 ? "a piece was read" : "no piece was read");
+                close(end);
+            });
+            const bool cut = copies ? mprCopyPath(large.c_str(), fifo.c_str(), 0) < 0
+                                    : mprWritePathContents(fifo.c_str(), text.data(), 1'000'000, 0) < 0;
+            leaver.join();
+            mark(copies ? (cut ? "the copy has failed" : "all was copied")
+                        : (cut ? "the contents have failed" : "all contents were written"));
+        }
         dup2(ends[1], STDERR_FILENO);
         mprError("nobody reads this");
         mark("the log has failed");
@@ -617,7 +642,17 @@ TEST_CASE("a pipe that nobody reads any more is an error of the file or log, and
     CHECK(ended.wrote("the file has failed"));
     CHECK(ended.wrote("some was read"));
     CHECK(ended.wrote("the rest has failed"));
+    CHECK(ended.wrote("there is a pipe"));
+    CHECK(ended.wrote("the contents have failed"));
+    CHECK(ended.wrote("the copy has failed"));
     CHECK(ended.wrote("the log has failed"));
     CHECK(ended.wrote("the log that was started has failed"));
     CHECK_FALSE(ended.killed(SIGPIPE));
+}
+
+TEST_CASE("structures of libuv are as large as libuv takes them for", "[io][file]") {
+    CHECK(uv_req_size(UV_FS) == sizeof(uv_fs_t)); // it has an offset of the C library
+    CHECK(uv_handle_size(UV_POLL) == sizeof(uv_poll_t));
+    CHECK(uv_handle_size(UV_ASYNC) == sizeof(uv_async_t));
+    CHECK(uv_loop_size() == sizeof(uv_loop_t));
 }

@@ -109,6 +109,12 @@ TEST_CASE("many stars take no exponential time", "[io][glob]") {
     }
     CHECK(!matchesGlob(pattern + "b", path));
     CHECK(matchesGlob(pattern, path));
+    /* Nor cubic, as when a star is tried again at each place where two have ended. */
+    const std::string letters(4000, 'a'), all(32000, 'a');
+    CHECK(!matchesGlob("**" + letters + "*" + letters + "b", all));
+    CHECK(matchesGlob("**" + letters + "*" + letters, all));
+    CHECK(matchesGlob("**a*b", "xa/ab"));
+    CHECK(matchesGlob("**a/*b", "aa/a/ab"));
 }
 
 TEST_CASE("several patterns, some of which exclude", "[io][glob]") {

@@ -97,6 +97,17 @@ TEST_CASE("a file keeps its permissions, and one that is made has what the umask
         CHECK(modeOf(path) == static_cast<int>(mode));
         CHECK(contents(path) == "[2]");
     }
+    // Of a time that 32 bits cannot say
+    const timespec far[2] = {{0, UTIME_OMIT}, {static_cast<time_t>(INT64_C(2'300'000'000)), 0}};
+    chmod(path.c_str(), 0600);
+    REQUIRE(utimensat(AT_FDCWD, path.c_str(), far, 0) == 0);
+    CHECK(mprSaveJson(parsed("[3]"), path.c_str(), 0) == 0);
+    CHECK(modeOf(path) == 0600);
+    // A name as long as a file system takes: the new file's is no longer while it is written.
+    const std::string longest = folder.root + "/" + std::string(255, 'n');
+    CHECK(mprSaveJson(parsed("[4]"), longest.c_str(), 0) == 0);
+    CHECK(contents(longest) == "[4]");
+    CHECK(entries(folder.root) == 2);
 }
 
 TEST_CASE("a symbolic link stays, and its file is replaced", "[io][json]") {

@@ -2,7 +2,7 @@
 /*
     test/os/wait.cpp - Waiting on a word: what a timeout means to the kernel.
 
-    On 32-bit systems these run twice, once with the C library's times of 64 bits: the program test_os_time64.
+    On 32-bit systems these run twice, once with the C library's times of 32 bits: the program test_os_time32.
  */
 #include "mpr/os/os.hpp"
 #include "test/catch.hpp"
