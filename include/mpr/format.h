@@ -18,7 +18,7 @@
       %@ is %s for a managed string: without a zero in it, it ends with its block.
       %p is 0x and lower-case hexadecimal digits; NULL is 0x0.
       %n takes its argument and does nothing.
-      Any other type is no conversion: the text is copied as it stands, and no argument is taken.
+      Any other type is no conversion: the text is copied as it stands, and no argument is taken but for a *.
 
     Floating point is converted by the C library, to the last digit; its decimal point is that of the locale.
 

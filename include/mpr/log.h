@@ -8,9 +8,9 @@
     itself go the same way, whatever the level. Messages that a handler logs itself go to standard error, so it is never
     called for them.
 
-    A message is one line of the log, whatever is in it. Control characters except tabs, and bytes that are not
-    UTF-8, are escaped as in C strings (in JSON as in JSON); a newline at the end is dropped. So nobody who chooses
-    a part of a message can forge a line, or command a terminal that shows it. Handlers get the message as it is.
+    A message is one line of the log, whatever is in it. Control characters except tabs, and (but for the runtime's own on
+    standard error) bytes that are not UTF-8, are escaped as in C strings (in JSON as in JSON); a newline at the end is
+    dropped. So nobody who chooses a part of a message can forge a line, or command a terminal. Handlers get it as it is.
 
     When a log cannot be written (the disk is full, for example), standard error says so once. Lost lines are
     counted: the first line that can be written again says how many.
@@ -68,9 +68,9 @@ MPR_EXPORT void mprSetLogLevel(int level);
 MPR_EXPORT int mprStartLogging(const char *logSpec, int flags);
 
 /**
-    Append the log to an open file of the program's from now on, in the common form, and never rename that file. The log
-    has a descriptor of its own, so the program may close its file. NULL: standard error. Attached threads. May yield if
-    the file's buffer is to be written to a pipe.
+    Append the log to an open file of the program's from now on, in the common form, and never rename that file: all that
+    is written to it is appended. The log has a descriptor of its own, so the program may close its file. NULL: standard
+    error. Attached threads. May yield if the file's buffer is to be written to a pipe.
  */
 MPR_EXPORT void mprSetLogFile(struct MprFile *file);
 /** The file that was set last, which the runtime retains, or NULL. Any thread. */
@@ -90,7 +90,7 @@ MPR_EXPORT void mprSetLogBackup(ptrdiff_t logSize, int backupCount, int flags);
 /**
     Rename a file to path.1 after path.1 has become path.2, and so on; path.count goes. A count above 1000 is taken
     for 1000.
-    @return 0, also when there is no such file; MPR_ERR_CANT_WRITE, and no file was overwritten; MPR_ERR_BAD_ARGS
+    @return 0, also when there is no such file; MPR_ERR_CANT_WRITE, and none but path.count is lost; MPR_ERR_BAD_ARGS
     for a NULL, empty or too long path or a count below 1.
  */
 MPR_EXPORT int mprBackupLog(const char *path, int count);

@@ -71,6 +71,9 @@ bool addVariables(MprList* list, const char* prefix, MprJson* json) {
         for (std::size_t i = 1; i <= indices.size(); ++i) {
             putName(out, between, (i < indices.size() ? walk.around(i) : at)->name, indices[i - 1]);
         }
+        if (out.length() == 0) {
+            continue; // a variable has a name
+        }
         out.put('=');
         out.put(at->value, std::strlen(at->value));
         const char* text = out.finish();

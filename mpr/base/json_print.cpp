@@ -178,7 +178,9 @@ void putTo(MprBuf* buf, bool name, int type, const char* text, int flags, const 
         } else {
             print.simple(type, text);
         }
-        mprPutBlockToBuf(buf, out.text(), static_cast<ssize>(out.length()));
+        if (out.whole()) {
+            mprPutBlockToBuf(buf, out.text(), static_cast<ssize>(out.length()));
+        }
     }
 }
 } // namespace

@@ -144,7 +144,7 @@ bool takeZone(TimeText& text) {
     return n.value <= 24 && minutes < 60 && text.setZone(sign * static_cast<int>(n.value * 60 + minutes));
 }
 
-/** Seconds since 1970, behind the @; nothing else may follow. */
+/** Seconds since 1970, behind the @: there may be nothing else. */
 bool takeEpoch(TimeText& text) {
     const int sign = text.take('-') ? -1 : 1;
     const TimeText::Number n = text.number();
@@ -198,7 +198,7 @@ bool parse(TimeText& text) {
             return any;
         }
         const bool zone = text.hasZone, weekday = text.hasWeekday;
-        if (!takeItem(text)) {
+        if (!takeItem(text) || (any && text.isEpoch)) {
             return false;
         }
         any = any || (text.hasZone == zone && text.hasWeekday == weekday); // these alone say no time

@@ -137,13 +137,37 @@ bool handOver(const char* tags, int level, const char* text) {
     return true;
 }
 
+namespace {
+
+/** What is in a message may be of strangers. Of control characters none but a tab gets to the console, so it stays one line
+    and commands no terminal. */
+void addLine(Message& line, std::string_view text) {
+    if constexpr (!hasThreads) { // boards have only texts of their own
+        line << text;
+    } else {
+        for (const char& each : text) {
+            const auto code = static_cast<unsigned char>(each);
+            if (each == '\n') {
+                line << "\\n";
+            } else if ((code < 0x20 && each != '\t') || code == 0x7f) {
+                const char escape[] = {'\\', 'x', "0123456789abcdef"[code >> 4], "0123456789abcdef"[code & 15]};
+                line << std::string_view(escape, sizeof(escape));
+            } else {
+                line << std::string_view(&each, 1);
+            }
+        }
+    }
+}
+} // namespace
+
 void deliver(Level level, Message& message) {
     const auto which = static_cast<int>(level);
     if (handOver(names[which].data(), which, message.text())) {
         return;
     }
     Message line;
-    line << names[which] << ": " << std::string_view(message.text(), message.length());
+    line << names[which] << ": ";
+    addLine(line, {message.text(), message.length()});
     char out[sizeof(Message) + 1];
     std::memcpy(out, line.text(), line.length());
     out[line.length()] = '\n';

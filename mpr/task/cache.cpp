@@ -750,13 +750,19 @@ int mprSetCacheLink(MprCache* cache, cchar* key, void* link) {
         return MPR_ERR_CANT_FIND;
     }
     const std::size_t hash = mpr::base::hashOfKey(key);
-    os::Locked locked(cache->lock);
-    Item* item = *cache->table.find(hash, key);
-    if (!item) {
-        return MPR_ERR_CANT_FIND;
+    const MprTicks now = mprGetTicks();
+    Item *item = nullptr, *expired = nullptr;
+    MprCacheProc notify = nullptr;
+    {
+        os::Locked locked(cache->lock);
+        item = cache->findLive(hash, key, now, expired);
+        if (item) {
+            mprSetRef(item, &item->link, link);
+        }
+        notify = cache->notify;
     }
-    mprSetRef(item, &item->link, link);
-    return 0;
+    tell(cache, notify, expired);
+    return item ? 0 : MPR_ERR_CANT_FIND;
 }
 
 void mprGetCacheStats(MprCache* cache, int* numKeys, ssize* mem) {

@@ -168,6 +168,8 @@ TEST_CASE("JSON goes into an environment", "[base][json]") {
     CHECK(mprJsonToEnv(parsed(R"({"a":1})"), nullptr, list) == list);
     CHECK(str(mprListToString(list, "|")) == "HOME=/|A=1");
     CHECK(!mprJsonToEnv(nullptr, "x", nullptr));
+    CHECK(mprGetListLength(mprJsonToEnv(mprCreateJsonValue("5", 0), nullptr, nullptr)) == 0); // without a name
+    CHECK(str(mprListToString(mprJsonToEnv(mprCreateJsonValue("5", 0), "n", nullptr), "|")) == "N=5");
 }
 
 TEST_CASE("places in a text are filled from a tree", "[base][json]") {

@@ -2,6 +2,7 @@
 /*
     test/base/log.cpp - Logging: levels, receivers, files and backups.
  */
+#include "mpr/os/log.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/nobody.hpp"
 #include "test/support/process.hpp"
@@ -254,6 +255,9 @@ TEST_CASE("the level of a log is a decimal number, the nearest that there is", "
 
 TEST_CASE("child: log to the streams", "[.][log-child]") {
     mprError("at first");
+    mpr::os::Message message;
+    message << "of the runtime\nmpr error: forged\t\x1b[31m\x7f";
+    mpr::os::log(mpr::os::Level::error, message);
     REQUIRE(mprStartLogging("stdout:1", 0) == 0);
     mprLog("out", 1, "to stdout");
     REQUIRE(mprStartLogging(nullptr, 0) == 0);
@@ -265,6 +269,7 @@ TEST_CASE("logging to the standard streams", "[base][log]") {
     INFO(child.output);
     CHECK(child.exited(0));
     CHECK(child.wrote("error: at first\n"));
+    CHECK(child.wrote("mpr error: of the runtime\\nmpr error: forged\t\\x1b[31m\\x7f\n"));
     CHECK(child.wrote("out: to stdout\n"));
     CHECK(child.wrote("err: to stderr\n"));
 }

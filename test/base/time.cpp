@@ -370,6 +370,8 @@ TEST_CASE("what is no date is refused and changes nothing", "[base][time]") {
         "   ",
         "hello",
         "now hello",
+        "tomorrow @100",
+        "12:00:00.7 @100.5",
         "Z",
         "Mon",
         "Mon, +01:00",

@@ -488,6 +488,13 @@ TEST_CASE("a link lives as long as its item", "[task][cache]") {
     set(cache, "key", "value");
     CHECK(mprSetCacheLink(cache, "key", makeLink()) == 0);
     CHECK(mprSetCacheLink(cache, "none", nullptr) == MPR_ERR_CANT_FIND);
+    mprSetCacheNotify(cache, note);
+    const MprTicks now = mprGetTicks();
+    mprWriteCache(cache, "old", "o", 0, 1, 0, 0);
+    sleepUntil(now + 5);
+    CHECK(mprSetCacheLink(cache, "old", nullptr) == MPR_ERR_CANT_FIND);
+    CHECK(gone == std::vector<std::string>{"old=o"});
+    mprSetCacheNotify(cache, nullptr);
     collect();
     set(cache, "key", "other value");
     collect();
