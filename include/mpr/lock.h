@@ -98,7 +98,7 @@ MPR_EXPORT void mprSignalCond(MprCond *cond);
 
 /**
     Signal for all: all waiting threads continue, by whichever call they wait, and nobody has to wait before
-    mprResetCond. NULL is fine. Any thread. Never yields.
+    mprResetCond. One that has not got to look by then waits on. NULL is fine. Any thread. Never yields.
  */
 MPR_EXPORT void mprSignalMultiCond(MprCond *cond);
 /** Wait as mprWaitForCond does, and leave the signal as it is. */

@@ -278,6 +278,10 @@ void Events::dropAll(Dispatcher& d) {
             }
         });
     }
+    if (d.owner == os::currentThread() && d.runner == 0) { // else it is, when its thread lets go of it or ends
+        d.owner = 0;
+        --claims;
+    }
     settle(d);
 }
 

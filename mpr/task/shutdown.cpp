@@ -114,7 +114,7 @@ void mprShutdown(int exitStrategy, int status, MprTicks timeout) {
         return;
     }
     gc::Life& life = gc::runtime().life;
-    const MprTicks granted = timeout < 0 ? life.exitTimeout.load() : timeout;
+    const MprTicks granted = timeout < 0 ? life.exitTimeout.load() : std::min(timeout, task::longestTime);
     if ((exitStrategy & MPR_EXIT_SAFE) && !comesToRest(task::deadlineIn(granted))) {
         os::Message message;
         os::log(os::Level::info, message << "mprShutdown: workers are busy; the runtime goes on");
@@ -144,7 +144,7 @@ void mprShutdown(int exitStrategy, int status, MprTicks timeout) {
 
 void mprSetExitTimeout(MprTicks timeout) {
     if (gc::running()) {
-        gc::runtime().life.exitTimeout.store(timeout > 0 ? timeout : 0);
+        gc::runtime().life.exitTimeout.store(std::clamp(timeout, MprTicks{0}, task::longestTime));
     }
 }
 

@@ -70,7 +70,7 @@ void runThread(void* argument) {
 } // namespace
 
 MprThread* mprCreateThread(cchar* name, void* proc, void* data, ssize stackSize) {
-    Thread* tp = mprAllocObj(Thread, manageThread);
+    Thread* tp = proc ? mprAllocObj(Thread, manageThread) : nullptr;
     if (tp) {
         tp->proc = reinterpret_cast<MprThreadProc>(proc);
         tp->data = data;

@@ -52,13 +52,15 @@ private:
     gc::Mutator* mutator_;
 };
 
+/** Milliseconds: more is for ever. In nanoseconds it fits, and can be added to a time. */
+inline constexpr MprTicks longestTime = os::forever / 4 / 1'000'000;
+
 /** When a wait of milliseconds from now ends, as os::now() counts. Negative: never. */
 inline std::uint64_t deadlineIn(MprTicks milliseconds) {
-    constexpr std::uint64_t nanoseconds = 1'000'000;
-    if (milliseconds < 0 || static_cast<std::uint64_t>(milliseconds) > os::forever / 4 / nanoseconds) {
+    if (milliseconds < 0 || milliseconds > longestTime) {
         return os::forever;
     }
-    return os::now() + static_cast<std::uint64_t>(milliseconds) * nanoseconds;
+    return os::now() + static_cast<std::uint64_t>(milliseconds) * 1'000'000;
 }
 
 /** What is left until a deadline, for os::wait. */

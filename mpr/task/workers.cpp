@@ -367,17 +367,34 @@ Workers::Next Workers::chooseNext(MprWorker& worker) {
     return Next::rest;
 }
 
+/** A worker does not take the job that it was counted on for: an idle one does. @return That, to be woken; or nullptr. */
+MprWorker* Workers::passOn() {
+    os::assertHeld(lock_);
+    MprWorker* other = firstJob_ && !stopping_ ? takeIdle() : nullptr;
+    if (other) {
+        other->job = takeJob();
+    }
+    owed_ = owed_ || (firstJob_ && !stopping_);
+    return other;
+}
+
 /** Wait for work. @return false when the worker is to end: it is no longer counted. */
 bool Workers::nextWork(MprWorker& worker) {
     Next next = Next::end;
     bool leaves = false;
     bool reserved = false;
+    MprWorker* other = nullptr;
     {
         os::Locked locked(lock_);
         next = chooseNext(worker);
-        leaves = firstJob_ && !worker.job && !stopping_;
-        owed_ = owed_ || leaves; // it was counted on, and has other work
+        if (!worker.job) {
+            other = passOn();
+            leaves = firstJob_ && !stopping_;
+        }
         reserved = isReserved();
+    }
+    if (other) {
+        wake(*other);
     }
     if (reserved) {
         sayReserved();
@@ -441,10 +458,14 @@ void Workers::leaveThread() {
     if (!self) {
         return;
     }
+    MprWorker* other = nullptr;
     {
         os::Locked locked(lock_);
         end(std::exchange(self, nullptr));
-        owed_ = owed_ || firstJob_;
+        other = passOn();
+    }
+    if (other) {
+        wake(*other);
     }
     os::Message message;
     os::log(os::Level::error, message << "a worker's procedure has ended its thread (pthread_exit)");

@@ -70,6 +70,7 @@ private:
     void append(Job& job) MPR_REQUIRES(lock_);
     Job* takeJob() MPR_REQUIRES(lock_);
     void putOff(Job& job);
+    MprWorker* passOn() MPR_REQUIRES(lock_);
     bool isOwed() const MPR_REQUIRES(lock_);
     bool isReserved() const MPR_REQUIRES(lock_);
     static void sayReserved();

@@ -479,6 +479,22 @@ TEST_CASE("a disabled dispatcher keeps its events until it is enabled", "[task][
     }
 }
 
+TEST_CASE("a claimed dispatcher that its thread destroys is retained by nothing", "[task][event]") {
+    Runtime runtime;
+    const auto live = [] {
+        collect();
+        return stats().blocksAllocated - stats().blocksFreed;
+    };
+    const uint64 before = live();
+    for (int i = 0; i < 1000; i++) {
+        MprDispatcher *dispatcher = mprCreateDispatcher("mine", 0);
+        REQUIRE(mprStartDispatcher(dispatcher) == 0);
+        mprDestroyDispatcher(dispatcher);
+        CHECK(mprStopDispatcher(dispatcher) == MPR_ERR_BAD_STATE);
+    }
+    CHECK(live() < before + 100);
+}
+
 TEST_CASE("a claimed dispatcher runs its events on the thread that claimed it", "[task][event]") {
     Runtime runtime;
     reset();

@@ -259,6 +259,24 @@ TEST_CASE("mprDestroy names a thread of mprCreateThread that does not end in tim
     runtime.end();
 }
 
+TEST_CASE("the longest time that work in progress may be given is no time at all to come", "[task][shutdown]") {
+    for (const MprTicks time : {INT64_MAX, INT64_C(18446744073710)}) { // nanoseconds of it are more than 64 bits
+        Runtime runtime;
+        Gate busy;
+        mprStartWorker(
+            [](void *data, MprWorker *) {
+                static_cast<Gate *>(data)->open();
+                mprSleep(20);
+            },
+            &busy);
+        while (!busy.isOpen()) {
+            mprSleep(1);
+        }
+        mprSetExitTimeout(time);
+        runtime.end(); /* which checks that mprDestroy was not refused */
+    }
+}
+
 TEST_CASE("each error code has a text of its own", "[task][error]") {
     std::set<std::string> texts;
     for (int code = MPR_ERR_WOULD_BLOCK; code <= 0; code++) {

@@ -350,7 +350,16 @@ TEST_CASE("events get a worker when the one that they counted on is dedicated", 
         mprDedicateWorker(mine);
         rounds++;
     };
-    const bool busy = GENERATE(false, true);
+    const bool busy = GENERATE(false, true), idle = GENERATE(false, true);
+    CAPTURE(busy, idle);
+    if (idle) { /* There are others, which nobody would wake */
+        for (int i = 0; i < 3; i++) {
+            REQUIRE(mprStartWorker(wait, nullptr) == 0);
+        }
+        gate.open();
+        REQUIRE(until([] { return mprGetBusyWorkers() == 0; }));
+        reset();
+    }
     const auto activate = [](void *, MprEvent *) {
         mine = mprGetCurrentWorker();
         mprDedicateWorker(mine);
