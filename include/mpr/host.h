@@ -158,8 +158,8 @@ MPR_EXPORT int mprReadHostStats(MprHostStats *stats);
     The redline follows: it is where mprSetMemLimits has set it, or lower, where the program would be held back (memory.high), or
     one sixteenth of the limit before its end; so it moves when limits of a container are changed.
 
-    Low memory, found or told, is answered once, when the state becomes low: handlers are told, then the pruners (MPR_MEM_LOAD),
-    whatever the policy; then everything is collected, and free memory goes back to the system.
+    Low memory that is found is answered once, when the state becomes low, and each time that it is told: handlers hear of it,
+    then the pruners (MPR_MEM_LOAD), whatever the policy; then all is collected, and free memory goes back to the system.
 */
 
 /**

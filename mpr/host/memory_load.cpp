@@ -113,6 +113,8 @@ private:
     std::uint64_t readAt_ MPR_GUARDED_BY(lock_) = 0;
     std::uint64_t grown_ MPR_GUARDED_BY(lock_) = 0; // bytes that were granted since
     int state_ MPR_GUARDED_BY(lock_) = MPR_MEMORY_NEUTRAL;
+    bool noted_ MPR_GUARDED_BY(lock_) =
+        false; // the program has said the state, and nobody was told: it counts until then
     bool asksHost_ MPR_GUARDED_BY(lock_) = false;
     bool watches_ MPR_GUARDED_BY(lock_) = false;
     bool isUsed_ MPR_GUARDED_BY(lock_) = false; // there is a handler, or somebody has told, in this runtime
@@ -141,7 +143,8 @@ bool MemoryLoad::refreshLocked() {
         reading_ = host ? readHost(*host) : LoadFiles(root_).read();
         readAt_ = now;
         grown_ = 0;
-        if (const int state = stateOf(reading_, state_); reading_.source != Source::none && state != state_) {
+        if (const int state = stateOf(reading_, state_);
+            reading_.source != Source::none && state != state_ && !noted_) {
             change(state);
         }
     }
@@ -191,7 +194,7 @@ MprMemoryLoad MemoryLoad::load() {
 
 void MemoryLoad::note(int state) {
     const os::Locked locked(lock_);
-    isUsed_ = true;
+    isUsed_ = noted_ = true;
     install();
     change(state);
 }
@@ -224,6 +227,10 @@ void MemoryLoad::attend(gc::Mutator& m) {
         due_.store(true, std::memory_order_release); // whoever is in there has not been told of this
         rt.heap.wantAttention();
         return;
+    }
+    {
+        const os::Locked locked(lock_);
+        noted_ = false;
     }
     if (low) {
         rt.collector.memoryIsLow();
@@ -272,7 +279,7 @@ void MemoryLoad::end() {
     due_.store(false, std::memory_order_relaxed);
     reading_ = {};
     readAt_ = 0;
-    isUsed_ = false;
+    isUsed_ = noted_ = false;
     install();
 }
 
@@ -311,8 +318,8 @@ bool Watcher::start(std::uint64_t period) {
     if (before == runs || !state_.compare_exchange_strong(before, runs)) {
         return true;
     }
-    constexpr std::size_t stack = 64 * 1024;
-    if (task::startServiceThread(mprCreateThread("mpr-load", reinterpret_cast<void*>(main), this, stack)) != 0) {
+    // With a stack as of other threads: handlers and pruners of the program run there.
+    if (task::startServiceThread(mprCreateThread("mpr-load", reinterpret_cast<void*>(main), this, 0)) != 0) {
         state_.store(none, std::memory_order_release);
         return false;
     }

@@ -415,6 +415,23 @@ TEST_CASE("a thread of the runtime's looks from time to time", "[host][load]") {
     CHECK(until([] { return heard.high > 1; }));
 }
 
+TEST_CASE("what the program says is told before what is found takes its place", "[host][load]") {
+    System system;
+    system.machine(1000 * mega, 700 * mega);
+    Runtime runtime;
+    listen();
+    CHECK(mprWatchMemoryLoad(0) == 0);
+    CHECK(heard.high == 1);
+    const int collections = majors();
+    CHECK(mprNoteMemoryLoad(MPR_MEMORY_LOW) == 0);
+    CHECK(heard.low == 1);
+    CHECK(heard.pruned == 1);
+    CHECK(until([&] { return majors() > collections; }));
+    MprMemoryLoad load;
+    mprGetMemoryLoad(&load); // which looks
+    CHECK(load.state == MPR_MEMORY_HIGH);
+}
+
 TEST_CASE("the program says itself how much memory there is", "[host][load]") {
     Runtime runtime;
     listen();
