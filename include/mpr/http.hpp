@@ -153,6 +153,7 @@ struct Run {
     Member<HttpStream> stream;
     Member<HttpPacket> piece; // what was read last
     Member<MprEvent> timer;
+    Stream handed{};         // what the handler was called with: it may have taken a reference to that
     std::string_view rest{}; // to be written
     Waits waits = Waits::no;
     bool running = false, over = false, ended = false, failed = false, destroyed = false;
@@ -194,11 +195,23 @@ struct Run {
     inline void destroy() noexcept;
 };
 
+/** A variable of a coroutine is stored plainly, and what it references outlives the yield that takes back a thread's own. */
+inline void publishFrame(const void* frame) noexcept {
+    const void* const* const words = static_cast<const void* const*>(frame);
+    const std::size_t count = mprGetBlockSize(frame) / sizeof(void*);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (mprMayBePrivate(words[i]) && mprIsValid(words[i])) {
+            mprPublish(words[i]);
+        }
+    }
+}
+
 /** Marks what may be a reference, word by word: nobody says where a compiler puts a coroutine's variables. */
 inline void manageFrame(void* frame, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         void** const words = static_cast<void**>(frame);
-        for (std::size_t i = 0; i < mprGetBlockSize(frame) / sizeof(void*); ++i) {
+        const std::size_t count = mprGetBlockSize(frame) / sizeof(void*);
+        for (std::size_t i = 0; i < count; ++i) {
             if (mprIsValid(words[i])) {
                 mprMark(words[i]);
             }
@@ -207,7 +220,7 @@ inline void manageFrame(void* frame, int flags) {
 }
 } // namespace detail
 
-/** What a coroutine that handles requests returns. */
+/** What a coroutine that handles requests returns. It has not begun then, and is destroyed if no request takes it. */
 class [[nodiscard]] Task {
 public:
     struct promise_type {
@@ -226,7 +239,7 @@ public:
 
         Task get_return_object() noexcept {
             Task task;
-            task.handle_ = std::coroutine_handle<promise_type>::from_promise(*this);
+            task.frame_ = std::coroutine_handle<promise_type>::from_promise(*this).address();
             return task;
         }
         std::suspend_always initial_suspend() const noexcept { return {}; }
@@ -241,15 +254,35 @@ public:
     using Handle = std::coroutine_handle<promise_type>;
 
     Task() noexcept = default;
+    Task(Task&& other) noexcept : frame_(std::move(other.frame_)), lacksMemory_(other.lacksMemory_) {}
+    Task& operator=(Task&& other) noexcept {
+        Task old(std::move(*this));
+        frame_ = std::move(other.frame_);
+        lacksMemory_ = other.lacksMemory_;
+        return *this;
+    }
+    ~Task() {
+        if (frame_) {
+            handle().destroy();
+        }
+    }
+
+    /** An empty one for a Task that is no coroutine's, or whose coroutine was released. */
     Handle handle() const noexcept {
-        return handle_;
+        return frame_ ? Handle::from_address(frame_.get()) : Handle();
+    }
+    /** The caller keeps the frame from now on. */
+    Handle release() noexcept {
+        const Handle released = handle();
+        frame_ = nullptr;
+        return released;
     }
     bool lacksMemory() const noexcept {
         return lacksMemory_;
     }
 
 private:
-    Handle handle_{};
+    Root<void> frame_;
     bool lacksMemory_ = false;
 };
 
@@ -264,6 +297,7 @@ inline void Run::resume() {
     running = true;
     handle.resume();
     running = false;
+    publishFrame(handle.address());
     const bool threw = handle.promise().threw, done = handle.done();
     if (done || over) {
         destroy();
@@ -331,6 +365,9 @@ public:
     /** Without memory for a timer it does not sleep. */
     bool await_suspend(Task::Handle handle) noexcept {
         detail::Run* const run = detail::runOf(handle);
+        if (run->over) {
+            return true; // it is destroyed once it has suspended
+        }
         run->timer = mprCreateEvent(run->stream->dispatcher, "http.sleep", ticks_, MPR_PROC(wake), run, 0);
         run->waits = run->timer ? detail::Waits::forTime : detail::Waits::no;
         return run->timer != nullptr;
@@ -364,17 +401,19 @@ namespace detail {
 /** A handler of a route, which keeps it. */
 struct Handler {
     void (*call)(const Handler& self, Stream stream) = nullptr;
-    Task (*begin)(const Handler& self, Stream stream) = nullptr;
+    Task (*begin)(const Handler& self, Stream& stream) = nullptr;
 };
 
 template <class F>
 struct HandlerOf : Handler {
     explicit HandlerOf(F handler) : function(std::move(handler)) {
         if constexpr (std::is_void_v<std::invoke_result_t<const F&, Stream>>) {
-            call = [](const Handler& self, Stream stream) { static_cast<const HandlerOf&>(self).function(stream); };
+            call = [](const Handler& self, Stream stream) {
+                static_cast<const HandlerOf&>(self).function(std::move(stream));
+            };
         } else {
-            begin = [](const Handler& self, Stream stream) {
-                return static_cast<const HandlerOf&>(self).function(stream);
+            begin = [](const Handler& self, Stream& stream) {
+                return static_cast<const HandlerOf&>(self).function(std::move(stream));
             };
         }
     }
@@ -412,10 +451,11 @@ inline void startCoroutine(HttpQueue* q) {
         return;
     }
     run->stream = q->stream;
-    q->queueData = run;
+    run->handed = q->stream;
+    mprSetRef(q, &q->queueData, run);
     const Handler& handler = handlerOf(q);
     Task task;
-    if (!guarded(q->stream, [&] { task = handler.begin(handler, q->stream); })) {
+    if (!guarded(q->stream, [&] { task = handler.begin(handler, run->handed); })) {
         return;
     }
     if (task.lacksMemory()) {
@@ -426,8 +466,9 @@ inline void startCoroutine(HttpQueue* q) {
         httpError(q->stream, HTTP_CODE_INTERNAL_SERVER_ERROR, "a handler has returned a Task that is no coroutine's");
         return;
     }
-    run->frame = task.handle().address();
-    task.handle().promise().run = run;
+    const Task::Handle handle = task.release();
+    run->frame = handle.address();
+    handle.promise().run = run;
     run->resume();
 }
 
@@ -521,7 +562,7 @@ HttpStage* filter(const char* name) {
         return nullptr;
     }
     stage->open = [](HttpQueue* q) {
-        detail::guarded(q->stream, [q] { q->queueData = make<T>(); });
+        detail::guarded(q->stream, [q] { mprSetRef(q, &q->queueData, make<T>()); });
         return q->queueData ? 0 : MPR_ERR_MEMORY;
     };
     if constexpr (receives) {

@@ -24,6 +24,8 @@ struct Note {
     static inline std::atomic<int> alive{0};
 };
 
+std::atomic<int> wrong{0};
+
 /* Counts itself while it exists: destructors of a coroutine's locals. */
 struct Local {
     Local() { ++alive; }
@@ -295,4 +297,108 @@ TEST_CASE("a handler that returns a Task of no coroutine has made a mistake, whi
     Site site;
     REQUIRE(mpr::http::route("GET", "/none", [](Stream) { return Task{}; }));
     CHECK(site.get("/none").status == 500);
+}
+
+TEST_CASE("a handler may take its stream by reference, and use it after it has waited", "[http][cpp]") {
+    Site site;
+    const auto byConst = [](const Stream &stream) -> Task {
+        stream.send("one ");
+        co_await mpr::sleep(1ms);
+        stream.send("two");
+    };
+    const auto byAny = [](auto &&stream) -> Task {
+        stream.send("one ");
+        co_await mpr::sleep(1ms);
+        co_await stream.write("two");
+    };
+    REQUIRE(mpr::http::route("GET", "/const", byConst));
+    REQUIRE(mpr::http::route("GET", "/any", byAny));
+    REQUIRE(mpr::http::route("GET", "/call", [](const Stream &stream) { stream.send("called"); }));
+    CHECK(site.get("/const").body == "one two");
+    CHECK(site.get("/any").body == "one two");
+    CHECK(site.get("/call").body == "called");
+}
+
+namespace {
+struct Counts {
+    Counts() { ++alive; }
+    Counts(const Counts &) { ++alive; }
+    ~Counts() { --alive; }
+    Counts &operator=(const Counts &) = delete;
+    static inline std::atomic<int> alive{0};
+};
+
+Task greet(Stream stream, std::string name, [[maybe_unused]] Counts counts, [[maybe_unused]] mpr::Root<Note> note) {
+    stream.send("hello " + name + std::to_string(note->value));
+    co_return;
+}
+} // namespace
+
+TEST_CASE("a Task that is not begun is kept by who has it, and ends with that", "[http][cpp]") {
+    Site site;
+    Note::alive = 0;
+    REQUIRE(mpr::http::route("GET", "/wrapped", [](Stream stream) -> Task {
+        Task task = greet(stream, "somebody with a long name", {}, mpr::make<Note>(7));
+        collect();
+        for (int i = 0; i < 1000; i++) {
+            sclone("another block of the size of a frame, or of what is in it, in the place of what was freed");
+        }
+        Task moved = std::move(task);
+        task = greet(stream, "nobody", {}, mpr::make<Note>(8));
+        return moved;
+    }));
+    REQUIRE(mpr::http::route("GET", "/thrown", [](Stream stream) -> Task {
+        const Task task = greet(stream, "nobody", {}, mpr::make<Note>(9));
+        throw std::runtime_error("no");
+    }));
+    CHECK(site.get("/wrapped").body == "hello somebody with a long name7");
+    CHECK(site.get("/thrown").status == 500);
+    CHECK(serviceUntil([] { return Counts::alive == 0; }));
+    for (int i = 0; i < 3; i++) {
+        collect();
+    }
+    CHECK(stats().misuses == 0);
+}
+
+TEST_CASE("batches take neither a filter's state nor what a coroutine's variables reference", "[http][cpp]") {
+    struct State {
+        unsigned seal = 0xF117E4;
+        mpr::Member<char> none;
+        void trace(mpr::Marker &marker) { marker(none); }
+        void incoming(HttpQueue *q, HttpPacket *packet) {
+            wrong += seal != 0xF117E4;
+            httpPutPacketToNext(q, packet);
+        }
+    };
+    static std::atomic<int> lost;
+    wrong = lost = 0;
+    Site site;
+    REQUIRE_FALSE(mprSetBatches(true));
+    const HttpStage *stage = mpr::http::filter<State>("sealed");
+    REQUIRE(stage);
+    HttpRoute *route = mpr::http::route("POST", "/batches", [](Stream stream) -> Task {
+        for (int i = 0; i < 20; ++i) {
+            co_await mpr::sleep(1ms);
+            const char *mine = sclone("what the coroutine keeps");
+            const auto other = +[](void *, MprEvent *) {
+                for (int k = 0; k < 1000; k++) {
+                    sclone("what another event makes");
+                }
+            };
+            mprCreateEvent(stream.get()->dispatcher, "other", 0, MPR_PROC(other), nullptr, 0);
+            co_await mpr::sleep(1ms);
+            lost += !mprIsValid(mine) || !smatch(mine, "what the coroutine keeps");
+        }
+        for (std::string_view piece = co_await stream.read(); !piece.empty(); piece = co_await stream.read()) {
+            co_await stream.write(piece);
+        }
+    });
+    REQUIRE(route);
+    httpAddRouteFilter(route, "sealed", "", HTTP_STAGE_RX);
+    for (int i = 0; i < 5; i++) {
+        CHECK(site.request("POST", "/batches", "", "0123456789", 3).body == "0123456789");
+    }
+    CHECK(wrong == 0);
+    CHECK(lost == 0);
+    mprSetBatches(false);
 }

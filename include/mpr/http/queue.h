@@ -40,7 +40,7 @@ typedef struct HttpQueue {
     HttpNet *net;
     HttpStage *stage;
     struct HttpQueue *pair; /* That of the same stage in the other direction */
-    void *queueData;        /* The program's: managed, marked */
+    void *queueData;        /* The program's: managed, marked. With batches: see mprSetBatches */
     void *staticData;       /* The program's: unmanaged, ignored */
     ptrdiff_t max;          /* Bytes at which it is full */
     ptrdiff_t low;          /* Bytes at which it has room again */
