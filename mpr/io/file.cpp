@@ -105,6 +105,15 @@ std::size_t roomNow(const File* file) {
     return poll(&ready, 1, 0) > 0 && ready.revents == POLLOUT ? std::size_t{PIPE_BUF} : 0;
 }
 
+/** Write to what may be a pipe that nobody reads any more: that is an error, as of other files, and no signal. */
+template <class Write>
+auto withoutSignal(Write write) -> decltype(write()) {
+    os::BrokenPipe broken;
+    const auto done = write();
+    broken.set(done < 0 ? -done : 0, true); // perhaps: how much there was to write is not known here
+    return done;
+}
+
 /** Write all. @param mayWait false: in a manager. @return Bytes written, fewer than count after an error. */
 std::size_t transferOut(File* file, const char* from, std::size_t count, bool mayWait = true) {
     std::size_t written = 0;
@@ -120,7 +129,7 @@ std::size_t transferOut(File* file, const char* from, std::size_t count, bool ma
         const auto write = [&] {
             return request(uv_fs_write, file->fd, &buffer, 1u, placed ? file->position : std::int64_t{-1});
         };
-        const auto done = file->hasPositions ? write() : os::withoutSignal(write);
+        const auto done = file->hasPositions ? write() : withoutSignal(write);
         if (done <= 0) {
             break;
         }

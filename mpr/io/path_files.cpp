@@ -373,12 +373,13 @@ private:
 
 /** @return Whether all was written. */
 bool copyContents(const Stream& from, const Stream& to) {
+    mpr::os::BrokenPipe broken; // what is written to may be one
     std::int64_t offset = 0;
     for (;;) {
         Request request(from.waits() || to.waits());
-        const auto send = [&] { return request(uv_fs_sendfile, to.file(), from.file(), offset, std::size_t{1} << 30); };
-        const auto count = to.waits() ? mpr::os::withoutSignal(send) : send();
+        const auto count = request(uv_fs_sendfile, to.file(), from.file(), offset, std::size_t{1} << 30);
         if (count <= 0) {
+            broken.set(-count, true);
             return count == 0;
         }
         offset += count;
@@ -517,14 +518,15 @@ ssize mprWritePathContents(cchar* path, cchar* buf, ssize len, int mode) {
     if (!file.open(copy, O_WRONLY | O_CREAT | O_TRUNC, mode > 0 ? mode : 0644)) {
         return MPR_ERR_CANT_OPEN;
     }
+    mpr::os::BrokenPipe broken; // it may be one
     ssize written = 0;
     while (written < len) {
         const auto count = static_cast<unsigned>(std::min(len - written, ssize{1} << 30));
         uv_buf_t buffer = uv_buf_init(const_cast<char*>(buf) + written, count);
         Request request(file.waits());
-        const auto write = [&] { return request(uv_fs_write, file.file(), &buffer, 1u, std::int64_t{-1}); };
-        const auto done = file.waits() ? mpr::os::withoutSignal(write) : write();
+        const auto done = request(uv_fs_write, file.file(), &buffer, 1u, std::int64_t{-1});
         if (done <= 0) {
+            broken.set(-done, true);
             break;
         }
         written += done;

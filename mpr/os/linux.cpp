@@ -855,6 +855,21 @@ bool random(void* out, std::size_t size, Entropy entropy) {
     return true;
 }
 
+BrokenPipe::BrokenPipe() {
+    sigemptyset(&broken_);
+    sigaddset(&broken_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_, &before_);
+}
+
+BrokenPipe::~BrokenPipe() {
+    if (isCut_ && !sigismember(&before_, SIGPIPE)) {
+        const timespec now{};
+        sigtimedwait(&broken_, nullptr, &now);
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error_ ? error_ : errno;
+}
+
 /** A pipe that nobody reads any more is an error, and no signal. */
 static ssize_t writeQuietly(int fd, const char* text, std::size_t length) {
     BrokenPipe broken;

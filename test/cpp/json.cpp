@@ -34,6 +34,13 @@ TEST_CASE("Json: subscripts lead to nodes, and from none to none", "[cpp][json]"
     CHECK(!json["a"]["b"]);
     CHECK(!json["a"][2]);
     CHECK(!json["a"][-1]);
+    CHECK(json["a"][0u].text() == "1");
+    CHECK(json["a"][std::uint8_t{1}]["b"].text() == "x");
+    CHECK(!json["a"][UINT64_MAX]);
+    CHECK(!json[static_cast<const char *>(nullptr)]);
+    CHECK(json.set("none", static_cast<const char *>(nullptr)));
+    CHECK(json["none"].isNull());
+    CHECK(json.remove("none") == 1);
     CHECK(!json["none"][3]["x"]);
     CHECK(json["none"].text() == "");
     CHECK(json["none"].size() == 0);

@@ -201,13 +201,56 @@ TEST_CASE("cpp member: child: refers to a base in the middle of an object", "[.]
     CHECK(other == derived);
 }
 
+template <int way>
+void storeInterior() {
+    std::signal(SIGABRT, SIG_DFL);
+    Setting setting;
+    Derived* derived = mpr::make<Derived>();
+    test::mark("child: begins");
+    if constexpr (way == 0) {
+        mpr::Array<Other>::make(2)->set(1, derived);
+    } else if constexpr (way == 1) {
+        CHECK(mpr::make<mpr::HashMap<int, Other>>()->set(1, derived));
+    } else if constexpr (way == 2) {
+        CHECK(mpr::make<mpr::TextMap<Other>>()->set("one", derived));
+    } else if constexpr (way == 3) {
+        const mpr::Weak<Other> weak = derived;
+        CHECK(weak);
+    } else {
+        mpr::Weak<Other> weak;
+        weak = derived;
+        CHECK(weak);
+    }
+    test::mark("child: goes on");
+}
+
+TEST_CASE("cpp member: child: an array refers to a base", "[.]") {
+    storeInterior<0>();
+}
+TEST_CASE("cpp member: child: a hash map refers to a base", "[.]") {
+    storeInterior<1>();
+}
+TEST_CASE("cpp member: child: a text map refers to a base", "[.]") {
+    storeInterior<2>();
+}
+TEST_CASE("cpp member: child: a weak reference is made to a base", "[.]") {
+    storeInterior<3>();
+}
+TEST_CASE("cpp member: child: a weak reference is assigned a base", "[.]") {
+    storeInterior<4>();
+}
+
 TEST_CASE("cpp member: a base in the middle of an object ends the program with a message") {
-    const test::Ended ended = test::runChild("cpp member: child: refers to a base in the middle of an object");
-    INFO(ended.output);
-    CHECK(ended.killed(SIGABRT));
-    CHECK(ended.wrote("child: begins"));
-    CHECK(ended.wrote("not at the start of the object"));
-    CHECK(!ended.wrote("child: goes on"));
+    for (const char* which :
+         {"refers to a base in the middle of an object", "an array refers to a base", "a hash map refers to a base",
+          "a text map refers to a base", "a weak reference is made to a base", "a weak reference is assigned a base"}) {
+        const test::Ended ended = test::runChild((std::string("cpp member: child: ") + which).c_str());
+        INFO(which << ": " << ended.output);
+        CHECK(ended.killed(SIGABRT));
+        CHECK(ended.wrote("child: begins"));
+        CHECK(ended.wrote("not at the start of the object"));
+        CHECK(!ended.wrote("child: goes on"));
+    }
 }
 
 } // namespace

@@ -137,6 +137,44 @@ TEST_CASE("cpp root: in a container that moves them about") {
     CHECK(Counted::destroyed == 100);
 }
 
+TEST_CASE("cpp root: a thread that has yielded moves and swaps what it keeps, beside collections") {
+    Setting setting;
+    constexpr int rounds = 20000;
+    std::atomic<bool> ready{false}, over{false};
+    std::thread mover([&] {
+        mprAttachThread("mover");
+        {
+            Root a = mpr::make<Node>(1), b = mpr::make<Node>(2), none;
+            std::vector<Root> few{b, a, b};
+            mprYield(MPR_YIELD_STICKY);
+            ready = true;
+            for (int i = 0; i < rounds; i++) {
+                none = std::move(a);
+                a = std::move(none);
+                swap(a, b);
+                few.erase(few.begin());
+                few.push_back(a);
+            }
+            mprResetYield();
+            over = true;
+        }
+        mprDetachThread();
+    });
+    while (!ready) {
+        std::this_thread::yield();
+    }
+    while (!over) {
+        mpr::collect();
+    }
+    {
+        mpr::BlockingRegion region;
+        mover.join();
+    }
+    CHECK(Counted::wrong == 0);
+    mpr::collect();
+    CHECK(Counted::destroyed == 2);
+}
+
 TEST_CASE("cpp root: one that is there before the runtime keeps what it is given, in this runtime and the next") {
     const test::Log log;
     static Root early; // links itself when it is assigned

@@ -124,6 +124,27 @@ TEST_CASE("cpp cleanup: is called once when its block has gone, unless it is tak
     CHECK(called == 2);
 }
 
+TEST_CASE("cpp: what is assigned a new thing by a move has let go of the old one, and the source is empty") {
+    Setting setting;
+    std::atomic<int> first{0}, second{0};
+    const mpr::Root<Node> a = mpr::make<Node>(1), b = mpr::make<Node>(2);
+    mpr::Cleanup one(a, [&] { first++; }), two(b, [&] { second++; });
+    one = std::move(two);
+    CHECK(!two);
+    CHECK(one);
+    mpr::Weak<Node> weak(a), other(b);
+    weak = std::move(other);
+    CHECK(weak.get() == b);
+    CHECK(!other);
+    weak = a;
+    CHECK(weak.get() == a);
+    mpr::MemoryPressure pressure(1000), more(2000);
+    pressure = std::move(more);
+    CHECK(pressure.get() == 2000);
+    CHECK(more.get() == 0);
+    CHECK(first == 0);
+}
+
 TEST_CASE("cpp cleanup: one that is taken back leaves nothing while its block lives") {
     Setting setting;
     mpr::Root<Node> node = mpr::make<Node>(1);

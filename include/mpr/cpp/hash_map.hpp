@@ -39,6 +39,7 @@ class HashMap {
         std::is_trivially_copyable_v<K>,
         "mpr::HashMap<K, T>: keys are copied as bytes and never destroyed, so K must be trivially copyable: a "
         "number, an enumeration or a struct of such, not a std::string");
+    static_assert(alignof(K) <= 2 * sizeof(void*), "mpr::HashMap<K, T>: K wants to be aligned to more than a block is");
 
 public:
     HashMap() noexcept = default;
@@ -75,6 +76,10 @@ public:
         keys_.get()[at] = key;
         values_->set(at, value);
         return true;
+    }
+    template <detail::UpcastTo<T> U>
+    [[nodiscard]] bool set(const K& key, U* value) noexcept {
+        return set(key, detail::upcast<T>(value));
     }
 
     /** @return whether there was such a key. */

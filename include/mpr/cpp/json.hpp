@@ -10,6 +10,7 @@
 
 #include <charconv>
 #include <clocale>
+#include <concepts>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -125,16 +126,16 @@ public:
         }
         return child;
     }
-    Json operator[](const char* name) const noexcept { return (*this)[std::string_view(name)]; }
+    Json operator[](const char* name) const noexcept { return name ? (*this)[std::string_view(name)] : Json(); }
     /** An element, or no node. Linear in its index. */
-    Json operator[](std::size_t index) const noexcept {
-        MprJson* child = isArray() ? node_->children : nullptr;
-        while (child && index-- > 0) {
+    template <std::integral I>
+    Json operator[](I index) const noexcept {
+        MprJson* child = isArray() && index >= I{0} ? node_->children : nullptr;
+        for (I i = 0; child && i < index; ++i) {
             child = child->next;
         }
         return child;
     }
-    Json operator[](int index) const noexcept { return index < 0 ? Json() : (*this)[static_cast<std::size_t>(index)]; }
     /** What a path names (mprGetJsonObj), or no node. */
     Json at(const char* path) const noexcept { return mprGetJsonObj(node_, path); }
 
@@ -289,6 +290,11 @@ private:
             write(digits, value);
             return mprCreateJsonValue(digits, 0); // a number, or null
         } else {
+            if constexpr (std::is_pointer_v<T>) {
+                if (!value) {
+                    return make(nullptr);
+                }
+            }
             const char* const copy = cloneText(std::string_view(value));
             return copy ? mprCreateJsonValue(copy, MPR_JSON_STRING) : nullptr;
         }

@@ -27,7 +27,8 @@ public:
     ~MemoryPressure() { set(0); }
     MemoryPressure(MemoryPressure&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
     MemoryPressure& operator=(MemoryPressure&& other) noexcept {
-        std::swap(bytes_, other.bytes_);
+        MemoryPressure moved(std::move(other));
+        std::swap(bytes_, moved.bytes_);
         return *this;
     }
 

@@ -36,7 +36,8 @@ public:
     ~PrivateHeap() { mprDestroyHeap(heap_); }
     PrivateHeap(PrivateHeap&& other) noexcept : heap_(std::exchange(other.heap_, nullptr)) {}
     PrivateHeap& operator=(PrivateHeap&& other) noexcept {
-        std::swap(heap_, other.heap_);
+        PrivateHeap moved(std::move(other));
+        std::swap(heap_, moved.heap_);
         return *this;
     }
 

@@ -54,6 +54,10 @@ public:
         detail::check(i < size_);
         mprSetRef(this, slots() + i, const_cast<const void*>(static_cast<const volatile void*>(ref)));
     }
+    template <detail::UpcastTo<T> U>
+    void set(std::size_t i, U* ref) noexcept {
+        set(i, detail::upcast<T>(ref));
+    }
 
 private:
     explicit Array(std::size_t count) noexcept : size_(count) {}

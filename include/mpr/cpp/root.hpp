@@ -28,8 +28,11 @@ namespace mpr {
 
     The target is the start of a block, as for Member. T may be incomplete.
 
-    Threads: attached threads, yielded or not; one Root is used by one thread at a time. Yields: never.
-    Cost: construction and destruction link and unlink it, constant time; use and assignment cost as a T*.
+    Threads: attached threads; one Root is used by one thread at a time. A thread that has yielded makes, copies, moves, swaps
+    and destroys Roots; others assign as well: between an assignment to one and another over the old one, a collection that
+    goes on beside the thread could see neither. Yields: never.
+    Cost: construction and destruction link and unlink it, constant time; a swap and an assignment that moves do so, too, with
+    a Root of their own; use and other assignments cost as a T*.
  */
 template <class T>
 class Root {
@@ -74,9 +77,9 @@ public:
         return *this;
     }
     Root& operator=(Root&& other) noexcept {
-        T* const ref = other.get();
+        const Root kept(other.get()); // by what every collection sees that goes on beside a thread that has yielded
         other.set(nullptr);
-        set(ref);
+        set(kept.get());
         return *this;
     }
 
@@ -87,9 +90,9 @@ public:
     std::add_lvalue_reference_t<T> operator*() const noexcept { return *get(); }
 
     void swap(Root& other) noexcept {
-        T* const mine = get();
-        set(other.get());
-        other.set(mine);
+        const Root mine(get()), theirs(other.get());
+        set(theirs.get());
+        other.set(mine.get());
     }
     friend void swap(Root& a, Root& b) noexcept { a.swap(b); }
 

@@ -70,6 +70,10 @@ public:
         ++size_;
         return true;
     }
+    template <detail::UpcastTo<T> U>
+    [[nodiscard]] bool set(std::string_view key, U* value) noexcept {
+        return set(key, detail::upcast<T>(value));
+    }
 
     /** @return What the key had; nullptr when there was no such key. */
     T* remove(std::string_view key) noexcept {

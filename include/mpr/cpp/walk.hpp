@@ -27,6 +27,8 @@ namespace mpr {
  */
 template <class T, class F>
 std::size_t forEachOf(F&& visit) {
+    static_assert(!std::is_const_v<T>,
+                  "mpr::forEachOf<T>: T is a type that objects were made as, which is never const");
     static_assert(detail::isTraced<T>() || detail::destroyed<T>,
                   "mpr::forEachOf<T>: a T that references nothing and has no destructor is a block without a type");
     using Visit = std::remove_reference_t<F>;

@@ -27,7 +27,8 @@ public:
     explicit Handle(MprHandle handle) noexcept : handle_(handle) {}
     Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, 0)) {}
     Handle& operator=(Handle&& other) noexcept {
-        std::swap(handle_, other.handle_);
+        Handle moved(std::move(other));
+        std::swap(handle_, moved.handle_);
         return *this;
     }
     ~Handle() { mprDestroyHandle(handle_); }
@@ -64,6 +65,8 @@ public:
 
     Weak() noexcept = default;
     Weak(T* ref) noexcept : handle_(ref ? mprCreateHandle(MPR_HANDLE_WEAK_SHORT, ref) : 0) {}
+    template <detail::UpcastTo<T> U>
+    Weak(U* ref) noexcept : Weak(detail::upcast<T>(ref)) {}
     template <detail::ReferenceTo<T> R>
     Weak(const R& other) noexcept : Weak(detail::upcast<T>(other.get())) {}
     Weak(const Weak& other) noexcept : Weak(other.get()) {}
@@ -77,6 +80,14 @@ public:
             handle_ = detail::Handle(ref ? mprCreateHandle(MPR_HANDLE_WEAK_SHORT, ref) : 0);
         }
         return *this;
+    }
+    template <detail::UpcastTo<T> U>
+    Weak& operator=(U* ref) noexcept {
+        return *this = detail::upcast<T>(ref);
+    }
+    template <detail::ReferenceTo<T> R>
+    Weak& operator=(const R& other) noexcept {
+        return *this = detail::upcast<T>(other.get());
     }
 
     T* get() const noexcept { return static_cast<T*>(mprGetHandle(handle_.get())); }
@@ -199,9 +210,12 @@ public:
         }
         task_ = task;
     }
+    template <class R, class F>
+    requires detail::isReference<R> Cleanup(const R& block, F function) : Cleanup(block.get(), std::move(function)) {}
     Cleanup(Cleanup&& other) noexcept : task_(std::exchange(other.task_, nullptr)) {}
     Cleanup& operator=(Cleanup&& other) noexcept {
-        std::swap(task_, other.task_);
+        Cleanup moved(std::move(other));
+        std::swap(task_, moved.task_);
         return *this;
     }
     ~Cleanup() {
