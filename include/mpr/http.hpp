@@ -256,9 +256,9 @@ public:
     Task() noexcept = default;
     Task(Task&& other) noexcept : frame_(std::move(other.frame_)), lacksMemory_(other.lacksMemory_) {}
     Task& operator=(Task&& other) noexcept {
-        Task old(std::move(*this));
-        frame_ = std::move(other.frame_);
-        lacksMemory_ = other.lacksMemory_;
+        Task moved(std::move(other));
+        frame_.swap(moved.frame_);
+        std::swap(lacksMemory_, moved.lacksMemory_);
         return *this;
     }
     ~Task() {
