@@ -78,14 +78,14 @@ MPR_EXPORT void mprReleaseBlocks(const void *ptr, ...);
 
 /**
     A reference that roots what it points to: for C++ smart roots and C structures outside the heap. Link it once,
-    assign ptr freely from attached threads that run, and unlink it before its memory is freed. Attached threads link and
-    unlink in any state. One that has yielded moves a block from one to another by linking and unlinking: of assignments alone
-    a collection beside it could see neither. A thread that is not attached cannot link: the call is refused and named,
-    except that of a reference that is NULL when there is no runtime: it is one of a static object, to be linked later (next
-    stays NULL). It can unlink a linked reference, and is named. Unlinking a reference whose next is NULL, or NULL, does nothing. mprDestroy unlinks all
-    that are left. One that is linked twice, or overwritten while it is linked, hides others from the collector: that is
-    named, at once or at the next collection, and from then on nothing is collected. Unlinking one that was overwritten
-    itself is undefined.
+    assign ptr freely from attached threads that run, and unlink it before its memory is freed. Attached threads link
+    and unlink in any state. One that has yielded moves a block from one to another by linking and unlinking: of
+    assignments alone a collection beside it could see neither. A thread that is not attached cannot link: the call is
+    refused and named, except that of a reference that is NULL when there is no runtime: it is one of a static object,
+    to be linked later (next stays NULL). It can unlink a linked reference, and is named. Unlinking a reference whose
+    next is NULL, or NULL, does nothing. mprDestroy unlinks all that are left. One that is linked twice, or overwritten
+    while it is linked, hides others from the collector: that is named, at once or at the next collection, and from then
+    on nothing is collected. Unlinking one that was overwritten itself is undefined.
  */
 typedef struct MprRootRef {
     struct MprRootRef *next, *prev; /* The runtime's */

@@ -7,12 +7,13 @@
     mprYield(MPR_YIELD_STICKY), and not while exempt. Each function says what threads in other states may call; see also
     mpr/runtime.h.
 
-    Real-time priorities (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE; Linux). When a thread of real-time priority waits in
-    the runtime, the thread that it waits for inherits its priority: the holder of a lock of the runtime's own, and the
-    thread that marks in a pause. It never waits for sweeps or finalizers, except in an allocation that would fail. Priority
-    is not inherited in waits for locks of the program (mpr/lock.h) and in two others. Before a pause all threads have to yield: if one of normal priority has lost its
-    processor, mpr/collect.h says how long the others wait. When all have yielded, they wait until the collector's
-    thread gets a processor. Helpers that mark in a pause keep their own priority; option markers=1 turns them off.
+    Real-time priorities (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE; Linux). When a thread of real-time priority waits in the
+    runtime, the thread that it waits for inherits its priority: the holder of a lock of the runtime's own, and the
+    thread that marks in a pause. It never waits for sweeps or finalizers, except in an allocation that would fail.
+    Priority is not inherited in waits for locks of the program (mpr/lock.h) and in two others. Before a pause all
+    threads have to yield: if one of normal priority has lost its processor, mpr/collect.h says how long the others
+    wait. When all have yielded, they wait until the collector's thread gets a processor. Helpers that mark in a pause
+    keep their own priority; option markers=1 turns them off.
     So a thread that must not lose milliseconds
     - yields stickily in its waits, and elsewhere at moments that suit a pause: between yields no collection stops it;
     - has time for a pause at each yield, because it does the marking itself if it is the last to stop;
@@ -41,7 +42,8 @@ typedef void (*MprThreadProc)(void *data, MprThread *tp);
     Prepare a thread; mprStartThread starts it.
     @param name Copied. @param proc An MprThreadProc. @param data Marked while the thread exists if it is a block;
     unmanaged memory is fine. @param stackSize Bytes; 0: what mprSetThreadStackSize says.
-    @return NULL when memory is short, or without a procedure. Retain it as any block; a started thread is retained until it ends.
+    @return NULL when memory is short, or without a procedure. Retain it as any block; a started thread is retained until
+    it ends.
  */
 MPR_EXPORT MprThread *mprCreateThread(const char *name, void *proc, void *data, ptrdiff_t stackSize);
 /**

@@ -104,6 +104,7 @@ private:
 
     static void enlist();
     bool refreshLocked() MPR_REQUIRES(lock_);
+    MprMemoryLoad loadLocked() MPR_REQUIRES(lock_);
     void change(int state) MPR_REQUIRES(lock_);
     void install() MPR_REQUIRES(lock_);
     void tell();
@@ -113,8 +114,7 @@ private:
     std::uint64_t readAt_ MPR_GUARDED_BY(lock_) = 0;
     std::uint64_t grown_ MPR_GUARDED_BY(lock_) = 0; // bytes that were granted since
     int state_ MPR_GUARDED_BY(lock_) = MPR_MEMORY_NEUTRAL;
-    bool noted_ MPR_GUARDED_BY(lock_) =
-        false; // the program has said the state, and nobody was told: it counts until then
+    bool noted_ MPR_GUARDED_BY(lock_) = false; // the program has said the state, and it stays until that is told
     bool asksHost_ MPR_GUARDED_BY(lock_) = false;
     bool watches_ MPR_GUARDED_BY(lock_) = false;
     bool isUsed_ MPR_GUARDED_BY(lock_) = false; // there is a handler, or somebody has told, in this runtime
@@ -184,10 +184,15 @@ bool MemoryLoad::look() {
     return known;
 }
 
-MprMemoryLoad MemoryLoad::load() {
-    const os::Locked locked(lock_);
+MprMemoryLoad MemoryLoad::loadLocked() {
+    os::assertHeld(lock_);
     return {state_,         numberOf(reading_.source), percentOf(reading_), reading_.pressure,
             reading_.limit, reading_.available,        reading_.ample};
+}
+
+MprMemoryLoad MemoryLoad::load() {
+    const os::Locked locked(lock_);
+    return loadLocked();
 }
 
 // ---- Telling ----------------------------------------------------------------------------------------------------
@@ -202,11 +207,13 @@ void MemoryLoad::note(int state) {
 /** By a thread that may be in the notifier. */
 void MemoryLoad::tell() {
     Handler handlers[most];
+    MprMemoryLoad now{};
     {
         const os::Locked locked(lock_);
         std::copy(handlers_, handlers_ + most, handlers);
+        now = loadLocked();
+        noted_ = false;
     }
-    const MprMemoryLoad now = load();
     for (const Handler& handler : handlers) {
         if (handler.proc) {
             handler.proc(&now, handler.data);
@@ -227,10 +234,6 @@ void MemoryLoad::attend(gc::Mutator& m) {
         due_.store(true, std::memory_order_release); // whoever is in there has not been told of this
         rt.heap.wantAttention();
         return;
-    }
-    {
-        const os::Locked locked(lock_);
-        noted_ = false;
     }
     if (low) {
         rt.collector.memoryIsLow();

@@ -208,7 +208,8 @@ void storeInterior() {
     Derived* derived = mpr::make<Derived>();
     test::mark("child: begins");
     if constexpr (way == 0) {
-        mpr::Array<Other>::make(2)->set(1, derived);
+        const mpr::Root<Derived> root = derived;
+        mpr::Array<Other>::make(2)->set(1, root);
     } else if constexpr (way == 1) {
         CHECK(mpr::make<mpr::HashMap<int, Other>>()->set(1, derived));
     } else if constexpr (way == 2) {

@@ -81,6 +81,10 @@ public:
     [[nodiscard]] bool set(const K& key, U* value) noexcept {
         return set(key, detail::upcast<T>(value));
     }
+    template <detail::ReferenceTo<T> R>
+    [[nodiscard]] bool set(const K& key, const R& value) noexcept {
+        return set(key, detail::upcast<T>(value.get()));
+    }
 
     /** @return whether there was such a key. */
     bool remove(const K& key) noexcept {

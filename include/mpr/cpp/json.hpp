@@ -131,7 +131,7 @@ public:
     template <std::integral I>
     Json operator[](I index) const noexcept {
         MprJson* child = isArray() && index >= I{0} ? node_->children : nullptr;
-        for (I i = 0; child && i < index; ++i) {
+        for (auto left = static_cast<unsigned long long>(index); child && left > 0; --left) {
             child = child->next;
         }
         return child;

@@ -58,6 +58,10 @@ public:
     void set(std::size_t i, U* ref) noexcept {
         set(i, detail::upcast<T>(ref));
     }
+    template <detail::ReferenceTo<T> R>
+    void set(std::size_t i, const R& ref) noexcept {
+        set(i, detail::upcast<T>(ref.get()));
+    }
 
 private:
     explicit Array(std::size_t count) noexcept : size_(count) {}

@@ -26,7 +26,8 @@ namespace mpr {
     A key is any bytes, NUL included. Clients may choose keys: they are hashed as those of mpr/hash.h, with a key that the
     process draws at random. An entry is a block of its own; the table is open addressing with linear probing, at most
     three quarters full, and removal moves entries back (D. Knuth, TAOCP vol. 3, 6.4, algorithm R). It doubles when full, and
-    is made smaller when an eighth is left: that one call takes time for every entry.
+    is made smaller when an eighth is left: that one call takes time for every entry. It is for programs that link
+    mpr::mpr, where the hash is, not mpr::core alone.
 
     Threads: attached ones, one at a time, or all of them reading. Yields: never.
  */
@@ -73,6 +74,10 @@ public:
     template <detail::UpcastTo<T> U>
     [[nodiscard]] bool set(std::string_view key, U* value) noexcept {
         return set(key, detail::upcast<T>(value));
+    }
+    template <detail::ReferenceTo<T> R>
+    [[nodiscard]] bool set(std::string_view key, const R& value) noexcept {
+        return set(key, detail::upcast<T>(value.get()));
     }
 
     /** @return What the key had; nullptr when there was no such key. */

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <ctime>
 #include <new>
 #include <type_traits>
 #include <unordered_map>
@@ -19,6 +20,17 @@
 namespace mpr {
 
 namespace detail {
+
+/** Between two looks whether another thread has got on: one that wants this processor does, whatever its priority. */
+inline void waitAWhile([[maybe_unused]] int looks) noexcept {
+#ifdef MPR_HAS_BATCHES
+    constexpr int few = 1000;
+    constexpr timespec millisecond{0, 1'000'000};
+    if (looks >= few) {
+        ::nanosleep(&millisecond, nullptr);
+    }
+#endif
+}
 
 /** Owns a handle. */
 class Handle {
@@ -188,6 +200,8 @@ private:
     detached; then, once its destructor has returned, the function is not running and will not be called. Only the
     function itself may destroy it while it runs: it is not waited for then.
 
+    What it calls is in memory of operator new, so it is for systems that have one, as WeakMap is.
+
     Threads: attached threads that run; destruction also yielded ones. Yields: never.
  */
 class Cleanup {
@@ -227,7 +241,9 @@ public:
             task_->destroyHandle(); // the sentinel dies before the block
         } else {
             const bool runsHere = task_->runner.load(std::memory_order_relaxed) == mprGetCurrentOsThread();
-            while (!runsHere && task_->state.load(std::memory_order_acquire) == State::runs) {}
+            for (int looks = 0; !runsHere && task_->state.load(std::memory_order_acquire) == State::runs; ++looks) {
+                detail::waitAWhile(looks);
+            }
         }
         detach();
     }
