@@ -91,7 +91,8 @@ MPR_EXPORT void mprVerifySslDepth(struct MprSsl *ssl, int depth);
 MPR_EXPORT void mprSetSslHostname(MprSsl *ssl, const char *hostname);
 
 /** Chooses by the host that a client asks for. It must not yield. @param host As the client wrote it. @return The
-    MprSsl, a server's, of that host; NULL: the one for which this was set. */
+    MprSsl, a server's, of that host, all of whose settings hold (a client is refused whom they cannot serve); NULL: the one
+    for which this was set. */
 typedef struct MprSsl *(*MprMatchSsl)(struct MprSocket *sp, const char *host);
 /** Set how a server that has several names chooses. @param match NULL: it has one. */
 MPR_EXPORT void mprSetSslMatch(struct MprSsl *ssl, MprMatchSsl match);

@@ -72,8 +72,9 @@ Context* makeContext(const Settings& settings, Reason& reason);
 void retain(Context& context);
 void release(Context& context);
 
-/** @param choose Of a server: the context, retained, of the host a client asks for; nullptr: the one that there is. */
-using Choose = Context* (*) (MprSocket* sp, const char* host);
+/** Of a server. @param chosen Becomes the context, retained, of the host a client asks for, unless that is the one that there
+    is. @return false: that host cannot be served. */
+using Choose = bool (*)(MprSocket* sp, const char* host, Context*& chosen);
 
 /** @param host Of a client: whom it asks for, and whose certificate it has to be. nullptr: nobody's. */
 Stream* makeStream(Context& context, MprSocket* sp, const char* host, Choose choose, Reason& reason);

@@ -209,23 +209,76 @@ int onVerify(int good, X509_STORE_CTX* store) {
 
 // ---- Names of hosts and protocols ----
 
-int onHost(SSL* ssl, int*, void*) {
+/** The host that a ClientHello names (RFC 6066, section 3). @return false: none, or not as it should be; OpenSSL looks later. */
+bool readHost(SSL* ssl, char (&host)[TLSEXT_MAXLEN_host_name + 1]) {
+    constexpr std::size_t before = 5; // a length, a kind, a length
+    const unsigned char* at = nullptr;
+    std::size_t size = 0;
+    if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &at, &size) != 1 || size <= before ||
+        at[2] != TLSEXT_NAMETYPE_host_name) {
+        return false;
+    }
+    const std::size_t length = std::size_t{at[3]} << 8 | at[4];
+    if (length != size - before || length > TLSEXT_MAXLEN_host_name || std::memchr(at + before, 0, length)) {
+        return false;
+    }
+    std::memcpy(host, at + before, length);
+    host[length] = '\0';
+    return true;
+}
+
+/** The suites of TLS 1.3, which a connection has of its own. */
+bool setSuites(SSL* ssl, const Context& context) {
+    char names[512] = "";
+    STACK_OF(SSL_CIPHER)* all = SSL_CTX_get_ciphers(context.ctx);
+    for (int i = 0; i < sk_SSL_CIPHER_num(all); ++i) {
+        const char* name = SSL_CIPHER_get_name(sk_SSL_CIPHER_value(all, i));
+        const std::size_t used = std::strlen(names);
+        if (std::strncmp(name, "TLS_", 4) == 0) {
+            std::snprintf(names + used, sizeof(names) - used, "%s%s", used > 0 ? ":" : "", name);
+        }
+    }
+    return SSL_set_ciphersuites(ssl, names) == 1;
+}
+
+/** Go on with the settings of the host that was asked for. @return false when memory is short. */
+bool setContext(SSL* ssl, const Context& context) {
+    SSL_CTX* ctx = context.ctx;
+    if (!SSL_set_SSL_CTX(ssl, ctx)) {
+        return false;
+    }
+    // What that leaves as it was:
+    SSL_set_verify(ssl, SSL_CTX_get_verify_mode(ctx), onVerify);
+    SSL_set_verify_depth(ssl, SSL_CTX_get_verify_depth(ctx));
+    SSL_clear_options(ssl, SSL_get_options(ssl));
+    SSL_set_options(ssl, SSL_CTX_get_options(ctx));
+    return X509_VERIFY_PARAM_set1(SSL_get0_param(ssl), SSL_CTX_get0_param(ctx)) == 1 &&
+           SSL_set_min_proto_version(ssl, static_cast<int>(SSL_CTX_get_min_proto_version(ctx))) == 1 &&
+           SSL_set_max_proto_version(ssl, static_cast<int>(SSL_CTX_get_max_proto_version(ctx))) == 1 &&
+           setSuites(ssl, context);
+}
+
+/**
+    A client has said hello: choose by the host that it asks for, before OpenSSL looks at versions, ciphers and sessions. In
+    its callback for the name, which comes after those, one host's ticket would do for another that wants a certificate.
+    Who cannot be served by the rules of the host is not served by others.
+ */
+int onHello(SSL* ssl, int* alert, void*) {
     auto* stream = static_cast<Stream*>(SSL_get_app_data(ssl));
-    const char* host = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
-    if (!host || !stream->choose || stream->chosen) {
-        return SSL_TLSEXT_ERR_OK;
+    char host[TLSEXT_MAXLEN_host_name + 1];
+    if (!stream->choose || stream->chosen || !readHost(ssl, host)) {
+        return SSL_CLIENT_HELLO_SUCCESS;
     }
-    Context* chosen = stream->choose(stream->sp, host);
-    if (chosen) {
-        stream->chosen = chosen;
-        SSL_set_SSL_CTX(ssl, chosen->ctx);
-        // What SSL_set_SSL_CTX leaves as it was:
-        SSL_set_verify(ssl, SSL_CTX_get_verify_mode(chosen->ctx), onVerify);
-        SSL_set_verify_depth(ssl, SSL_CTX_get_verify_depth(chosen->ctx));
-        X509_VERIFY_PARAM_set1(SSL_get0_param(ssl), SSL_CTX_get0_param(chosen->ctx));
-        SSL_set_min_proto_version(ssl, static_cast<int>(SSL_CTX_get_min_proto_version(chosen->ctx)));
-        SSL_set_max_proto_version(ssl, static_cast<int>(SSL_CTX_get_max_proto_version(chosen->ctx)));
+    const bool known = stream->choose(stream->sp, host, stream->chosen);
+    if (!known || (stream->chosen && !setContext(ssl, *stream->chosen))) {
+        *alert = SSL_AD_INTERNAL_ERROR;
+        return SSL_CLIENT_HELLO_ERROR;
     }
+    return SSL_CLIENT_HELLO_SUCCESS;
+}
+
+/** The name was seen, so the answer says so. */
+int onHost(SSL*, int*, void*) {
     return SSL_TLSEXT_ERR_OK;
 }
 
@@ -478,6 +531,7 @@ void setOptions(Context& context, const Settings& settings) {
     SSL_CTX_set_dh_auto(context.ctx, 1);
     SSL_CTX_set_default_passwd_cb(context.ctx, noPassword);
     if (settings.server) {
+        SSL_CTX_set_client_hello_cb(context.ctx, onHello, nullptr);
         SSL_CTX_set_tlsext_servername_callback(context.ctx, onHost);
     }
 }

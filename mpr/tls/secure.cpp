@@ -170,18 +170,22 @@ int shake(MprSocket* sp) {
     return MPR_ERR_NETWORK;
 }
 
-/** For a server with several names: onHost in openssl.cpp. */
-Context* choose(MprSocket* sp, const char* host) {
+/** For a server with several names: onHello in openssl.cpp. */
+bool choose(MprSocket* sp, const char* host, Context*& chosen) {
     MprSsl* other = sp->ssl->match(sp, host);
-    if (!other || other == sp->ssl || !other->server) {
-        return nullptr;
+    if (!other || other == sp->ssl) {
+        return true;
     }
     Reason reason;
-    Context* context = use(*other, false, reason);
-    if (!context) {
+    if (!other->server) {
+        reason.say("what the procedure of mprSetSslMatch has chosen is no server's");
+    } else {
+        chosen = use(*other, false, reason);
+    }
+    if (!chosen) {
         mprLog("error mpr tls", 0, "for host %s: %s", host, reason.text);
     }
-    return context;
+    return chosen;
 }
 
 /** Whom a client asks for, and whose certificate it expects. */

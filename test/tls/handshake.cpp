@@ -5,6 +5,13 @@
  */
 #include "test/tls/pair.hpp"
 
+#include <fcntl.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include <thread>
+#include <utility>
+
 using namespace test;
 
 namespace {
@@ -334,6 +341,66 @@ MprSsl *match(MprSocket *sp, cchar *host) {
     asked = host;
     return sp && strcmp(host, "second.local") == 0 ? second : nullptr;
 }
+
+/* A client of OpenSSL's own, which may go on with a session wherever it likes. */
+class FreeClient {
+public:
+    explicit FreeClient(int protocol) : ctx(SSL_CTX_new(TLS_client_method())) {
+        const int version = protocol == MPR_PROTO_TLSV1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
+        SSL_CTX_set_min_proto_version(ctx, version);
+        SSL_CTX_set_max_proto_version(ctx, version);
+        SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+        SSL_CTX_set_app_data(ctx, this);
+        SSL_CTX_sess_set_new_cb(ctx, [](SSL *ssl, SSL_SESSION *session) {
+            auto *self = static_cast<FreeClient *>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+            SSL_SESSION_free(std::exchange(self->kept, session));
+            return 1;
+        });
+    }
+    ~FreeClient() {
+        SSL_SESSION_free(kept);
+        SSL_CTX_free(ctx);
+    }
+    FreeClient(const FreeClient &) = delete;
+    FreeClient &operator=(const FreeClient &) = delete;
+
+    struct Seen {
+        bool served, resumed;
+    };
+    /* Ask the server for a host and for bytes, with the last session if there is one. */
+    Seen ask(MprSsl *server, cchar *host) {
+        Pair pair;
+        REQUIRE(mprUpgradeSocket(pair.server, server, nullptr) == 0);
+        Seen seen{false, false};
+        std::thread client([&, fd = mprGetSocketHandle(pair.client)] {
+            fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+            SSL *ssl = SSL_new(ctx);
+            SSL_set_tlsext_host_name(ssl, host);
+            if (kept) {
+                SSL_set_session(ssl, kept);
+            }
+            SSL_set_fd(ssl, fd);
+            char bytes[5];
+            seen.served = SSL_connect(ssl) == 1 && SSL_write(ssl, "bytes", 5) == 5 && SSL_read(ssl, bytes, 5) == 5;
+            seen.resumed = SSL_session_reused(ssl) == 1;
+            SSL_shutdown(ssl);
+            SSL_free(ssl);
+            shutdown(fd, SHUT_RDWR);
+        });
+        char bytes[8];
+        if (Pair::readAll(pair.server, bytes, 5) == 5) {
+            mprWriteSocket(pair.server, "bytes", 5);
+            while (Pair::readNext(pair.server, bytes, sizeof(bytes)) > 0) {}
+        }
+        mprCloseSocket(pair.server, true);
+        client.join();
+        return seen;
+    }
+
+private:
+    SSL_CTX *ctx;
+    SSL_SESSION *kept = nullptr;
+};
 } // namespace
 
 TEST_CASE("a server of several names has a certificate for each", "[tls]") {
@@ -369,6 +436,63 @@ TEST_CASE("a server of several names has a certificate for each", "[tls]") {
     mprVerifySslPeer(client, "none"); // who believes anybody asks all the same
     REQUIRE(pair.shake(server, client, "other.local"));
     CHECK(asked == "other.local");
+}
+
+TEST_CASE("what the host wants that a client asks for holds, whatever session the client has", "[tls]") {
+    Runtime runtime;
+    House house;
+    Identity other;
+    Identity::sign(other, {.name = "second", .hosts = "DNS:second.local"}, &house.root);
+    const std::string certificate = house.files.certificates("second.pem", other);
+    const std::string key = house.files.key("second.key", other),
+                      trusted = house.files.certificates("ca.pem", house.root);
+    for (const int protocol : {MPR_PROTO_TLSV1_2, MPR_PROTO_TLSV1_3}) {
+        INFO(protocol);
+        MprSsl *server = house.makeServer();
+        second = House::makeServer(certificate, key);
+        mprVerifySslPeer(second, "require");
+        mprSetSslCaFile(second, trusted.c_str());
+        mprSetSslMatch(server, match);
+        FreeClient client(protocol);
+        CHECK_FALSE(client.ask(server, "second.local").served); // it has no certificate
+        CHECK(client.ask(server, "localhost").served);
+        const FreeClient::Seen again = client.ask(server, "localhost");
+        CHECK(again.served);
+        CHECK(again.resumed);
+        CHECK_FALSE(client.ask(server, "second.local").served); // with the session of the other host
+    }
+}
+
+TEST_CASE("a host has its own protocols and ciphers, and is not served by another's rules", "[tls]") {
+    Runtime runtime;
+    House house;
+    Identity other;
+    Identity::sign(other, {.name = "second", .hosts = "DNS:second.local"}, &house.root);
+    MprSsl *server = house.makeServer(), *client = house.makeClient();
+    second = House::makeServer(house.files.certificates("second.pem", other), house.files.key("second.key", other));
+    mprSetSslMatch(server, match);
+    mprSetSslProtocols(second, MPR_PROTO_TLSV1_3);
+    mprSetSslCiphers(second, "TLS_CHACHA20_POLY1305_SHA256");
+    {
+        Pair pair;
+        REQUIRE(pair.shake(server, client, "second.local"));
+        CHECK(str(pair.client->cipher).find("TLS_CHACHA20_POLY1305_SHA256") != std::string::npos);
+    }
+    mprSetSslProtocols(client, MPR_PROTO_TLSV1_2);
+    {
+        Pair pair;
+        CHECK_FALSE(pair.shake(server, client, "second.local"));
+    }
+    mprSetSslProtocols(client, MPR_PROTO_TLSV1_3);
+    const bool client2 = GENERATE(false, true); // no server's settings, or files that are not there
+    second = client2 ? house.makeClient() : House::makeServer("/none.pem", "/none.key");
+    {
+        Pair pair;
+        CHECK_FALSE(pair.shake(server, client, "second.local"));
+        CHECK(runtime.log.has("for host second.local"));
+    }
+    Pair pair;
+    CHECK(pair.shake(server, client, "localhost"));
 }
 
 TEST_CASE("clients go on with sessions, of the same settings and host only", "[tls]") {
