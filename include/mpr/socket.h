@@ -26,7 +26,7 @@ MPR_EXTERN_C_BEGIN
 #define MPR_SOCKET_DATAGRAM 0x10    /* UDP */
 #define MPR_SOCKET_EOF 0x20         /* State: nothing more will come. Never of datagrams */
 #define MPR_SOCKET_LISTENER 0x40    /* State: it listens */
-#define MPR_SOCKET_NOREUSE 0x80     /* Do not take an address over that was in use a moment ago */
+#define MPR_SOCKET_NOREUSE 0x80     /* Do not take an address over that was in use a moment ago. Datagrams never do */
 #define MPR_SOCKET_NODELAY 0x100    /* Send small packets at once */
 #define MPR_SOCKET_EXHAUSTED 0x200  /* State of a listener: the system had nothing left for a connection */
 #define MPR_SOCKET_REUSE_PORT 0x400 /* Several sockets listen at one address; the system shares connections out */

@@ -163,6 +163,19 @@ const char* paramOf(MprJson* params, const char* name) {
     return !param ? nullptr : param->value ? param->value : mprJsonToString(param, 0);
 }
 
+bool addMissing(MprJson* into, MprJson* from) {
+    bool whole = true;
+    MprJson* next = nullptr;
+    MprJson* child = from && (from->type & MPR_JSON_OBJ) ? from->children : nullptr;
+    for (; child && whole; child = next) {
+        next = child->next;
+        if (child->name && !mprReadJsonObj(into, child->name)) {
+            whole = mprWriteJsonObj(into, child->name, mprRemoveJsonChild(from, child)) != MPR_ERR_MEMORY;
+        }
+    }
+    return whole;
+}
+
 char* paramsText(MprJson* params) {
     MprList* sorted = mprCreateList(0, MPR_LIST_STABLE);
     MprBuf* text = mprCreateBuf(0, 0);

@@ -32,6 +32,10 @@ int addParams(Params* params, std::string_view text);
 /** An object with all of them. @return nullptr when memory is short. */
 MprJson* treeOf(Params* params);
 
+/** Put the properties of a tree into another, in which those that are there stay: what a route and the program say of a request
+    counts before what its client does. @return false when memory is short. */
+bool addMissing(MprJson* into, MprJson* from);
+
 /** The text of a parameter: of an array the first, of other values their JSON. @param name A name, or else a path
     (mprGetJson). @return nullptr: there is none. */
 const char* paramOf(MprJson* params, const char* name);

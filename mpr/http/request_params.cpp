@@ -22,20 +22,6 @@ namespace mpr::http {
 
 namespace {
 
-/** Put the properties of a tree into another, in which those that are there stay. @return false when memory is short. */
-bool blend(MprJson* into, MprJson* from) {
-    bool whole = true;
-    MprJson* next = nullptr;
-    MprJson* child = from && (from->type & MPR_JSON_OBJ) ? from->children : nullptr;
-    for (; child && whole; child = next) {
-        next = child->next;
-        if (child->name && !mprReadJsonObj(into, child->name)) {
-            whole = mprWriteJsonObj(into, child->name, mprRemoveJsonChild(from, child)) != MPR_ERR_MEMORY;
-        }
-    }
-    return whole;
-}
-
 /** @return nullptr: the request has failed. */
 MprJson* treeOfText(HttpStream* stream, std::string_view text) {
     Params* params = createParams();
@@ -60,7 +46,7 @@ void addQuery(HttpStream& stream, Rx& rx) {
         setRef(&rx, rx.params, tree ? tree : mprCreateJson(MPR_JSON_OBJ));
         whole = rx.params;
     } else {
-        whole = blend(rx.params, tree);
+        whole = addMissing(rx.params, tree);
     }
     if (!whole) {
         httpMemoryError(&stream);
@@ -86,7 +72,7 @@ void addBody(HttpStream& stream, Rx& rx) {
     const bool isIn = first && first->content && text == first->content->start;
     const std::string_view body(text, static_cast<std::size_t>(isIn ? httpGetPacketContents(first) : slen(text)));
     MprJson* tree = rx.json ? treeOfJson(&stream, body) : treeOfText(&stream, body);
-    if (!blend(rx.params, tree)) {
+    if (!addMissing(rx.params, tree)) {
         httpMemoryError(&stream);
     }
 }

@@ -227,7 +227,7 @@ void takeEnd(HttpQueue* q, Upload* upload, HttpPacket* end) {
     }
     MprJson* params = httpGetParams(q->stream);
     MprJson* fields = params ? treeOf(upload->fields) : nullptr;
-    if (!fields || mprBlendJson(params, fields, 0) < 0) {
+    if (!fields || !addMissing(params, fields)) {
         failForMemory(q);
         return;
     }

@@ -90,7 +90,8 @@ int bindOne(MprSocket* sp, const addrinfo& address, int flags) {
     if (fd < 0) {
         return fd;
     }
-    if ((flags & MPR_SOCKET_NOREUSE) == 0) {
+    // Of datagrams a socket of any user would take a port that is in use.
+    if ((flags & (MPR_SOCKET_NOREUSE | MPR_SOCKET_DATAGRAM)) == 0) {
         setOption(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     }
     if (flags & MPR_SOCKET_REUSE_PORT) {

@@ -76,6 +76,8 @@ TEST_CASE("files and fields of a form", "[http][uploadfilter]") {
     CHECK(site.upload(body, "?q=1", 7).body == told);
     CHECK(site.allRemoved());
     CHECK(site.upload(end).body == "");
+    /* What the route and the query say counts before what is in a form. */
+    CHECK(site.upload(part("name=q", "2") + part("name=q", "3") + part("name=r", "4") + end, "?q=1").body == "q=1&r=4");
     /* A form without files, of another kind, needs no filter. */
     CHECK(site.request("POST", "/up?q=1", "Content-Type: application/x-www-form-urlencoded\r\n", "a=b&c").body ==
           "a=b&c=&q=1");

@@ -341,6 +341,13 @@ TEST_CASE("datagrams", "[io][socket]") {
     Runtime runtime;
     MprSocket *receiver = Connection::rooted(mprCreateSocket()), *sender = Connection::rooted(mprCreateSocket());
     REQUIRE(mprListenOnSocket(receiver, "127.0.0.1", 0, MPR_SOCKET_DATAGRAM) != SOCKET_ERROR);
+    {
+        MprSocket *thief =
+            Connection::rooted(mprCreateSocket()); // no port of datagrams is taken over, as one of streams is not
+        CHECK(mprListenOnSocket(thief, "127.0.0.1", receiver->port, MPR_SOCKET_DATAGRAM) == SOCKET_ERROR);
+        CHECK(str(thief->errorMsg) == strerror(EADDRINUSE));
+        mprRemoveRoot(thief);
+    }
     REQUIRE(mprConnectSocket(sender, "127.0.0.1", receiver->port, MPR_SOCKET_DATAGRAM) == 0);
     CHECK(mprWriteSocketString(sender, "first") == 5);
     CHECK(mprWriteSocketString(sender, "second") == 6);
