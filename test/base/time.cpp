@@ -169,8 +169,8 @@ TEST_CASE("formats agree with strftime", "[base][time]") {
         struct tm tm;
         mprDecodeLocalTime(&tm, time);
         for (cchar *letter : letters) {
-            if (std::string(letter) == "%s" && std::abs(time / 1000) > libraryReach) {
-                continue;
+            if (std::string(letter) == "%s" && std::abs(time / 1000) > (sizeof(long) == 8 ? libraryReach : INT32_MAX)) {
+                continue; // strftime of 32-bit systems knows no more of its own, whatever a time_t has
             }
             char expected[100];
             size_t length = strftime(expected, sizeof(expected), letter, &tm);

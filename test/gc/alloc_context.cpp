@@ -258,7 +258,7 @@ TEST_CASE("threads know what they have allocated", "[gc][context][stats]") {
     CHECK(mprGetAllocStats(nullptr, 0) == count);
 }
 
-TEST_CASE("room that a block is given to grow into is not counted as allocated", "[gc][context][stats]") {
+TEST_CASE("room that a block is given to grow into is not counted as allocated", "[gc][context][stats][port]") {
     Runtime runtime;
     void *block = mprAlloc(3 << 20);
     const unsigned long long before = own().bytes;

@@ -19,12 +19,19 @@
 
 using namespace test;
 
-/* test_host is linked so that the library's calls of mmap, and the tests', come here. */
-extern "C" void *__real_mmap(void *, size_t, int, int, int, off_t);
+/* test_host is linked so that the library's calls of mmap, and the tests', come here: of mmap64, where that is its name. */
+#if defined(_FILE_OFFSET_BITS) && _FILE_OFFSET_BITS == 64
+#define REAL_MMAP __real_mmap64
+#define WRAP_MMAP __wrap_mmap64
+#else
+#define REAL_MMAP __real_mmap
+#define WRAP_MMAP __wrap_mmap
+#endif
+extern "C" void *REAL_MMAP(void *, size_t, int, int, int, off_t);
 static std::atomic<long> mappings{0};
-extern "C" void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+extern "C" void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
     mappings++;
-    return __real_mmap(at, size, protection, flags, fd, offset);
+    return REAL_MMAP(at, size, protection, flags, fd, offset);
 }
 
 namespace {
