@@ -39,11 +39,11 @@ struct AllocationCounts {
     os::Counter contexts{0}; // opened
     os::Counter slowPaths{0};
 
-    static void add(os::Counter& count, std::uint64_t by) {
+    static void add(os::Counter& count, os::Total by) {
         count.store(count.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
     }
     void made(std::size_t n) { add(granules, n); }
-    void unmade(std::size_t n) { add(granules, std::uint64_t{0} - n); }
+    void unmade(std::size_t n) { add(granules, os::Total{0} - n); }
     void opened() { add(contexts, 1); }
     void slow() { add(slowPaths, 1); }
 };
