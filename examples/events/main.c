@@ -44,6 +44,7 @@ static void finish(void *data, MprEvent *event) {
 
 int main(int argc, char **argv) {
     Clock *clock;
+    int status;
 
     /* No thread of the runtime's own for events: main services them. */
     if (!mprCreate(argc, argv, MPR_USER_EVENTS_THREAD) || mprStart() < 0) {
@@ -60,5 +61,6 @@ int main(int argc, char **argv) {
         return 1;
     }
     mprServiceEvents(-1, 0); /* Yields between events; returns after mprShutdown */
-    return mprDestroy() ? mprGetExitStatus() : 1;
+    status = mprGetExitStatus();
+    return mprDestroy() ? status : 1;
 }

@@ -22,6 +22,7 @@ static void reload(void *arg, MprSignal *sp) {
 
 int main(int argc, char **argv) {
     Config *config;
+    int status;
 
     if (!mprCreate(argc, argv, MPR_USER_EVENTS_THREAD) || mprStart() < 0) {
         return 1;
@@ -38,5 +39,6 @@ int main(int argc, char **argv) {
         return 1;
     }
     printf("asked to stop\n");
-    return mprDestroy() ? mprGetExitStatus() : 1;
+    status = mprGetExitStatus();
+    return mprDestroy() ? status : 1;
 }

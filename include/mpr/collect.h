@@ -120,14 +120,16 @@ MPR_EXPORT void mprYield(int flags);
     when the thread that made it yields, while other threads run: it must not read anything that those may change.
 
     A yield then costs some nanoseconds per published block and stops nobody. The memory, which is still in the
-    processor's cache, is used again at once. Blocks whose managers want MPR_MANAGE_FREE live until the collector finds
-    them dead. A yield keeps everything for the collector if a plain block (one without MPR_ALLOC_BARRIER) was
-    published, if a block with references was born held or is too large for the thread's own memory, if it waits, and
-    if it is sticky. With option check=1 nothing is used again: see mpr/runtime.h.
+    processor's cache, is used again at once. A block whose manager is called with MPR_MANAGE_FREE (that is each one with a
+    manager that was made without MPR_ALLOC_NO_FREE) lives until the collector finds it dead, and counts as published.
+    A yield keeps everything for the collector if a plain block (one without MPR_ALLOC_BARRIER) was published, if a
+    block with references was born held or is too large for the thread's own memory, if more than 512 blocks were
+    published, if memory was too short to be the thread's own, while a C++ constructor runs, if it waits, and
+    if it is sticky: mprReadBatchStats counts which. With option check=1 nothing is used again: see mpr/runtime.h.
 
     Every mprYield(0) of the thread takes back, until it is called with false; mprYield(MPR_YIELD_DISCARD) takes back
     whatever this says. The first of those takes back nothing, because earlier allocations were not tracked.
-    @return The previous setting. Attached threads that run. Does not yield. Costs 40 KiB for the thread.
+    @return The previous setting. Attached threads that run. Does not yield. Costs 50 KiB for the thread.
  */
 MPR_EXPORT bool mprSetBatches(bool on);
 

@@ -123,8 +123,8 @@ typedef struct MprFileSystem {
     bool readOnly;
 } MprFileSystem;
 
-/** Make files of the program readable. @param inodes Kept, not copied; NULL: what mprGetRomFiles returns. Call it
-    before other threads open files. */
+/** Make files of the program readable, by mprOpenFile and as documents of HTTP. @param inodes Kept, not copied; NULL: what
+    mprGetRomFiles returns. Call it before other threads open files. */
 MPR_EXPORT void mprSetRomFileSystem(MprRomInode *inodes);
 /** @return The table set, or NULL. A program may define this function itself to return its own table, which is then the
     one that is read unless another is set: the library's is weak. */

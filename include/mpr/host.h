@@ -295,8 +295,9 @@ MPR_EXPORT MprPrivateHeap *mprCreateHeap(const char *name, int flags);
     blocks lie there, the system is asked for nothing but a record (52 KiB on 64 bit, used again by other heaps), and the memory
     is the program's again when the heap was destroyed. Without an operating system this is the way to have one, and the record
     lies there, too.
-    @param name,flags As mprCreateHeap. @param memory,size The memory, aligned to anything, 4 KiB or more. Of it the heap needs
-    3 KiB, and an eighth of the rest. At most 256 MiB are used, 128 MiB on 32 bit, 1 MiB without an operating system.
+    @param name,flags As mprCreateHeap. @param memory,size The memory, aligned to anything, 4 KiB or more. Of it the
+    heap needs 3 KiB, and an eighth of the rest (64 bit: a sixteenth). At most 256 MiB are used, 128 MiB on 32 bit, 1
+    MiB without an operating system.
     @return NULL when the memory is too small, or for unknown flags: named in the log; or when the system has no memory. Any
     thread; without an operating system not in an interrupt, as all calls with heaps.
  */

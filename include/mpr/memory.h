@@ -60,22 +60,22 @@ MPR_EXTERN_C_BEGIN
 
 /**
     Says what a block references, and releases what it owns outside the heap. With MPR_MANAGE_MARK all threads are
-    stopped, unless the block is one with a barrier (mpr/barrier.h): call mprMark on each managed reference and do
-    nothing else. The collector's threads and threads that yield may call it more than once in a collection, for
-    this and other blocks, several at the same time. Whatever it writes (its own statistics, for example) must
-    therefore be atomic. With MPR_MANAGE_FREE it runs on the collector's thread while the application runs. The
-    order between blocks is arbitrary; the memory of every block that dies in the same collection stays readable
-    until all managers have run. It may lock and allocate. It must not store ptr anywhere. It may give the runtime's
-    functions other blocks that die with ptr: one whose own manager has been called is found closed, as a socket, a file
-    or a command is after its end. A dying block that would be given to what lives on (a new event, an event that is
-    rescheduled, a worker, a thread, a handler that is to wait or of a signal, a command to start) is refused and named. So
-    are calls that run events while they wait (mprServiceEvents, mprWaitForEvent, mprWaitForCmd, mprRunCmd, mprRun), and
-    those that change an HTTP stream that is alive, which is its dispatcher's. To have something done elsewhere, create an
-    event with data that lives on. A process can use 2047 different managers, including the runtime's own; a manager
-    counts from its first use until the process ends. With any further one mprAllocManaged and mprSetManager return NULL and
-    the log says why. Managers that are in use already are not affected. (Without an operating system there is no such limit; the managers in use take 8 to 21
-    bytes of the heap each, and one for which there is no memory makes an allocation fail. There managers are called by
-    the thread that collects, in its yield.)
+    stopped, unless the block is one with a barrier (mpr/barrier.h) or a thread with batches yields: call mprMark on
+    each managed reference and do nothing else. The collector's threads and threads that yield may call it more than
+    once in a collection, for this and other blocks, several at the same time. Whatever it writes (its own statistics,
+    for example) must therefore be atomic. With MPR_MANAGE_FREE it runs on the collector's thread while the application
+    runs. The order between blocks is arbitrary; the memory of every block that dies in the same collection stays
+    readable until all managers have run. It may lock and allocate. It must not store ptr anywhere. It may give the
+    runtime's functions other blocks that die with ptr: one whose own manager has been called is found closed, as a
+    socket, a file or a command is after its end. A dying block that would be given to what lives on (a new event, an
+    event that is rescheduled, a worker, a thread, a handler that is to wait or of a signal, a command to start) is
+    refused and named. So are calls that run events while they wait (mprServiceEvents, mprWaitForEvent, mprWaitForCmd,
+    mprRunCmd, mprRun), and those that change an HTTP stream that is alive, which is its dispatcher's. To have something
+    done elsewhere, create an event with data that lives on. A process can use 2047 different managers, including the
+    runtime's own; a manager counts from its first use until the process ends. With any further one mprAllocManaged and
+    mprSetManager return NULL and the log says why. Managers that are in use already are not affected. (Without an
+    operating system there is no such limit; the managers in use take 8 to 21 bytes of the heap each, and one for which
+    there is no memory makes an allocation fail. There managers are called by the thread that collects, in its yield.)
  */
 typedef void (*MprManager)(void *ptr, int flags);
 

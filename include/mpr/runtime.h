@@ -170,7 +170,8 @@ typedef void (*MprLogHandler)(const char *tags, int level, const char *msg);
  */
 MPR_EXPORT MprLogHandler mprSetLogHandler(MprLogHandler handler);
 
-/** Runs when the process ends by memory policy EXIT and in mprDestroy. Parameters: state (1), strategy (0), status. */
+/** Runs when the process ends by memory policy EXIT or mprShutdown(MPR_EXIT_ABORT), and in mprDestroy. Parameters: state
+    (1), MPR_EXIT_* (3 by the policy), status. */
 typedef void (*MprTerminator)(int state, int how, int status);
 
 /** Add a terminator. They run in the order added, each once, even if mprDestroy is refused and called again. At most 16

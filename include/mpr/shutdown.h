@@ -50,7 +50,8 @@ MPR_EXPORT void mprShutdown(int exitStrategy, int status, MprTicks timeout);
 /** Milliseconds that mprDestroy and mprShutdown give to work in progress (30 s if never set). Any thread. */
 MPR_EXPORT void mprSetExitTimeout(MprTicks timeout);
 
-/** The status for the process to exit with: 0, or what mprShutdown or mprSetExitStatus said last. Any thread. */
+/** The status for the process to exit with: 0, or what mprShutdown or mprSetExitStatus said last. It is the runtime's: read it
+    before mprDestroy, for it is 0 then, and cannot be set. Any thread. */
 MPR_EXPORT int mprGetExitStatus(MPR_NOTHING);
 MPR_EXPORT void mprSetExitStatus(int status);
 
@@ -78,7 +79,7 @@ MPR_EXPORT bool mprCancelShutdown(MPR_NOTHING);
 MPR_EXPORT void mprRestart(MPR_NOTHING);
 /**
     Continue in the background: in a child of fork that has a session of its own, the same current directory, and
-    /dev/null as standard input and output. The calling process exits. Call it before mprCreate.
+    /dev/null as standard input, output and error: start a log. The calling process exits. Call it before mprCreate.
     @return 0; MPR_ERR_BAD_STATE when there is a runtime, whose threads the child would not have; MPR_ERR_CANT_CREATE.
  */
 MPR_EXPORT int mprDaemon(MPR_NOTHING);

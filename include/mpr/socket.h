@@ -76,7 +76,7 @@ MPR_EXPORT MprSocket *mprCreateSocket(MPR_NOTHING);
     that is a socket, for processes of this machine. Only the same user may connect until the program changes the file's
     mode. A socket at which nobody listens any more is replaced. The file is removed when the socket is closed.
     @param port 0: the system chooses; the member port says which. Of no meaning with a file. @param flags MPR_SOCKET_*.
-    @return The descriptor, or -1; the log says why, and mprGetOsError.
+    @return The descriptor, or -1: mprGetOsError says why, and the log, unless it is open already or there is none.
  */
 MPR_EXPORT int mprListenOnSocket(MprSocket *sp, const char *ip, int port, int flags);
 

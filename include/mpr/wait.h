@@ -69,7 +69,8 @@ MPR_EXPORT void mprRemoveWaitHandler(MprWaitHandler *wp);
 
 /**
     Wait on the calling thread, yielded. Needs no handler and nobody that services events. Any thread.
-    @param timeout Milliseconds; negative: for ever. @return What came; 0 when the time is up; MPR_ERR_BAD_HANDLE.
+    @param timeout Milliseconds; negative: for ever. @return What came; 0 when the time is up, or what came
+    is not in the mask (an error or the end, for a mask of 0); MPR_ERR_BAD_HANDLE.
  */
 MPR_EXPORT int mprWaitForSingleIO(int fd, int mask, MprTicks timeout);
 

@@ -22,7 +22,7 @@ namespace mpr {
     A managed object that maps keys to managed objects and keeps these alive:
 
         mpr::Root<mpr::HashMap<uint64_t, Message>> messages = mpr::make<mpr::HashMap<uint64_t, Message>>();
-        messages->set(id, message);
+        if (!messages->set(id, message)) ... // no memory
         if (Message* found = messages->find(id)) ...
 
     Open addressing with linear probing, at most three quarters full; removal moves entries back (D. Knuth, TAOCP vol.

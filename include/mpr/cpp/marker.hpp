@@ -23,8 +23,9 @@ namespace mpr {
     write, no use of other managed objects. It may run several times in a collection. A derived class calls its base's
     trace, too.
 
-    All threads are stopped while it runs if the type has a destructor that does something. Otherwise threads may be
-    running: whatever it reads, except Members, must then be atomic or constant once the object is built.
+    All threads are stopped while it runs if the type has a destructor that does something, except at a yield of a
+    thread with batches (mprSetBatches). Then, and without such a destructor, threads may be running: whatever it reads,
+    except Members, must then be atomic or constant once the object is built.
 
     It may be called for an object whose constructor yields (see make): fields that are not constructed yet are all
     bits zero then. In that state a Member reads as nullptr, and a vector, span or array as empty. A field of any other

@@ -20,7 +20,7 @@ typedef struct HttpRx {
     char *scriptName;        /* The route's prefix, or "" */
     char *extraPath;         /* What follows an extension in the path, if httpTrimExtraPath was called */
     MprOff bytesRead;        /* Of the body */
-    MprOff length;           /* Of the body, if it was announced; else -1 */
+    MprOff length;           /* Of the body; 0 when there is none; -1 when it comes in chunks */
     MprOff remainingContent; /* Of the body; how much of it may come yet */
     struct HttpStream *stream;
     HttpRoute *route;
@@ -48,10 +48,11 @@ typedef struct HttpRx {
     char *pragma;
     char *referrer;
     char *userAgent;
-    MprTime since;   /* If-Modified-Since and its kin; 0: none */
-    bool ifModified; /* It is If-Modified-Since; else If-Unmodified-Since */
-    bool ifMatch;    /* There is If-Match; else, if any, If-None-Match */
-    MprHash *svars;  /* Accepted: variables of a server */
+    MprTime
+        since; /* Accepted for source compatibility, as the next two: never set. The file handler answers conditions */
+    bool ifModified;
+    bool ifMatch;
+    MprHash *svars; /* Accepted: variables of a server */
 } HttpRx;
 
 /* ---- Headers ---- */

@@ -18,7 +18,7 @@ MPR_EXTERN_C_BEGIN
 #define HTTP_TX_NO_BODY 0x1         /* The response has no body, whatever is written */
 #define HTTP_TX_HEADERS_CREATED 0x2 /* The headers are on their way */
 #define HTTP_TX_NO_LENGTH 0x4       /* Send no Content-Length */
-#define HTTP_TX_NO_CHECK 0x8        /* The file name is the program's: it need not be below the documents */
+#define HTTP_TX_NO_CHECK 0x8        /* Accepted for source compatibility: files are below the documents */
 #define HTTP_TX_NO_MAP 0x10         /* Do not look for a file */
 
 /** The send side of a stream. Programs set filename, ext, etag, mimeType, handler, entityLength, file and fileInfo. */

@@ -98,7 +98,7 @@ MPR_EXPORT void httpClearRouteStages(HttpRoute *route, int direction);
 
 /** @param cmd HTTP_ROUTE_*_HEADER. */
 MPR_EXPORT void httpAddRouteResponseHeader(HttpRoute *route, int cmd, const char *header, const char *value);
-/** Answer an error with the document at a URI of the same host. */
+/** Answer an error with the file of a path below the documents of the route, 64 KiB at most; else with the usual document. */
 MPR_EXPORT void httpAddRouteErrorDocument(HttpRoute *route, int status, const char *uri);
 
 /** Keep a value for the program. @param data A block or NULL. */
@@ -106,7 +106,7 @@ MPR_EXPORT void httpSetRouteData(HttpRoute *route, const char *key, void *data);
 MPR_EXPORT void *httpGetRouteData(HttpRoute *route, const char *key);
 /** What ${token} means in targets and by httpExpandRouteVars. */
 MPR_EXPORT void httpSetRouteVar(HttpRoute *route, const char *token, const char *value);
-/** Replace ${tokens}: those set, DOCUMENTS, HOME, PREFIX. @return A block. */
+/** Replace ${tokens}: those set, DOCUMENTS, HOME. @return A block. */
 MPR_EXPORT const char *httpExpandRouteVars(HttpRoute *route, const char *str);
 /** The limits of requests of this route, its own from now on. */
 MPR_EXPORT struct HttpLimits *httpGetRouteLimits(HttpRoute *route);

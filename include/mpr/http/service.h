@@ -134,7 +134,8 @@ MPR_EXPORT int httpGetEndpointPort(HttpEndpoint *endpoint);
 /** Notify a procedure of everything that happens to streams of an endpoint. @param fn NULL: none. */
 MPR_EXPORT void httpSetEndpointNotifier(HttpEndpoint *endpoint, HttpNotifier fn);
 /** Connections accepted from now on speak TLS. @param ssl Of a server (mpr/tls.h); NULL: plain. @return 0;
-    MPR_ERR_CANT_LOAD when its files cannot be used; MPR_ERR_BAD_STATE without TLS; MPR_ERR_BAD_ARGS. */
+    MPR_ERR_BAD_STATE without TLS; MPR_ERR_BAD_ARGS. Its files are not looked at here: mprPreloadSsl says whether they can
+    be used. */
 MPR_EXPORT int httpSecureEndpoint(HttpEndpoint *endpoint, struct MprSsl *ssl);
 
 /* ---- Hosts ---- */

@@ -16,7 +16,7 @@ MPR_EXTERN_C_BEGIN
 
 /* Events of HttpNotifier. */
 #define HTTP_EVENT_STATE 1    /* The state has changed */
-#define HTTP_EVENT_READABLE 2 /* A piece of the body has come */
+#define HTTP_EVENT_READABLE 2 /* A piece of the body has come, or its end */
 #define HTTP_EVENT_WRITABLE 3 /* There is room for what is to be sent */
 #define HTTP_EVENT_ERROR 4    /* The request has failed: stream->errorMsg */
 #define HTTP_EVENT_DONE 5     /* The response has been sent, or never will be */
