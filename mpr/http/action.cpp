@@ -11,21 +11,11 @@ namespace mpr::http {
 
 namespace {
 
-/** The function for a request: of its route, or by name. */
-HttpAction actionFor(const Stream& stream) {
-    const HttpRoute* route = stream.rx->route;
-    if (route && route->action) {
-        return route->action;
-    }
-    const char* name = route && route->targetDetails ? route->targetDetails : stream.rx->pathInfo;
-    const auto* action = static_cast<Action*>(mprLookupKey(stream.http->actions, name));
-    return action ? action->call : nullptr;
-}
-
 void runAction(HttpQueue* q) {
     Stream& stream = *own(q->stream);
-    const HttpAction action = actionFor(stream);
-    if (action) {
+    const HttpRoute* route = stream.rx->route;
+    const HttpAction named = stream.in().action;
+    if (const HttpAction action = route && route->action ? route->action : named) {
         action(&stream);
     } else {
         httpError(&stream, HTTP_CODE_NOT_FOUND, "there is no such action");

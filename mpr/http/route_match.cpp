@@ -87,11 +87,17 @@ void cutPrefix(Stream& stream, const HttpRoute& route) {
     }
 }
 
+/** The action that a route names, else the one of the whole path. */
+HttpAction actionFor(const Stream& stream, const HttpRoute& route) {
+    const char* name = route.targetDetails ? route.targetDetails : stream.rx->pathInfo;
+    const auto* action = static_cast<Action*>(mprLookupKey(stream.http->actions, name));
+    return action ? action->call : nullptr;
+}
+
 /** The handler of a route for a request. */
 HttpStage* handlerFor(Stream& stream, const HttpRoute& route) {
     Http& http = *stream.http;
-    const bool isAction = !route.handlers && mprLookupKey(http.actions, stream.rx->pathInfo);
-    if (isAction || (route.targetDetails && mprLookupKey(http.actions, route.targetDetails))) {
+    if (stream.in().action && (!route.handlers || route.targetDetails)) {
         return http.actionHandler;
     }
     for (int i = 0; i < mprGetListLength(route.handlers); ++i) {
@@ -129,6 +135,7 @@ void setRoute(Stream& stream, HttpRoute& route) {
         setTimes(stream, *route.limits);
     }
     matchPattern(route, stream.rx->pathInfo, &stream);
+    stream.in().action = actionFor(stream, route);
     cutPrefix(stream, route);
     setRef(stream.tx, stream.tx->ext, httpGetPathExt(stream.rx->pathInfo));
 }

@@ -44,6 +44,7 @@ struct Rx : HttpRx {
     int lineCount;
     int lineRoom;
     HttpPacket* body; // reference: what httpRead has begun to read
+    HttpAction action; // of the request's path, if its route has none; or null
     int versionMinor; // of HTTP/1
     bool chunked;     // the body comes in chunks
     bool expects;     // Expect: 100-continue, not yet answered

@@ -90,6 +90,21 @@ TEST_CASE("prefixes are cut, and patterns may have them", "[http][route]") {
     CHECK(get(server, "/application/in/5") == "404");
 }
 
+TEST_CASE("an action is of a whole path, also below a prefix", "[http][route]") {
+    Server server;
+    HttpRoute *below = httpCreateInheritedRoute(nullptr);
+    httpSetRoutePrefix(below, "/app");
+    httpFinalizeRoute(below);
+    httpDefineAction("/app/hello", answerHello);
+    httpDefineAction("/reset", answerHello);
+    httpDefineRoute(nullptr, "POST", "/reset", "/reset", nullptr);
+    server.start();
+    CHECK(server.get("/app/hello").status == 200);
+    CHECK(server.get("/hello").status == 404);
+    CHECK(server.get("/reset").status == 405);
+    CHECK(server.get("/app/reset").status == 404); // it was served by GET
+}
+
 TEST_CASE("targets: redirections, texts, actions by name", "[http][route]") {
     Server server;
     httpCreateAliasRoute(nullptr, "/old", "/new", 301);
