@@ -247,6 +247,13 @@ MPR_EXPORT bool mprIsSocketSecure(MprSocket *sp);
 /** What TLS has agreed on, as JSON: protocol, cipher, resumed, alpn, host, peer, issuer. @return A block; NULL when
     the socket is not secure, or memory is short. */
 MPR_EXPORT char *mprGetSocketState(MprSocket *sp);
+/**
+    Whether a server that has several names (mprSetSslMatch) may serve a host on this connection. It may not if the host's
+    MprSsl wants certificates of clients, and it is not the one that was chosen when the client said hello: what the host
+    wants of clients, this one was not asked for.
+    @param host As mprSetSslMatch's procedure gets it, without a port. @return Also true when the connection is not secure.
+ */
+MPR_EXPORT bool mprSocketServesHost(MprSocket *sp, const char *host);
 
 /**
     What makes connections secure: for libraries. Each procedure is called for a socket that is open; read, write and
@@ -270,6 +277,8 @@ typedef struct MprSocketProvider {
         has ends here, not in a manager of its own, since other managers may use a dead socket until its own was called.
         @param graceful Tell the peer. */
     void (*close)(MprSocket *sp, bool graceful);
+    /** As mprSocketServesHost. NULL: all hosts. */
+    bool (*serves)(MprSocket *sp, const char *host);
 } MprSocketProvider;
 
 /** Set what makes connections secure from now on. @param provider Stays in use; NULL: nothing. Any thread. */

@@ -86,12 +86,6 @@ bool isNamed(const HttpHost& host, std::string_view name) {
     return same(own, name);
 }
 
-std::string_view withoutPort(std::string_view host) {
-    const std::size_t end = host.rfind(':');
-    const bool isPort = end != std::string_view::npos && host.find(']', end) == std::string_view::npos;
-    return isPort ? cut(host, 0, end) : host;
-}
-
 // ---- The end ----------------------------------------------------------------------------------------------------
 
 /** One of the connections of a lane that have not been told that their endpoint has stopped. */
@@ -179,12 +173,18 @@ HttpHost* makeHost(const Http& http) {
     return host;
 }
 
-HttpHost* hostFor(const HttpEndpoint& endpoint, const char* name) {
-    const std::string_view wanted = withoutPort(name ? name : "");
+std::string_view withoutPort(const char* host) {
+    const std::string_view text = host ? host : "";
+    const std::size_t end = text.rfind(':');
+    const bool isPort = end != std::string_view::npos && text.find(']', end) == std::string_view::npos;
+    return isPort ? cut(text, 0, end) : text;
+}
+
+HttpHost* hostFor(const HttpEndpoint& endpoint, std::string_view name) {
     const int count = mprGetListLength(endpoint.hosts);
     for (int i = 0; i < count; ++i) {
         auto* host = static_cast<HttpHost*>(mprGetItem(endpoint.hosts, i));
-        if (isNamed(*host, wanted)) {
+        if (isNamed(*host, name)) {
             return host;
         }
     }

@@ -85,8 +85,10 @@ namespace mpr::http {
 void chooseRoute(Stream& stream);
 /** Whether a path matches, and what its parts are, as parameters. */
 bool matchPattern(const HttpRoute& route, const char* path, Stream* stream);
-/** The host that a client asks for. */
-HttpHost* hostFor(const HttpEndpoint& endpoint, const char* name);
+/** What a client asks for without its port. @param host "localhost:80"; nullptr: nobody. */
+std::string_view withoutPort(const char* host);
+/** The host that a client asks for. @param name Without a port. */
+HttpHost* hostFor(const HttpEndpoint& endpoint, std::string_view name);
 /** The methods that routes of a stream's path allow: "GET,HEAD". */
 char* allowedMethods(Stream& stream);
 /** What a route does with headers of the response. */

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mpr/http/head.hpp"
+#include "mpr/http/net.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/string.h"
 
@@ -155,6 +156,18 @@ void refuseRoute(Stream& stream, bool refused) {
     }
 }
 
+/** Whether a host may be served on the stream's connection: with TLS, a client may have to be another one's. */
+bool mayServe(Stream& stream, std::string_view name) {
+    if (!stream.secure) {
+        return true;
+    }
+    const char* host = snclone(name.data(), static_cast<ssize>(name.size()));
+    if (!host) {
+        httpMemoryError(&stream);
+    }
+    return host && mprSocketServesHost(stream.net->sock, host);
+}
+
 /** Choose once. @return Whether a stage wants another choice. */
 bool chooseOnce(Stream& stream) {
     bool refused = false;
@@ -198,9 +211,14 @@ bool matchPattern(const HttpRoute& route, const char* path, Stream* stream) {
 }
 
 void chooseRoute(Stream& stream) {
-    setRef(&stream, stream.host, hostFor(*stream.endpoint, stream.in().hostHeader));
+    const std::string_view name = withoutPort(stream.in().hostHeader);
+    setRef(&stream, stream.host, hostFor(*stream.endpoint, name));
     if (!stream.host) {
         httpError(&stream, HTTP_CODE_NOT_FOUND, "there is no such host");
+        return;
+    }
+    if (!mayServe(stream, name)) {
+        httpError(&stream, HTTP_CODE_MISDIRECTED_REQUEST, "this connection is not for that host");
         return;
     }
     for (int i = 0; i < mostReroutes && !stream.error && chooseOnce(stream); ++i) {}

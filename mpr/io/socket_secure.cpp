@@ -103,6 +103,10 @@ bool mprIsSocketSecure(MprSocket* sp) {
     return isSecure(sp);
 }
 
+bool mprSocketServesHost(MprSocket* sp, cchar* host) {
+    return !isSecure(sp) || !host || !own(sp)->provider->serves || own(sp)->provider->serves(sp, host);
+}
+
 char* mprGetSocketState(MprSocket* sp) {
     return isSecure(sp) ? own(sp)->provider->state(sp) : nullptr;
 }

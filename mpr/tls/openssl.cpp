@@ -834,6 +834,11 @@ void commonName(const X509_NAME* name, char (&to)[Size]) {
 }
 } // namespace
 
+bool asksFor(const Stream& stream, const char* host) {
+    const char* asked = SSL_get_servername(stream.ssl, TLSEXT_NAMETYPE_host_name);
+    return asked && strcasecmp(asked, host) == 0;
+}
+
 void describe(const Stream& stream, Facts& facts) {
     facts = {};
     facts.version = SSL_get_version(stream.ssl);

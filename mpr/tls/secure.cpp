@@ -32,7 +32,8 @@ constexpr ssize recordSize = 16384;
     managers of others may still use the socket until its own has been called, in whatever order.
  */
 struct Secure {
-    char* record; // reference: what is on its way and not reported as written; or null
+    char* record;   // reference: what is on its way and not reported as written; or null
+    MprSsl* chosen; // reference: of a server that has several names, what holds if it is not the socket's; or null
     Stream* stream;
     ssize length;  // of the record
     ssize told;    // of it, reported
@@ -51,6 +52,7 @@ void manageSecure(void* ptr, int flags) {
     auto* secure = static_cast<Secure*>(ptr);
     if (flags & MPR_MANAGE_MARK) {
         mprMarkRef(&secure->record);
+        mprMarkRef(&secure->chosen);
     }
 }
 
@@ -185,7 +187,19 @@ bool choose(MprSocket* sp, const char* host, Context*& chosen) {
     if (!chosen) {
         mprLog("error mpr tls", 0, "for host %s: %s", host, reason.text);
     }
+    mprSetRef(of(sp), &of(sp)->chosen, other);
     return chosen;
+}
+
+bool serves(MprSocket* sp, const char* host) {
+    const Secure& secure = *of(sp);
+    MprSsl* ssl = sp->ssl;
+    if (!ssl->match || asksFor(*secure.stream, host)) {
+        return true;
+    }
+    MprSsl* other = ssl->match(sp, host);
+    other = other ? other : ssl;
+    return other->peer == Peer::none || other == (secure.chosen ? secure.chosen : ssl);
 }
 
 /** Whom a client asks for, and whose certificate it expects. */
@@ -446,6 +460,7 @@ void nameSecure() {
     mprSetManagerName(manageSecure, "MprSocket's TLS");
 }
 
-MprSocketProvider provider = {"openssl", upgrade, readSecure, writeSecure, wants, buffered, handshaking, state, close};
+MprSocketProvider provider = {"openssl", upgrade, readSecure, writeSecure, wants, buffered, handshaking, state, close,
+                              serves};
 
 } // namespace mpr::tls

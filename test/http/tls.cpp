@@ -19,9 +19,9 @@ namespace {
 /* A connection with TLS, read and written in blocking mode. */
 class SecureClient {
 public:
-    SecureClient(const House &house, int port) : sp(rooted(mprCreateSocket())), ssl(house.makeClient()) {
+    SecureClient(const House &house, int port, cchar *name = "localhost") : sp(rooted(mprCreateSocket())), ssl(house.makeClient()) {
         REQUIRE(mprConnectSocket(sp, "127.0.0.1", port, MPR_SOCKET_BLOCK) == 0);
-        REQUIRE(mprUpgradeSocket(sp, ssl, "localhost") == 0);
+        REQUIRE(mprUpgradeSocket(sp, ssl, name) == 0);
     }
     ~SecureClient() {
         mprCloseSocket(sp, true);
@@ -84,6 +84,47 @@ TEST_CASE("an endpoint speaks TLS", "[http][tls]") {
     CHECK(plain.isClosed());
     server.stop();
     mprRemoveRoot(ssl);
+}
+
+namespace {
+MprSsl *guarded;
+
+MprSsl *matchGuarded(MprSocket *, cchar *host) {
+    return str(host) == "second.local" ? guarded : nullptr;
+}
+} // namespace
+
+TEST_CASE("a host that wants certificates of clients answers on no connection of another host", "[http][tls]") {
+    Server server;
+    House house;
+    Identity other;
+    Identity::sign(other, {.name = "second", .hosts = "DNS:second.local"}, &house.root);
+    const bool wants = GENERATE(true, false);
+    guarded = House::makeServer(house.files.certificates("second.pem", other), house.files.key("second.key", other));
+    mprVerifySslPeer(guarded, wants ? "optional" : "none");
+    mprSetSslCaFile(guarded, house.ca.c_str());
+    httpDefineAction("/hello", answerHello);
+    MprSsl *ssl = house.makeServer();
+    mprSetSslMatch(ssl, matchGuarded);
+    httpSecureEndpoint(server.endpoint, ssl);
+    server.start();
+    const auto get = [&](const char *asked, const std::string &target, const std::string &host) {
+        SecureClient client(house, server.port, asked);
+        return client.ask("GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n", SIZE_MAX)
+            .substr(9, 3);
+    };
+    const std::string refused = wants ? "421" : "200";
+    CHECK(get("localhost", "/hello", "localhost") == "200");
+    CHECK(get("localhost", "/hello", "other.local") == "200");
+    CHECK(get("localhost", "/hello", "second.local") == refused);
+    CHECK(get("localhost", "/hello", "second.local:443") == refused);
+    CHECK(get("localhost", "https://second.local/hello", "localhost") == refused);
+    CHECK(get("127.0.0.1", "/hello", "second.local") == refused); // who asks for no name
+    CHECK(get("second.local", "/hello", "Second.local:443") == "200");
+    CHECK(get("second.local", "/hello", "localhost") == "200"); // which wants less
+    server.stop();
+    mprRemoveRoot(ssl);
+    mprRemoveRoot(guarded);
 }
 
 TEST_CASE("who reads to the end over TLS is told of it, not left to wait for the end of the connection",
