@@ -8,10 +8,13 @@
 #include "mpr/http/log.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -136,28 +139,45 @@ void writeJson(const Stream& stream, Line& line) {
 }
 
 int openFile(const char* path) {
-    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    // Not to wait for the reader of a named pipe, now or later.
+    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
 }
 
-/** With the lock. */
+/** A new file in place of one that is long. If it cannot be opened the old one goes on, under its new name. */
+void rotate(AccessLog& log) {
+    if (access(log.path, F_OK) == 0) { // else it was renamed before
+        mprBackupLog(log.path, log.backup > 0 ? log.backup : 1);
+    }
+    if (const int fd = openFile(log.path); fd >= 0) {
+        ::close(log.fd);
+        log.fd = fd;
+    }
+}
+
+/** Whether so many bytes can be written without waiting: a pipe's reader may have paused. */
+bool takes(int fd) {
+    pollfd wanted{fd, POLLOUT, 0};
+    return poll(&wanted, 1, 0) > 0;
+}
+
+/** With the lock. What cannot be written now, on a full disk, say, or to a reader who has paused, waits in memory. */
 void writeOut(AccessLog& log) {
+    constexpr std::size_t most = PIPE_BUF; // poll(2) speaks for no more
     std::size_t at = 0;
     mpr::os::BrokenPipe broken;
-    while (log.fd >= 0 && at < log.used) {
-        const ssize count = write(log.fd, log.text + at, log.used - at);
+    while (log.fd >= 0 && at < log.used && takes(log.fd)) {
+        const ssize count = write(log.fd, log.text + at, std::min(log.used - at, most));
         if (count <= 0) {
             broken.set(count < 0 ? errno : 0, true);
-            break; // a full disk, say: the lines are lost, the service goes on
+            break;
         }
         at += static_cast<std::size_t>(count);
     }
-    log.used = 0;
+    log.used -= at;
+    std::memmove(log.text, log.text + at, log.used);
     struct stat info;
     if (log.most > 0 && log.fd > 2 && fstat(log.fd, &info) == 0 && info.st_size >= log.most) {
-        if (mprBackupLog(log.path, log.backup > 0 ? log.backup : 1) == 0) {
-            ::close(log.fd);
-            log.fd = openFile(log.path);
-        }
+        rotate(log);
     }
 }
 
@@ -167,6 +187,7 @@ void shut(AccessLog& log) {
         ::close(log.fd);
     }
     log.fd = -1;
+    log.used = 0;
 }
 } // namespace
 
@@ -186,8 +207,10 @@ void logRequest(const Stream& stream) {
     if (accessLog.used + line.text().size() > sizeof(accessLog.text)) {
         writeOut(accessLog);
     }
-    std::memcpy(accessLog.text + accessLog.used, line.text().data(), line.text().size());
-    accessLog.used += line.text().size();
+    if (accessLog.used + line.text().size() <= sizeof(accessLog.text)) { // else it is lost, and the service goes on
+        std::memcpy(accessLog.text + accessLog.used, line.text().data(), line.text().size());
+        accessLog.used += line.text().size();
+    }
 }
 
 void flushLog() {

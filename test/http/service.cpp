@@ -3,10 +3,15 @@
     test/http/service.cpp - The service: figures, the access log, sessions, TLS, and its end.
  */
 #include "mpr/http.hpp"
+#include "test/support/few_descriptors.hpp"
 #include "test/support/folder.hpp"
 #include "test/support/http.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -120,6 +125,89 @@ TEST_CASE("the access log has a line for each request, whatever is in it", "[htt
             mprSleep(150);
         }
         CHECK_FALSE(contents(path + ".1").empty());
+    }
+    SECTION("renamed while there is no descriptor for a new one") {
+        CHECK(httpSetAccessLog(path.c_str(), HTTP_LOG_COMMON, 100, 2) == 0);
+        server.start();
+        Client client(server.port);
+        const auto ask = [&client](const char *uri) {
+            client.ask(std::string("GET /hello?") + uri + " HTTP/1.1\r\nHost: a\r\n\r\n");
+        };
+        ask("first");
+        {
+            FewDescriptors none(0);
+            const auto isRenamed = [&] { return access((path + ".1").c_str(), F_OK) == 0; };
+            for (const MprTicks begin = mprGetTicks(); !isRenamed() && mprGetElapsedTicks(begin) < 60'000;) {
+                ask("second");
+                mprSleep(20);
+            }
+            for (int i = 0; i < 3; i++) { // it is not renamed again
+                const auto before = std::filesystem::file_size(path + ".1");
+                ask("third");
+                for (const MprTicks begin = mprGetTicks();
+                     std::filesystem::file_size(path + ".1") == before && mprGetElapsedTicks(begin) < 60'000;) {
+                    mprSleep(10);
+                }
+            }
+            CHECK_FALSE(access((path + ".2").c_str(), F_OK) == 0);
+        }
+        ask("fourth");
+        CHECK(eventually(path + ".1", "fourth").find("first") != std::string::npos);
+        ask("fifth");
+        CHECK(eventually(path, "fifth").find("fourth") == std::string::npos);
+    }
+    SECTION("into a pipe whose reader has paused") {
+        const bool named = GENERATE(true, false);
+        int ends[2];
+        REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+        if (named) {
+            close(ends[0]);
+            close(ends[1]);
+            REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+            CHECK(httpSetAccessLog(path.c_str(), HTTP_LOG_JSON, 0, 0) == MPR_ERR_CANT_OPEN); // nobody reads
+            ends[0] = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+            CHECK(httpSetAccessLog(path.c_str(), HTTP_LOG_JSON, 0, 0) == 0);
+        } else {
+            CHECK(httpSetAccessLog("stdout", HTTP_LOG_JSON, 0, 0) == 0);
+        }
+        const int out = dup(1);
+        if (!named) {
+            fcntl(ends[1], F_SETFL, 0);
+            dup2(ends[1], 1);
+            close(ends[1]);
+        }
+        fcntl(ends[0], F_SETPIPE_SZ, 4096);
+        server.start();
+        Client client(server.port);
+        for (int i = 0; i < 400; i++) { // 40 KiB of lines
+            CHECK(client.ask("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n").status == 200);
+        }
+        std::string text;
+        char bytes[4096];
+        const auto read = [&] {
+            const ssize count = ::read(ends[0], bytes, sizeof(bytes));
+            text.append(bytes, static_cast<size_t>(std::max<ssize>(count, 0)));
+        };
+        for (const MprTicks begin = mprGetTicks();
+             text.find("again") == std::string::npos && mprGetElapsedTicks(begin) < 60'000;) {
+            read();
+            client.ask("GET /hello?again HTTP/1.1\r\nHost: a\r\n\r\n");
+            mprSleep(10);
+        }
+        httpSetAccessLog(nullptr, 0, 0, 0);
+        read();
+        dup2(out, 1);
+        close(out);
+        close(ends[0]);
+        text.erase(text.rfind('\n'));
+        CHECK(std::count(text.begin(), text.end(), '\n') > 100);
+        for (size_t at = 0, end; at < text.size(); at = end + 1) { // no line is half one
+            end = std::min(text.find('\n', at), text.size());
+            const std::string line = text.substr(at, end - at);
+            INFO(line);
+            MprJson *json = mprParseJson(line.c_str());
+            CHECK((json && mprGetJson(json, "ms")));
+        }
     }
     SECTION("where it cannot be") {
         CHECK(httpSetAccessLog((folder / "no/such").c_str(), HTTP_LOG_COMMON, 0, 0) == MPR_ERR_CANT_OPEN);

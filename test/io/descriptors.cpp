@@ -3,6 +3,7 @@
     test/io/descriptors.cpp - Descriptors: not inherited, and what happens when there are none left.
  */
 #include "test/support/every_yield.hpp"
+#include "test/support/few_descriptors.hpp"
 #include "test/support/folder.hpp"
 #include "test/support/hoard.hpp"
 #include "test/support/mutator.hpp"
@@ -12,7 +13,6 @@
 #include "test/support/sanitizer.hpp"
 #include "test/support/service.hpp"
 
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cstring>
@@ -99,23 +99,6 @@ void openThings(const Folder &folder) {
     mprReadPathContents((folder / "contents").c_str(), nullptr);
     mprGetPathFiles(folder.root.c_str(), 0);
 }
-
-/* No descriptors beyond so many more. */
-class FewDescriptors {
-public:
-    explicit FewDescriptors(int more) {
-        getrlimit(RLIMIT_NOFILE, &before);
-        const int next = dup(0);
-        close(next);
-        rlimit few = before;
-        few.rlim_cur = static_cast<rlim_t>(next + more);
-        setrlimit(RLIMIT_NOFILE, &few);
-    }
-    ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before); }
-
-private:
-    rlimit before;
-};
 
 } // namespace
 
