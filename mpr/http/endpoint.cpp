@@ -63,6 +63,9 @@ void onConnection(void* data, MprEvent*) {
             return;
         }
         MprSocket* sock = mprAcceptSocket(listener);
+        if (!sock && i == 0 && (listener->flags & MPR_SOCKET_EXHAUSTED)) { // else perhaps nobody waits
+            closeResting(endpoint.dispatcher, false);
+        }
         if (!sock) {
             break;
         }

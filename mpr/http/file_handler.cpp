@@ -152,6 +152,17 @@ bool presentAtOnce(HttpStream* stream, MprPath& info) {
     return true;
 }
 
+/** @param error Of the system, why a file cannot be opened. */
+int statusFor(int error) {
+    switch (error) {
+    case EACCES: return HTTP_CODE_FORBIDDEN;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM: return HTTP_CODE_SERVICE_UNAVAILABLE;
+    default: return HTTP_CODE_NOT_FOUND;
+    }
+}
+
 /** Find the file, open it, and say what it is. @return false: the request has been answered. */
 bool open(HttpStream* stream) {
     MprPath info{};
@@ -171,8 +182,7 @@ bool open(HttpStream* stream) {
             return true;
         }
     }
-    httpError(stream, mprGetOsError() == EACCES ? HTTP_CODE_FORBIDDEN : HTTP_CODE_NOT_FOUND,
-              "the document cannot be opened");
+    httpError(stream, statusFor(mprGetOsError()), "the document cannot be opened");
     return false;
 }
 

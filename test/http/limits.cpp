@@ -2,6 +2,8 @@
 /*
     test/http/limits.cpp - Limits: at them and past them; and times, past which a connection ends.
  */
+#include "test/support/few_descriptors.hpp"
+#include "test/support/folder.hpp"
 #include "test/support/http.hpp"
 #include "test/support/mutator.hpp"
 
@@ -173,6 +175,31 @@ TEST_CASE("connections: those at rest make room, then new ones are refused", "[h
     CHECK(answer.status == 503);
     CHECK(answer.has("Retry-After"));
     CHECK(sixth.isClosed());
+}
+
+TEST_CASE("without descriptors those at rest make room, and documents are not to be had", "[http][limits]") {
+    Server server;
+    Folder folder;
+    folder.write("a.txt", "a");
+    limited(server);
+    httpSetRouteDocuments(httpGetDefaultRoute(nullptr), folder.root.c_str());
+    server.start();
+    Client first(server.port), second(server.port);
+    CHECK(first.ask(hello).status == 200);
+    CHECK(second.ask("GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n").status == 200);
+    CHECK(second.ask(hello).status == 200); // the document has been closed
+    {
+        const FewDescriptors none(0);
+        CHECK(second.ask("GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n").status == 503);
+        CHECK(second.ask("GET /b.txt HTTP/1.1\r\nHost: a\r\n\r\n").status == 404);
+    }
+    CHECK(second.ask("GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n").status == 200);
+    CHECK(second.ask(hello).status == 200);
+    const FewDescriptors one(1);
+    Client third(server.port);
+    CHECK(third.ask(hello).status == 200);
+    CHECK(first.isClosed());
+    CHECK(second.ask(hello).status == 200);
 }
 
 TEST_CASE("connections of a client", "[http][limits]") {
