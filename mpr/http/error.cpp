@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "mpr/encode.h"
+#include "mpr/http/grammar.hpp"
 #include "mpr/http/net.hpp"
 #include "mpr/http/route.hpp"
 #include "mpr/log.h"
@@ -68,7 +69,7 @@ void sendDocument(Stream& stream, int status, const char* message) {
         httpSetHeaderString(&stream, "Location", uri);
     }
     httpSetContentType(&stream, "text/html; charset=utf-8");
-    answer(stream, documentFor(status, message));
+    answer(stream, viewOf(documentFor(status, message)));
 }
 
 /** No more of a response, or of the connection. */

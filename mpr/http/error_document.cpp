@@ -23,7 +23,7 @@ bool documentError(Stream& stream, int status) {
     }
     const char* type = mprLookupMime(stream.http->mimeTypes, path);
     httpSetContentType(&stream, type ? type : "text/html");
-    answer(stream, text);
+    answer(stream, {text, static_cast<std::size_t>(length)});
     return true;
 }
 

@@ -27,7 +27,7 @@ bool keep(HttpNet& net, const char* bytes, std::size_t length) {
     const auto held = pending(net);
     const std::size_t needed = held + length;
     if (needed > net.inputRoom) {
-        const std::size_t room = std::max<std::size_t>(needed, std::min<std::size_t>(2 * needed, 4096));
+        const std::size_t room = needed + std::min<std::size_t>(needed, 4096);
         auto* input = static_cast<char*>(mprAlloc(room));
         if (!input) {
             return false;

@@ -11,6 +11,7 @@
 #include "mpr/http/grammar.hpp"
 #include "mpr/http/net.hpp"
 #include "mpr/http/packet.hpp"
+#include "mpr/http/uri.hpp"
 #include "mpr/log.h"
 #include "mpr/string.h"
 
@@ -148,12 +149,12 @@ void dropOutput(Stream& stream) {
     drop(stream.outputq); // which filters are not linked to yet when they are asked whether they are wanted
 }
 
-void answer(Stream& stream, const char* body) {
+void answer(Stream& stream, std::string_view body) {
     Tx& tx = stream.out();
     tx.finalized = tx.finalizedInput = tx.finalizedOutput = true;
     tx.length = -1;
     HttpQueue* q = output(stream);
-    const ssize length = body ? slen(body) : 0;
+    const auto length = static_cast<ssize>(body.size());
     HttpPacket* packet = q && length > 0 ? httpCreateDataPacket(length) : nullptr;
     HttpPacket* last = q ? httpCreateEndPacket() : nullptr;
     if (!last || (length > 0 && !packet)) {
@@ -161,7 +162,7 @@ void answer(Stream& stream, const char* body) {
         return;
     }
     if (packet) {
-        mprPutBlockToBuf(packet->content, body, length);
+        mprPutBlockToBuf(packet->content, body.data(), length);
         httpPutForService(q, packet, false);
     }
     last->last = true;
@@ -256,10 +257,10 @@ void httpRedirect(HttpStream* stream, int status, cchar* uri) {
     dropOutput(*own(stream));
     httpSetStatus(stream, status);
     if (status < HTTP_CODE_MULTIPLE_CHOICES || status >= HTTP_CODE_BAD_REQUEST) {
-        answer(*own(stream), nullptr);
+        answer(*own(stream), {});
         return;
     }
-    HttpUri* target = httpCreateUri(uri ? uri : "/", 0);
+    HttpUri* target = readUri(uri ? uri : "/");
     char* location = httpUriToString(httpResolveUri(stream, nullptr, target), 0);
     // Without memory nobody is sent elsewhere: clients keep where a page has moved for good.
     if (!location && !isInvalid(target) && !isInvalid(stream->rx->parsedUri)) {
@@ -269,9 +270,9 @@ void httpRedirect(HttpStream* stream, int status, cchar* uri) {
     httpSetHeaderString(stream, "Location", location ? location : "/");
     httpSetContentType(stream, "text/html; charset=utf-8");
     answer(*own(stream),
-           sfmt("<!DOCTYPE html>\n<html><head><title>%s</title></head>\n<body><p>See <a href=\"%s\">there</a>."
-                "</p></body></html>\n",
-                httpLookupStatus(status), mprEscapeHtml(location ? location : "/")));
+           viewOf(sfmt("<!DOCTYPE html>\n<html><head><title>%s</title></head>\n<body><p>See <a href=\"%s\">there</a>."
+                       "</p></body></html>\n",
+                       httpLookupStatus(status), mprEscapeHtml(location ? location : "/"))));
 }
 
 // ---- The body ---------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
  */
 #include <cstring>
 
+#include "mpr/http/grammar.hpp"
 #include "mpr/http/head.hpp"
 #include "mpr/http/net.hpp"
 #include "mpr/http/route.hpp"
@@ -123,7 +124,7 @@ bool answerByTarget(Stream& stream, HttpRoute& route) {
     if (route.target == Target::write) {
         httpSetStatus(&stream, route.redirectStatus);
         httpSetContentType(&stream, "text/plain; charset=utf-8");
-        answer(stream, details);
+        answer(stream, viewOf(details));
         return true;
     }
     return false;

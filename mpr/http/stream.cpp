@@ -19,6 +19,7 @@
 #include "mpr/http/log.hpp"
 #include "mpr/http/packet.hpp"
 #include "mpr/http/route.hpp"
+#include "mpr/http/uri.hpp"
 #include "mpr/string.h"
 #include "mpr/task/events.hpp"
 #include "mpr/time.h"
@@ -163,7 +164,7 @@ void locate(Stream& stream) {
     while (uri[0] == '/' && uri[1] == '/') {
         ++uri; // or it would name a host
     }
-    setRef(&rx, rx.parsedUri, httpCreateUri(uri, 0));
+    setRef(&rx, rx.parsedUri, readUri(uri));
     tellKind(rx);
     if (stream.http->requestCallback) {
         task::callProgram({"HTTP request callback"}, [&] { stream.http->requestCallback(&stream); });

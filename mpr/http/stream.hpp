@@ -43,13 +43,13 @@ struct Rx : HttpRx {
     std::uint32_t headLength;
     int lineCount;
     int lineRoom;
-    HttpPacket* body; // reference: what httpRead has begun to read
+    HttpPacket* body;  // reference: what httpRead has begun to read
     HttpAction action; // of the request's path, if its route has none; or null
-    int versionMinor; // of HTTP/1
-    bool chunked;     // the body comes in chunks
-    bool expects;     // Expect: 100-continue, not yet answered
-    bool keepsAlive;  // by version and Connection
-    bool paramsMade;  // query and form are in params
+    int versionMinor;  // of HTTP/1
+    bool chunked;      // the body comes in chunks
+    bool expects;      // Expect: 100-continue, not yet answered
+    bool keepsAlive;   // by version and Connection
+    bool paramsMade;   // query and form are in params
     bool formMade;
     HeaderLine own[fewLines];
 
@@ -263,7 +263,7 @@ bool makeHeaders(Rx& rx);
 /** What waits in queues is not sent. */
 void dropOutput(Stream& stream);
 /** Put a body straight before the connection, as all of the response. @param body nullptr: none. */
-void answer(Stream& stream, const char* body);
+void answer(Stream& stream, std::string_view body);
 
 // ---- error.cpp ----
 

@@ -176,6 +176,27 @@ bool isUsable(const HttpUri* uri) {
 
 namespace mpr::http {
 
+HttpUri* readUri(const char* text) {
+    HttpUri* uri = httpCreateUri(text, 0);
+    if (!uri || uri->valid) {
+        return uri;
+    }
+    const std::string_view from = text;
+    std::size_t size = from.size();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        size += isUriChar(from, i) ? 0 : 2;
+    }
+    Joined escaped(size);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        char digits[4];
+        const bool fits = isUriChar(from, i);
+        std::snprintf(digits, sizeof(digits), "%%%02X", static_cast<unsigned char>(from[i]));
+        escaped.put(fits ? cut(from, i, 1) : digits);
+    }
+    const char* whole = escaped.finish();
+    return whole ? httpCreateUri(whole, 0) : nullptr;
+}
+
 char* newText(std::string_view text) {
     auto* copy = static_cast<char*>(mprAlloc(text.size() + 1));
     if (copy) {

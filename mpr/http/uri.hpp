@@ -34,11 +34,17 @@ std::size_t normalizePath(char* path, std::size_t size, bool& left);
     httpValidateUriPath. */
 std::ptrdiff_t validatePath(char* path, std::size_t size);
 
+/** Whether a URI may have the byte at a place of a text. */
+bool isUriChar(std::string_view text, std::size_t at);
+
 /** The byte that %XX stands for at a place of a text; -1: there is none. */
 int decoded(std::string_view text, std::size_t at);
 
 /** An extension within a path; empty: none. */
 std::string_view extensionOf(std::string_view path);
+
+/** The URI that a text means: bytes that none may have are escaped, as browsers do. @return nullptr when memory is short. */
+HttpUri* readUri(const char* text);
 
 /** A managed string. @return nullptr when memory is short. */
 char* newText(std::string_view text);

@@ -23,7 +23,7 @@ constexpr Bytes uriChars([](char c) { return !isControl(c) && std::string_view("
 
 bool areUriChars(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (!uriChars.has(text[i]) || (text[i] == '%' && decoded(text, i) < 0)) {
+        if (!isUriChar(text, i)) {
             return false;
         }
     }
@@ -132,6 +132,10 @@ int decoded(std::string_view text, std::size_t at) {
         return -1;
     }
     return 16 * base::digitValue(digits[1]) + base::digitValue(digits[2]);
+}
+
+bool isUriChar(std::string_view text, std::size_t at) {
+    return uriChars.has(text[at]) && (text[at] != '%' || decoded(text, at) >= 0);
 }
 
 bool parseHost(std::string_view text, UriParts& parts) {

@@ -460,7 +460,7 @@ void nameSecure() {
     mprSetManagerName(manageSecure, "MprSocket's TLS");
 }
 
-MprSocketProvider provider = {"openssl", upgrade, readSecure, writeSecure, wants, buffered, handshaking, state, close,
-                              serves};
+MprSocketProvider provider = {"openssl", upgrade,     readSecure, writeSecure, wants,
+                              buffered,  handshaking, state,      close,       serves};
 
 } // namespace mpr::tls

@@ -298,6 +298,8 @@ TEST_CASE("errors are answered with documents", "[http][file]") {
     CHECK(reply.body == "<p>nothing there");
     CHECK(reply.header("Content-Type") == "text/html");
     CHECK(site.request("HEAD", "/none").body.empty());
+    site.folder.write("errors/404.html", std::string("zero \0 bytes", 12));
+    CHECK(site.get("/none").body == std::string("zero \0 bytes", 12));
     /* One that is not there. */
     reply = site.request("POST", "/errors/404.html", "", "x");
     CHECK(reply.status == 302);

@@ -143,6 +143,19 @@ TEST_CASE("a handler redirects", "[http][route]") {
     }
 }
 
+TEST_CASE("where a redirection leads may have what no URI has", "[http][route]") {
+    Server server;
+    httpDefineAction(
+        "/go", +[](HttpStream *stream) { httpRedirect(stream, 302, "/a{b}|c^d\\?x=100%&y=%20\r\nX: y"); });
+    httpDefineAction(
+        "/here", +[](HttpStream *stream) { httpRedirect(stream, 302, "there"); });
+    server.start();
+    const Answer answer = server.get("/go");
+    CHECK(answer["Location"] == "/a%7Bb%7D%7Cc%5Ed%5C?x=100%25&y=%20%0D%0AX:%20y");
+    CHECK_FALSE(answer.has("X"));
+    CHECK(server.get("/here?{a|b}=100%")["Location"] == "/there");
+}
+
 TEST_CASE("headers of a route, its data, and what it inherits", "[http][route]") {
     Server server;
     HttpRoute *parent = route("parent", "/parent");

@@ -19,7 +19,8 @@ namespace {
 /* A connection with TLS, read and written in blocking mode. */
 class SecureClient {
 public:
-    SecureClient(const House &house, int port, cchar *name = "localhost") : sp(rooted(mprCreateSocket())), ssl(house.makeClient()) {
+    SecureClient(const House &house, int port, cchar *name = "localhost")
+        : sp(rooted(mprCreateSocket())), ssl(house.makeClient()) {
         REQUIRE(mprConnectSocket(sp, "127.0.0.1", port, MPR_SOCKET_BLOCK) == 0);
         REQUIRE(mprUpgradeSocket(sp, ssl, name) == 0);
     }
