@@ -165,6 +165,45 @@ void MprCache::remove(Item* item) {
 
 namespace {
 
+/**
+    A cache is locked, and an item looked up in it, for as long as this exists. At its end the program is told of one that
+    has gone: it had expired, or is dropped.
+ */
+class MPR_SCOPED_CAPABILITY Found {
+public:
+    Found(MprCache* cache, std::size_t hash, const char* key, MprTicks now) MPR_ACQUIRES(cache->lock);
+    ~Found() MPR_RELEASES();
+    Found(const Found&) = delete;
+    Found& operator=(const Found&) = delete;
+
+    Item* operator->() const { return item_; }
+    /** @return nullptr: there is none, or it had expired. */
+    Item* get() const { return item_; }
+    void drop() MPR_UNANALYSED;
+
+private:
+    MprCache* const cache_;
+    Item* gone_ = nullptr;
+    Item* item_ = nullptr;
+};
+
+Found::Found(MprCache* cache, std::size_t hash, const char* key, MprTicks now) : cache_(cache) {
+    cache_->lock.lock();
+    item_ = cache_->findLive(hash, key, now, gone_);
+}
+
+Found::~Found() {
+    MprCacheProc notify = cache_->notify;
+    cache_->lock.unlock();
+    tell(cache_, notify, gone_);
+}
+
+void Found::drop() {
+    os::assertHeld(cache_->lock);
+    cache_->remove(item_);
+    gone_ = std::exchange(item_, nullptr);
+}
+
 // ---- Forgetting -------------------------------------------------------------------------------------------------
 
 /**
@@ -413,18 +452,8 @@ struct Seen {
 };
 
 Seen look(MprCache* cache, std::size_t hash, const char* key, MprTicks now) {
-    Item* expired = nullptr;
-    MprCacheProc notify = nullptr;
-    Seen seen;
-    {
-        os::Locked locked(cache->lock);
-        if (const Item* item = cache->findLive(hash, key, now, expired)) {
-            seen = {item->value, item->length, item->version};
-        }
-        notify = cache->notify;
-    }
-    tell(cache, notify, expired);
-    return seen;
+    const Found item(cache, hash, key, now);
+    return item.get() ? Seen{item->value, item->length, item->version} : Seen{};
 }
 
 /** @return Why a change is not to be made; 0: it is. */
@@ -578,54 +607,41 @@ int write(MprCache* cache, const char* key, Change& change) {
 bool expire(MprCache* cache, const char* key, MprTicks expires) {
     const std::size_t hash = mpr::base::hashOfKey(key);
     const MprTicks now = mprGetTicks();
-    Item *item = nullptr, *gone = nullptr;
-    MprCacheProc notify = nullptr;
-    bool times = false;
+    bool there = false, times = false;
     {
-        os::Locked locked(cache->lock);
-        item = cache->findLive(hash, key, now, gone);
-        if (item && expires <= now) {
-            cache->remove(item);
-            gone = item;
-        } else if (item) {
-            cache->wheel.remove(item);
-            cache->wheel.insert(item, expires, now);
+        Found item(cache, hash, key, now);
+        there = item.get();
+        if (there && expires <= now) {
+            item.drop();
+        } else if (there) {
+            cache->wheel.remove(item.get());
+            cache->wheel.insert(item.get(), expires, now);
             times = cache->needsTimer(now + cache->resolution);
         }
-        notify = cache->notify;
     }
-    tell(cache, notify, gone);
     if (times) {
         startTimer(cache);
     }
-    return item != nullptr;
+    return there;
 }
 
 // ---- Reading ----------------------------------------------------------------------------------------------------
 
 char* read(MprCache* cache, const char* key, MprTime* modified, long long* version, bool uses) {
-    const std::size_t hash = mpr::base::hashOfKey(key);
-    const MprTicks now = mprGetTicks();
-    Item* expired = nullptr;
-    MprCacheProc notify = nullptr;
-    {
-        os::Locked locked(cache->lock);
-        if (Item* item = cache->findLive(hash, key, now, expired)) {
-            if (uses) {
-                cache->order.use(item);
-            }
-            if (modified) {
-                *modified = item->modified;
-            }
-            if (version) {
-                *version = item->version;
-            }
-            return item->value;
-        }
-        notify = cache->notify;
+    const Found item(cache, mpr::base::hashOfKey(key), key, mprGetTicks());
+    if (!item.get()) {
+        return nullptr;
     }
-    tell(cache, notify, expired);
-    return nullptr;
+    if (uses) {
+        cache->order.use(item.get());
+    }
+    if (modified) {
+        *modified = item->modified;
+    }
+    if (version) {
+        *version = item->version;
+    }
+    return item->value;
 }
 
 MprCache* makeCache() {
@@ -749,20 +765,11 @@ int mprSetCacheLink(MprCache* cache, cchar* key, void* link) {
     if (!mayUseItem(cache, key)) {
         return MPR_ERR_CANT_FIND;
     }
-    const std::size_t hash = mpr::base::hashOfKey(key);
-    const MprTicks now = mprGetTicks();
-    Item *item = nullptr, *expired = nullptr;
-    MprCacheProc notify = nullptr;
-    {
-        os::Locked locked(cache->lock);
-        item = cache->findLive(hash, key, now, expired);
-        if (item) {
-            mprSetRef(item, &item->link, link);
-        }
-        notify = cache->notify;
+    const Found item(cache, mpr::base::hashOfKey(key), key, mprGetTicks());
+    if (item.get()) {
+        mprSetRef(item.get(), &item->link, link);
     }
-    tell(cache, notify, expired);
-    return item ? 0 : MPR_ERR_CANT_FIND;
+    return item.get() ? 0 : MPR_ERR_CANT_FIND;
 }
 
 void mprGetCacheStats(MprCache* cache, int* numKeys, ssize* mem) {
