@@ -220,7 +220,7 @@ inline void manageFrame(void* frame, int flags) {
 }
 } // namespace detail
 
-/** What a coroutine that handles requests returns. It has not begun then, and is destroyed if no request takes it. */
+/** What a coroutine that handles requests returns. A request starts it. One that no request takes is destroyed with the Task. */
 class [[nodiscard]] Task {
 public:
     struct promise_type {

@@ -10,8 +10,9 @@
     then many may use it. What is set later holds for connections that begin later. Files are in PEM form; they are
     read when the first connection needs them, or by mprPreloadSsl.
 
-    Defaults are strict. TLS 1.2, with forward secrecy and authenticated encryption only (RFC 9325), and 1.3. A client wants a certificate that is valid now, of the host it asked for, and
-    issued, directly or not, by somebody whom the system trusts. A server wants none of its clients until told to.
+    Defaults are strict. TLS 1.2, with forward secrecy and authenticated encryption only (RFC 9325), and 1.3. A client wants
+    a certificate that is valid now, of the host it asked for, and issued, directly or not, by somebody whom the system
+    trusts. A server wants none of its clients until told to.
 
     Attached threads only, unless said otherwise. Nothing here yields: reading files does not count as a wait.
 

@@ -139,8 +139,8 @@ bool handOver(const char* tags, int level, const char* text) {
 
 namespace {
 
-/** What is in a message may be of strangers. Of control characters none but a tab gets to the console, so it stays one line
-    and commands no terminal. */
+/** Text of strangers may be in a message. The console gets no control character but a tab, so a message is one line, and
+    commands no terminal. */
 void addLine(Message& line, std::string_view text) {
     if constexpr (!hasThreads) { // boards have only texts of their own
         line << text;

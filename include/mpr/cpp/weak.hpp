@@ -200,7 +200,7 @@ private:
     detached; then, once its destructor has returned, the function is not running and will not be called. Only the
     function itself may destroy it while it runs: it is not waited for then.
 
-    What it calls is in memory of operator new, so it is for systems that have one, as WeakMap is.
+    The function is kept in memory of operator new, so it is for systems that have one, as WeakMap is.
 
     Threads: attached threads that run; destruction also yielded ones. Yields: never.
  */
