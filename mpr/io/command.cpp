@@ -20,6 +20,7 @@
 #include "mpr/buffer.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/io/descriptor.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/broken_pipe.hpp"
@@ -132,11 +133,8 @@ int moveUp(int fd) {
     if (fd < 0 || fd > 2) {
         return fd;
     }
-    const int higher = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    const int error = errno;
-    ::close(fd);
-    errno = error;
-    return higher;
+    const Descriptor lower(fd);
+    return fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 
 void logPipe(int error) {

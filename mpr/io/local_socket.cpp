@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "mpr/io/descriptor.hpp"
 #include "mpr/memory.h"
 
 namespace mpr::io {
@@ -26,25 +27,6 @@ constexpr std::string_view scheme = "unix:";
 const char* pathOf(const char* address) {
     return address + scheme.size();
 }
-
-/** Closes a descriptor. errno stays. */
-class Descriptor {
-public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() {
-        const int error = errno;
-        if (fd_ >= 0) {
-            close(fd_);
-        }
-        errno = error;
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    int get() const { return fd_; }
-
-private:
-    int fd_;
-};
 
 /** The folder of a path, open; -1: it cannot be read, and is not locked then. */
 int openFolder(const char* path) {

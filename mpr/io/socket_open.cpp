@@ -15,11 +15,13 @@
 #include "mpr/barrier.h"
 #include "mpr/base/retain.hpp"
 #include "mpr/io/address.hpp"
+#include "mpr/io/descriptor.hpp"
 #include "mpr/io/socket.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/task/callback.hpp"
 #include "mpr/thread.h"
+#include "mpr/time.h"
 
 namespace os = mpr::os;
 using namespace mpr::io;
@@ -33,6 +35,7 @@ std::atomic<int> mostAccepted{INT_MAX};
 std::atomic<MprSocketPrebind> prebind{nullptr};
 
 constexpr MprTicks connectTimeout = 10'000; // milliseconds: TCP tries again after 1, 3 and 7 seconds
+constexpr MprTicks rest = 50;               // milliseconds: twenty looks a second cost nothing
 constexpr int settable = MPR_SOCKET_BLOCK | MPR_SOCKET_BROADCAST | MPR_SOCKET_DATAGRAM | MPR_SOCKET_NOREUSE |
                          MPR_SOCKET_NODELAY | MPR_SOCKET_REUSE_PORT | MPR_SOCKET_THREAD;
 
@@ -104,21 +107,13 @@ int bindOne(MprSocket* sp, const addrinfo& address, int flags) {
     if (askProgram(sp, fd) && listenAt(fd, address, flags) == 0) {
         return fd;
     }
-    const int error = errno;
-    close(fd);
-    errno = error;
+    const Descriptor failed(fd);
     return -1;
 }
 
-/** Connect to one address, and wait for it. @return 0 or the system's error. */
-int connectOne(MprSocket* sp, const addrinfo& address) {
+/** @return 0 or the system's error. */
+int awaitConnected(MprSocket* sp) {
     const int fd = sp->fd;
-    if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) {
-        return 0;
-    }
-    if (errno != EINPROGRESS && errno != EINTR) {
-        return errno;
-    }
     sp->flags |= MPR_SOCKET_CONNECTING;
     const int ready = mprWaitForSingleIO(fd, MPR_WRITABLE, connectTimeout);
     sp->flags &= ~MPR_SOCKET_CONNECTING;
@@ -130,12 +125,29 @@ int connectOne(MprSocket* sp, const addrinfo& address) {
     return ready == 0 ? ETIMEDOUT : error;
 }
 
+/** Connect to one address, and wait for it. @return As awaitConnected(). */
+int connectOne(MprSocket* sp, const addrinfo& address) {
+    const int fd = sp->fd;
+    const MprTicks begun = mprGetTicks();
+    while (connect(fd, address.ai_addr, address.ai_addrlen) != 0) {
+        // A local listener has as many as it may, and nothing tells when it accepts one.
+        const bool isFull = errno == EAGAIN && address.ai_family == AF_UNIX;
+        if (!isFull || mprGetElapsedTicks(begun) >= connectTimeout) {
+            return errno == EINPROGRESS || errno == EINTR ? awaitConnected(sp) : errno;
+        }
+        mprSleep(rest);
+        if (sp->fd != fd) {
+            return ECANCELED; // closed meanwhile
+        }
+    }
+    return 0;
+}
+
 /**
     Connections cannot be accepted, and the listener stays readable: a handler that is told at once would do nothing else.
     So the handler, or a blocking caller, pauses.
  */
 void pauseAccepting(MprSocket* listen, int error, const char* why) {
-    constexpr MprTicks rest = 50; // milliseconds: twenty looks a second cost nothing
     if (!(listen->flags & MPR_SOCKET_EXHAUSTED)) {
         listen->flags |= MPR_SOCKET_EXHAUSTED;
         os::Message message;
@@ -316,7 +328,11 @@ MprSocket* mprAcceptSocket(MprSocket* listen) {
     sp->acceptIp = here.text();
     sp->acceptPort = here.port();
     sp->listenSock = listen;
-    return sp->ip && sp->acceptIp ? sp : nullptr;
+    if (!sp->ip || !sp->acceptIp) {
+        mprCloseSocket(sp, false);
+        return nullptr;
+    }
+    return sp;
 }
 
 int mprSetMaxSocketAccept(int max) {

@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 using namespace test;
 
@@ -45,15 +47,20 @@ mode_t modeOf(const std::string &path) {
     return lstat(path.c_str(), &info) == 0 ? info.st_mode : 0;
 }
 
-/* What a process that was killed leaves. */
-void leaveStale(const std::string &path) {
+/* @return The descriptor of a listener that is not mpr's. */
+int listenAt(const std::string &path, int backlog) {
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     strcpy(name.sun_path, path.c_str());
-    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     REQUIRE(bind(fd, reinterpret_cast<sockaddr *>(&name), sizeof(name)) == 0);
-    REQUIRE(listen(fd, 1) == 0);
-    close(fd);
+    REQUIRE(listen(fd, backlog) == 0);
+    return fd;
+}
+
+/* What a process that was killed leaves. */
+void leaveStale(const std::string &path) {
+    close(listenAt(path, 1));
     REQUIRE(S_ISSOCK(modeOf(path)));
 }
 } // namespace
@@ -81,6 +88,26 @@ TEST_CASE("a socket may be a file that only its user may use, and that is remove
     CHECK(modeOf(path) == 0);
     Kept late;
     CHECK(late.connects(path) == MPR_ERR_CANT_CONNECT);
+}
+
+TEST_CASE("who connects to a file waits for a listener that has as many as it may", "[io][localsocket]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string path = folder / "a.sock";
+    const int fd = listenAt(path, 0);
+    Kept first, second;
+    REQUIRE(first.connects(path) == 0);
+    std::thread listener([fd] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the second has been refused by then, mostly
+        for (int i = 0; i < 2; i++) {
+            close(accept(fd, nullptr, nullptr));
+        }
+    });
+    CHECK(second.connects(path) == 0);
+    mprYield(MPR_YIELD_STICKY);
+    listener.join();
+    mprResetYield();
+    close(fd);
 }
 
 TEST_CASE("a socket's file is replaced if nobody listens, and only then", "[io][localsocket]") {
