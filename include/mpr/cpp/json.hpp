@@ -286,7 +286,7 @@ private:
         } else if constexpr (std::is_null_pointer_v<T>) {
             return mprCreateJsonValue(nullptr, MPR_JSON_NULL);
         } else if constexpr (std::is_arithmetic_v<T>) {
-            char digits[64] = "null";
+            char digits[96] = "null";
             write(digits, value);
             return mprCreateJsonValue(digits, 0); // a number, or null
         } else {
