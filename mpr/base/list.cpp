@@ -15,6 +15,7 @@
 #include "mpr/barrier.h"
 #include "mpr/base/guard.hpp"
 #include "mpr/base/references.hpp"
+#include "mpr/base/string.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/lock.h"
 #include "mpr/memory.h"
@@ -356,8 +357,8 @@ MprList* mprCreateListFromWords(cchar* str) {
     MprList* list = mprCreateList(0, 0);
     for (const char* at = str; list && at && *(at += std::strspn(at, separators)) != '\0';) {
         const std::size_t length = std::strcspn(at, separators);
-        auto* word = static_cast<char*>(mprAlloc(length + 1));
-        if (!word || (std::memcpy(word, at, length), word[length] = '\0', mprAddItem(list, word)) < 0) {
+        const char* word = mpr::base::newString(at, length);
+        if (!word || mprAddItem(list, word) < 0) {
             return nullptr;
         }
         at += length;

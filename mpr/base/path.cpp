@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "mpr/base/part.hpp"
+#include "mpr/base/string.hpp"
 #include "mpr/memory.h"
 
 namespace {
@@ -19,23 +20,16 @@ using std::string_view;
 constexpr char separator = '/';
 
 char* clone(string_view text) {
-    auto* copy = static_cast<char*>(mprAlloc(text.size() + 1));
-    if (copy) {
-        std::memcpy(copy, text.data(), text.size());
-        copy[text.size()] = '\0';
-    }
-    return copy;
+    return mpr::base::newString(text.data(), text.size());
 }
 
 char* concatenate(string_view one, string_view two, string_view three) {
-    auto* text = static_cast<char*>(mprAlloc(one.size() + two.size() + three.size() + 1));
-    if (text) {
-        char* at = text;
+    char* text = mpr::base::newString(one.size() + two.size() + three.size());
+    if (char* at = text) {
         for (const string_view piece : {one, two, three}) {
             std::memcpy(at, piece.data(), piece.size());
             at += piece.size();
         }
-        *at = '\0';
     }
     return text;
 }

@@ -17,6 +17,7 @@
 
 #include "mpr/base/ascii.hpp"
 #include "mpr/base/part.hpp"
+#include "mpr/base/string.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/log.hpp"
 #include "mpr/socket.h"
@@ -189,12 +190,10 @@ int mprParseSocketAddress(cchar* address, cchar** ip, int* port, int* secure, in
         *secure = mpr::base::same(scheme, "https") || mpr::base::same(scheme, "wss");
     }
     if (ip && !host.empty() && host != "*") {
-        auto* copy = static_cast<char*>(mprAlloc(host.size() + 1));
+        char* copy = mpr::base::newString(host.data(), host.size());
         if (!copy) {
             return MPR_ERR_MEMORY;
         }
-        std::memcpy(copy, host.data(), host.size());
-        copy[host.size()] = '\0';
         if (const std::size_t sign = encodedSign(host, !scheme.empty()); sign != string_view::npos) {
             std::memmove(copy + sign + 1, copy + sign + 3, host.size() - sign - 2);
         }

@@ -27,9 +27,11 @@
 
 #include "mpr/barrier.h"
 #include "mpr/base/log_file.hpp"
+#include "mpr/base/string.hpp"
 #include "mpr/format.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/gc/runtime.hpp"
+#include "mpr/io/descriptor.hpp"
 #include "mpr/io/plain_file.hpp"
 #include "mpr/io/rom.hpp"
 #include "mpr/io/waiting.hpp"
@@ -335,9 +337,7 @@ int openStraight([[maybe_unused]] const char* path) {
 
 /** Of a descriptor that is no file's. */
 MprFile* notPlain(int fd, int error) {
-    if (fd >= 0) {
-        close(fd);
-    }
+    const mpr::io::Descriptor other(fd);
     errno = error;
     return nullptr;
 }
@@ -567,10 +567,8 @@ const char* newlineAhead(const File* file, std::size_t most) {
 char* takeLine(File* file, const char* newline, ssize* len) {
     const char* from = file->buffer + file->next;
     const auto length = static_cast<std::size_t>(newline - from);
-    auto* line = static_cast<char*>(mprAlloc(length + 1));
+    char* line = mpr::base::newString(from, length);
     if (line) {
-        std::memcpy(line, from, length);
-        line[length] = '\0';
         file->next = std::min(file->next + length + 1, file->end); // a notifier may have closed the file
         if (len) {
             *len = static_cast<ssize>(length);

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "mpr/app.h"
+#include "mpr/base/string.hpp"
 #include "mpr/gc/guard.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/os.hpp"
@@ -89,11 +90,7 @@ char* mprGetPassword(const char* prompt) {
         say(terminal, "\n"); // the one that was typed was not shown
         close(terminal);
     }
-    char* password = length >= 0 ? static_cast<char*>(mprAlloc(static_cast<std::size_t>(length) + 1)) : nullptr;
-    if (password) {
-        std::memcpy(password, line, static_cast<std::size_t>(length));
-        password[length] = '\0';
-    }
+    char* password = length >= 0 ? mpr::base::newString(line, static_cast<std::size_t>(length)) : nullptr;
     explicit_bzero(line, sizeof(line));
     return password;
 }

@@ -18,6 +18,7 @@
 #include "mpr/base/guard.hpp"
 #include "mpr/base/hash.hpp"
 #include "mpr/base/references.hpp"
+#include "mpr/base/string.hpp"
 #include "mpr/collect.h"
 #include "mpr/event.h"
 #include "mpr/gc/census.hpp"
@@ -477,14 +478,13 @@ char* makeValue(Change& change, const Seen& seen, std::size_t& length) {
     }
     const std::size_t old = change.joins() ? seen.length : 0;
     length = old + change.length;
-    auto* text = static_cast<char*>(mprAlloc(length + 1));
+    char* text = mpr::base::newString(length);
     if (text) {
         const bool before = (change.options & MPR_CACHE_PREPEND) != 0;
         if (old > 0) {
             std::memcpy(text + (before ? change.length : 0), seen.value, old);
         }
         std::memcpy(text + (before ? 0 : old), change.value, change.length);
-        text[length] = '\0';
     }
     return text;
 }
