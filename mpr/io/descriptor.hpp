@@ -17,7 +17,7 @@ public:
     ~Descriptor() {
         const int error = errno;
         if (fd_ >= 0) {
-            close(fd_);
+            ::close(fd_);
         }
         errno = error;
     }

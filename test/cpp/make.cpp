@@ -55,6 +55,10 @@ TEST_CASE("cpp make: forwards arguments, value-initialises without any") {
     CHECK(aggregate->number == 1);
     CHECK(aggregate->text == "one");
     CHECK(mpr::make<Aggregate>()->number == 7);
+    struct Two {
+        int first, second;
+    };
+    CHECK(mpr::make<Two>(1)->second == 0); // without a warning, which is an error here
 
     auto text = std::make_unique<std::string>("moved in");
     mpr::Root<std::unique_ptr<std::string>> owner = mpr::make<std::unique_ptr<std::string>>(std::move(text));

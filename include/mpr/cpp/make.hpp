@@ -18,6 +18,10 @@ namespace mpr {
 
 namespace detail {
 
+// Fields of an aggregate that are left out are value-initialised. Programs that have warnings for their own are told nothing.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 template <class T, class... Args>
 constexpr bool constructsNoexcept() {
     if constexpr (std::is_constructible_v<T, Args...>) {
@@ -35,6 +39,8 @@ T* construct(void* block, Args&&... args) noexcept(constructsNoexcept<T, Args...
         return ::new (block) T{std::forward<Args>(args)...}; // aggregates, for compilers that need the braces
     }
 }
+
+#pragma GCC diagnostic pop
 
 /** Make a T in a block of so many bytes. */
 template <class T, class... Args>

@@ -135,7 +135,8 @@ MPR_EXPORT int httpGetEndpointPort(HttpEndpoint *endpoint);
 MPR_EXPORT void httpSetEndpointNotifier(HttpEndpoint *endpoint, HttpNotifier fn);
 /** Connections accepted from now on speak TLS. @param ssl Of a server (mpr/tls.h); NULL: plain. @return 0;
     MPR_ERR_BAD_STATE without TLS; MPR_ERR_BAD_ARGS. Its files are not looked at here: mprPreloadSsl says whether they can
-    be used. */
+    be used. A host whose MprSsl wants certificates of clients (mprSetSslMatch) is answered with 421 on a connection of another:
+    mprSocketServesHost. */
 MPR_EXPORT int httpSecureEndpoint(HttpEndpoint *endpoint, struct MprSsl *ssl);
 
 /* ---- Hosts ---- */
