@@ -153,14 +153,7 @@ void forget(Client& client) {
     if (--client.connections > 0) {
         return;
     }
-    Client** at = &bucketOf(client.ip);
-    while (*at && *at != &client) {
-        at = &(*at)->next;
-    }
-    if (*at) {
-        *at = client.next;
-        --shared.clientCount;
-    }
+    shared.clientCount -= delist(bucketOf(client.ip), client, &Client::next);
 }
 
 void joinLane(Lane& lane) {

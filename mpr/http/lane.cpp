@@ -163,16 +163,8 @@ void dropOrders(Lane& lane) {
 }
 
 void delistIdle(Lane& lane) {
-    os::assertHeld(shared.lock);
-    if (!lane.isIdle()) {
-        return;
-    }
-    Lane** at = &shared.lanes;
-    while (*at && *at != &lane) {
-        at = &(*at)->next;
-    }
-    if (*at) {
-        *at = lane.next;
+    if (lane.isIdle()) {
+        delist(shared.lanes, lane, &Lane::next);
     }
 }
 

@@ -154,6 +154,21 @@ struct Shared {
 };
 extern constinit Shared shared;
 
+/** Take an item out of one of these lists. With the lock. @param next What links it. @return Whether it was in it. */
+template <class T>
+bool delist(T*& first, T& item, T* T::*next) {
+    os::assertHeld(shared.lock);
+    T** at = &first;
+    while (*at && *at != &item) {
+        at = &((*at)->*next);
+    }
+    const bool found = *at != nullptr;
+    if (found) {
+        *at = item.*next;
+    }
+    return found;
+}
+
 /** The service; nullptr: there is none. */
 Http* service();
 

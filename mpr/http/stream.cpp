@@ -114,13 +114,7 @@ void enroll(Stream& stream) {
 
 void strike(Stream& stream) {
     const os::Locked locked(shared.lock);
-    Stream** at = &bucketOf(stream.seqno);
-    while (*at && *at != &stream) {
-        at = &(*at)->nextByNumber;
-    }
-    if (*at) {
-        *at = stream.nextByNumber;
-    }
+    delist(bucketOf(stream.seqno), stream, &Stream::nextByNumber);
 }
 
 Stream* lookUp(std::uint64_t number) {
