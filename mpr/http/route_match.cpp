@@ -157,16 +157,22 @@ void refuseRoute(Stream& stream, bool refused) {
     }
 }
 
-/** Whether a host may be served on the stream's connection: with TLS, a client may have to be another one's. */
+/** Whether the stream's host may be served on its connection, which with TLS may be another host's. @param name Whom the client
+    asks for: the first host answers for all whom nobody knows. */
 bool mayServe(Stream& stream, std::string_view name) {
     if (!stream.secure) {
         return true;
+    }
+    MprSocket* sock = stream.net->sock;
+    const char* own = stream.host->name;
+    if (own && *own != '*' && !same(own, name) && !mprSocketServesHost(sock, own)) {
+        return false;
     }
     const char* host = snclone(name.data(), static_cast<ssize>(name.size()));
     if (!host) {
         httpMemoryError(&stream);
     }
-    return host && mprSocketServesHost(stream.net->sock, host);
+    return host && mprSocketServesHost(sock, host);
 }
 
 /** Choose once. @return Whether a stage wants another choice. */

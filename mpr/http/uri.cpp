@@ -189,9 +189,12 @@ HttpUri* readUri(const char* text) {
     Joined escaped(size);
     for (std::size_t i = 0; i < from.size(); ++i) {
         char digits[4];
-        const bool fits = isUriChar(from, i);
-        std::snprintf(digits, sizeof(digits), "%%%02X", static_cast<unsigned char>(from[i]));
-        escaped.put(fits ? cut(from, i, 1) : digits);
+        if (isUriChar(from, i)) {
+            escaped.put(cut(from, i, 1));
+        } else {
+            std::snprintf(digits, sizeof(digits), "%%%02X", static_cast<unsigned char>(from[i]));
+            escaped.put(digits);
+        }
     }
     const char* whole = escaped.finish();
     return whole ? httpCreateUri(whole, 0) : nullptr;

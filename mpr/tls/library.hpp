@@ -100,8 +100,8 @@ void sayEnd(Stream& stream);
 /** Whether something was read from the descriptor that the program has not got. It may be less than a record. */
 bool holdsInput(const Stream& stream);
 
-/** Of a server: whether the client's hello named a host. */
-bool asksFor(const Stream& stream, const char* host);
+/** Of a server that chooses: the host that its client has asked for, in lower case; "": none. */
+const char* askedFor(const Stream& stream);
 
 /** What was agreed on; valid until the stream goes. "" for what there is not. */
 struct Facts {

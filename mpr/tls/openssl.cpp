@@ -23,6 +23,7 @@
 #include <cstring>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include <openssl/err.h>
 #include <openssl/rand.h>
@@ -30,6 +31,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
+#include "mpr/base/ascii.hpp"
 #include "mpr/host.h"
 #include "mpr/memory.h"
 #include "mpr/tls.h"
@@ -82,6 +84,7 @@ namespace {
 
 /** A session that a client may go on with. */
 struct Kept {
+    static_assert(TLSEXT_MAXLEN_host_name < 300);
     char peer[300]; // "" for none
     SSL_SESSION* session;
 };
@@ -112,7 +115,8 @@ public:
     bool owesTicket = false; // a server, to a client of TLS 1.3
     bool atEnd = false;      // of what the descriptor gives
     int error = 0;           // the system's
-    char peer[300];          // by which a session is found again
+    bool greeted = false;    // a server of several names: a client has said hello
+    char peer[300];          // of a client: by which a session is found again; of such a server: whom the client asked for, or ""
     Reason verdict;          // on the peer's certificate
 };
 
@@ -209,22 +213,24 @@ int onVerify(int good, X509_STORE_CTX* store) {
 
 // ---- Names of hosts and protocols ----
 
-/** The host that a ClientHello names (RFC 6066, section 3). @return false: none, or not as it should be; OpenSSL looks later. */
-bool readHost(SSL* ssl, char (&host)[TLSEXT_MAXLEN_host_name + 1]) {
+/** The host that a ClientHello names (RFC 6066, section 3), in lower case. "": none, or not as it should be; OpenSSL looks later. */
+void readHost(SSL* ssl, char (&host)[TLSEXT_MAXLEN_host_name + 1]) {
+    host[0] = '\0';
     constexpr std::size_t before = 5; // a length, a kind, a length
     const unsigned char* at = nullptr;
     std::size_t size = 0;
     if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &at, &size) != 1 || size <= before ||
         at[2] != TLSEXT_NAMETYPE_host_name) {
-        return false;
+        return;
     }
     const std::size_t length = std::size_t{at[3]} << 8 | at[4];
     if (length != size - before || length > TLSEXT_MAXLEN_host_name || std::memchr(at + before, 0, length)) {
-        return false;
+        return;
     }
-    std::memcpy(host, at + before, length);
+    for (std::size_t i = 0; i < length; ++i) {
+        host[i] = base::lower(static_cast<char>(at[before + i]));
+    }
     host[length] = '\0';
-    return true;
 }
 
 /** The suites of TLS 1.3, which a connection has of its own. */
@@ -261,14 +267,24 @@ bool setContext(SSL* ssl, const Context& context) {
 /**
     A client has said hello: choose by the host that it asks for, before OpenSSL looks at versions, ciphers and sessions. In
     its callback for the name, which comes after those, one host's ticket would do for another that wants a certificate.
-    Who cannot be served by the rules of the host is not served by others.
+    Who cannot be served by the rules of the host is not served by others. Who says hello again, asked to or to negotiate
+    anew, may not ask for another (RFC 8446, section 4.1.2).
  */
 int onHello(SSL* ssl, int* alert, void*) {
     auto* stream = static_cast<Stream*>(SSL_get_app_data(ssl));
-    char host[TLSEXT_MAXLEN_host_name + 1];
-    if (!stream->choose || stream->chosen || !readHost(ssl, host)) {
+    if (!stream->choose) {
         return SSL_CLIENT_HELLO_SUCCESS;
     }
+    char host[TLSEXT_MAXLEN_host_name + 1];
+    readHost(ssl, host);
+    if (stream->greeted && std::strcmp(host, stream->peer) != 0) {
+        *alert = SSL_AD_ILLEGAL_PARAMETER;
+        return SSL_CLIENT_HELLO_ERROR;
+    }
+    if (std::exchange(stream->greeted, true) || !*host) {
+        return SSL_CLIENT_HELLO_SUCCESS;
+    }
+    std::strcpy(stream->peer, host);
     const bool known = stream->choose(stream->sp, host, stream->chosen);
     if (!known || (stream->chosen && !setContext(ssl, *stream->chosen))) {
         *alert = SSL_AD_INTERNAL_ERROR;
@@ -834,9 +850,8 @@ void commonName(const X509_NAME* name, char (&to)[Size]) {
 }
 } // namespace
 
-bool asksFor(const Stream& stream, const char* host) {
-    const char* asked = SSL_get_servername(stream.ssl, TLSEXT_NAMETYPE_host_name);
-    return asked && strcasecmp(asked, host) == 0;
+const char* askedFor(const Stream& stream) {
+    return stream.peer;
 }
 
 void describe(const Stream& stream, Facts& facts) {

@@ -194,10 +194,14 @@ bool choose(MprSocket* sp, const char* host, Context*& chosen) {
 bool serves(MprSocket* sp, const char* host) {
     const Secure& secure = *of(sp);
     MprSsl* ssl = sp->ssl;
-    if (!ssl->match || asksFor(*secure.stream, host)) {
+    if (!ssl->match) {
         return true;
     }
-    MprSsl* other = ssl->match(sp, host);
+    const char* name = slower(host);
+    if (!name || std::strcmp(name, askedFor(*secure.stream)) == 0) {
+        return name;
+    }
+    MprSsl* other = ssl->match(sp, name);
     other = other ? other : ssl;
     return other->peer == Peer::none || other == (secure.chosen ? secure.chosen : ssl);
 }

@@ -121,8 +121,36 @@ TEST_CASE("a host that wants certificates of clients answers on no connection of
     CHECK(get("localhost", "/hello", "second.local:443") == refused);
     CHECK(get("localhost", "https://second.local/hello", "localhost") == refused);
     CHECK(get("127.0.0.1", "/hello", "second.local") == refused); // who asks for no name
+    CHECK(get("localhost", "/hello", "SECOND.local") == refused);
+    CHECK(get("SECOND.local", "/hello", "second.local") == "200");
     CHECK(get("second.local", "/hello", "Second.local:443") == "200");
     CHECK(get("second.local", "/hello", "localhost") == "200"); // which wants less
+    server.stop();
+    mprRemoveRoot(ssl);
+    mprRemoveRoot(guarded);
+}
+
+TEST_CASE("a first host that wants certificates does not answer for names that nobody has", "[http][tls]") {
+    Server server;
+    House house;
+    guarded = house.makeServer();
+    mprVerifySslPeer(guarded, "require");
+    mprSetSslCaFile(guarded, house.ca.c_str());
+    HttpHost *host = httpCreateHost();
+    REQUIRE(httpSetHostName(host, "second.local") == 0);
+    httpAddHostToEndpoint(server.endpoint, host);
+    httpSetHostDefaultRoute(host, httpGetDefaultRoute(nullptr));
+    httpDefineAction("/hello", answerHello);
+    MprSsl *ssl = house.makeServer();
+    mprSetSslMatch(ssl, matchGuarded);
+    httpSecureEndpoint(server.endpoint, ssl);
+    server.start();
+    for (const char *name : {"Host: nobody", "Host: second.local.", "Host: [::1]:443", "X: HTTP/1.0"}) {
+        SecureClient client(house, server.port);
+        const bool old = strstr(name, "HTTP/1.0");
+        const std::string request = "GET /hello HTTP/1." + std::string(old ? "0" : "1") + "\r\n" + name;
+        CHECK(client.ask(request + "\r\nConnection: close\r\n\r\n", SIZE_MAX).substr(9, 3) == "421");
+    }
     server.stop();
     mprRemoveRoot(ssl);
     mprRemoveRoot(guarded);

@@ -455,11 +455,65 @@ TEST_CASE("what the host wants that a client asks for holds, whatever session th
         mprSetSslMatch(server, match);
         FreeClient client(protocol);
         CHECK_FALSE(client.ask(server, "second.local").served); // it has no certificate
+        CHECK_FALSE(client.ask(server, "Second.LOCAL").served);
         CHECK(client.ask(server, "localhost").served);
         const FreeClient::Seen again = client.ask(server, "localhost");
         CHECK(again.served);
         CHECK(again.resumed);
         CHECK_FALSE(client.ask(server, "second.local").served); // with the session of the other host
+    }
+}
+
+namespace {
+
+/* A text, with its length before it. */
+std::string sized(const std::string &text) {
+    return std::string{static_cast<char>(text.size() >> 8), static_cast<char>(text.size())} + text;
+}
+
+/* A record that is a ClientHello of TLS 1.3 (RFC 8446, 4.1.2), which asks for a host. @param shares It has a key for X25519. */
+std::string helloFor(const std::string &host, bool shares) {
+    const std::string zero(1, '\0'), x25519("\0\x1d", 2);
+    const auto extension = [&](char kind, const std::string &text) { return zero + kind + sized(text); };
+    const std::string key = sized('\x09' + std::string(31, '\0'));
+    const std::string extensions =
+        extension(0, sized(zero + sized(host))) + extension(10, sized(x25519)) +
+        extension(13, sized("\x04\x03\x08\x04")) + extension(43, "\x02\x03\x04") +
+        extension(51, sized(shares ? x25519 + key : ""));
+    const std::string body = "\x03\x03" + std::string(32, 'r') + '\x20' + std::string(32, 's') + sized("\x13\x01") +
+                             '\x01' + zero + sized(extensions);
+    return "\x16\x03\x03" + sized('\x01' + zero + sized(body));
+}
+} // namespace
+
+TEST_CASE("who has to say hello again may not ask for another host then", "[tls]") {
+    Runtime runtime;
+    House house;
+    Identity other;
+    Identity::sign(other, {.name = "second", .hosts = "DNS:second.local"}, &house.root);
+    MprSsl *server = house.makeServer();
+    second = House::makeServer(house.files.certificates("second.pem", other), house.files.key("second.key", other));
+    mprSetSslMatch(server, match);
+    const auto say = [](const Pair &pair, const std::string &bytes) {
+        const int fd = mprGetSocketHandle(pair.client);
+        char answer[4096];
+        ssize count = send(fd, bytes.data(), bytes.size(), 0);
+        while ((count = recv(fd, answer, sizeof(answer), MSG_DONTWAIT)) <= 0) {
+            char none;
+            mprReadSocket(pair.server, &none, 1);
+        }
+        return std::string(answer, static_cast<size_t>(count));
+    };
+    for (const char *first : {"localhost", "second.local"}) {
+        for (const char *then : {"localhost", "second.local"}) {
+            INFO(first << " " << then);
+            Pair pair;
+            REQUIRE(mprUpgradeSocket(pair.server, server, nullptr) == 0);
+            CHECK(say(pair, helloFor(first, false))[0] == 22); // it wants a key
+            const std::string answer = say(pair, std::string("\x14\x03\x03\0\x01\x01", 6) + helloFor(then, true));
+            CHECK(answer[0] == (str(first) == then ? 22 : 21)); // a handshake, or an alert:
+            CHECK((answer[0] == 22 || answer[6] == SSL_AD_ILLEGAL_PARAMETER));
+        }
     }
 }
 
