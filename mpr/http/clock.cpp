@@ -196,8 +196,8 @@ void onTick(void*, MprEvent*) {
     if (Http* http = service()) {
         forgetSessions(*http);
     }
-    flushLog();
-    if (isAtRest()) {
+    const bool logWaits = flushLog() && service();
+    if (!logWaits && isAtRest()) {
         stopClock();
         if (!service()) {
             closeLog();

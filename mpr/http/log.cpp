@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "mpr/log.h"
 #include "mpr/os/broken_pipe.hpp"
@@ -38,6 +39,10 @@ struct AccessLog {
     MprOff most = 0;
     int backup = 0;
     char path[1024] = "";
+    bool isFile = false; // not a pipe, a terminal or a socket
+    bool waits = false;  // not all could be written: until the next tick
+    bool cut = false;    // a part of a line was
+    long long lost = 0;  // lines that found no room
     std::size_t used = 0;
     char text[16 * 1024] = {};
 };
@@ -138,9 +143,22 @@ void writeJson(const Stream& stream, Line& line) {
     line.put("}");
 }
 
+/** Not to wait for the reader of a named pipe, now or later. */
+constexpr int how = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
 int openFile(const char* path) {
-    // Not to wait for the reader of a named pipe, now or later.
-    return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
+    return open(path, how | O_CREAT | O_NOFOLLOW, 0600);
+}
+
+bool isRegular(int fd) {
+    struct stat info;
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/** An end of its own of what a standard descriptor is, as others want theirs to wait. But a file has one place to write at. */
+int openStandard(int fd) {
+    const int own = isRegular(fd) ? -1 : open(fd == 1 ? "/proc/self/fd/1" : "/proc/self/fd/2", how);
+    return own >= 0 ? own : fd;
 }
 
 /** A new file in place of one that is long. If it cannot be opened the old one goes on, under its new name. */
@@ -154,29 +172,40 @@ void rotate(AccessLog& log) {
     }
 }
 
-/** Whether so many bytes can be written without waiting: a pipe's reader may have paused. */
+/** Whether a piece can be written without waiting: where a socket is the standard output it has to be asked. */
 bool takes(int fd) {
     pollfd wanted{fd, POLLOUT, 0};
     return poll(&wanted, 1, 0) > 0;
 }
 
+static_assert(mostLine <= PIPE_BUF);
+
+/** The bytes to be written at once, which others who write to the same place do not tear: all to a file, else some lines. */
+std::size_t pieceOf(const AccessLog& log, std::size_t from) {
+    const std::string_view rest(log.text + from, log.used - from);
+    return log.isFile || rest.size() <= PIPE_BUF ? rest.size() : rest.rfind('\n', PIPE_BUF - 1) + 1;
+}
+
 /** With the lock. What cannot be written now, on a full disk, say, or to a reader who has paused, waits in memory. */
 void writeOut(AccessLog& log) {
-    constexpr std::size_t most = PIPE_BUF; // poll(2) speaks for no more
     std::size_t at = 0;
     mpr::os::BrokenPipe broken;
     while (log.fd >= 0 && at < log.used && takes(log.fd)) {
-        const ssize count = write(log.fd, log.text + at, std::min(log.used - at, most));
+        const ssize count = write(log.fd, log.text + at, pieceOf(log, at));
         if (count <= 0) {
             broken.set(count < 0 ? errno : 0, true);
             break;
         }
         at += static_cast<std::size_t>(count);
     }
-    log.used -= at;
-    std::memmove(log.text, log.text + at, log.used);
+    if (at > 0) {
+        log.cut = log.text[at - 1] != '\n';
+        log.used -= at;
+        std::memmove(log.text, log.text + at, log.used);
+    }
+    log.waits = log.used > 0;
     struct stat info;
-    if (log.most > 0 && log.fd > 2 && fstat(log.fd, &info) == 0 && info.st_size >= log.most) {
+    if (log.isFile && !log.cut && log.most > 0 && log.fd > 2 && fstat(log.fd, &info) == 0 && info.st_size >= log.most) {
         rotate(log);
     }
 }
@@ -188,6 +217,7 @@ void shut(AccessLog& log) {
     }
     log.fd = -1;
     log.used = 0;
+    log.waits = log.cut = false;
 }
 } // namespace
 
@@ -204,20 +234,33 @@ void logRequest(const Stream& stream) {
     }
     line.end();
     const os::Locked locked(accessLog.lock);
-    if (accessLog.used + line.text().size() > sizeof(accessLog.text)) {
+    const auto fits = [&line] { return accessLog.used + line.text().size() <= sizeof(accessLog.text); };
+    if (!fits() && !accessLog.waits) {
         writeOut(accessLog);
     }
-    if (accessLog.used + line.text().size() <= sizeof(accessLog.text)) { // else it is lost, and the service goes on
+    if (fits()) {
         std::memcpy(accessLog.text + accessLog.used, line.text().data(), line.text().size());
         accessLog.used += line.text().size();
+    } else {
+        ++accessLog.lost;
     }
 }
 
-void flushLog() {
-    const os::Locked locked(accessLog.lock);
-    if (accessLog.used > 0) {
-        writeOut(accessLog);
+bool flushLog() {
+    long long lost = 0;
+    bool waits = false;
+    {
+        const os::Locked locked(accessLog.lock);
+        if (accessLog.used > 0) {
+            writeOut(accessLog);
+        }
+        waits = accessLog.waits;
+        lost = waits ? 0 : std::exchange(accessLog.lost, 0);
     }
+    if (lost > 0) {
+        mprLog("error http", 0, "%lld lines of the access log are lost: it could not be written", lost);
+    }
+    return waits;
 }
 
 void closeLog() {
@@ -235,8 +278,8 @@ int httpSetAccessLog(cchar* path, int format, ssize size, int backup) {
     }
     int fd = -1;
     if (path) {
-        fd = smatch(path, "stdout")                       ? 1
-             : smatch(path, "stderr")                     ? 2
+        fd = smatch(path, "stdout")                       ? openStandard(1)
+             : smatch(path, "stderr")                     ? openStandard(2)
              : slen(path) < ssize{sizeof(accessLog.path)} ? openFile(path)
                                                           : -1;
         if (fd < 0) {
@@ -247,6 +290,7 @@ int httpSetAccessLog(cchar* path, int format, ssize size, int backup) {
     const mpr::os::Locked locked(accessLog.lock);
     shut(accessLog);
     accessLog.fd = fd;
+    accessLog.isFile = isRegular(fd);
     accessLog.format = format;
     accessLog.most = size;
     accessLog.backup = backup;

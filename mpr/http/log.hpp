@@ -10,8 +10,8 @@ namespace mpr::http {
 
 /** A request is complete. */
 void logRequest(const Stream& stream);
-/** Write what waits: a tick of the clock. */
-void flushLog();
+/** Write what waits: a tick of the clock. @return Whether some has to wait longer. */
+bool flushLog();
 /** The runtime ends: what is not written yet is. */
 void closeLog();
 /** Forget sessions that were not used for their time. */

@@ -116,8 +116,9 @@ public:
     bool atEnd = false;      // of what the descriptor gives
     int error = 0;           // the system's
     bool greeted = false;    // a server of several names: a client has said hello
-    char peer[300];          // of a client: by which a session is found again; of such a server: whom the client asked for, or ""
-    Reason verdict;          // on the peer's certificate
+    char
+        peer[300]; // of a client: by which a session is found again; of such a server: whom the client asked for, or ""
+    Reason verdict; // on the peer's certificate
 };
 
 void Reason::say(const char* format, ...) {

@@ -476,10 +476,9 @@ std::string helloFor(const std::string &host, bool shares) {
     const std::string zero(1, '\0'), x25519("\0\x1d", 2);
     const auto extension = [&](char kind, const std::string &text) { return zero + kind + sized(text); };
     const std::string key = sized('\x09' + std::string(31, '\0'));
-    const std::string extensions =
-        extension(0, sized(zero + sized(host))) + extension(10, sized(x25519)) +
-        extension(13, sized("\x04\x03\x08\x04")) + extension(43, "\x02\x03\x04") +
-        extension(51, sized(shares ? x25519 + key : ""));
+    const std::string extensions = extension(0, sized(zero + sized(host))) + extension(10, sized(x25519)) +
+                                   extension(13, sized("\x04\x03\x08\x04")) + extension(43, "\x02\x03\x04") +
+                                   extension(51, sized(shares ? x25519 + key : ""));
     const std::string body = "\x03\x03" + std::string(32, 'r') + '\x20' + std::string(32, 's') + sized("\x13\x01") +
                              '\x01' + zero + sized(extensions);
     return "\x16\x03\x03" + sized('\x01' + zero + sized(body));
