@@ -110,7 +110,7 @@ namespace {
 template <class T>
 void checkShortest(std::initializer_list<T> values) {
     for (const T value : values) {
-        char digits[64];
+        char digits[96];
         mpr::detail::writeShortest(digits, value);
         T again = 0;
         mpr::detail::readNearest(digits, again);
@@ -137,7 +137,7 @@ TEST_CASE("Json: where there is no to_chars for them numbers have the fewest dig
     checkShortest<double>({0.1, 1.0 / 3, 100, 1e23, 5e-324, 1.7976931348623157e308, -2.5, 9007199254740993.0, 0.3});
     checkShortest<float>({0.1f, 1.0f / 3, 1e-40f, 16777216.0f, -3.4028235e38f});
     checkShortest<long double>({0.1L, 1.0L / 3, 1e300L});
-    char digits[64];
+    char digits[96];
     mpr::detail::writeShortest(digits, 0.1);
     CHECK(std::string(digits) == "0.1");
     mpr::detail::writeShortest(digits, 100.0);
