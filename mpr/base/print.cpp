@@ -78,13 +78,7 @@ char* fmt(char* buf, ssize maxSize, cchar* fmt, ...) {
     return buf;
 }
 
-char* mprSprintf(char* buf, ssize maxSize, cchar* fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    buf = formatInto(buf, maxSize, fmt, args);
-    va_end(args);
-    return buf;
-}
+__attribute__((alias("fmt"))) char* mprSprintf(char* buf, ssize maxSize, cchar* fmt, ...);
 
 ssize mprPrintf(cchar* fmt, ...) {
     va_list args;

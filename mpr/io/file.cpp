@@ -695,13 +695,7 @@ ssize mprWriteFileFmt(MprFile* file, cchar* fmt, ...) {
     return count;
 }
 
-ssize mprFprintf(MprFile* file, cchar* fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    const ssize count = writeFmt(file, fmt, args);
-    va_end(args);
-    return count;
-}
+__attribute__((alias("mprWriteFileFmt"))) ssize mprFprintf(MprFile* file, cchar* fmt, ...);
 
 // ---- Position ---------------------------------------------------------------------------------------------------
 

@@ -48,6 +48,7 @@ int giveUp(MprSocket* sp) {
 void setDescriptor(MprSocket* sp, int fd) {
     os::Locked locked(descriptors);
     __atomic_store_n(&sp->fd, fd, __ATOMIC_RELAXED);
+    __atomic_store_n(&own(sp)->disconnected, false, __ATOMIC_RELAXED);
 }
 
 int makeDescriptor(int family, bool datagram) {
@@ -137,6 +138,7 @@ void mprDisconnectSocket(MprSocket* sp) {
     os::Locked locked(descriptors);
     if (const int fd = __atomic_load_n(&sp->fd, __ATOMIC_RELAXED); fd != INVALID_SOCKET) {
         shutdown(fd, SHUT_RDWR);
+        __atomic_store_n(&own(sp)->disconnected, true, __ATOMIC_RELAXED);
     }
 }
 

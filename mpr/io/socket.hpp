@@ -24,6 +24,7 @@ struct OwnSocket : MprSocket {
     const MprSocketProvider* provider; // of a secure socket
     int error;                         // the system's, of the last call that failed
     bool counted;                      // among those accepted
+    bool disconnected;                 // by any thread, also while it connects
     Tie* tie;                          // to the handler; nullptr: it has none
     ListenerFile* file;                // of a listener at a path; nullptr: none
 };

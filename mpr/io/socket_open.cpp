@@ -132,12 +132,15 @@ int connectOne(MprSocket* sp, const addrinfo& address) {
     while (connect(fd, address.ai_addr, address.ai_addrlen) != 0) {
         // A local listener has as many as it may, and nothing tells when it accepts one.
         const bool isFull = errno == EAGAIN && address.ai_family == AF_UNIX;
-        if (!isFull || mprGetElapsedTicks(begun) >= connectTimeout) {
+        if (!isFull) {
             return errno == EINPROGRESS || errno == EINTR ? awaitConnected(sp) : errno;
         }
+        if (mprGetElapsedTicks(begun) >= connectTimeout) {
+            return ETIMEDOUT;
+        }
         mprSleep(rest);
-        if (sp->fd != fd) {
-            return ECANCELED; // closed meanwhile
+        if (sp->fd != fd || __atomic_load_n(&own(sp)->disconnected, __ATOMIC_RELAXED)) {
+            return ECANCELED;
         }
     }
     return 0;

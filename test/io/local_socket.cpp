@@ -110,6 +110,30 @@ TEST_CASE("who connects to a file waits for a listener that has as many as it ma
     close(fd);
 }
 
+TEST_CASE("a wait for a listener that has as many as it may ends when another thread disconnects",
+          "[io][localsocket]") {
+    Runtime runtime;
+    Folder folder;
+    const std::string path = folder / "a.sock";
+    const int fd = listenAt(path, 0);
+    Kept first, second;
+    REQUIRE(first.connects(path) == 0);
+    std::thread other([&second, fd] {
+        while (mprGetSocketHandle(second.sp) < 0) {
+            std::this_thread::yield();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        mprDisconnectSocket(second.sp);
+        close(accept(fd, nullptr, nullptr)); // there is room now, too late
+    });
+    CHECK(second.connects(path) == MPR_ERR_CANT_CONNECT);
+    CHECK(mprGetSocketError(second.sp) == ECANCELED);
+    mprYield(MPR_YIELD_STICKY);
+    other.join();
+    mprResetYield();
+    close(fd);
+}
+
 TEST_CASE("a socket's file is replaced if nobody listens, and only then", "[io][localsocket]") {
     Runtime runtime;
     Folder folder;
