@@ -190,6 +190,7 @@ void stopClock() {
 void onTick(void*, MprEvent*) {
     const MprTicks time = mprGetTicks();
     shared.now = time;
+    noteTime(time);
     wakeListeners();
     saveMemory(time);
     lookEverywhere(time);

@@ -2,6 +2,8 @@
 /*
     connections.cpp - All connections: which are at work, whose they are, how many there may be, and which leaves for another.
  */
+#include <algorithm>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "mpr/gc/census.hpp"
 #include "mpr/http/net.hpp"
 #include "mpr/string.h"
+#include "mpr/time.h"
 
 namespace mpr::http {
 
@@ -235,9 +238,21 @@ int enter(HttpNet& net) {
     return 0;
 }
 
+void noteFull() {
+    const os::Locked locked(shared.lock);
+    shared.fitting = shared.connections();
+    shared.full = mprGetTicks();
+}
+
+void noteTime(MprTicks time) {
+    constexpr MprTicks untilTried = 5000; // milliseconds between two tries, each of which fails and is logged
+    const os::Locked locked(shared.lock);
+    shared.fitting = time - shared.full >= untilTried ? INT_MAX : shared.fitting;
+}
+
 bool hasPlace(const Http& http) {
     const os::Locked locked(shared.lock);
-    return shared.connections() < http.limits->connectionsMax;
+    return shared.connections() < std::min(http.limits->connectionsMax, shared.fitting);
 }
 
 bool makePlace(const Http& http, const MprDispatcher* here) {

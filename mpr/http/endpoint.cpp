@@ -64,7 +64,7 @@ void onConnection(void* data, MprEvent*) {
         }
         MprSocket* sock = mprAcceptSocket(listener);
         if (!sock && i == 0 && (listener->flags & MPR_SOCKET_EXHAUSTED)) { // else perhaps nobody waits
-            closeResting(endpoint.dispatcher, false);
+            noteFull();
         }
         if (!sock) {
             break;

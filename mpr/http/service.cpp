@@ -92,6 +92,7 @@ void closeRoom() {
         ++shared.runtimes;
     }
     shared.clientCount = shared.leaving = shared.requests = 0;
+    shared.fitting = INT_MAX;
     shared.totalRequests = shared.totalConnections = 0;
     shared.drains = false;
     shared.listenersWait = false;

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 
 #include "mpr/http.h"
@@ -139,7 +140,9 @@ struct Shared {
     std::uint64_t lastNumber = 0;
     std::uint64_t rounds = 0; // of lookEverywhere()
     int clientCount = 0;
-    int leaving = 0; // connections that their dispatchers were told to close
+    int fitting = INT_MAX; // connections for which the system has descriptors, as it seems for a while
+    MprTicks full = 0;     // since when
+    int leaving = 0;       // connections that their dispatchers were told to close
     int requests = 0;
     std::uint64_t totalRequests = 0;
     std::uint64_t totalConnections = 0;
@@ -194,7 +197,11 @@ void leaveRequest(Stream& stream);
     @return Whether there is one.
  */
 bool closeResting(const MprDispatcher* here, bool elsewhere);
-/** Whether there are fewer connections than are allowed. */
+/** The system had nothing left for one more connection: there are as many as fit, for a while. */
+void noteFull();
+/** A tick of the clock: perhaps more fit by now. */
+void noteTime(MprTicks time);
+/** Whether there are fewer connections than are allowed, and than fit. */
 bool hasPlace(const Http& http);
 /** A connection has come: have one closed for it that rests, if need be. @param here The caller's dispatcher. @return Whether
     it may be accepted, to be served or refused. Otherwise some leave, and the listeners are told when one has. */
