@@ -200,7 +200,7 @@ int listenAtPath(MprSocket* sp, const char* ip, int flags) {
 /** Connect to one of some addresses. @return 0, or the last error. */
 int connectFirst(MprSocket* sp, const addrinfo* found, int flags) {
     int error = 0;
-    for (const addrinfo* each = found; each && sp->fd == INVALID_SOCKET; each = each->ai_next) {
+    for (const addrinfo* each = found; each && sp->fd == INVALID_SOCKET && error != ECANCELED; each = each->ai_next) {
         const int fd = makeDescriptor(each->ai_family, (flags & MPR_SOCKET_DATAGRAM) != 0);
         if (fd < 0) {
             error = errno;
