@@ -39,8 +39,10 @@ struct AccessLog {
     MprOff most = 0;
     int backup = 0;
     char path[1024] = "";
+    bool owns = false;   // it closes the file
     bool isFile = false; // not a pipe, a terminal or a socket
-    bool waits = false;  // not all could be written: until the next tick
+    bool waits = false;  // not all could be written
+    MprTicks tried = 0;  // when
     bool cut = false;    // a part of a line was
     long long lost = 0;  // lines that found no room
     std::size_t used = 0;
@@ -186,6 +188,11 @@ std::size_t pieceOf(const AccessLog& log, std::size_t from) {
     return log.isFile || rest.size() <= PIPE_BUF ? rest.size() : rest.rfind('\n', PIPE_BUF - 1) + 1;
 }
 
+void drop(AccessLog& log, std::size_t count) {
+    log.used -= count;
+    std::memmove(log.text, log.text + count, log.used);
+}
+
 /** With the lock. What cannot be written now, on a full disk, say, or to a reader who has paused, waits in memory. */
 void writeOut(AccessLog& log) {
     std::size_t at = 0;
@@ -200,22 +207,29 @@ void writeOut(AccessLog& log) {
     }
     if (at > 0) {
         log.cut = log.text[at - 1] != '\n';
-        log.used -= at;
-        std::memmove(log.text, log.text + at, log.used);
+        drop(log, at);
     }
-    log.waits = log.used > 0;
+    log.tried = now();
     struct stat info;
-    if (log.isFile && !log.cut && log.most > 0 && log.fd > 2 && fstat(log.fd, &info) == 0 && info.st_size >= log.most) {
+    const bool isLong = log.isFile && log.owns && log.most > 0 && fstat(log.fd, &info) == 0 && info.st_size >= log.most;
+    if (isLong && log.cut && at == 0) { // for the rest of a line there is no room any more
+        drop(log, std::string_view(log.text, log.used).find('\n') + 1);
+        log.cut = false;
+        ++log.lost;
+    }
+    if (isLong && !log.cut) {
         rotate(log);
     }
+    log.waits = log.used > 0;
 }
 
 void shut(AccessLog& log) {
     writeOut(log);
-    if (log.fd > 2) {
+    if (log.owns) {
         ::close(log.fd);
     }
     log.fd = -1;
+    log.owns = false;
     log.used = 0;
     log.waits = log.cut = false;
 }
@@ -235,7 +249,8 @@ void logRequest(const Stream& stream) {
     line.end();
     const os::Locked locked(accessLog.lock);
     const auto fits = [&line] { return accessLog.used + line.text().size() <= sizeof(accessLog.text); };
-    if (!fits() && !accessLog.waits) {
+    if (!fits() &&
+        (!accessLog.waits || accessLog.tried != now())) { // a reader who goes on is looked for once a millisecond
         writeOut(accessLog);
     }
     if (fits()) {
@@ -276,12 +291,10 @@ int httpSetAccessLog(cchar* path, int format, ssize size, int backup) {
     if (!httpCreate(HTTP_SERVER_SIDE)) {
         return MPR_ERR_MEMORY;
     }
+    const int standard = smatch(path, "stdout") ? 1 : smatch(path, "stderr") ? 2 : -1;
     int fd = -1;
     if (path) {
-        fd = smatch(path, "stdout")                       ? openStandard(1)
-             : smatch(path, "stderr")                     ? openStandard(2)
-             : slen(path) < ssize{sizeof(accessLog.path)} ? openFile(path)
-                                                          : -1;
+        fd = standard > 0 ? openStandard(standard) : slen(path) < ssize{sizeof(accessLog.path)} ? openFile(path) : -1;
         if (fd < 0) {
             mprLog("error http", 0, "the access log %s cannot be opened: %s", path, std::strerror(mprGetOsError()));
             return MPR_ERR_CANT_OPEN;
@@ -290,6 +303,7 @@ int httpSetAccessLog(cchar* path, int format, ssize size, int backup) {
     const mpr::os::Locked locked(accessLog.lock);
     shut(accessLog);
     accessLog.fd = fd;
+    accessLog.owns = fd != standard;
     accessLog.isFile = isRegular(fd);
     accessLog.format = format;
     accessLog.most = size;

@@ -169,7 +169,8 @@ MPR_EXPORT char *httpStatsReport(int flags);
 
 /**
     Log each request when it is complete. The service does not wait for a disk that is full, or a pipe or terminal
-    whose reader has paused: 16 KiB of lines wait in memory, and more are lost, of which the log tells afterwards.
+    whose reader has paused: 16 KiB of lines wait in memory, and more are lost, of which the log tells afterwards. (A
+    terminal that the process may not open itself is waited for.)
     @param path A file, to which lines are added; "stdout", "stderr"; NULL: no log. @param format HTTP_LOG_*.
     @param size,backup Above so many bytes the file is renamed and begun anew, and so many old ones are kept; 0: never.
     @return 0; MPR_ERR_CANT_OPEN; MPR_ERR_MEMORY.
