@@ -91,7 +91,8 @@ MPR_EXPORT void mprVerifySslDepth(struct MprSsl *ssl, int depth);
 /** The host that a client expects, and asks for, if mprUpgradeSocket is given none: a name or a numeric address. */
 MPR_EXPORT void mprSetSslHostname(MprSsl *ssl, const char *hostname);
 
-/** Chooses by the host that a client asks for. It must not yield. @param host In lower case. @return The
+/** Chooses by the host that a client asks for. It must not yield. @param host In lower case; of a
+    host that answers for names that nobody has, as it was named, "*.name" too. @return The
     MprSsl, a server's, of that host, all of whose settings hold (a client is refused whom they cannot serve); NULL: the one
     for which this was set. A client may not ask for another host when it has to say hello again. */
 typedef struct MprSsl *(*MprMatchSsl)(struct MprSocket *sp, const char *host);

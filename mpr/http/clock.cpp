@@ -190,7 +190,6 @@ void stopClock() {
 void onTick(void*, MprEvent*) {
     const MprTicks time = mprGetTicks();
     shared.now = time;
-    noteTime(time);
     wakeListeners();
     saveMemory(time);
     lookEverywhere(time);

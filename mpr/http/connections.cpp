@@ -240,18 +240,16 @@ int enter(HttpNet& net) {
 
 void noteFull() {
     const os::Locked locked(shared.lock);
-    shared.fitting = shared.connections();
+    shared.fitting = std::max(shared.connections(), 1); // where there are none it is others who have the descriptors
     shared.full = mprGetTicks();
 }
 
-void noteTime(MprTicks time) {
-    constexpr MprTicks untilTried = 5000; // milliseconds between two tries, each of which fails and is logged
-    const os::Locked locked(shared.lock);
-    shared.fitting = time - shared.full >= untilTried ? INT_MAX : shared.fitting;
-}
-
 bool hasPlace(const Http& http) {
+    constexpr MprTicks untilTried = 1000; // milliseconds between two tries, each of which fails and is logged
     const os::Locked locked(shared.lock);
+    if (shared.fitting < INT_MAX && mprGetElapsedTicks(shared.full) >= untilTried) {
+        shared.fitting = INT_MAX;
+    }
     return shared.connections() < std::min(http.limits->connectionsMax, shared.fitting);
 }
 

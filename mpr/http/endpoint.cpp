@@ -63,7 +63,7 @@ void onConnection(void* data, MprEvent*) {
             return;
         }
         MprSocket* sock = mprAcceptSocket(listener);
-        if (!sock && i == 0 && (listener->flags & MPR_SOCKET_EXHAUSTED)) { // else perhaps nobody waits
+        if (!sock && (listener->flags & MPR_SOCKET_EXHAUSTED)) {
             noteFull();
         }
         if (!sock) {
@@ -74,19 +74,6 @@ void onConnection(void* data, MprEvent*) {
     if (listener) {
         mprEnableSocketEvents(listener, MPR_READABLE);
     }
-}
-
-/** Whether a host has a name that a client asks for, without its port and in lower case. */
-bool isNamed(const HttpHost& host, std::string_view name) {
-    if (!host.name) {
-        return false;
-    }
-    const std::string_view own = host.name;
-    if (cut(own, 0, 2) == "*.") {
-        const std::string_view below = cut(own, 1);
-        return name.size() > below.size() && same(cut(name, name.size() - below.size()), below);
-    }
-    return same(own, name);
 }
 
 // ---- The end ----------------------------------------------------------------------------------------------------
@@ -174,6 +161,18 @@ HttpHost* makeHost(const Http& http) {
         return nullptr;
     }
     return host;
+}
+
+bool isNamed(const HttpHost& host, std::string_view name) {
+    if (!host.name) {
+        return false;
+    }
+    const std::string_view own = host.name;
+    if (cut(own, 0, 2) == "*.") {
+        const std::string_view below = cut(own, 1);
+        return name.size() > below.size() && same(cut(name, name.size() - below.size()), below);
+    }
+    return same(own, name);
 }
 
 std::string_view withoutPort(const char* host) {

@@ -85,6 +85,8 @@ namespace mpr::http {
 void chooseRoute(Stream& stream);
 /** Whether a path matches, and what its parts are, as parameters. */
 bool matchPattern(const HttpRoute& route, const char* path, Stream* stream);
+/** Whether a host has a name that a client asks for, without its port and in lower case; "*.name": one below. */
+bool isNamed(const HttpHost& host, std::string_view name);
 /** What a client asks for without its port. @param host "localhost:80"; nullptr: nobody. */
 std::string_view withoutPort(const char* host);
 /** The host that a client asks for. @param name Without a port. */

@@ -165,7 +165,7 @@ bool mayServe(Stream& stream, std::string_view name) {
     }
     MprSocket* sock = stream.net->sock;
     const char* own = stream.host->name;
-    if (own && *own != '*' && !same(own, name) && !mprSocketServesHost(sock, own)) {
+    if (own && !isNamed(*stream.host, name) && !mprSocketServesHost(sock, own)) {
         return false;
     }
     const char* host = snclone(name.data(), static_cast<ssize>(name.size()));

@@ -199,8 +199,6 @@ void leaveRequest(Stream& stream);
 bool closeResting(const MprDispatcher* here, bool elsewhere);
 /** The system had nothing left for one more connection: there are as many as fit, for a while. */
 void noteFull();
-/** A tick of the clock: perhaps more fit by now. */
-void noteTime(MprTicks time);
 /** Whether there are fewer connections than are allowed, and than fit. */
 bool hasPlace(const Http& http);
 /** A connection has come: have one closed for it that rests, if need be. @param here The caller's dispatcher. @return Whether
