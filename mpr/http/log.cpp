@@ -42,7 +42,7 @@ struct AccessLog {
     bool owns = false;   // it closes the file
     bool isFile = false; // not a pipe, a terminal or a socket
     bool waits = false;  // not all could be written
-    MprTicks tried = 0;  // when
+    MprTicks tried = 0;  // when that was last tried
     bool cut = false;    // a part of a line was
     long long lost = 0;  // lines that found no room
     std::size_t used = 0;
