@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "mpr/gc/naming.hpp"
 #include "mpr/os/log.hpp"
@@ -14,6 +15,14 @@
 namespace mpr::gc {
 
 namespace {
+
+/** Whether a frame keeps where its function returns to below its variables (AAPCS64, 6.4.6), so that what is nearest below
+    them is in the caller. */
+#ifdef __aarch64__
+constexpr bool returnsBelow = true;
+#else
+constexpr bool returnsBelow = false;
+#endif
 
 /** Read a word. A thread that has yielded for long may be writing to it, and sanitizers forbid what lies between variables. */
 __attribute__((no_sanitize("thread"), no_sanitize("address"))) const void* wordOn(const void* const* stack) {
@@ -27,12 +36,13 @@ void Stacks::Below::add(const void* address) {
 }
 
 const void* Stacks::Below::function() const {
+    const void* callers = nullptr;
     for (const void* each : code) {
-        if (each && !os::isEntry(each)) {
+        if (each && !os::isEntry(each) && (!returnsBelow || std::exchange(callers, each))) {
             return each;
         }
     }
-    return code[0];
+    return callers ? callers : code[0];
 }
 
 void Stacks::checkAll() {

@@ -42,7 +42,7 @@ public:
 private:
     using Word = const void* const*;
 
-    /** Addresses of code below a word, the nearest first. */
+    /** Addresses of code below a word, the nearest first: where functions that were called return to. */
     struct Below {
         const void* code[4];
 
