@@ -193,7 +193,7 @@ void drop(AccessLog& log, std::size_t count) {
     std::memmove(log.text, log.text + count, log.used);
 }
 
-/** With the lock. What cannot be written now, on a full disk, say, or to a reader who has paused, waits in memory. */
+/** With the lock. Bytes that cannot be written now wait in memory: the disk is full, say, or a reader has paused. */
 void writeOut(AccessLog& log) {
     std::size_t at = 0;
     mpr::os::BrokenPipe broken;

@@ -87,7 +87,7 @@ void chooseRoute(Stream& stream);
 bool matchPattern(const HttpRoute& route, const char* path, Stream* stream);
 /** Whether a host has a name that a client asks for, without its port and in lower case; "*.name": one below. */
 bool isNamed(const HttpHost& host, std::string_view name);
-/** What a client asks for without its port. @param host "localhost:80"; nullptr: nobody. */
+/** A host without its port. @param host "localhost:80"; nullptr: none. */
 std::string_view withoutPort(const char* host);
 /** The host that a client asks for. @param name Without a port. */
 HttpHost* hostFor(const HttpEndpoint& endpoint, std::string_view name);

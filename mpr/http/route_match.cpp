@@ -89,8 +89,11 @@ void cutPrefix(Stream& stream, const HttpRoute& route) {
     }
 }
 
-/** The action that a route names, else the one of the whole path. */
+/** The action that a route names, else the one of the whole path; nullptr: none, or nobody asks, as the route has its own. */
 HttpAction actionFor(const Stream& stream, const HttpRoute& route) {
+    if (route.action && route.handlers && !route.targetDetails) {
+        return nullptr;
+    }
     const char* name = route.targetDetails ? route.targetDetails : stream.rx->pathInfo;
     const auto* action = static_cast<Action*>(mprLookupKey(stream.http->actions, name));
     return action ? action->call : nullptr;
@@ -168,7 +171,10 @@ bool mayServe(Stream& stream, std::string_view name) {
     if (own && !isNamed(*stream.host, name) && !mprSocketServesHost(sock, own)) {
         return false;
     }
-    const char* host = snclone(name.data(), static_cast<ssize>(name.size()));
+    const char* host = stream.in().hostHeader;
+    if (!host || host[name.size()] != '\0') { // it has a port
+        host = snclone(name.data(), static_cast<ssize>(name.size()));
+    }
     if (!host) {
         httpMemoryError(&stream);
     }
