@@ -120,7 +120,7 @@ TEST_CASE("a host that wants certificates of clients answers on no connection of
     CHECK(get("localhost", "/hello", "second.local") == refused);
     CHECK(get("localhost", "/hello", "second.local:443") == refused);
     CHECK(get("localhost", "https://second.local/hello", "localhost") == refused);
-    CHECK(get("127.0.0.1", "/hello", "second.local") == refused); // who asks for no name
+    CHECK(get("127.0.0.1", "/hello", "second.local") == refused); // a client that asks for no name
     CHECK(get("localhost", "/hello", "SECOND.local") == refused);
     CHECK(get("SECOND.local", "/hello", "second.local") == "200");
     CHECK(get("second.local", "/hello", "Second.local:443") == "200");

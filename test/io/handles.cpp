@@ -265,7 +265,7 @@ TEST_CASE("managers may close a command that is dead, and close nothing else", "
         answered += mprReadCmd(cmd, MPR_CMD_STDOUT, &byte, 1) == MPR_ERR_BAD_HANDLE;
         mprDestroyCmd(cmd);
     };
-    // Addresses decide who is finalized first: mostly it comes at once; in stress mode one of some thirty rounds is good.
+    // Addresses decide which block is finalized first. In stress mode one of some thirty rounds is good.
     for (int i = 0; i < 3000 && answered == 0; i++) {
         useWhileDying(make, use);
     }

@@ -90,48 +90,58 @@ TEST_CASE("a socket may be a file that only its user may use, and that is remove
     CHECK(late.connects(path) == MPR_ERR_CANT_CONNECT);
 }
 
-TEST_CASE("who connects to a file waits for a listener that has as many as it may", "[io][localsocket]") {
-    Runtime runtime;
+namespace {
+
+/* A listener that has as many connections as it may. */
+struct FullListener {
+    FullListener() { REQUIRE(first.connects(path) == 0); }
+    ~FullListener() { close(fd); }
+    FullListener(const FullListener &) = delete;
+    FullListener &operator=(const FullListener &) = delete;
+    void acceptOne() const { close(accept(fd, nullptr, nullptr)); }
+
     Folder folder;
     const std::string path = folder / "a.sock";
     const int fd = listenAt(path, 0);
-    Kept first, second;
-    REQUIRE(first.connects(path) == 0);
-    std::thread listener([fd] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the second has been refused by then, mostly
-        for (int i = 0; i < 2; i++) {
-            close(accept(fd, nullptr, nullptr));
-        }
-    });
-    CHECK(second.connects(path) == 0);
+    Kept first;
+};
+
+void joinYielded(std::thread &thread) {
     mprYield(MPR_YIELD_STICKY);
-    listener.join();
+    thread.join();
     mprResetYield();
-    close(fd);
+}
+} // namespace
+
+TEST_CASE("who connects to a file waits for a listener that has as many as it may", "[io][localsocket]") {
+    Runtime runtime;
+    const FullListener listener;
+    Kept second;
+    std::thread other([&listener] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // the second has been refused by then, mostly
+        listener.acceptOne();
+        listener.acceptOne();
+    });
+    CHECK(second.connects(listener.path) == 0);
+    joinYielded(other);
 }
 
 TEST_CASE("a wait for a listener that has as many as it may ends when another thread disconnects",
           "[io][localsocket]") {
     Runtime runtime;
-    Folder folder;
-    const std::string path = folder / "a.sock";
-    const int fd = listenAt(path, 0);
-    Kept first, second;
-    REQUIRE(first.connects(path) == 0);
-    std::thread other([&second, fd] {
+    const FullListener listener;
+    Kept second;
+    std::thread other([&] {
         while (mprGetSocketHandle(second.sp) < 0) {
             std::this_thread::yield();
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         mprDisconnectSocket(second.sp);
-        close(accept(fd, nullptr, nullptr)); // there is room now, too late
+        listener.acceptOne(); // there is room now, too late
     });
-    CHECK(second.connects(path) == MPR_ERR_CANT_CONNECT);
+    CHECK(second.connects(listener.path) == MPR_ERR_CANT_CONNECT);
     CHECK(mprGetSocketError(second.sp) == ECANCELED);
-    mprYield(MPR_YIELD_STICKY);
-    other.join();
-    mprResetYield();
-    close(fd);
+    joinYielded(other);
 }
 
 TEST_CASE("a socket's file is replaced if nobody listens, and only then", "[io][localsocket]") {

@@ -342,6 +342,16 @@ MprSsl *match(MprSocket *sp, cchar *host) {
     return sp && strcmp(host, "second.local") == 0 ? second : nullptr;
 }
 
+/* A server that is second.local, too, with settings of its own for it. */
+MprSsl *makeServerOfTwo(House &house) {
+    Identity other;
+    Identity::sign(other, {.name = "second", .hosts = "DNS:second.local"}, &house.root);
+    second = House::makeServer(house.files.certificates("second.pem", other), house.files.key("second.key", other));
+    MprSsl *server = house.makeServer();
+    mprSetSslMatch(server, match);
+    return server;
+}
+
 /* A client of OpenSSL's own, which may go on with a session wherever it likes. */
 class FreeClient {
 public:
@@ -406,11 +416,7 @@ private:
 TEST_CASE("a server of several names has a certificate for each", "[tls]") {
     Runtime runtime;
     House house;
-    Identity other;
-    Identity::sign(other, {.name = "second", .hosts = "DNS:second.local"}, &house.root);
-    MprSsl *server = house.makeServer(), *client = house.makeClient();
-    second = House::makeServer(house.files.certificates("second.pem", other), house.files.key("second.key", other));
-    mprSetSslMatch(server, match);
+    MprSsl *server = makeServerOfTwo(house), *client = house.makeClient();
     MprSocket *listener = Pair::listen();
     for (int round = 0; round < 2; round++) { // the second time with a session
         Pair pair(listener);
@@ -485,14 +491,10 @@ std::string helloFor(const std::string &host, bool shares) {
 }
 } // namespace
 
-TEST_CASE("who has to say hello again may not ask for another host then", "[tls]") {
+TEST_CASE("a second hello of a handshake may not ask for another host", "[tls]") {
     Runtime runtime;
     House house;
-    Identity other;
-    Identity::sign(other, {.name = "second", .hosts = "DNS:second.local"}, &house.root);
-    MprSsl *server = house.makeServer();
-    second = House::makeServer(house.files.certificates("second.pem", other), house.files.key("second.key", other));
-    mprSetSslMatch(server, match);
+    MprSsl *server = makeServerOfTwo(house);
     const auto say = [](const Pair &pair, const std::string &bytes) {
         const int fd = mprGetSocketHandle(pair.client);
         char answer[4096];
@@ -519,11 +521,7 @@ TEST_CASE("who has to say hello again may not ask for another host then", "[tls]
 TEST_CASE("a host has its own protocols and ciphers, and is not served by another's rules", "[tls]") {
     Runtime runtime;
     House house;
-    Identity other;
-    Identity::sign(other, {.name = "second", .hosts = "DNS:second.local"}, &house.root);
-    MprSsl *server = house.makeServer(), *client = house.makeClient();
-    second = House::makeServer(house.files.certificates("second.pem", other), house.files.key("second.key", other));
-    mprSetSslMatch(server, match);
+    MprSsl *server = makeServerOfTwo(house), *client = house.makeClient();
     mprSetSslProtocols(second, MPR_PROTO_TLSV1_3);
     mprSetSslCiphers(second, "TLS_CHACHA20_POLY1305_SHA256");
     {
