@@ -220,7 +220,8 @@ inline void manageFrame(void* frame, int flags) {
 }
 } // namespace detail
 
-/** What a coroutine that handles requests returns. A request starts it. One that no request takes is destroyed with the Task. */
+/** What a coroutine that handles requests returns. The coroutine starts when a request takes it. The Task destroys a coroutine
+    that no request has taken. */
 class [[nodiscard]] Task {
 public:
     struct promise_type {

@@ -91,10 +91,10 @@ MPR_EXPORT void mprVerifySslDepth(struct MprSsl *ssl, int depth);
 /** The host that a client expects, and asks for, if mprUpgradeSocket is given none: a name or a numeric address. */
 MPR_EXPORT void mprSetSslHostname(MprSsl *ssl, const char *hostname);
 
-/** Chooses by the host that a client asks for. It must not yield. @param host In lower case; of a
-    host that answers for names that nobody has, as it was named, "*.name" too. @return The
-    MprSsl, a server's, of that host, all of whose settings hold (a client is refused whom they cannot serve); NULL: the one
-    for which this was set. A client may not ask for another host when it has to say hello again. */
+/** Chooses by the host that a client asks for. It must not yield. A second hello of a handshake may not ask for another host.
+    @param host In lower case. The first host of an endpoint answers for names that no host has: the procedure is asked for
+    its name, too, which may be "*.name". @return The MprSsl, a server's, of that host, all of whose settings hold (a client
+    is refused whom they cannot serve); NULL: the one for which this was set. */
 typedef struct MprSsl *(*MprMatchSsl)(struct MprSocket *sp, const char *host);
 /** Set how a server that has several names chooses. @param match NULL: it has one. */
 MPR_EXPORT void mprSetSslMatch(struct MprSsl *ssl, MprMatchSsl match);

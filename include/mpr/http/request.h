@@ -48,8 +48,7 @@ typedef struct HttpRx {
     char *pragma;
     char *referrer;
     char *userAgent;
-    MprTime
-        since; /* Accepted for source compatibility, as the next two: never set. The file handler answers conditions */
+    MprTime since; /* Accepted for source compatibility, as the next two: never set */
     bool ifModified;
     bool ifMatch;
     MprHash *svars; /* Accepted: variables of a server */
