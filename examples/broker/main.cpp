@@ -10,6 +10,8 @@
 
         broker --port 1883 &  mosquitto_sub -t '#' -v &  mosquitto_pub -t house/door -m open
         broker                shows itself
+
+    Rooms: io
  */
 #include "broker.h"
 #include "demo.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
     test/cpp/sizes.cpp - What things take, as the guide says ("What things take"): a number there is the bound here.
+
+    Rooms: task
  */
 #include "test/cpp/setting.hpp"
 

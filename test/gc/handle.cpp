@@ -628,7 +628,7 @@ TEST_CASE("a sized handle measures pinned blocks, in memory of the program's, to
     const bool inRange = GENERATE(false, true);
     void *const block = inRange ? mprAllocPinnedIn("range", 4000, 64, 0) : mprAllocPinned(4000, 64, 0);
     const MprHandle handle = mprCreateHandle(MPR_HANDLE_SIZED, block);
-    mprGCCollect(MPR_GENERATION_ALL);
+    mprGC(MPR_GC_MAJOR | MPR_GC_COMPLETE);
     mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
     CHECK(mprGetHandleSize(handle) >= 4000);
 }

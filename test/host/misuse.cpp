@@ -55,3 +55,13 @@ TEST_CASE("a handler of suspensions cannot end the monitor", "[host][misuse]") {
     CHECK(isNamed("mprRemoveSuspensionHandler"));
     CHECK(mprStopSuspensionMonitor() == 0);
 }
+
+TEST_CASE("what the host is told must have somewhere to go", "[host][misuse]") {
+    Runtime runtime;
+    tryNothingToFill(runtime, {
+                                  {"mprReadGCStats", [] { mprReadGCStats(MPR_GC_STATS_COUNTS, nullptr); }},
+                                  {"mprReadHeapStats", [] { mprReadHeapStats(nullptr, nullptr); }},
+                                  {"mprReadHostStats", [] { mprReadHostStats(nullptr); }},
+                                  {"mprGetMemoryLoad", [] { mprGetMemoryLoad(nullptr); }},
+                              });
+}

@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace test {
 
@@ -276,6 +278,17 @@ inline void tryCall(const Call &call, State state) {
     }
     mprUnlinkRootRef(&things.linked);
     mprUnlinkRootRef(&things.refused);
+}
+
+/* Calls that are given nothing where something is to be filled in: each is a misuse of the function of that name. */
+inline void tryNothingToFill(Runtime &runtime, std::initializer_list<std::pair<const char *, void (*)()>> calls) {
+    for (const auto &[function, call] : calls) {
+        INFO(function);
+        const uint64 before = mprGetMemStats()->misuses;
+        call();
+        CHECK(mprGetMemStats()->misuses == before + 1);
+        CHECK(runtime.log.has(std::string(function) + "("));
+    }
 }
 
 } // namespace test
