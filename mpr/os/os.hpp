@@ -2,7 +2,7 @@
 /*
     os.hpp - The port: everything mpr asks of a platform.
 
-    One source file a platform implements these functions: linux.cpp, baremetal.cpp. heap and gc include no system header.
+    One folder or file a platform implements these functions: linux/, baremetal.cpp. heap and gc include no system header.
     Nothing here allocates from a heap, throws, or keeps state other than what the system itself keeps.
  */
 #pragma once

@@ -64,11 +64,11 @@ bool protect(void* pages, std::size_t size, int mode) {
     }
     return error == 0;
 }
+} // namespace
 
-std::size_t roundUp(std::size_t size) {
+std::size_t roundToPages(std::size_t size) {
     return (size + pageSize() - 1) & ~(pageSize() - 1);
 }
-} // namespace
 
 bool setPageHost(const MprHost* set) {
     if (counts.reserved.load(std::memory_order_relaxed) != 0) {
@@ -114,7 +114,7 @@ static void* reserveCounted(std::size_t size, std::size_t alignment, Access acce
 }
 
 void* reserveAddresses(std::size_t size, std::size_t alignment) {
-    return reserveCounted(roundUp(size), alignment, Access::readWrite);
+    return reserveCounted(roundToPages(size), alignment, Access::readWrite);
 }
 
 bool commitHosted(void* pages, std::size_t size) {
@@ -127,7 +127,7 @@ bool commitHosted(void* pages, std::size_t size) {
 }
 
 void* reserve(std::size_t size, std::size_t alignment) {
-    size = roundUp(size);
+    size = roundToPages(size);
     void* pages = reserveCounted(size, alignment, Access::readWrite);
     if (pages && !commit(pages, size)) {
         release(pages, size);
@@ -145,7 +145,7 @@ void decommit(void* pages, std::size_t size) {
 }
 
 void release(void* pages, std::size_t size) {
-    size = roundUp(size);
+    size = roundToPages(size);
     if (!isHosted()) {
         system::release(pages, size);
     } else {
@@ -160,7 +160,7 @@ void* map(std::size_t size, int mode) {
     if (size == 0 || size > SIZE_MAX - pageSize()) {
         return nullptr;
     }
-    size = roundUp(size);
+    size = roundToPages(size);
     if (!isHosted()) {
         void* pages = system::map(size, mode);
         if (pages) {
@@ -195,9 +195,9 @@ namespace {
 
 /** A table of whole pages, and behind them a byte for each: whether it has been backed. */
 struct Sparse {
-    Sparse(void* table, std::size_t bytes) : base(static_cast<char*>(table)), size(roundUp(bytes)) {}
+    Sparse(void* table, std::size_t bytes) : base(static_cast<char*>(table)), size(roundToPages(bytes)) {}
 
-    std::size_t marksBytes() const { return roundUp(size / pageSize()); }
+    std::size_t marksBytes() const { return roundToPages(size / pageSize()); }
     char* marks() const { return base + size; }
 
     static bool back(char* pages, std::size_t bytes) {

@@ -109,6 +109,9 @@ inline bool mayGrow(std::size_t size) {
     return !ask || ask(size);
 }
 
+/** Bytes of the pages that hold so many; 0 when there are no such. */
+std::size_t roundToPages(std::size_t size);
+
 /** Addresses only, where there is a host: see above. @return nullptr when there are none. */
 void* reserveAddresses(std::size_t size, std::size_t alignment);
 

@@ -2,7 +2,7 @@
 /*
     elf.cpp - Names of functions and variables: what the program's file says of addresses.
  */
-#include "mpr/os/elf.hpp"
+#include "mpr/os/linux/elf.hpp"
 #include "mpr/os/os.hpp"
 #include "test/catch.hpp"
 
