@@ -378,9 +378,11 @@ int mprInsertCharToBuf(MprBuf* buf, int c) {
         if (const int status = makeRoom(buf, 1, nullptr); status != 0) {
             return status;
         }
-        std::memmove(buf->data + 1, buf->data, length(buf));
-        ++buf->start;
-        ++buf->end;
+        // As much room as is moved, or half of what there is: so many bytes more come before them without a move.
+        const std::size_t gap = std::min((space(buf) + 1) / 2, length(buf) + 1);
+        std::memmove(buf->data + gap, buf->data, length(buf));
+        buf->start += gap;
+        buf->end += gap;
     }
     *--buf->start = static_cast<char>(c);
     return 0;

@@ -274,7 +274,7 @@ TEST_CASE("random puts and gets agree with a model", "[base][buffer]") {
         for (size_t i = 0; i < heavy(5000); i++) {
             std::string piece(random.below(40), static_cast<char>('a' + random.below(26)));
             size_t room = maximum ? maximum - model.size() : SIZE_MAX;
-            switch (random.below(5)) {
+            switch (random.below(6)) {
             case 0:
                 REQUIRE(mprPutBlockToBuf(buf, piece.data(), static_cast<ssize>(piece.size())) ==
                         static_cast<ssize>(std::min(room, piece.size())));
@@ -295,6 +295,10 @@ TEST_CASE("random puts and gets agree with a model", "[base][buffer]") {
                 model.erase(0, static_cast<size_t>(got));
                 break;
             }
+            case 4:
+                REQUIRE(mprInsertCharToBuf(buf, 'i') == (room ? 0 : MPR_ERR_TOO_MANY));
+                model.insert(0, room ? "i" : "");
+                break;
             default: mprYield(0);
             }
             REQUIRE(sound(buf));

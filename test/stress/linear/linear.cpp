@@ -250,6 +250,12 @@ void buffers(size_t n) {
     }
     while (mprGetCharFromBuf(buf) >= 0) {}
 }
+void inserted(size_t n) {
+    MprBuf *buf = mprCreateBuf(0, -1);
+    for (size_t i = 0; i < n; i++) {
+        mprInsertCharToBuf(buf, 'a');
+    }
+}
 void lists(size_t n) {
     MprList *list = mprCreateList(0, 0);
     for (size_t i = 0; i < n; i++) {
@@ -364,6 +370,7 @@ constexpr Case cases[] = {
     {"format", formats, 2000},
     {"address", addresses, 2000},
     {"buffer", buffers, 2000},
+    {"buffer: inserted", inserted, 10000},
     {"list", lists, 500},
     {"list: sorted", sorted, 1000},
     {"hash", hashes, 500},
