@@ -83,8 +83,8 @@ MPR_EXPORT MprHandle mprCreateHandleFor(int type, const void *block, void *extra
 /** A handle of the same type, block, further word and owner. @return As mprCreateHandle. */
 MPR_EXPORT MprHandle mprDuplicateHandle(MprHandle handle);
 /**
-    Destroy a handle; 0 is fine. Attached threads in any state. @return 0, or MPR_ERR_BAD_HANDLE when it is stale
-    (named).
+    Destroy a handle; 0 is fine. Attached threads in any state; one that has yielded waits while the collector has stopped the
+    others. @return 0, or MPR_ERR_BAD_HANDLE when it is stale (named).
  */
 MPR_EXPORT int mprDestroyHandle(MprHandle handle);
 

@@ -144,9 +144,9 @@ int mprDestroyHandle(MprHandle handle) {
     if (handle == 0) {
         return 0;
     }
-    if (!caller() && (!os::hasThreads || !attached || isToldOfPause(*attached) || Marker::active() || !running()))
-        [[unlikely]] {
-        refuse("mprDestroyHandle");
+    // A thread that does not run may just have given the block to a root, where a pause has looked already: it waits for the end.
+    const Visit visit("mprDestroyHandle");
+    if (!visit) {
         return MPR_ERR_BAD_STATE;
     }
     if ((os::checked && !handleStore.contains(handle)) || !handleStore.destroy(ownHandles(), handle)) [[unlikely]] {

@@ -167,7 +167,13 @@ void CooperativeCollector::freeEverything() {
     heap_.beginMarking();
     heap_.endLives();
     heap_.beginSweep(heap::Sweep::all);
+    if (const HandleHooks* handles = roots_.handles()) {
+        handles->clear(HandleScan::end);
+    }
     callFree(true);
+    if (const HandleHooks* handles = roots_.handles()) { // which a manager may have made
+        handles->end();
+    }
 }
 
 void CooperativeCollector::Stats::report(MprMemStats& s) const {

@@ -24,9 +24,7 @@ void HandleStore::open(heap::Heap& heap, Roots& roots) {
     os::Locked locked(lock_);
     if (heap_ != &heap || !roots.handles()) {
         if constexpr (!os::hasPages) {
-            all_.store(nullptr);  // they were in the buffer of an earlier runtime
-            embedHooks = nullptr; // they were of its program
-            std::fill_n(roomy_, MPR_HANDLE_TYPES, nullptr);
+            embedHooks = nullptr; // they were of the program of an earlier runtime
         }
         heap_ = &heap;
         roots_ = &roots;
@@ -51,6 +49,10 @@ void HandleStore::close() {
         }
     }
     std::fill_n(empty_, MPR_HANDLE_TYPES, 0u);
+    if constexpr (!os::hasPages) {
+        all_.store(nullptr); // they are in the buffer
+        spare_ = nullptr;
+    }
     heap_ = nullptr;
     roots_->setHandles(nullptr);
     roots_ = nullptr;
@@ -184,6 +186,7 @@ HandleSegment* HandleStore::takeSegment(int type) {
         return nullptr;
     }
     auto* segment = new (memory) HandleSegment;
+    segment->generation = generation_;
     if (!enlist(segment, type)) {
         os::release(memory, HandleSegment::size());
         return nullptr;
@@ -210,6 +213,7 @@ void HandleStore::retire(HandleSegment* segment) {
     }
     segment->generation = (segment->generation + had + 1) & self::generations;
     segment->generation += segment->generation == 0; // see self::next
+    generation_ = std::max(generation_, segment->generation);
     segment->used.store(0, std::memory_order_release);
     segment->free = nullptr;
     segment->freeCount = 0;
@@ -284,7 +288,8 @@ void HandleStore::put(Slot* slot, bool mayRetire) {
     setRoomy(segment, type, true);
     if (segment->freeCount == segment->used.load(std::memory_order_relaxed)) {
         ++empty_[type];
-        if (os::hasPages && mayRetire && empty_[type] > 1) {
+        // A host's pages may not be written to when it has them back, and who destroys a stale handle tries.
+        if (os::hasPages && mayRetire && empty_[type] > 1 && !os::isHosted()) {
             --empty_[type];
             retire(segment);
         }

@@ -40,7 +40,6 @@ void mark(Marker& marker, HandleScan scan) {
     const unsigned types = strongTypes | varyingTypes | (sized ? sizedType : 0);
     handleStore.forEach(types, scan, [&](HandleSegment& segment, Slot* slot) {
         if (isStrong(segment.kind(), slot)) {
-            // A thread that does not run may just have destroyed the handle.
             marker.markRoot(word::load(slot->block), true);
         }
     });
@@ -223,33 +222,40 @@ void lose(int type, Slot* slot, Byte h) {
     }
 }
 
-/** Clear a handle to a block that is dead. @return Whether only a hold keeps it, so that it may be young again. */
+/**
+    Clear a weak handle to a block that is dead: at the runtime's end all are, held or not.
+    @return Whether it stays as it is, since only a hold keeps the block, which may be young again.
+ */
 bool settle(HandleSegment& segment, Slot* slot) {
     const int type = segment.kind();
+    const bool last = callsLast.load(std::memory_order_relaxed);
     const void* block = word::load(slot->block);
     const Byte h = headOf(block);
-    if (block && !isDead(h)) {
+    if (block && !last && !isDead(h)) {
         return false;
     }
-    if (h & head::held) {
+    if (last ? isStrong(type, slot) : (h & head::held) != 0) {
         return true;
     }
     lose(type, slot, h);
     return false;
 }
 
+void finalized() {
+    if (anyDying.exchange(false, std::memory_order_relaxed)) {
+        handleStore.forEach(longTypes, HandleScan::all,
+                            [](HandleSegment&, Slot* slot) { HandleStore::endDying(slot); });
+    }
+}
+
 void clear(HandleScan scan) {
     if (scan == HandleScan::young) {
         return handleStore.cleanse(settle);
     }
-    if (os::hasThreads && scan == HandleScan::end) {
-        callsLast.store(true, std::memory_order_relaxed);
-        return handleStore.forEach(weakTypes, scan, [](HandleSegment& segment, Slot* slot) {
-            if (!isStrong(segment.kind(), slot)) {
-                lose(segment.kind(), slot, headOf(word::load(slot->block)));
-            }
-        });
+    if constexpr (!os::hasThreads) {
+        finalized(); // of the collection before: code memory is scarce, and only its managers could have asked
     }
+    callsLast.store(scan == HandleScan::end, std::memory_order_relaxed);
     if constexpr (os::hasGenerations) {
         handleStore.cleanse([](HandleSegment&, Slot*) { return false; });
     }
@@ -258,13 +264,6 @@ void clear(HandleScan scan) {
             HandleStore::setDirty(slot);
         }
     });
-}
-
-void finalized() {
-    if (anyDying.exchange(false, std::memory_order_relaxed)) {
-        handleStore.forEach(longTypes, HandleScan::all,
-                            [](HandleSegment&, Slot* slot) { HandleStore::endDying(slot); });
-    }
 }
 
 /** Mark the values of dependent handles whose keys live, where they are looked at until nothing is new. */
@@ -350,7 +349,7 @@ const HandleHooks handleHooks = {mark,         close,         values,    clear, 
                                  releaseBlock, releasedBlock, moveBlock, leave, end};
 
 bool isFinalizing() {
-    return current && (current->isCollector || (os::hasThreads && callsLast.load(std::memory_order_relaxed)));
+    return current && (current->isCollector || callsLast.load(std::memory_order_relaxed));
 }
 
 } // namespace mpr::gc

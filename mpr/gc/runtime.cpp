@@ -147,15 +147,25 @@ void watchForks() {
 bool stayAlone(Mutator& self, std::uint64_t deadline) {
     auto& collector = runtime().collector;
     while (collector.awaitAlone(self, deadline)) {
-        if constexpr (!os::hasThreads) {
-            return true;
-        }
         door.close();
         if (collector.awaitAlone(self, 0)) {
             return true;
         }
         door.open();
     }
+    return false;
+}
+
+/** Stop the rooms' threads, and wait until no other is left. @return false when some are: named. */
+bool stopOthers(Mutator& self) {
+    Runtime& rt = runtime();
+    const std::uint64_t deadline =
+        os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
+    if (rt.services.stop(deadline) && stayAlone(self, deadline)) {
+        return true;
+    }
+    self.calledBack = false; // but `ending` stays: the services do not go on
+    rt.collector.nameOthers(self, "mprDestroy refused");
     return false;
 }
 
@@ -428,11 +438,7 @@ bool mprDestroy(void) {
         ending.store(true);
     }
     rt.life.state.store(MPR_STOPPING);
-    const std::uint64_t deadline =
-        os::now() + static_cast<std::uint64_t>(rt.life.exitTimeout.load(std::memory_order_relaxed)) * 1'000'000;
-    if (!rt.services.stop(deadline) || !stayAlone(self, deadline)) {
-        self.calledBack = false; // but `ending` stays: the services do not go on
-        rt.collector.nameOthers(self, "mprDestroy refused");
+    if (os::hasThreads && !stopOthers(self)) {
         return false;
     }
     rt.life.state.store(MPR_STOPPED); // from here on no thread starts, and no event runs

@@ -47,14 +47,14 @@ public:
         first_ = &service;
     }
     void mark() const {
-        for (const Service* service = first_; service; service = service->next) {
+        for (const Service* service = first(); service; service = service->next) {
             service->mark();
         }
     }
     /** Stop services, the last added first, since it may use those before it. @return Whether all have stopped. */
     bool stop(std::uint64_t deadline) const {
         bool stopped = true;
-        for (const Service* service = first_; service; service = service->next) {
+        for (const Service* service = first(); service; service = service->next) {
             stopped = service->stop(deadline) && stopped;
         }
         return stopped;
@@ -63,7 +63,7 @@ public:
     void detach() { callEach(&Service::detach); }
     void end() { callEach(&Service::end); }
     void close() {
-        for (Service* service = first_; service; service = service->next) {
+        for (Service* service = first(); service; service = service->next) {
             service->close();
             service->added.store(false);
         }
@@ -71,6 +71,8 @@ public:
     }
 
 private:
+    /** Rooms above need threads. */
+    Service* first() const { return os::hasThreads ? first_ : nullptr; }
     void callEach(void (*Service::*call)()) {
         const Service* service = nullptr;
         {

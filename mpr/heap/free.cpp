@@ -64,8 +64,10 @@ void Heap::leaveDead(Place at) {
 
 void Heap::freeShared(Region* region, void* block) {
     const std::size_t g = region->granuleOf(block);
+    os::Locked clearing(clearing_); // as in changeHead: a hold alone keeps it, mostly
+    os::Locked locked(lock_);
     if (region->map().claim(g)) {
-        freeClaimed({region, g}, region->blockSize(g));
+        takeClaimed({region, g}, region->blockSize(g));
     }
 }
 
@@ -83,17 +85,19 @@ bool Heap::releaseHeld(Region* region, void* block) {
     if ((region->map().get(g) & head::held) == 0 || !region->map().claim(g)) {
         return false;
     }
+    takeClaimed({region, g}, n);
+    return true;
+}
+
+void Heap::takeClaimed(Place at, std::size_t n) {
     ++totals_.blocksFreed;
     gave(n);
-    freeBlock({region, g}, n);
-    return true;
+    freeBlock(at, n);
 }
 
 void Heap::freeClaimed(Place at, std::size_t n) {
     os::Locked locked(lock_);
-    ++totals_.blocksFreed;
-    gave(n);
-    freeBlock(at, n);
+    takeClaimed(at, n);
 }
 
 void Heap::flushQuickLists(Local& local) {

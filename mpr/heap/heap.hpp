@@ -184,7 +184,7 @@ public:
      */
     void leaveDead(Place at);
     /** Give back a block from any thread, attached or not. */
-    void freeShared(Region* region, void* block);
+    void freeShared(Region* region, void* block) MPR_EXCLUDES(lock_, clearing_);
 
     /** Zero the first bytes of a block that was just made. Memory that is zero as the system gave it stays unbacked. */
     void zero(void* block, std::size_t bytes) const {
@@ -728,6 +728,7 @@ private:
     void took(std::size_t granules) MPR_REQUIRES(lock_);
 
     void freeClaimed(Place at, std::size_t n) MPR_EXCLUDES(lock_);
+    void takeClaimed(Place at, std::size_t n) MPR_REQUIRES(lock_);
     int freeOrdinary(Region* region, std::size_t g, std::size_t n) MPR_EXCLUDES(lock_);
     void freeBlock(Place at, std::size_t n) MPR_REQUIRES(lock_);
     bool extendInContext(Local& local, const Byte* end, std::size_t n, std::size_t more) const;

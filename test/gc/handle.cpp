@@ -424,6 +424,49 @@ TEST_CASE("handles that are destroyed while a pause looks at them leave the list
 }
 
 namespace {
+/* A thread that has yielded destroys a handle while the world is stopped. */
+struct Meanwhile {
+    MprHandle handle = 0;
+    MprRootRef root{};
+    std::atomic<bool> stopped{false}, destroyed{false}, tooEarly{false};
+
+    void whenStopped() {
+        mprYield(MPR_YIELD_STICKY);
+        test::untilUnyielded([this] { return stopped.load(); });
+        mprLinkRootRef(&root); // what the handle kept
+        mprDestroyHandle(handle);
+        destroyed = true;
+        mprResetYield();
+    }
+    static void begins(void *data) {
+        auto *self = static_cast<Meanwhile *>(data);
+        if (!self->stopped.exchange(true)) {
+            self->tooEarly = test::untilUnyielded([self] { return self->destroyed.load(); }, 50);
+        }
+    }
+};
+} // namespace
+
+TEST_CASE("a yielded thread that destroys a handle waits for the end of a pause, which may have looked at roots before",
+          "[gc][handle]") {
+    Runtime runtime;
+    Meanwhile meanwhile;
+    meanwhile.root.ptr = mprAlloc(40);
+    meanwhile.handle = mprCreateHandle(MPR_HANDLE_STRONG, meanwhile.root.ptr);
+    const MprSuspensionHandler handler{nullptr, Meanwhile::begins, nullptr, nullptr, &meanwhile};
+    test::Mutator thread("destroyer", [&](test::Mutator &) { meanwhile.whenStopped(); });
+    REQUIRE(mprAddSuspensionHandler(&handler) == 0);
+    test::collect();
+    thread.join();
+    CHECK(mprRemoveSuspensionHandler(&handler) == 0);
+    CHECK(meanwhile.destroyed);
+    CHECK_FALSE(meanwhile.tooEarly);
+    test::collect();
+    CHECK(mprIsValid(meanwhile.root.ptr));
+    mprUnlinkRootRef(&meanwhile.root);
+}
+
+namespace {
 MprHandle shortAtEnd, longAtEnd;
 int shortSeen, longSeen;
 void lookAtEnd(void *block, int flags) {

@@ -425,6 +425,32 @@ TEST_CASE("memory that is given back is the host's until it is asked for again",
     checkLedger(host);
 }
 
+TEST_CASE("whatever is done with stale handles, no page is written to that the host has back", "[host][pages]") {
+    Watchdog watchdog(60);
+    Log log;
+    PageHost host; // which lets nobody write to pages that it has back
+    REQUIRE(mprCreate(0, nullptr, 0));
+    std::vector<MprHandle> handles(20'000);
+    void *const block = mprAllocMem(10, MPR_ALLOC_HOLD);
+    for (int round = 0; round < 3; round++) {
+        for (MprHandle &handle : handles) {
+            handle = mprCreateHandle(MPR_HANDLE_STRONG, block);
+            REQUIRE(handle);
+        }
+        for (MprHandle handle : handles) {
+            CHECK(mprDestroyHandle(handle) == 0);
+        }
+        for (MprHandle handle : handles) {
+            CHECK(mprDestroyHandle(handle) == MPR_ERR_BAD_HANDLE);
+            CHECK(mprSetHandle(handle, block) == MPR_ERR_BAD_HANDLE);
+            CHECK(mprGetHandle(handle) == nullptr);
+        }
+    }
+    mprRelease(block);
+    CHECK(mprDestroy());
+    checkLedger(host);
+}
+
 TEST_CASE("no address of a large block leads anywhere when the host has its pages back", "[host][pages]") {
     Watchdog watchdog(60);
     Log log;

@@ -13,14 +13,16 @@
 namespace {
 
 alignas(8) unsigned char memory[32 * 1024];
-int seenLong = 0;
+int seenLong = 0, metOther = 0; // blocks that managers have met by the handle `watched`: theirs, and others
 MprHandle watched;
 
 void manage(void *ptr, int flags) {
     if (flags & MPR_MANAGE_MARK) {
         mprMark(*static_cast<void **>(ptr));
     } else {
-        seenLong += mprGetHandle(watched) == ptr;
+        void *const met = mprGetHandle(watched);
+        seenLong += met == ptr;
+        metOther += met && met != ptr;
     }
 }
 
@@ -99,6 +101,53 @@ void testDependent() {
     expect(mprCountHandles(MPR_HANDLE_ANY, MPR_HANDLE_ANY, nullptr) == 0, "no handle is left");
 }
 
+/* A long weak handle follows its block for one collection's managers, and not what lies there later. */
+void testReuse() {
+    void **block = make();
+    watched = mprCreateHandle(MPR_HANDLE_WEAK_LONG, block);
+    collect();
+    void **same = make();
+    for (int i = 0; i < 1000 && same != block; i++) {
+        same = make();
+    }
+    expect(same == block, "a block lies where the dead one lay");
+    mprHold(same);
+    seenLong = 0;
+    metOther = 0;
+    make();
+    collect();
+    expect(metOther == 0, "a manager does not meet another block by a long weak handle");
+    mprRelease(same);
+    mprDestroyHandle(watched);
+    watched = 0;
+}
+
+/* What the end of a runtime leaves: two handles in words. */
+MprHandle ended, endedWeak;
+int seenWeak = 0;
+
+void manageEnd(void *, int flags) {
+    if (flags & MPR_MANAGE_FREE) {
+        seenWeak += mprGetHandle(endedWeak) != nullptr;
+    }
+}
+
+void prepareEnd() {
+    void *block = mprAllocManaged(16, manageEnd, MPR_ALLOC_HOLD);
+    ended = mprCreateHandle(MPR_HANDLE_STRONG, block);
+    endedWeak = mprCreateHandle(MPR_HANDLE_WEAK_SHORT, block);
+    seenWeak = 0;
+}
+
+void testAfterEnd() {
+    expect(seenWeak == 0, "a weak handle has lost its block when the managers of the end are called");
+    expect(mprCountHandles(MPR_HANDLE_ANY, MPR_HANDLE_ANY, nullptr) == 0, "a runtime begins without handles");
+    expect(!mprContainsHandle(ended), "handles end with their runtime");
+    const MprHandle next = mprCreateHandle(MPR_HANDLE_STRONG, make());
+    expect(next != ended && next != endedWeak, "no handle is one of the runtime before");
+    mprDestroyHandle(next);
+}
+
 } // namespace
 
 int main() {
@@ -106,7 +155,13 @@ int main() {
         expect(mprCreateInBuffer(memory, sizeof(memory), 0), "a runtime");
         testTypes();
         testDependent();
+        testReuse();
+        if (round > 0) {
+            testAfterEnd();
+        }
+        prepareEnd();
         expect(mprDestroy(), "its end");
+        memset(memory, 0x55, sizeof(memory)); // it is the program's again
     }
     say(failures > 0 ? "handles: failed\n" : "handles: passed\n");
     return failures > 0;
