@@ -93,7 +93,7 @@ HttpNet* nextToStop(const Lane& lane) {
 
 void stopNets(const Lane& lane) {
     while (HttpNet* net = nextToStop(lane)) {
-        stopNet(*net);
+        retire(*net);
     }
 }
 

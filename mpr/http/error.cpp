@@ -13,6 +13,7 @@
 #include "mpr/http/grammar.hpp"
 #include "mpr/http/net.hpp"
 #include "mpr/http/route.hpp"
+#include "mpr/http/uri.hpp"
 #include "mpr/log.h"
 #include "mpr/string.h"
 
@@ -35,6 +36,13 @@ const char* ownDocument(const Stream& stream, int status) {
     const HttpRoute* route = stream.rx->route;
     return route && route->errorDocuments ? static_cast<const char*>(mprLookupKey(route->errorDocuments, itos(status)))
                                           : nullptr;
+}
+
+/** Whether a request is for a document itself, which its client would be sent to again and again. */
+bool isFor(const Stream& stream, const char* uri) {
+    const std::string_view target = viewOf(stream.rx->uri);
+    const HttpUri* parsed = readUri(uri);
+    return !parsed || viewOf(parsed->path) == cut(target, 0, target.find('?'));
 }
 
 void sendDocument(Stream& stream, int status, const char* message) {
@@ -65,8 +73,10 @@ void sendDocument(Stream& stream, int status, const char* message) {
         if (documentError(stream, status)) {
             return;
         }
-        tx.status = HTTP_CODE_MOVED_TEMPORARILY;
-        httpSetHeaderString(&stream, "Location", uri);
+        if (!isFor(stream, uri)) {
+            tx.status = HTTP_CODE_MOVED_TEMPORARILY;
+            httpSetHeaderString(&stream, "Location", uri);
+        }
     }
     httpSetContentType(&stream, "text/html; charset=utf-8");
     answer(stream, viewOf(documentFor(status, message)));
@@ -179,6 +189,7 @@ void httpFormatError(HttpStream* stream, int status, cchar* fmt, ...) {
     char* message = sfmtv(fmt, args);
     va_end(args);
     httpDiscardQueueData(stream->writeq, true);
+    httpSetContentLength(stream, -1); // of what was written
     httpSetStatus(stream, status);
     httpSetContentType(stream, "text/html; charset=utf-8");
     httpWriteString(stream->writeq, documentFor(status, message ? message : ""));

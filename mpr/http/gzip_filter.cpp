@@ -132,9 +132,12 @@ std::string_view typeOf(HttpStream* stream) {
     return viewOf(set ? set : stream->tx->mimeType);
 }
 
-/** Bytes of the body; -1: not known. */
+/** Bytes of the body, or of the document that a part is of or that has not changed; -1: not known. */
 MprOff lengthOf(HttpQueue* q) {
     const HttpTx* tx = q->stream->tx;
+    if (tx->status != HTTP_CODE_OK) {
+        return tx->fileInfo.valid ? tx->fileInfo.size : -1;
+    }
     return tx->length >= 0 ? tx->length : tx->finalizedOutput ? own(q)->bytes : -1;
 }
 
@@ -142,7 +145,7 @@ MprOff lengthOf(HttpQueue* q) {
 bool varies(HttpQueue* q) {
     HttpStream* stream = q->stream;
     const int status = stream->tx->status;
-    const MprOff length = status == HTTP_CODE_OK ? lengthOf(q) : -1;
+    const MprOff length = lengthOf(q);
     return (status == HTTP_CODE_OK || status == HTTP_CODE_PARTIAL || status == HTTP_CODE_NOT_MODIFIED) &&
            (length < 0 || length >= leastLength) && !httpGetTxHeader(stream, "Content-Encoding") &&
            (isCompressible(typeOf(stream)) || begins(typeOf(stream), "multipart/byteranges")) && // of what is, perhaps
@@ -162,8 +165,6 @@ void setHeaders(HttpStream* stream, Coding coding) {
     weakenTag(stream);
     httpRemoveHeader(stream, "Content-Length");
     httpRemoveHeader(stream, "Accept-Ranges");
-    own(stream)->out().lengthKnown = false;
-    stream->tx->length = -1;
 }
 
 void letGo(HttpQueue* q, Deflater* deflater) {

@@ -153,6 +153,20 @@ void goOn(HttpNet& net) {
              !keepsWithin(net, HTTP_CODE_SERVICE_UNAVAILABLE));
 }
 
+/** It goes on, perhaps with what has arrived. */
+void serve(HttpNet& net, bool readable) {
+    const Calls calls(net);
+    const bool outer = net.pumping;
+    net.pumping = true;
+    net.turn = mostAtOnce;
+    if (readable) {
+        read(net);
+    }
+    goOn(net);
+    net.pumping = outer;
+    rest(net);
+}
+
 void onEvent(void* data, MprEvent* event) {
     auto& net = *static_cast<HttpNet*>(data);
     if (net.phase == Phase::closed) {
@@ -162,16 +176,7 @@ void onEvent(void* data, MprEvent* event) {
         writeInTurn(net);
         return;
     }
-    const Calls calls(net);
-    const bool outer = net.pumping;
-    net.pumping = true;
-    net.turn = mostAtOnce;
-    if (event->mask & MPR_READABLE) {
-        read(net);
-    }
-    goOn(net);
-    net.pumping = outer;
-    rest(net);
+    serve(net, event->mask & MPR_READABLE);
 }
 
 /** Of the lanes of an endpoint the one with the fewest connections. */
@@ -404,6 +409,17 @@ bool makeRoom(HttpNet& net) {
     }
     stopNet(net);
     return true;
+}
+
+void retire(HttpNet& net) {
+    assertHere(net);
+    const base::Rooted rooted(&net);
+    if (!net.stream) {
+        serve(net, true);
+    }
+    if (net.phase != Phase::closed) {
+        stopNet(net);
+    }
 }
 
 void stopNet(HttpNet& net) {

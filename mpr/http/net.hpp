@@ -151,6 +151,8 @@ bool isLate(const HttpNet& net, MprTicks time);
 void look(HttpNet& net, MprTicks time);
 /** Nothing new: close it when it has nothing to do. */
 void stopNet(HttpNet& net);
+/** Its endpoint has stopped: nothing new but a request that has arrived. */
+void retire(HttpNet& net);
 /** Close an idle connection, to make room for another. @return false when it is not idle: its client has just sent something. */
 bool makeRoom(HttpNet& net);
 /** The stream has room for its body again. */

@@ -116,7 +116,9 @@ bool isLate(const HttpNet& net, MprTicks time) {
     if (net.calls > 0) { // it can do nothing while another waits on top of it
         since = net.lane->top != &net ? time : std::max(since, net.lane->returned);
     }
-    return time - stream->started > stream->requestTimeout || time - since > stream->inactivityTimeout;
+    // A client that has closed its side may be gone, of which nothing tells as long as nothing is written.
+    const MprTicks most = net.eof ? allowed(limits.inactivityTimeout) : stream->inactivityTimeout;
+    return time - stream->started > stream->requestTimeout || time - since > std::min(most, stream->inactivityTimeout);
 }
 
 void look(HttpNet& net, MprTicks time) {

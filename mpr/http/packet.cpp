@@ -96,6 +96,10 @@ bool http::putAll(MprBuf* buf, const char* bytes, ssize size) {
 }
 
 void http::publish(HttpPacket* packet) {
+    constexpr int kinds = HTTP_PACKET_HEADER | HTTP_PACKET_RANGE | HTTP_PACKET_DATA | HTTP_PACKET_END;
+    if ((packet->flags & kinds) == 0) {
+        packet->flags |= HTTP_PACKET_DATA;
+    }
     const bool isNew =
         mprMayBePrivate(packet->content) || mprMayBePrivate(packet->prefix) || mprMayBePrivate(packet->data);
     if (isNew || !mprBarrierDone(packet)) {

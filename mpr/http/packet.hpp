@@ -45,7 +45,8 @@ inline void uncount(ptrdiff_t& sum, HttpPacket* packet) {
     counted = 0;
 }
 
-/** A program may have stored into a packet by plain assignment: tell the collector. Where a packet enters a queue. */
+/** Where a packet enters a queue: a program may have stored into it by plain assignment, of which the collector is told. One
+    that does not say what it is has a piece of the body. */
 void publish(HttpPacket* packet);
 /** A flag of packets in the queue of a handler, or of a filter that is not open: its stage has not been given it. None that
     it has been given is behind one. */

@@ -154,12 +154,15 @@ MprJson* treeOf(Params* params) {
     return tree;
 }
 
-const char* paramOf(MprJson* params, const char* name) {
+MprJson* findParam(MprJson* params, const char* name) {
     MprJson* param = mprReadJsonObj(params, name);
     param = param || !params ? param : mprGetJsonObj(params, name);
-    if (param && (param->type & MPR_JSON_ARRAY) && param->children && param->children->value) {
-        param = param->children;
-    }
+    const bool isRow = param && (param->type & MPR_JSON_ARRAY) && param->children && param->children->value;
+    return isRow ? param->children : param;
+}
+
+const char* paramOf(MprJson* params, const char* name) {
+    MprJson* param = findParam(params, name);
     return !param ? nullptr : param->value ? param->value : mprJsonToString(param, 0);
 }
 

@@ -236,9 +236,8 @@ void terminate(Rx& rx, const Reading& reading) {
         }
     }
 }
-} // namespace
 
-int parseHead(Rx& rx, int mostLines, const char*& why) {
+int readHead(Rx& rx, int mostLines, const char*& why) {
     Reading reading{rx, mostLines};
     Machine machine;
     start(machine, headSettings());
@@ -256,6 +255,15 @@ int parseHead(Rx& rx, int mostLines, const char*& why) {
     }
     terminate(rx, reading);
     return 0;
+}
+} // namespace
+
+int parseHead(Rx& rx, int mostLines, const char*& why) {
+    const int status = readHead(rx, mostLines, why);
+    if (status != 0) {
+        rx.lineCount = 0; // they end nowhere: what asks for one would get all that follows
+    }
+    return status;
 }
 
 // ---- Bodies in chunks -------------------------------------------------------------------------------------------

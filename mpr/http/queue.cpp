@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "mpr/base/retain.hpp"
 #include "mpr/event.h"
 #include "mpr/gc/census.hpp"
 #include "mpr/http/net.hpp"
@@ -181,6 +182,37 @@ void callService(HttpQueue* q) {
     }
 }
 
+/** Whether a packet of the program's has several things in one, on its way to the connection: bytes before its own, or its
+    bytes and the end. Stages know packets of one kind. */
+bool isCompound(const HttpQueue& q, const HttpPacket* packet) {
+    const bool ends = (packet->flags & HTTP_PACKET_END) && bytesOf(packet) > 0;
+    return q.direction == HTTP_QUEUE_TX && (ends || (packet->prefix && mprGetBufLength(packet->prefix) > 0));
+}
+
+/** Put such a packet as several. */
+void putApart(HttpQueue* q, HttpPacket* packet) {
+    HttpPacket* before = httpCreateDataPacket(0);
+    HttpPacket* end = httpCreateEndPacket();
+    if (!before || !end) {
+        httpMemoryError(q->stream);
+        return;
+    }
+    const mpr::base::Rooted keptPacket(packet), keptEnd(end); // the first may yield
+    setRef(before, before->content, packet->prefix);
+    setRef(packet, packet->prefix, nullptr);
+    const bool ends = (packet->flags & HTTP_PACKET_END) && bytesOf(packet) > 0;
+    if (ends) {
+        packet->flags ^= HTTP_PACKET_END | HTTP_PACKET_DATA;
+    }
+    if (before->content) {
+        httpPutPacket(q, before);
+    }
+    httpPutPacket(q, packet);
+    if (ends) {
+        httpPutPacket(q, end);
+    }
+}
+
 /** Whether a packet may go through a queue without a stop. */
 bool passes(const HttpQueue* q, const HttpPacket* packet) {
     return !q->first && !(q->flags & HTTP_QUEUE_SUSPENDED) && q->nextQ && !findFull(q->nextQ, bytesOf(packet)) &&
@@ -335,6 +367,10 @@ void httpPutPacket(struct HttpQueue* q, HttpPacket* packet) {
 
 void mpr::http::give(HttpQueue& to, HttpPacket* packet) {
     HttpQueue* q = &to;
+    if (isCompound(*q, packet)) {
+        putApart(q, packet);
+        return;
+    }
     const bool goesOut = q->direction == HTTP_QUEUE_TX;
     Stream& stream = *own(q->stream);
     const bool isFilters = !goesOut && q != stream.readq && q != stream.inputq;

@@ -151,6 +151,9 @@ cchar* httpGetBodyInput(HttpStream* stream) {
     if (!q || !q->first) {
         return "";
     }
+    for (HttpPacket* each = q->first; each; each = each->next) {
+        each->flags &= ~HTTP_PACKET_SOLO; // which is for stages
+    }
     httpJoinPackets(q, -1);
     if (mayJoinNext(q->first)) { // a part would be taken for all
         httpMemoryError(stream);
@@ -180,6 +183,8 @@ int httpSetUri(HttpStream* stream, cchar* uri) {
         return MPR_ERR_BAD_ARGS;
     }
     Rx* rx = &own(stream)->in();
+    setRef(rx, rx->wholePath, nullptr);
+    setText(rx->scriptName, noText);
     const char* query = parsed->query;
     setRef(rx, rx->uri, query ? sjoin(parsed->path ? parsed->path : "/", "?", query, nullptr) : sclone(path));
     setRef(rx, rx->parsedUri, parsed);

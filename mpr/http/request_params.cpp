@@ -6,6 +6,8 @@
     that the program or a route's pattern has set stand in the same tree, and count before those of the same name that
     come later.
  */
+#include <algorithm>
+#include <climits>
 #include <cstring>
 
 #include "mpr/http/conditional.hpp"
@@ -21,6 +23,20 @@
 namespace mpr::http {
 
 namespace {
+
+/** Have a text that was made for the program live as long as the request; equal ones are one. @return nullptr: there is none, or
+    the request has failed. */
+const char* keep(HttpStream* stream, const char* text) {
+    Rx& rx = own(stream)->in();
+    if (text && !rx.texts) {
+        setRef(&rx, rx.texts, mprCreateHash(0, MPR_HASH_STABLE | MPR_HASH_STATIC_KEYS));
+    }
+    const MprKey* key = text ? mprLookupKeyEntry(rx.texts, text) : nullptr;
+    if (text && !key && !(key = mprAddKey(rx.texts, text, text))) {
+        httpMemoryError(stream);
+    }
+    return key ? key->key : nullptr;
+}
 
 /** @return nullptr: the request has failed. */
 MprJson* treeOfText(HttpStream* stream, std::string_view text) {
@@ -85,7 +101,7 @@ MprJson* paramsOf(HttpStream* stream) {
     if (!rx.paramsMade) {
         addQuery(*stream, rx);
     }
-    if (rx.params && (rx.form || rx.json) && rx.eof && !rx.formMade) {
+    if (rx.params && (rx.form || rx.json) && hasBody(*own(stream)) && !rx.formMade) {
         addBody(*stream, rx);
     }
     return rx.params;
@@ -112,13 +128,13 @@ MprJson* httpGetParams(HttpStream* stream) {
 
 cchar* httpGetParam(HttpStream* stream, cchar* var, cchar* defaultValue) {
     MprJson* params = var ? paramsOf(stream) : nullptr;
-    const char* value = params ? paramOf(params, var) : nullptr;
-    return value ? value : defaultValue;
+    MprJson* param = params ? findParam(params, var) : nullptr;
+    return !param ? defaultValue : param->value ? param->value : keep(stream, mprJsonToString(param, 0));
 }
 
 int httpGetIntParam(HttpStream* stream, cchar* var, int defaultValue) {
     const char* value = httpGetParam(stream, var, nullptr);
-    return value ? static_cast<int>(stoi(value)) : defaultValue;
+    return value ? static_cast<int>(std::clamp<int64>(stoi(value), INT_MIN, INT_MAX)) : defaultValue;
 }
 
 void httpSetParam(HttpStream* stream, cchar* var, cchar* value) {
@@ -148,7 +164,8 @@ void httpRemoveParam(HttpStream* stream, cchar* var) {
 
 cchar* httpGetParamsString(HttpStream* stream) {
     MprJson* params = paramsOf(stream);
-    return params ? paramsText(params) : "";
+    const char* text = params ? keep(stream, paramsText(params)) : nullptr;
+    return text ? text : "";
 }
 
 // ---- Cookies ----------------------------------------------------------------------------------------------------
@@ -160,7 +177,7 @@ cchar* httpGetCookies(HttpStream* stream) {
 cchar* httpGetCookie(HttpStream* stream, cchar* name) {
     const char* all = name ? httpGetCookies(stream) : nullptr;
     const std::string_view value = all ? findCookie(all, name) : std::string_view();
-    return value.data() ? snclone(value.data(), static_cast<ssize>(value.size())) : nullptr;
+    return value.data() ? keep(stream, snclone(value.data(), static_cast<ssize>(value.size()))) : nullptr;
 }
 
 void httpSetCookie(HttpStream* stream, cchar* name, cchar* value, cchar* path, cchar* domain, MprTicks lifespan,

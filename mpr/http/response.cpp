@@ -221,6 +221,11 @@ void httpAppendHeader(HttpStream* stream, cchar* key, cchar* fmt, ...) {
 }
 
 int httpRemoveHeader(HttpStream* stream, cchar* key) {
+    if (stream && key && same(key, "Content-Length")) {
+        const bool had = stream->tx->length >= 0;
+        httpSetContentLength(stream, -1);
+        return had ? 0 : MPR_ERR_CANT_FIND;
+    }
     return stream && key ? mprRemoveKey(stream->tx->headers, key) : MPR_ERR_CANT_FIND;
 }
 
@@ -233,9 +238,8 @@ void httpSetContentType(HttpStream* stream, cchar* mimeType) {
 }
 
 void httpSetContentLength(HttpStream* stream, MprOff length) {
-    if (stream && length >= 0 && !isLate(stream, "Content-Length")) {
-        stream->tx->length = length;
-        own(stream)->out().lengthKnown = true;
+    if (stream && !isLate(stream, "Content-Length")) {
+        stream->tx->length = std::max(length, MprOff{-1});
     }
 }
 
@@ -336,6 +340,7 @@ ssize httpFormatResponse(HttpStream* stream, cchar* fmt, ...) {
     char* text = sfmtv(fmt, args);
     va_end(args);
     httpDiscardQueueData(stream->writeq, true);
+    httpSetContentLength(stream, -1); // of what was written
     return text ? httpWriteString(stream->writeq, text) : MPR_ERR_MEMORY;
 }
 

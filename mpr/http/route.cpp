@@ -281,16 +281,27 @@ void httpSetRouteMethods(HttpRoute* route, cchar* methods) {
     }
 }
 
+/** Take a status, three digits and a blank, off the beginning of a text. @return 0: it has none. */
+static int takeStatus(const char*& text) {
+    constexpr std::size_t length = 3;
+    if (std::strspn(text, "0123456789") != length || (text[length] != ' ' && text[length] != '\0')) {
+        return 0;
+    }
+    const int status = static_cast<int>(stoi(text));
+    text += length + (text[length] == ' ');
+    return status;
+}
+
 int httpSetRouteTarget(HttpRoute* route, cchar* name, cchar* details) {
     if (!route || !name) {
         return MPR_ERR_BAD_ARGS;
     }
-    const int status = details ? static_cast<int>(stoi(details)) : 0;
-    const char* rest = details ? details + std::strspn(details, "0123456789 ") : "";
+    const char* rest = details ? details : "";
+    const int status = takeStatus(rest);
     if (smatch(name, "run")) {
         route->target = Target::run;
         rest = details;
-    } else if (smatch(name, "redirect") && *rest) {
+    } else if (smatch(name, "redirect") && *(rest += std::strspn(rest, " "))) {
         route->target = Target::redirect;
         route->redirectStatus = status ? status : HTTP_CODE_MOVED_TEMPORARILY;
     } else if (smatch(name, "write")) {

@@ -84,8 +84,19 @@ void cutPrefix(Stream& stream, const HttpRoute& route) {
             httpMemoryError(&stream);
             return;
         }
-        setRef(stream.rx, stream.rx->scriptName, route.prefix);
-        setRef(stream.rx, stream.rx->pathInfo, rest);
+        Rx& rx = stream.in();
+        setRef(&rx, rx.scriptName, route.prefix);
+        setRef(&rx, rx.wholePath, rx.pathInfo);
+        setRef(&rx, rx.pathInfo, rest);
+    }
+}
+
+/** Before another choice: the path as it was. */
+void restorePrefix(Rx& rx) {
+    if (rx.wholePath) {
+        setRef(&rx, rx.pathInfo, rx.wholePath);
+        setRef(&rx, rx.wholePath, nullptr);
+        setText(rx.scriptName, noText);
     }
 }
 
@@ -184,6 +195,7 @@ bool mayServe(Stream& stream, std::string_view name) {
 /** Choose once. @return Whether a stage wants another choice. */
 bool chooseOnce(Stream& stream) {
     bool refused = false;
+    restorePrefix(stream.in());
     HttpRoute* route = routeFor(stream, refused);
     if (!route) {
         refuseRoute(stream, refused);

@@ -41,10 +41,11 @@ void markStream(const Stream& s) {
 }
 
 void markRx(const Rx& rx) {
-    markTexts(rx.method, rx.uri, rx.pathInfo, rx.scriptName, rx.extraPath, rx.statusMessage, rx.accept,
+    markTexts(rx.method, rx.uri, rx.pathInfo, rx.wholePath, rx.scriptName, rx.extraPath, rx.statusMessage, rx.accept,
               rx.acceptEncoding, rx.acceptLanguage, rx.authType, rx.cookie, rx.connection, rx.hostHeader, rx.mimeType,
               rx.origin, rx.originalUri, rx.pragma, rx.referrer, rx.userAgent);
-    markAll(rx.stream, rx.route, rx.session, rx.headers, rx.parsedUri, rx.params, rx.files, rx.svars, rx.head, rx.body);
+    markAll(rx.stream, rx.route, rx.session, rx.headers, rx.parsedUri, rx.params, rx.files, rx.svars, rx.head,
+            rx.texts);
     gc::markLoose(&rx.lines); // rx.own is no block
 }
 
@@ -77,12 +78,11 @@ const gc::ManagerName namedTx(manageTx, "HttpTx");
 Rx* makeRx(Stream& stream) {
     Rx* rx = base::makeReferring<Rx>(manageRx);
     if (rx) {
-        static char nothing[] = "";
         rx->stream = &stream;
         rx->lines = rx->own;
         rx->lineRoom = Rx::fewLines;
         rx->length = -1;
-        rx->scriptName = nothing;
+        rx->scriptName = noText;
     }
     return rx;
 }
@@ -623,7 +623,8 @@ MprTicks httpGetTicks(cchar* value) {
     static constexpr struct {
         const char* unit;
         MprTicks ticks;
-    } units[] = {{"s", 1000}, {"min", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"w", 604'800'000}};
+    } units[] = {{"ms", 1},        {"msec", 1},       {"s", 1000},       {"min", 60'000},
+                 {"h", 3'600'000}, {"d", 86'400'000}, {"w", 604'800'000}};
     if (!value) {
         return 0;
     }
@@ -637,5 +638,5 @@ MprTicks httpGetTicks(cchar* value) {
             return number > MPR_MAX_TIMEOUT / each.ticks ? MPR_MAX_TIMEOUT / 1000 : number * each.ticks;
         }
     }
-    return number * 1000;
+    return *unit ? 0 : number * 1000;
 }

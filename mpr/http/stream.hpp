@@ -35,6 +35,9 @@ struct HeaderLine {
     std::uint32_t name, nameLength, value, valueLength;
 };
 
+/** What fields of text have in place of nullptr. */
+inline constinit char noText[1] = {};
+
 struct Rx : HttpRx {
     static constexpr int fewLines = 16;
 
@@ -43,7 +46,8 @@ struct Rx : HttpRx {
     std::uint32_t headLength;
     int lineCount;
     int lineRoom;
-    HttpPacket* body;  // reference: what httpRead has begun to read
+    MprHash* texts;    // reference: made for the program, and kept as long as the request
+    char* wholePath;   // reference: pathInfo before the route's prefix was cut off; nullptr: it was not
     HttpAction action; // of the request's path, if its route has none; or null
     int versionMinor;  // of HTTP/1
     bool chunked;      // the body comes in chunks
@@ -61,7 +65,6 @@ struct Tx : HttpTx {
     bool chunks;      // the body goes out in chunks
     bool closes;      // Connection: close is sent, or nothing is
     bool endSent;     // the last packet is with the connection
-    bool lengthKnown; // set by the program
     MprOff sent;      // bytes of the body with the connection
     HttpPacket* held; // reference: what the file handler or others hold back
 };

@@ -119,6 +119,14 @@ TEST_CASE("what has not changed, and a part, vary with what is accepted as the w
     CHECK(same.status == 304);
     CHECK(same.header("Vary") == "Accept-Encoding");
     CHECK(same.header("ETag") == tag);
+    site.folder.write("short.txt", "short");
+    const Reply small = site.get("/short.txt", accepts);
+    CHECK(small.header("Vary").empty());
+    const std::string strong = small.header("ETag");
+    const Reply unchanged = site.get("/short.txt", std::string(accepts) + "If-None-Match: " + strong + "\r\n");
+    CHECK(unchanged.status == 304);
+    CHECK(unchanged.header("ETag") == strong);
+    CHECK(unchanged.header("Vary").empty());
     const Reply part = site.get("/lines.txt", std::string(accepts) + "Range: bytes=0-99\r\n");
     CHECK(part.status == 206);
     CHECK(part.header("Vary") == "Accept-Encoding");

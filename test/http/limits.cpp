@@ -307,6 +307,17 @@ TEST_CASE("a connection on which nothing happens ends, and a request that lasts"
         CHECK(client.ask(waits).status == 408);
         CHECK(client.isClosed());
     }
+    SECTION("after the client has closed its side, whatever times the stream has") {
+        limits->inactivityTimeout = 200;
+        httpDefineAction(
+            "/long", +[](HttpStream *stream) { httpSetTimeout(stream, 0, 0); });
+        server.start();
+        Client client(server.port);
+        client.send(get("/long"));
+        client.finish();
+        CHECK(client.receive().status == 408);
+        CHECK(client.isClosed());
+    }
     SECTION("a stream has times of its own") {
         httpDefineAction(
             "/short", +[](HttpStream *stream) { httpSetTimeout(stream, 200, -1); });

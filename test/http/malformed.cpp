@@ -5,6 +5,8 @@
  */
 #include "test/support/http.hpp"
 
+#include <atomic>
+#include <cstring>
 #include <string_view>
 
 using namespace test;
@@ -316,6 +318,29 @@ TEST_CASE("a request that is none gets the right status, and its connection is c
     }
     CHECK(std::size(refused) >= 150);
     CHECK(server.get("/hello").body == "hello");
+}
+
+TEST_CASE("of the lines of a request that is none nothing is told", "[http][malformed]") {
+    Server server;
+    static std::atomic<int> told, raw;
+    told = raw = 0;
+    httpSetEndpointNotifier(
+        server.endpoint, +[](HttpStream *stream, int event, int) {
+            if (event == HTTP_EVENT_ERROR) {
+                told++;
+                for (cchar *name : {"User-Agent", "Host", "Cookie"}) {
+                    cchar *value = httpGetHeader(stream, name);
+                    raw += value && strpbrk(value, "\r\n");
+                }
+                raw += mprGetHashLength(httpGetHeaderHash(stream)) > 0;
+            }
+        });
+    setUp(server);
+    const Answer answer =
+        server.ask("GET /hello HTTP/1.1\r\nHost: a\r\nUser-Agent: u\r\nCookie: k=1\r\nno colon\r\n\r\n");
+    CHECK(answer.status == 400);
+    CHECK(told == 1);
+    CHECK(raw == 0);
 }
 
 TEST_CASE("a request that is none gets no less for coming byte by byte", "[http][malformed]") {

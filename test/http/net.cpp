@@ -4,6 +4,7 @@
  */
 #include "mpr/http/net.hpp"
 #include "test/support/http.hpp"
+#include "test/support/mutator.hpp"
 #include "test/support/sanitizer.hpp"
 
 #include <netinet/tcp.h>
@@ -268,6 +269,37 @@ TEST_CASE("an endpoint that stops lets requests finish", "[http][net]") {
     CHECK(answer.body == "body");
     CHECK(answer["Connection"] == "close");
     CHECK(busy.isClosed());
+}
+
+TEST_CASE("an endpoint that stops answers requests that have arrived", "[http][net]") {
+    Server server;
+    setUp(server);
+    static std::atomic<bool> inside, goesOn;
+    inside = goesOn = false;
+    httpDefineAction(
+        "/busy", +[](HttpStream *stream) { // the thread that would read what arrives
+            inside = true;
+            mprYield(MPR_YIELD_STICKY);
+            while (!goesOn) {
+                pause(1);
+            }
+            mprResetYield();
+            httpFinalize(stream);
+        });
+    Client busy(server.port), client(server.port), half(server.port);
+    CHECK(client.ask(hello).body == "hello");
+    CHECK(half.ask(hello).body == "hello");
+    busy.send(get("/busy"));
+    eventually([] { return inside.load(); });
+    client.send(hello);
+    half.send("GET /hello HTTP/1.1\r\nHo");
+    httpStopEndpoint(server.endpoint);
+    goesOn = true;
+    const Answer answer = client.receive();
+    CHECK(answer.body == "hello");
+    CHECK(client.isClosed());
+    CHECK(half.isClosed());
+    CHECK(half.input.empty());
 }
 
 TEST_CASE("above the redline requests are refused, also the first after a rest, and below it they are not",

@@ -228,3 +228,54 @@ TEST_CASE("a request may be given another URI before it is handled", "[http][rou
     server.start();
     CHECK(get(server, "/old") == "new||/new/place|9|-");
 }
+
+TEST_CASE("a request that is given another method or URI is matched as a whole again", "[http][route]") {
+    Server server;
+    HttpStage *stage = httpCreateHandler("overrider", nullptr);
+    stage->rewrite = +[](HttpStream *stream) {
+        if (smatch(stream->rx->pathInfo, "/moved")) {
+            return httpSetUri(stream, "/elsewhere") == 0 ? HTTP_ROUTE_REROUTE : HTTP_ROUTE_REJECT;
+        }
+        httpSetMethod(stream, "PUT");
+        return HTTP_ROUTE_REROUTE;
+    };
+    HttpRoute *from = httpCreateInheritedRoute(nullptr);
+    httpSetRoutePrefix(from, "/api");
+    httpSetRouteMethods(from, "POST");
+    CHECK(httpSetRouteHandler(from, "overrider") == 0);
+    httpFinalizeRoute(from);
+    HttpRoute *to = route("put", "~/{id}", "PUT");
+    httpSetRoutePrefix(to, "/api");
+    route("elsewhere", "/elsewhere");
+    server.start();
+    CHECK(ask(server, "POST", "/api/7") == "put|/api|/7|7|-");
+    CHECK(ask(server, "POST", "/api/moved") == "elsewhere||/elsewhere|-|-");
+}
+
+TEST_CASE("the text of a target may begin with digits", "[http][route]") {
+    Server server;
+    const struct {
+        cchar *details;
+        int status;
+        cchar *body;
+    } cases[] = {{"200 1.2.3", 200, "1.2.3"},
+                 {"42 is the answer", 200, "42 is the answer"},
+                 {"404 gone", 404, "gone"},
+                 {"2024", 200, "2024"},
+                 {"201", 201, ""}};
+    for (size_t i = 0; i < std::size(cases); i++) {
+        HttpRoute *made = httpCreateInheritedRoute(nullptr);
+        httpSetRoutePattern(made, sfmt("/write%zu", i), 0);
+        CHECK(httpSetRouteTarget(made, "write", cases[i].details) == 0);
+        httpFinalizeRoute(made);
+    }
+    httpCreateAliasRoute(nullptr, "/old", "2024/index.html", 301);
+    server.start();
+    for (size_t i = 0; i < std::size(cases); i++) {
+        const Answer answer = server.get("/write" + std::to_string(i));
+        INFO(cases[i].details);
+        CHECK(answer.status == cases[i].status);
+        CHECK(answer.body == cases[i].body);
+    }
+    CHECK(server.get("/old")["Location"].find("/2024/index.html") != std::string::npos);
+}

@@ -422,4 +422,7 @@ TEST_CASE("times as texts", "[http][service]") {
     CHECK(httpGetTicks("1day") == 86'400'000);
     CHECK(httpGetTicks("infinite") > 1'000'000'000);
     CHECK(httpGetTicks(nullptr) == 0);
+    CHECK(httpGetTicks("250ms") == 250);
+    CHECK(httpGetTicks("7 bananas") == 0);
+    CHECK(httpGetTicks("bananas") == 0);
 }

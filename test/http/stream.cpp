@@ -784,11 +784,11 @@ TEST_CASE("a part of a body that cannot be joined is not taken for all of it", "
     }
 }
 
-TEST_CASE("a form that a filter has put together is read as far as it can be joined", "[http][stream]") {
+TEST_CASE("a form that a filter has put together is read as a whole", "[http][stream]") {
     Server server;
     httpCreateFilter("remakes", nullptr)->incoming = [](HttpQueue *q, HttpPacket *packet) {
-        for (cchar *text : {"a=1&", "b=2"}) {
-            HttpPacket *made = httpCreatePacket(16); // of no kind, so not joined
+        for (cchar *text : {"a=1&", "b=2"}) {        // before what has come, and again before its end
+            HttpPacket *made = httpCreatePacket(16); // of no kind
             mprPutStringToBuf(made->content, text);
             httpPutPacketToNext(q, made);
         }
@@ -796,12 +796,89 @@ TEST_CASE("a form that a filter has put together is read as far as it can be joi
     };
     HttpRoute *route = httpCreateActionRoute(
         nullptr, "/form", +[](HttpStream *stream) {
-            httpWriteString(stream->writeq, httpGetParam(stream, "a", "none"));
+            httpWrite(stream->writeq, "%s,%s", httpGetParam(stream, "a", "none"), httpGetParam(stream, "b", "none"));
             httpFinalize(stream);
         });
     REQUIRE(httpAddRouteFilter(route, "remakes", nullptr, HTTP_STAGE_RX) == 0);
     server.start();
-    CHECK(server.ask(post("/form", "x", "Content-Type: application/x-www-form-urlencoded\r\n")).body == "1");
+    CHECK(server.ask(post("/form", "x", "Content-Type: application/x-www-form-urlencoded\r\n")).body == "1,2xa=1");
+}
+
+TEST_CASE("parameters of a form that a filter holds come when it has passed the form on", "[http][stream]") {
+    Server server;
+    HttpStage *filter = httpCreateFilter("holds", nullptr);
+    filter->incoming = [](HttpQueue *q, HttpPacket *packet) {
+        if (!(packet->flags & HTTP_PACKET_END)) {
+            httpPutForService(q, packet, false);
+            return;
+        }
+        CHECK_FALSE(httpGetParam(q->stream, "a", nullptr)); // nothing of the body has come to where it is read
+        while (HttpPacket *held = httpGetPacket(q)) {
+            httpPutPacketToNext(q, held);
+        }
+        httpPutPacketToNext(q, packet);
+    };
+    filter->incomingService = [](HttpQueue *) {};
+    HttpRoute *route = httpCreateActionRoute(
+        nullptr, "/form", +[](HttpStream *stream) {
+            httpWriteString(stream->writeq, httpGetParam(stream, "a", "none"));
+            httpFinalize(stream);
+        });
+    REQUIRE(httpAddRouteFilter(route, "holds", nullptr, HTTP_STAGE_RX) == 0);
+    server.start();
+    CHECK(server.ask(post("/form", "a=5", "Content-Type: application/x-www-form-urlencoded\r\n")).body == "5");
+}
+
+TEST_CASE("texts that are told of a request live as long as it does", "[http][stream]") {
+    Server server;
+    httpDefineAction(
+        "/texts", +[](HttpStream *stream) {
+            cchar *cookie = httpGetCookie(stream, "name"), *object = httpGetParam(stream, "object", "none"),
+                  *all = httpGetParamsString(stream);
+            CHECK(httpGetCookie(stream, "name") == cookie);
+            for (int round = 0; round < 3; round++) {
+                mprGC(MPR_GC_FORCE | MPR_GC_COMPLETE);
+                for (int i = 0; i < 1000; i++) {
+                    memset(mprAlloc(static_cast<size_t>(16 + i % 100)), '#', static_cast<size_t>(16 + i % 100));
+                }
+            }
+            CHECK((mprIsValid(cookie) && mprIsValid(object) && mprIsValid(all)));
+            CHECK(std::string(cookie) == "a value that is long enough");
+            CHECK(std::string(object) == "{\"x\":[1,2,3]}");
+            CHECK(std::string(all).find("object=") == 0);
+            answerHello(stream);
+        });
+    server.start();
+    CHECK(server
+              .ask(post("/texts", "{\"object\":{\"x\":[1,2,3]}}",
+                        "Content-Type: application/json\r\nCookie: name=a value that is long enough\r\n"))
+              .body == "hello");
+}
+
+TEST_CASE("what is said in place of a response has a length of its own", "[http][stream]") {
+    Server server;
+    httpDefineAction(
+        "/length", +[](HttpStream *stream) {
+            httpSetContentLength(stream, 100);
+            httpWriteString(stream->writeq, "some of it");
+            switch (httpGetIntParam(stream, "how", 0)) {
+            case 0: httpFormatError(stream, 404, "no %s", "such thing"); break;
+            case 1: httpFormatResponse(stream, "another"); break;
+            case 2: CHECK(httpRemoveHeader(stream, "content-length") == 0); break;
+            default: httpSetContentLength(stream, -1); break;
+            }
+            httpFinalize(stream);
+        });
+    server.start();
+    for (cchar *path : {"/length?how=0", "/length?how=1", "/length?how=2", "/length?how=3"}) {
+        const Answer answer = server.get(path);
+        INFO(path);
+        CHECK(answer.status == (path[12] == '0' ? 404 : 200));
+        CHECK(answer.whole);
+        CHECK(answer.body.find(path[12] == '0'   ? "no such thing"
+                               : path[12] == '1' ? "another"
+                                                 : "some of it") != std::string::npos);
+    }
 }
 
 TEST_CASE("of bytes that find no memory nothing is sent", "[http][stream]") {

@@ -3,7 +3,7 @@
     mpr/http/packet.h - Packets: pieces of bodies on their way through queues.
 
     The bytes of a packet are in its content. One without content may stand for bytes that are elsewhere, in a file say:
-    esize of them from epos on, which `fill` gets. The members are stored into by plain assignment until the packet is
+    esize of them from epos on, which `fill` gets. One whose flags do not say what it is has a piece of the body. The members are stored into by plain assignment until the packet is
     put into a queue; one that is kept elsewhere over a yield is stored into by mprSetRef.
  */
 #ifndef MPR_HTTP_PACKET_H
@@ -28,7 +28,7 @@ typedef struct HttpPacket {
     bool fin;                /* The program's */
     struct HttpPacket *next; /* In a queue */
     MprBuf *content;         /* The bytes, or NULL */
-    MprBuf *prefix;          /* Bytes before them, or NULL */
+    MprBuf *prefix;          /* Bytes before them, which are sent as a packet of their own; or NULL */
     MprOff esize;            /* Bytes that it stands for */
     MprOff epos;             /* Where they begin */
     HttpFillProc fill;       /* How to get them */

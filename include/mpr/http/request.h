@@ -2,8 +2,9 @@
 /*
     mpr/http/request.h - The request of a client: headers, parameters, cookies, the body.
 
-    Texts live as long as the request. Names of headers match in any case. A header that came several times has its
-    values joined by ", ".
+    Texts live as long as the request: const ones, that is, and members; where another is returned it is made for the caller, and
+    nothing else keeps it over a yield. Those of parameters live until they are set anew or removed. Names of headers match
+    in any case. A header that came several times has its values joined by ", ".
  */
 #ifndef MPR_HTTP_REQUEST_H
 #define MPR_HTTP_REQUEST_H
@@ -62,12 +63,12 @@ MPR_EXPORT const char *httpGetHeader(struct HttpStream *stream, const char *key)
 MPR_EXPORT char *httpGetHeaders(struct HttpStream *stream);
 /** All, by name. */
 MPR_EXPORT MprHash *httpGetHeaderHash(struct HttpStream *stream);
-/** Bytes of the body, if announced; else -1. */
+/** Bytes of the body; 0 when there is none; -1 when it comes in chunks. */
 MPR_EXPORT MprOff httpGetContentLength(struct HttpStream *stream);
 /** What follows "?" in the URI, not decoded; "" without. */
 MPR_EXPORT const char *httpGetQueryString(struct HttpStream *stream);
 
-/* ---- Parameters: of the query, of a form or JSON in the body once it has come, of the route's pattern ---- */
+/* ---- Parameters: of the query, of a form or JSON in the body once it has come, of the route's pattern; 1000 at most (400) ---- */
 
 MPR_EXPORT const char *httpGetParam(struct HttpStream *stream, const char *var, const char *defaultValue);
 MPR_EXPORT int httpGetIntParam(struct HttpStream *stream, const char *var, int defaultValue);
@@ -90,7 +91,8 @@ MPR_EXPORT const char *httpGetCookies(struct HttpStream *stream);
 
 /* ---- The body ---- */
 
-/** The part of the body that has arrived and was not read yet, as a string. @return "" when there is none, and when memory
+/** The part of the body that has arrived and was not read yet, as a string, which lives until that is read or more arrives: the
+    next yield, for a handler that is not given the body as a whole. @return "" when there is none, and when memory
     is short: then the request has failed. */
 MPR_EXPORT const char *httpGetBodyInput(struct HttpStream *stream);
 /** Bytes that can be read now. */

@@ -61,9 +61,11 @@ MPR_EXPORT int httpRemoveHeader(struct HttpStream *stream, const char *key);
 /** @return NULL: it is not set. */
 MPR_EXPORT const char *httpGetTxHeader(struct HttpStream *stream, const char *key);
 MPR_EXPORT void httpSetContentType(struct HttpStream *stream, const char *mimeType);
-/** Promise a body of that many bytes. A response that writes more or fewer is logged, and its connection is closed. */
+/** Promise a body of that many bytes; -1: none is promised, as after httpRemoveHeader of "Content-Length". A response that writes
+    more or fewer is logged, and its connection is closed. */
 MPR_EXPORT void httpSetContentLength(struct HttpStream *stream, MprOff length);
-/** @param size Bytes; 0: no chunks, so that the connection ends the body; -1: as the limits say. */
+/** @param size 0: no chunks, so that the connection ends the body; less, as at first: chunks where the length of the body is not
+    known; more: chunks even if it is. Each is as long as what comes at a time. */
 MPR_EXPORT void httpSetChunkSize(struct HttpStream *stream, ptrdiff_t size);
 MPR_EXPORT ptrdiff_t httpGetChunkSize(struct HttpStream *stream);
 
@@ -83,7 +85,7 @@ MPR_EXPORT void httpRemoveCookie(struct HttpStream *stream, const char *name);
 
 /** Answer with a redirection. @param status 0: 302. @param uri Relative to the request's. Finalizes. */
 MPR_EXPORT void httpRedirect(struct HttpStream *stream, int status, const char *uri);
-/** Answer with a text, in place of what was written. @return Its length. Finalizes nothing. */
+/** Answer with a text, in place of what was written and of a length that was promised. @return Its length. Finalizes nothing. */
 MPR_EXPORT ptrdiff_t httpFormatResponse(struct HttpStream *stream, const char *fmt, ...) MPR_PRINTF(2, 3);
 /** Answer with an error document: status, and why. Does not finalize. */
 MPR_EXPORT void httpFormatError(struct HttpStream *stream, int status, const char *fmt, ...) MPR_PRINTF(3, 4);

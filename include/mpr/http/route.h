@@ -2,8 +2,8 @@
 /*
     mpr/http/route.h - Routes: which stages answer which requests, and how.
 
-    A host looks at its routes in their order; the first whose methods and pattern match is taken, and the default
-    route if none does. A route that inherits starts with a copy of its parent's settings; later
+    A host looks at its routes in their order; the first whose methods and pattern match is taken. A path that routes match for
+    other methods only is refused (405); for one that none matches there is the default route. A route that inherits starts with a copy of its parent's settings; later
     changes to either do not affect the other.
  */
 #ifndef MPR_HTTP_ROUTE_H
@@ -98,7 +98,8 @@ MPR_EXPORT void httpClearRouteStages(HttpRoute *route, int direction);
 
 /** @param cmd HTTP_ROUTE_*_HEADER. */
 MPR_EXPORT void httpAddRouteResponseHeader(HttpRoute *route, int cmd, const char *header, const char *value);
-/** Answer an error with the file of a path below the documents of the route, 64 KiB at most; else with the usual document. */
+/** Answer an error with the file of a path below the documents of the route, 64 KiB at most. If there is none the client is
+    sent to that path (302), as another route may have it; who asks for the path itself gets the usual document. */
 MPR_EXPORT void httpAddRouteErrorDocument(HttpRoute *route, int status, const char *uri);
 
 /** Keep a value for the program. @param data A block or NULL. */

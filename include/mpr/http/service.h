@@ -17,7 +17,7 @@ MPR_EXTERN_C_BEGIN
 #define HTTP_UTILITY 0x4 /* Accepted */
 
 /**
-    Limits. Times are in milliseconds; 0: no limit. A request that exceeds one is answered with the status in parentheses;
+    Limits. Times are in milliseconds, and no limit when 0; of other limits 0 allows nothing, where it is not said. A request that exceeds one is answered with the status in parentheses;
     connections past a limit are closed. A route that inherits copies its parent's; see httpGetLimits and httpGetRouteLimits.
 
     A connection's memory is what the service allocates for it: input that was read and not yet used, the request with
@@ -30,7 +30,7 @@ MPR_EXTERN_C_BEGIN
     are closed, and a collection is asked for every second. Memory that is committed but free does not count.
  */
 typedef struct HttpLimits {
-    ptrdiff_t chunkSize;             /* Bytes of a chunk that is sent: 8 KiB */
+    ptrdiff_t chunkSize;             /* What httpGetChunkSize says: 8 KiB. Chunks are as long as what comes at a time */
     int clientMax;                   /* Clients, by address, at a time: 512 (503) */
     ptrdiff_t connectionMemory;      /* Bytes of memory that a connection takes: 16 MiB; see below. 0: no limit */
     int connectionsMax;              /* Connections at a time: 1024. Idle ones are closed for new ones */
@@ -46,7 +46,7 @@ typedef struct HttpLimits {
     int requestsPerClientMax;        /* Running requests of one address: 64 (503) */
     MprOff rxBodySize;               /* Bytes of a request's body: 1 MiB (413) */
     MprOff rxFormSize;               /* Bytes of a form, which is kept in memory: 64 KiB (413) */
-    int sessionMax;                  /* Sessions: 500 (503) */
+    int sessionMax;                  /* Sessions: 500. Past them none is made: see httpGetSession */
     MprTicks sessionTimeout;         /* A session that is not used: 30 minutes */
     MprOff txBodySize;               /* Bytes of a response's body: no limit (500) */
     MprOff uploadSize;               /* Bytes of an uploaded file: 10 MiB (413) */

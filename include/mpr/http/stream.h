@@ -123,8 +123,8 @@ MPR_EXPORT bool httpRequestExpired(HttpStream *stream, MprTicks timeout);
 /** Whether a connection waits by events: always, for servers. */
 MPR_EXPORT bool httpGetAsync(HttpNet *net);
 MPR_EXPORT void httpSetAsync(HttpNet *net, bool async);
-/** Milliseconds that a text says: "30", "30secs", "5 mins", "2hrs", "1day"; "unlimited" or "infinite": the most there
-    are; 0 for what is none. */
+/** Milliseconds that a text says: "30" seconds, "30secs", "250ms", "5 mins", "2hrs", "1day", "3weeks"; "unlimited" or
+    "infinite": the most there are; 0 for what is none. */
 MPR_EXPORT MprTicks httpGetTicks(const char *value);
 /** Take the descriptor of a connection away: the caller closes it. Its streams end. @return -1: there is none. */
 MPR_EXPORT int httpStealSocketHandle(HttpNet *net);

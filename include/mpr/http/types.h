@@ -45,7 +45,7 @@ typedef void (*HttpRequestCallback)(struct HttpStream *stream);
 /** Called before the headers of a response are written. */
 typedef void (*HttpHeadersCallback)(void *arg);
 /** Fills a packet with bytes that it stands for. @param pos Where in all those bytes, @param size and how many.
-    @return Bytes put into the packet's content; less than 0: an error. */
+    @return Bytes put into the packet's content, some at least; else it is an error. */
 typedef ptrdiff_t (*HttpFillProc)(struct HttpQueue *q, struct HttpPacket *packet, MprOff pos, ptrdiff_t size);
 
 /* Status codes: RFC 9110 and, where it is said, others. */
