@@ -79,8 +79,8 @@ MPR_EXPORT void *mprBlockOf(const void *address);
 
 /**
     Call visit(data, block, size) for each block that begins in [begin, end), in order of addresses. Size in bytes, as
-    mprGetBlockSize. If it returns false that ends the walk. Blocks that a collection has found dead are left out, and
-    pinned ones of ranges. What other threads allocate or free meanwhile is visited or not; unless they are stopped, what
+    mprGetBlockSize. If it returns false that ends the walk. Blocks that a collection has found dead are left out; pinned ones may
+    be (mprBlockOf finds them). What other threads allocate or free meanwhile is visited or not; unless they are stopped, what
     is visited may be gone when visit is called.
     @return How many were visited. Threads as mprBlockOf; no lock is held when visit is called. A step for each 8
     granules of the range, and for each 64 KiB that are not the heap's.

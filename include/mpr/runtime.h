@@ -68,7 +68,8 @@ typedef struct Mpr {
 MPR_EXPORT Mpr *mprCreate(int argc, char **argv, int flags);
 
 /**
-    Make the runtime over a caller's buffer, which stays its only source of memory: no page is asked of the system.
+    Make the runtime over a caller's buffer, which stays the heap's only source of memory. On a board there is no other; elsewhere
+    what the program makes beside the heap, handles and pinned memory, has pages of the system's, as has a collection.
     @param buffer,size The memory. At least 16 KiB; the alignment is mended inside. It belongs to the runtime until
     mprDestroy returns. At most 256 MiB of it is used (128 MiB on 32-bit).
     @param flags As for mprCreate.

@@ -140,6 +140,12 @@ constexpr std::size_t leastTrigger = std::size_t{8} << 20;
 /** Bytes of large blocks freed by hand that may stay committed for the next ones. */
 constexpr std::size_t mostRetired = std::size_t{4} << 20;
 
+void giveRetired(Heap& heap) {
+    if (os::hasPages && heap.retiredBytes() > mostRetired) {
+        heap.decommitRetired();
+    }
+}
+
 // Pools are added under the lock and stay until the runtime ends. Release and acquire: a thread that finds one sees it complete.
 constinit os::Lock adding;
 constinit os::Shared<Pool*> ownPool{nullptr}; // of memory from the system
@@ -244,8 +250,8 @@ int freeBlock(void* block) {
             return 0;
         }
         heap.freePinned(at);
-        if (large && heap.retiredBytes() > mostRetired) {
-            heap.decommitRetired();
+        if (large) {
+            giveRetired(heap);
         }
     }
     return result < 0 ? result : 0;
@@ -793,6 +799,7 @@ int mprFreePinnedBatch(int count, void* const* blocks) {
         }
         if (heap) {
             heap->freeClaimedRow(claimed, n);
+            giveRetired(*heap);
         }
     }
     return result;

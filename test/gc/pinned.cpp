@@ -248,6 +248,18 @@ TEST_CASE("pinned blocks that are dropped while collections are off are collecte
     CHECK(pinned().blocksCollected > 0);
 }
 
+TEST_CASE("large pinned blocks that are freed together go back as those that are freed one by one", "[gc][pinned]") {
+    Runtime runtime;
+    constexpr int count = 10;
+    constexpr size_t size = 4 << 20;
+    const uint64 before = stats().heap;
+    void *blocks[count];
+    REQUIRE(mprAllocPinnedBatch(count, size, 4096, 0, blocks) == count);
+    CHECK(stats().heap >= before + count * size);
+    CHECK(mprFreePinnedBatch(count, blocks) == 0);
+    CHECK(stats().heap < before + 2 * size);
+}
+
 TEST_CASE("a batch is as good as blocks one by one", "[gc][pinned]") {
     const bool inRange = GENERATE(false, true);
     Range range(4 << 20);

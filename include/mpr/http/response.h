@@ -101,9 +101,11 @@ MPR_EXPORT ptrdiff_t httpWriteString(HttpQueue *q, const char *s);
     room, which yields. The others yield where a full queue is sent on through a filter that does; buf stays, whatever it is
     in. There is no wait where none would help:
     before filters have been opened, in a filter's procedure that is called by what sends the queue, and for queues of a
-    body. */
+    body. Calls that wait on one thread end in the reverse of their order: one for a client that reads slowly holds up those
+    below it, as long as its limits of time allow. Where clients are not to be trusted, write what there is room for
+    (HTTP_NON_BLOCK, `writable`), or in coroutines. */
 MPR_EXPORT ptrdiff_t httpWriteBlock(HttpQueue *q, const char *buf, ptrdiff_t size, int flags);
-/** Send what was written. */
+/** Send what was written; the headers go with the first of it. */
 MPR_EXPORT void httpFlush(struct HttpStream *stream);
 /** The handler has answered: all is written, and no more is read. */
 MPR_EXPORT void httpFinalize(struct HttpStream *stream);
