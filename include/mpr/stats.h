@@ -44,7 +44,7 @@ typedef struct MprMemStats {
     unsigned long long
         assists; /* Mutator assists: the collector's work done by threads, no processor being free for it */
     unsigned long long purged;   /* Given back to the system */
-    unsigned long long redlines; /* Crossings of the redline */
+    unsigned long long redlines; /* Crossings of the redline that the notifier was told of, or will be */
     unsigned long long errors;   /* Allocations that returned NULL */
     unsigned long long misuses;  /* Wrong calls, and writes to freed memory, named in the log */
     unsigned long long late;     /* Threads named for keeping a collection waiting */

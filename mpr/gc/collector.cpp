@@ -229,7 +229,9 @@ bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
         return false;
     }
     const Suspension suspension(m, cycle_, Loss::memory);
-    if (!others_.park(os::now() + Waits::longestFreeing)) {
+    // Who has the duty gives it up as soon as there is a processor; a manager's FREE call may be waiting for what this thread holds.
+    const bool frees = cycle_.phase() == Phase::freeing;
+    if (!others_.park(os::now() + (frees ? Waits::longestFreeing : waits_.deadline()))) {
         return false;
     }
     // Give back more than is asked for: the chunks at both ends of a hole stay.

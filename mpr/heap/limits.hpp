@@ -206,10 +206,14 @@ private:
     }
 
     [[gnu::noinline]] void change(State state, State told) {
+        const bool untold = newsOfCrossing();
         state_ = state;
         told_ = told;
         hasNews_ = state != told && (state == State::well || told == State::well);
+        crossings_ -= untold && !newsOfCrossing() && crossings_ > 0; // nobody will hear of it
     }
+
+    bool newsOfCrossing() const { return hasNews_ && state_ != State::well; }
 
     std::size_t warn_ = none;
     [[no_unique_address]] std::conditional_t<os::hasPages, std::size_t, Nothing<1>> asked_{none}; // by the program

@@ -110,7 +110,9 @@ TEST_CASE("nobody is told of a redline that is not crossed any more", "[heap][li
     use(limits, 17 * MB);
     limits.uncommit(10 * MB);
     CHECK_FALSE(limits.hasNews());
+    CHECK(limits.crossings() == 0); // as if it had not been
     use(limits, 10 * MB);
+    CHECK(limits.crossings() == 1);
     limits.takeNews();
     CHECK_FALSE(limits.hasNews());
     limits.repeatNews();
@@ -152,6 +154,13 @@ TEST_CASE("memory that is refused is full until a sixteenth is free", "[heap][li
     CHECK_FALSE(limits.hasNews());
     limits.uncommit(20 * MB);
     CHECK(eased(limits));
+    limits.takeNews();
+    CHECK(limits.crossings() == 1);
+    use(limits, 20 * MB);
+    CHECK(limits.crossings() == 2);
+    limits.refuse(100, 0); // before the crossing is told: who asked knows worse
+    CHECK_FALSE(limits.hasNews());
+    CHECK(limits.crossings() == 1);
 }
 
 TEST_CASE("free memory that the heap keeps lifts the redline, and is not held against it", "[heap][limits]") {
