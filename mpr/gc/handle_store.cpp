@@ -186,7 +186,9 @@ HandleSegment* HandleStore::takeSegment(int type) {
         return nullptr;
     }
     auto* segment = new (memory) HandleSegment;
-    segment->generation = generation_;
+    if constexpr (!os::hasPages) {
+        segment->generation = generation_;
+    }
     if (!enlist(segment, type)) {
         os::release(memory, HandleSegment::size());
         return nullptr;
@@ -213,7 +215,9 @@ void HandleStore::retire(HandleSegment* segment) {
     }
     segment->generation = (segment->generation + had + 1) & self::generations;
     segment->generation += segment->generation == 0; // see self::next
-    generation_ = std::max(generation_, segment->generation);
+    if constexpr (!os::hasPages) {
+        generation_ = std::max(generation_, segment->generation);
+    }
     segment->used.store(0, std::memory_order_release);
     segment->free = nullptr;
     segment->freeCount = 0;
