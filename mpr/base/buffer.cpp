@@ -378,7 +378,7 @@ int mprInsertCharToBuf(MprBuf* buf, int c) {
         if (const int status = makeRoom(buf, 1, nullptr); status != 0) {
             return status;
         }
-        // As much room as is moved, or half of what there is: so many bytes more come before them without a move.
+        // The gap is as long as what is moved, or half of the room: so many more bytes need no move.
         const std::size_t gap = std::min((space(buf) + 1) / 2, length(buf) + 1);
         std::memmove(buf->data + gap, buf->data, length(buf));
         buf->start += gap;

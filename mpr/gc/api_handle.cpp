@@ -144,7 +144,7 @@ int mprDestroyHandle(MprHandle handle) {
     if (handle == 0) {
         return 0;
     }
-    // A thread that does not run may just have given the block to a root, where a pause has looked already: it waits for the end.
+    // A pause may have looked at a root before the calling thread, which had yielded, gave the block to that: it waits for the end.
     const Visit visit("mprDestroyHandle");
     if (!visit) {
         return MPR_ERR_BAD_STATE;

@@ -229,7 +229,7 @@ bool Collector::makeRoom(Mutator& m, std::size_t bytes) {
         return false;
     }
     const Suspension suspension(m, cycle_, Loss::memory);
-    // Who has the duty gives it up as soon as there is a processor; a manager's FREE call may be waiting for what this thread holds.
+    // The duty is given up as soon as its holder gets a processor. Only a manager's FREE call may wait for what this thread holds.
     const bool frees = cycle_.phase() == Phase::freeing;
     if (!others_.park(os::now() + (frees ? Waits::longestFreeing : waits_.deadline()))) {
         return false;

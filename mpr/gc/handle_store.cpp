@@ -20,6 +20,9 @@ namespace head = heap::head;
 
 constinit HandleStore handleStore;
 
+/** Without pages: of segments in the next buffer, so that no handle is one of an earlier runtime. */
+[[maybe_unused]] static constinit std::uintptr_t nextGeneration = 1;
+
 void HandleStore::open(heap::Heap& heap, Roots& roots) {
     os::Locked locked(lock_);
     if (heap_ != &heap || !roots.handles()) {
@@ -187,7 +190,7 @@ HandleSegment* HandleStore::takeSegment(int type) {
     }
     auto* segment = new (memory) HandleSegment;
     if constexpr (!os::hasPages) {
-        segment->generation = generation_;
+        segment->generation = nextGeneration;
     }
     if (!enlist(segment, type)) {
         os::release(memory, HandleSegment::size());
@@ -216,7 +219,7 @@ void HandleStore::retire(HandleSegment* segment) {
     segment->generation = (segment->generation + had + 1) & self::generations;
     segment->generation += segment->generation == 0; // see self::next
     if constexpr (!os::hasPages) {
-        generation_ = std::max(generation_, segment->generation);
+        nextGeneration = std::max(nextGeneration, segment->generation);
     }
     segment->used.store(0, std::memory_order_release);
     segment->free = nullptr;

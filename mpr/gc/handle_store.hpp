@@ -413,7 +413,6 @@ private:
     HandleSegment* roomy_[MPR_HANDLE_TYPES] MPR_GUARDED_BY(lock_) = {};
     std::uint32_t empty_[MPR_HANDLE_TYPES] MPR_GUARDED_BY(lock_) = {}; // segments whose places are all free
     HandleSegment* spare_ MPR_GUARDED_BY(lock_) = nullptr;             // whose memory was given back
-    std::uintptr_t generation_ MPR_GUARDED_BY(lock_) = 1;              // without pages: of segments in the next buffer
     HandleSegment** dependents_ = nullptr;                             // changes under the lock, by threads that run
     std::uint32_t dependentCount_ = 0;
     std::size_t dependentRoom_ = 0;

@@ -140,6 +140,7 @@ constexpr std::size_t leastTrigger = std::size_t{8} << 20;
 /** Bytes of large blocks freed by hand that may stay committed for the next ones. */
 constexpr std::size_t mostRetired = std::size_t{4} << 20;
 
+/** Give the others back. */
 void giveRetired(Heap& heap) {
     if (os::hasPages && heap.retiredBytes() > mostRetired) {
         heap.decommitRetired();

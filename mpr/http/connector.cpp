@@ -245,19 +245,6 @@ bool cutTo(HttpQueue* q, HttpPacket* packet, ssize most) {
     return packet->esize <= most;
 }
 
-/** Put back what a packet stands for behind some bytes, which are all that could be had at once. @return false when memory is short. */
-bool leaveRest(HttpQueue* q, const HttpPacket* packet, ssize count, ssize size) {
-    HttpPacket* rest = count < size ? httpCreateDataPacket(0) : nullptr;
-    if (rest) {
-        rest->fill = packet->fill;
-        rest->epos = packet->epos + count;
-        rest->esize = size - count;
-        rest->data = packet->data;
-        httpPutBackPacket(q, rest);
-    }
-    return rest || count == size;
-}
-
 /** Get the bytes that a packet stands for, some at least. Those beyond a packet's size are put back. */
 bool fillPacket(HttpQueue* q, HttpPacket* packet) {
     if (!cutTo(q, packet, q->packetSize)) {
@@ -269,7 +256,10 @@ bool fillPacket(HttpQueue* q, HttpPacket* packet) {
     }
     packet->esize = 0;
     const ssize count = packet->content ? callFill(q, packet, packet->fill, packet->epos, size) : 0;
-    return count > 0 && count <= size && leaveRest(q, packet, count, size);
+    packet->esize = count > 0 ? size : 0;
+    const bool isCut = count > 0 && count <= size && cutTo(q, packet, count); // what did not come at once
+    packet->esize = 0;
+    return isCut;
 }
 
 /** Whether the connection may send bytes straight from their file. Few bytes of several parts go out in one write. */

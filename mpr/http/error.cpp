@@ -40,9 +40,8 @@ const char* ownDocument(const Stream& stream, int status) {
 
 /** Whether a request is for a document itself, which its client would be sent to again and again. */
 bool isFor(const Stream& stream, const char* uri) {
-    const std::string_view target = viewOf(stream.rx->uri);
-    const HttpUri* parsed = readUri(uri);
-    return !parsed || viewOf(parsed->path) == cut(target, 0, target.find('?'));
+    const HttpUri *parsed = readUri(uri), *asked = stream.rx->parsedUri;
+    return !parsed || !asked || viewOf(parsed->path) == viewOf(asked->path);
 }
 
 void sendDocument(Stream& stream, int status, const char* message) {

@@ -154,15 +154,15 @@ MprJson* treeOf(Params* params) {
     return tree;
 }
 
-MprJson* findParam(MprJson* params, const char* name) {
+const char* paramOf(MprJson* params, const char* name, bool* made) {
     MprJson* param = mprReadJsonObj(params, name);
     param = param || !params ? param : mprGetJsonObj(params, name);
-    const bool isRow = param && (param->type & MPR_JSON_ARRAY) && param->children && param->children->value;
-    return isRow ? param->children : param;
-}
-
-const char* paramOf(MprJson* params, const char* name) {
-    MprJson* param = findParam(params, name);
+    if (param && (param->type & MPR_JSON_ARRAY) && param->children && param->children->value) {
+        param = param->children;
+    }
+    if (made) {
+        *made = param && !param->value;
+    }
     return !param ? nullptr : param->value ? param->value : mprJsonToString(param, 0);
 }
 

@@ -36,10 +36,9 @@ MprJson* treeOf(Params* params);
     counts before what its client does. @return false when memory is short. */
 bool addMissing(MprJson* into, MprJson* from);
 
-/** A parameter: of an array of texts the first. @param name A name, or else a path (mprGetJson). @return nullptr: there is none. */
-MprJson* findParam(MprJson* params, const char* name);
-/** Its text; of values that have none their JSON, which is made. */
-const char* paramOf(MprJson* params, const char* name);
+/** The text of a parameter: of an array the first, of other values their JSON. @param name A name, or else a path
+    (mprGetJson). @param made Receives whether the text was made, and nothing keeps it. @return nullptr: there is none. */
+const char* paramOf(MprJson* params, const char* name, bool* made = nullptr);
 
 /** Names and values, encoded, in the order of names. @return A managed string; nullptr when memory is short. */
 char* paramsText(MprJson* params);

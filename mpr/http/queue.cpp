@@ -182,17 +182,22 @@ void callService(HttpQueue* q) {
     }
 }
 
+/** Whether a packet is the end and has bytes besides. */
+bool endsWithBytes(const HttpPacket* packet) {
+    return (packet->flags & HTTP_PACKET_END) && bytesOf(packet) > 0;
+}
+
 /** Whether a packet of the program's has several things in one, on its way to the connection: bytes before its own, or its
     bytes and the end. Stages know packets of one kind. */
 bool isCompound(const HttpQueue& q, const HttpPacket* packet) {
-    const bool ends = (packet->flags & HTTP_PACKET_END) && bytesOf(packet) > 0;
-    return q.direction == HTTP_QUEUE_TX && (ends || (packet->prefix && mprGetBufLength(packet->prefix) > 0));
+    return q.direction == HTTP_QUEUE_TX &&
+           (endsWithBytes(packet) || (packet->prefix && mprGetBufLength(packet->prefix) > 0));
 }
 
 /** Put such a packet as several. */
 void putApart(HttpQueue* q, HttpPacket* packet) {
     HttpPacket* before = httpCreateDataPacket(0);
-    HttpPacket* end = httpCreateEndPacket();
+    HttpPacket* end = endsWithBytes(packet) ? httpCreateEndPacket() : packet;
     if (!before || !end) {
         httpMemoryError(q->stream);
         return;
@@ -200,17 +205,14 @@ void putApart(HttpQueue* q, HttpPacket* packet) {
     const mpr::base::Rooted keptPacket(packet), keptEnd(end); // the first may yield
     setRef(before, before->content, packet->prefix);
     setRef(packet, packet->prefix, nullptr);
-    const bool ends = (packet->flags & HTTP_PACKET_END) && bytesOf(packet) > 0;
-    if (ends) {
-        packet->flags ^= HTTP_PACKET_END | HTTP_PACKET_DATA;
-    }
     if (before->content) {
         httpPutPacket(q, before);
     }
-    httpPutPacket(q, packet);
-    if (ends) {
-        httpPutPacket(q, end);
+    if (end != packet) {
+        packet->flags ^= HTTP_PACKET_END | HTTP_PACKET_DATA;
+        httpPutPacket(q, packet);
     }
+    httpPutPacket(q, end);
 }
 
 /** Whether a packet may go through a queue without a stop. */

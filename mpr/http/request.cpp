@@ -183,8 +183,7 @@ int httpSetUri(HttpStream* stream, cchar* uri) {
         return MPR_ERR_BAD_ARGS;
     }
     Rx* rx = &own(stream)->in();
-    setRef(rx, rx->wholePath, nullptr);
-    setText(rx->scriptName, noText);
+    forgetPrefix(*rx);
     const char* query = parsed->query;
     setRef(rx, rx->uri, query ? sjoin(parsed->path ? parsed->path : "/", "?", query, nullptr) : sclone(path));
     setRef(rx, rx->parsedUri, parsed);

@@ -128,8 +128,9 @@ MprJson* httpGetParams(HttpStream* stream) {
 
 cchar* httpGetParam(HttpStream* stream, cchar* var, cchar* defaultValue) {
     MprJson* params = var ? paramsOf(stream) : nullptr;
-    MprJson* param = params ? findParam(params, var) : nullptr;
-    return !param ? defaultValue : param->value ? param->value : keep(stream, mprJsonToString(param, 0));
+    bool made = false;
+    const char* value = params ? paramOf(params, var, &made) : nullptr;
+    return !value ? defaultValue : made ? keep(stream, value) : value;
 }
 
 int httpGetIntParam(HttpStream* stream, cchar* var, int defaultValue) {

@@ -95,8 +95,7 @@ void cutPrefix(Stream& stream, const HttpRoute& route) {
 void restorePrefix(Rx& rx) {
     if (rx.wholePath) {
         setRef(&rx, rx.pathInfo, rx.wholePath);
-        setRef(&rx, rx.wholePath, nullptr);
-        setText(rx.scriptName, noText);
+        forgetPrefix(rx);
     }
 }
 

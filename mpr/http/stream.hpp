@@ -61,6 +61,12 @@ struct Rx : HttpRx {
     std::string_view valueOf(const HeaderLine& line) const { return {head + line.value, line.valueLength}; }
 };
 
+/** The path is whole: no route's prefix is cut off. */
+inline void forgetPrefix(Rx& rx) {
+    setRef(&rx, rx.wholePath, nullptr);
+    setText(rx.scriptName, noText);
+}
+
 struct Tx : HttpTx {
     bool chunks;      // the body goes out in chunks
     bool closes;      // Connection: close is sent, or nothing is

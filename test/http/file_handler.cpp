@@ -304,7 +304,7 @@ TEST_CASE("errors are answered with documents", "[http][file]") {
     reply = site.request("POST", "/errors/404.html", "", "x");
     CHECK(reply.status == 302);
     CHECK(reply.header("Location").find("/errors/405.html") != std::string::npos);
-    /* Who asks for it is not sent there again. */
+    /* A client that asks for the document itself is not sent there again. */
     httpAddRouteErrorDocument(site.route, 404, "/missing.html");
     CHECK(site.get("/none").status == 302);
     CHECK(site.get("/missing.html").status == 404);

@@ -122,7 +122,7 @@ void testReuse() {
     watched = 0;
 }
 
-/* What the end of a runtime leaves: two handles in words. */
+/* Two handles of the runtime before, as numbers. */
 MprHandle ended, endedWeak;
 int seenWeak = 0;
 

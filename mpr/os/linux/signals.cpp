@@ -73,8 +73,8 @@ void noteMask(bool isOfRuntime, SignalBits ofProgram) {
 }
 
 MaskOfProgram::MaskOfProgram() {
-    const sigset_t mask = setOf(programMask);
     if (isRuntimes) {
+        const sigset_t mask = setOf(programMask);
         pthread_sigmask(SIG_SETMASK, &mask, &before_);
     }
 }
