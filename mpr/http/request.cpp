@@ -16,6 +16,27 @@
 
 namespace mpr::http {
 
+namespace {
+
+/** A text of the request's members is all lines of its header, as the table has them. */
+void joinText(Rx& rx, std::string_view name, const char* all) {
+    static constexpr struct {
+        std::string_view name;
+        char* HttpRx::*field;
+    } lists[] = {{"Accept", &HttpRx::accept},
+                 {"Accept-Encoding", &HttpRx::acceptEncoding},
+                 {"Accept-Language", &HttpRx::acceptLanguage},
+                 {"Connection", &HttpRx::connection},
+                 {"Cookie", &HttpRx::cookie},
+                 {"Pragma", &HttpRx::pragma}};
+    for (const auto& list : lists) {
+        if (same(name, list.name)) {
+            setRef(&rx, rx.*list.field, const_cast<char*>(all));
+        }
+    }
+}
+} // namespace
+
 bool makeHeaders(Rx& rx) {
     MprHash* headers =
         mprCreateHash(rx.lineCount, MPR_HASH_CASELESS | MPR_HASH_STABLE | MPR_HASH_UNIQUE | MPR_HASH_STATIC_KEYS);
@@ -35,6 +56,7 @@ bool makeHeaders(Rx& rx) {
         if (!both || mprRemoveKey(headers, name) != 0 || !mprAddKey(headers, name, both)) {
             return false; // a header less may mean something else
         }
+        joinText(rx, name, both);
     }
     setRef(&rx, rx.headers, headers);
     return true;

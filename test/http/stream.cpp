@@ -746,6 +746,23 @@ TEST_CASE("what a client has sent is told by the request's members and calls", "
             .body == "hello");
 }
 
+TEST_CASE("a request's members that are lists have all lines of their header", "[http][stream]") {
+    Server server;
+    httpDefineAction(
+        "/lists", +[](HttpStream *stream) {
+            const HttpRx *rx = stream->rx;
+            mprYield(MPR_YIELD_COMPLETE);
+            httpWrite(stream->writeq, "%s|%s|%s|%s|%s", rx->accept, rx->acceptEncoding, rx->acceptLanguage, rx->cookie,
+                      rx->userAgent);
+            httpFinalize(stream);
+        });
+    server.start();
+    CHECK(server
+              .get("/lists", "Accept: a/b\r\nCookie: one=1\r\naccept: c/d\r\nAccept: e/f\r\nAccept-Encoding: br\r\n"
+                             "Accept-Encoding: x\r\nAccept-Language: de\r\nCookie: two=2\r\nUser-Agent: u\r\n")
+              .body == "a/b, c/d, e/f|br, x|de|one=1; two=2|u");
+}
+
 TEST_CASE("a packet that has no room for another is as it was", "[http][stream]") {
     Runtime runtime;
     HttpPacket *packet = httpCreateDataPacket(8), *other = httpCreateDataPacket(6);

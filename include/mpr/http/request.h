@@ -57,7 +57,8 @@ typedef struct HttpRx {
 
 /* ---- Headers ---- */
 
-/** @return NULL: there is none of that name. */
+/** Of several lines of that name all, with ", " between them, "; " for Cookie: so are the members of HttpRx that are lists.
+    @return NULL: there is none of that name. */
 MPR_EXPORT const char *httpGetHeader(struct HttpStream *stream, const char *key);
 /** All, as lines "Name: value\n". */
 MPR_EXPORT char *httpGetHeaders(struct HttpStream *stream);

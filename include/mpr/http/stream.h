@@ -126,7 +126,9 @@ MPR_EXPORT void httpSetAsync(HttpNet *net, bool async);
 /** Milliseconds that a text says: "30" seconds, "30secs", "250ms", "5 mins", "2hrs", "1day", "3weeks"; "unlimited" or
     "infinite": the most there are; 0 for what is none. */
 MPR_EXPORT MprTicks httpGetTicks(const char *value);
-/** Take the descriptor of a connection away: the caller closes it. Its streams end. @return -1: there is none. */
+/** Take the descriptor of a connection away: the caller closes it. Its streams end. What has been read from it and not yet
+    from the stream is lost: bytes that a client sends behind its request, for another protocol, for example.
+    @return -1: there is none. */
 MPR_EXPORT int httpStealSocketHandle(HttpNet *net);
 
 MPR_EXTERN_C_END
