@@ -133,7 +133,7 @@ char* get(char* App::*field) {
 bool set(App* app, char* App::*field, cchar* value) {
     char* copy = value ? sclone(value) : nullptr;
     if (copy) {
-        mprSetRef(app, &(app->*field), copy);
+        setRef(app, app->*field, copy);
     }
     return copy || !value;
 }
@@ -149,7 +149,7 @@ int mprSetAppName(cchar* name, cchar* title, cchar* version) {
         if (!set(app, &App::name, name)) {
             return MPR_ERR_MEMORY;
         }
-        mprSetRef(app, &app->title, app->name);
+        setRef(app, app->title, app->name);
         name = nullptr;
     }
     return set(app, &App::name, name) && set(app, &App::title, title) && set(app, &App::version, version)
@@ -185,7 +185,7 @@ void mprSetAppPath(cchar* path) {
     App* app = theApp();
     char* folder = path && app ? folderName(path) : nullptr;
     if (folder && set(app, &App::path, path)) {
-        mprSetRef(app, &app->dir, folder);
+        setRef(app, app->dir, folder);
     }
 }
 

@@ -35,7 +35,7 @@ constexpr ssize unlimited = PTRDIFF_MAX;
 
 /** The bounds of a new or moved buffer, whose contents are at its start. */
 void setRoom(MprBuf* buf, char* data, std::size_t length, std::size_t size) {
-    mprSetRef(buf, &buf->data, data);
+    mpr::base::setRef(buf, buf->data, data);
     buf->start = data;
     buf->end = data + length;
     buf->endbuf = data + size;

@@ -351,8 +351,8 @@ void adopt(Table* table, const Arrays& fresh, MprKey* gone) {
         makeIndex(table, fresh.index);
     }
     const int count = oldEntries ? copyEntries(table, fresh.entries, gone) : 0;
-    mprSetRef(table, &table->entries, fresh.entries);
-    mprSetRef(table, &table->index, fresh.index);
+    mpr::base::setRef(table, table->entries, fresh.entries);
+    mpr::base::setRef(table, table->index, fresh.index);
     table->used = count;
     table->slotsUsed = fresh.index ? count : 0;
     table->first = 0;
@@ -377,7 +377,7 @@ void closeGaps(Table* table) {
         MprKey* key = table->entry(i);
         if (key && i != count) {
             key->position = count;
-            many ? mpr::base::storeReference(entries + count, key) : mprSetRef(entries, entries + count, key);
+            many ? mpr::base::storeReference(entries + count, key) : mpr::base::setRef(entries, entries[count], key);
             mpr::base::storeReference(entries + i, nullptr);
         }
         count += key != nullptr;
@@ -392,7 +392,7 @@ void closeGaps(Table* table, References fresh) {
     void** old = table->entries;
     table->used = copyEntries(table, fresh.items, nullptr);
     table->first = 0;
-    mprSetRef(table, &table->entries, fresh.items);
+    mpr::base::setRef(table, table->entries, fresh.items);
     if (!table->isShared()) {
         mprFree(old);
     }
@@ -481,7 +481,7 @@ void setLength(Table* table, int length) {
 
 void setValue(const Table* table, MprKey* entry, const void* value) {
     if (table->managedValues()) {
-        mprSetRef(entry, &entry->data, value);
+        mpr::base::setRef(entry, entry->data, value);
     } else {
         __atomic_store_n(&entry->data, value, __ATOMIC_RELEASE);
     }
@@ -518,7 +518,7 @@ MprKey* makeEntry(const Table* table, const char* text, std::size_t length, cons
 void append(Table* table, Hash hash, MprKey* entry, Mode mode) {
     const int position = table->used++;
     entry->position = position;
-    mprSetRef(table->entries, table->entries + position, entry);
+    mpr::base::setRef(table->entries, table->entries[position], entry);
     if (table->index) {
         table->slotsUsed += fill(table->index, hash, entry, mode != Mode::duplicate);
     }

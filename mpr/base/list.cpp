@@ -77,7 +77,7 @@ void store(List* list, int index, const void* item) {
     if (list->isStatic()) {
         mpr::base::storeReference(list->items + index, const_cast<void*>(item));
     } else {
-        mprSetRef(list->items, list->items + index, item);
+        mpr::base::setRef(list->items, list->items[index], const_cast<void*>(item));
     }
 }
 
@@ -127,7 +127,7 @@ void adopt(List* list, References fresh) {
     if (old) {
         std::memcpy(fresh.items, old, static_cast<std::size_t>(list->length) * sizeof(void*));
     }
-    mprSetRef(list, &list->items, fresh.items);
+    mpr::base::setRef(list, list->items, fresh.items);
     __atomic_store_n(&list->capacity, fresh.capacity, __ATOMIC_RELAXED);
     if (!list->isShared()) {
         mprFree(old); // elsewhere a reader may be in it

@@ -2,6 +2,7 @@
 /*
     log.cpp - The C API of mpr/log.h: levels, and who a message goes to.
  */
+#include "mpr/base/references.hpp"
 #include "mpr/log.h"
 
 #include <syslog.h>
@@ -195,7 +196,7 @@ int mprStartLogging(cchar* logSpec, int flags) {
     mprSetLogLevel(spec.level);
     if (mpr::gc::running() && mpr::gc::current) {
         Mpr* mpr = mprGetMpr();
-        mprSetRef(mpr, &mpr->logPath, sclone(spec.place));
+        setRef(mpr, mpr->logPath, sclone(spec.place));
     }
     if (flags & MPR_LOG_CMDLINE) {
         mprSetCmdlineLogging(true);

@@ -152,7 +152,7 @@ MprMime* add(MprHash* table, cchar* extension, char* type) {
     if (!mime) {
         return nullptr;
     }
-    mprSetRef(mime, &mime->type, type);
+    setRef(mime, mime->type, type);
     return mprAddKey(table, extension, mime) ? mime : nullptr;
 }
 
@@ -259,7 +259,7 @@ int mprSetMimeProgram(MprHash* table, cchar* mimeType, cchar* program) {
     for (MPR_ITERATE_KEYS(table, entry)) {
         if (hasType(entry, mimeType)) {
             auto* mime = static_cast<MprMime*>(const_cast<void*>(entry->data));
-            mprSetRef(mime, &mime->program, copy);
+            setRef(mime, mime->program, copy);
             result = 0;
         }
     }

@@ -8,10 +8,23 @@
  */
 #pragma once
 
+#include <type_traits>
+
 #include "mpr/barrier.h"
 #include "mpr/memory.h"
 
 namespace mpr::base {
+
+/** mprSetRef, once in the library where it is not in line: a file in C has it for itself. */
+[[gnu::flatten]] inline void setUntyped(void* owner, void* field, const void* value) {
+    mprSetRef(owner, field, value);
+}
+
+/** Store a reference: field = value, where owner is the block in which the field stands. */
+template <typename T>
+inline void setRef(void* owner, T*& field, std::type_identity_t<T>* value) {
+    setUntyped(owner, &field, value);
+}
 
 struct References {
     void** items = nullptr; // nullptr: there was no memory

@@ -14,7 +14,7 @@
 #include <iterator>
 
 #include "mpr/barrier.h"
-#include "mpr/base/references.hpp"
+#include "mpr/http/references.hpp"
 #include "mpr/gc/census.hpp"
 #include "mpr/http/grammar.hpp"
 #include "mpr/memory.h"
@@ -51,7 +51,7 @@ void* allocate(void* arg, uInt items, uInt size) {
             std::size_t bytes = 0;
             void* made =
                 __builtin_mul_overflow(std::size_t{items}, std::size_t{size}, &bytes) ? nullptr : mprAlloc(bytes);
-            mprSetRef(deflater, &block, made);
+            setRef(deflater, block, made);
             return made;
         }
     }
@@ -62,7 +62,7 @@ void release(void* arg, void* ptr) {
     auto* deflater = static_cast<Deflater*>(arg);
     for (void*& block : deflater->blocks) {
         if (block == ptr) {
-            mprSetRef(deflater, &block, nullptr);
+            setRef(deflater, block, nullptr);
             mprFree(ptr);
             return;
         }

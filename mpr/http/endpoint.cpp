@@ -335,7 +335,7 @@ int httpSecureEndpoint(HttpEndpoint* endpoint, struct MprSsl* ssl) {
     if (ssl && !mprHasSecureSockets()) {
         return MPR_ERR_BAD_STATE;
     }
-    mprSetRef(endpoint, &endpoint->ssl, ssl);
+    setRef(endpoint, endpoint->ssl, ssl);
     return 0;
 }
 

@@ -47,7 +47,7 @@ const char* wantedPath(HttpStream* stream) {
 
 void setFile(HttpStream* stream, char* filename, const MprPath& info) {
     Tx& tx = own(stream)->out();
-    mprSetRef(&tx, &tx.filename, filename);
+    setRef(&tx, tx.filename, filename);
     const std::string_view ext = extensionOf(viewOf(filename));
     setRef(&tx, tx.ext, ext.empty() ? nullptr : newText(ext));
     tx.fileInfo = info;
@@ -123,7 +123,7 @@ void present(HttpStream* stream, MprFile* file, char* etag) {
     }
     if (!tx.mimeType) {
         const char* type = mprLookupMime(stream->http->mimeTypes, tx.filename);
-        mprSetRef(&tx, &tx.mimeType, type ? type : "application/octet-stream");
+        setRef(&tx, tx.mimeType, type ? type : "application/octet-stream");
     }
     httpAddHeaderString(stream, "Accept-Ranges", "bytes");
     if (tx.etag) {

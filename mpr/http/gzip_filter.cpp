@@ -76,7 +76,7 @@ Deflater* takeSpare(Deflaters* all) {
     const os::Locked guard(lock);
     for (Deflater*& spare : all->spare) {
         if (Deflater* taken = spare) {
-            mprSetRef(all, &spare, nullptr);
+            setRef(all, spare, nullptr);
             ++atWork;
             return taken;
         }
@@ -112,7 +112,7 @@ void giveBack(Deflaters* all, Deflater* deflater) {
     --atWork;
     for (Deflater*& spare : all->spare) {
         if (!spare) {
-            mprSetRef(all, &spare, deflater);
+            setRef(all, spare, deflater);
             return;
         }
     }
@@ -168,7 +168,7 @@ void setHeaders(HttpStream* stream, Coding coding) {
 }
 
 void letGo(HttpQueue* q, Deflater* deflater) {
-    mprSetRef(q, &q->queueData, nullptr);
+    setRef(q, q->queueData, nullptr);
     own(q->stream)->memory -= sizeOfDeflater;
     giveBack(deflatersOf(q), deflater);
 }
@@ -199,7 +199,7 @@ void decide(HttpQueue* q) {
         return;
     }
     own(stream)->memory += sizeOfDeflater;
-    mprSetRef(q, &q->queueData, deflater);
+    setRef(q, q->queueData, deflater);
     q->staticData = &compresses;
     if (beginBody(deflater, coding)) {
         setHeaders(stream, coding);

@@ -12,6 +12,7 @@
 #include "mpr/encode.h"
 #include "mpr/hash.h"
 #include "mpr/http/grammar.hpp"
+#include "mpr/http/references.hpp"
 #include "mpr/http/uri.hpp"
 #include "mpr/list.h"
 #include "mpr/memory.h"
@@ -36,7 +37,7 @@ void manageParams(void* ptr, int flags) {
 /** The list of a name, which has a value already. */
 MprList* listOf(Params* params, const char* name, const MprKey* entry) {
     if (!params->lists) {
-        mprSetRef(params, &params->lists, mprCreateHash(0, MPR_HASH_STABLE));
+        setRef(params, params->lists, mprCreateHash(0, MPR_HASH_STABLE));
     }
     auto* list = static_cast<MprList*>(mprLookupKey(params->lists, name));
     if (list) {
@@ -114,7 +115,7 @@ Params* createParams() {
     auto* params = static_cast<Params*>(
         mprAllocManaged(sizeof(Params), manageParams, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
     if (params) {
-        mprSetRef(params, &params->values, mprCreateHash(0, MPR_HASH_STABLE));
+        setRef(params, params->values, mprCreateHash(0, MPR_HASH_STABLE));
     }
     return params && params->values ? params : nullptr;
 }

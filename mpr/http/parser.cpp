@@ -138,7 +138,7 @@ bool grow(Rx& rx) {
     }
     std::memcpy(lines, rx.lines, static_cast<std::size_t>(rx.lineCount) * sizeof(HeaderLine));
     if (rx.lines == rx.own) {
-        mprSetRef(&rx, &rx.lines, lines);
+        setRef(&rx, rx.lines, lines);
     } else {
         setRef(&rx, rx.lines, lines);
     }

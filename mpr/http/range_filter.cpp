@@ -130,7 +130,7 @@ void decide(HttpQueue* q) {
     parts->ranges = ranges;
     parts->size = size;
     if (announce(stream, parts)) {
-        mprSetRef(q, &q->queueData, parts);
+        setRef(q, q->queueData, parts);
     }
 }
 
@@ -176,7 +176,7 @@ void splitWhole(HttpQueue* q, const Parts* parts, HttpPacket* whole) {
         }
         good = putBack(q, part) && (!parts->boundary || putBack(q, headerPacket(parts, i)));
     }
-    mprSetRef(q, &q->queueData, nullptr);
+    setRef(q, q->queueData, nullptr);
     httpDefaultService(q);
 }
 

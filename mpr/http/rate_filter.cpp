@@ -147,7 +147,7 @@ int open(HttpQueue* q) {
     bucket->timer = timer;
     bucket->rate = q->stream->rx->route->rate;
     bucket->since = mprGetTicks() - least;
-    mprSetRef(q, &q->queueData, bucket);
+    setRef(q, q->queueData, bucket);
     return 0;
 }
 

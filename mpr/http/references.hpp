@@ -7,18 +7,12 @@
  */
 #pragma once
 
-#include <type_traits>
-
 #include "mpr/barrier.h"
 #include "mpr/base/references.hpp"
 
 namespace mpr::http {
 
-/** Store a reference: owner->*field = value, where owner is the block in which the field stands. */
-template <typename Owner, typename T>
-inline void setRef(Owner* owner, T*& field, std::type_identity_t<T>* value) {
-    mprSetRef(owner, &field, value);
-}
+using base::setRef;
 
 /**
     Store a text that is no block of its own: static, or a part of what the owner refers to. The collector need not be

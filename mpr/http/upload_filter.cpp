@@ -260,7 +260,7 @@ int open(HttpQueue* q) {
     }
     new (&upload->parser) Multipart();
     upload->fields = fields;
-    mprSetRef(q, &q->queueData, upload);
+    setRef(q, q->queueData, upload);
     if (!upload->parser.begin(viewOf(q->stream->rx->mimeType))) {
         fail(q, httpBadRequestError, HTTP_CODE_BAD_REQUEST, "the form is malformed: %s", upload->parser.why());
         return MPR_ERR_BAD_FORMAT;

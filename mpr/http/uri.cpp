@@ -2,6 +2,7 @@
 /*
     uri.cpp - HttpUri: the C API of mpr/http/uri.h over the text's parts.
  */
+#include "mpr/http/references.hpp"
 #include "mpr/http/uri.hpp"
 
 #include <cstdio>
@@ -33,14 +34,14 @@ HttpUri* newUri() {
 bool set(HttpUri* uri, Field field, std::string_view part) {
     char* copy = part.data() ? newText(part) : nullptr;
     if (copy) {
-        mprSetRef(uri, &(uri->*field), copy);
+        setRef(uri, uri->*field, copy);
     }
     return copy || !part.data();
 }
 
 bool setPath(HttpUri* uri, std::string_view path) {
     const std::string_view ext = extensionOf(path);
-    mprSetRef(uri, &uri->ext, nullptr);
+    setRef(uri, uri->ext, nullptr);
     return set(uri, &HttpUri::path, path) && (ext.empty() || set(uri, &HttpUri::ext, ext));
 }
 
@@ -52,7 +53,7 @@ bool setScheme(HttpUri* uri, std::string_view scheme) {
     for (char* c = copy; *c != '\0'; ++c) {
         *c = lower(*c);
     }
-    mprSetRef(uri, &uri->scheme, copy);
+    setRef(uri, uri->scheme, copy);
     const std::string_view known = copy;
     uri->secure = known == "https" || known == "wss";
     return true;

@@ -2,6 +2,7 @@
 /*
     command.cpp - Child processes: the C API of mpr/command.h. See command.hpp.
  */
+#include "mpr/base/references.hpp"
 #include "mpr/io/command.hpp"
 
 #include <fcntl.h>
@@ -122,7 +123,7 @@ MprWaitHandler* makeHandler(Command& cmd, int channel, MprDispatcher* dispatcher
         drop(cmd.ties[channel]);
         cmd.ties[channel] = setOwner(*handler, &cmd);
     }
-    mprSetRef(&cmd, &cmd.handlers[channel], handler);
+    base::setRef(&cmd, cmd.handlers[channel], handler);
     return handler;
 }
 
@@ -181,7 +182,7 @@ void onChannel(void* data, MprEvent* event) {
 /** @return false when memory is short. */
 bool makeBuffer(Command& cmd, int channel) {
     MprBuf* buf = mprCreateBuf(0, 0);
-    mprSetRef(&cmd, bufferOf(cmd, channel), buf);
+    base::setRef(&cmd, *bufferOf(cmd, channel), buf);
     return buf;
 }
 
@@ -229,11 +230,11 @@ int openChannels(Command& cmd, int flags, bool gathers, int (&childs)[channels])
 void forgetChannels(Command& cmd) {
     for (int channel = 0; channel < channels; ++channel) {
         closeChannel(cmd, channel);
-        mprSetRef(&cmd, &cmd.handlers[channel], nullptr);
+        base::setRef(&cmd, cmd.handlers[channel], nullptr);
         cmd.states[channel] = 0;
     }
-    mprSetRef(&cmd, &cmd.stdoutBuf, nullptr);
-    mprSetRef(&cmd, &cmd.stderrBuf, nullptr);
+    base::setRef(&cmd, cmd.stdoutBuf, nullptr);
+    base::setRef(&cmd, cmd.stderrBuf, nullptr);
 }
 
 /** Open channels, and run a program that was found. @param envp nullptr: our environment. @return 0 or MPR_ERR_*. */
@@ -295,6 +296,7 @@ int startCmd(Command& cmd, int argc, cchar** argv, cchar** envp, int flags, bool
 
 } // namespace mpr::io
 
+namespace base = mpr::base;
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 namespace task = mpr::task;
@@ -348,7 +350,8 @@ void mprDestroyCmd(MprCmd* ptr) {
 void mprSetCmdSearchPath(MprCmd* ptr, cchar* search) {
     auto* cmd = static_cast<Command*>(ptr);
     if (cmd) {
-        mprSetRef(cmd, &cmd->search, search ? mprMemdup(search, std::strlen(search) + 1) : nullptr);
+        base::setRef(cmd, cmd->search,
+                     search ? static_cast<char*>(mprMemdup(search, std::strlen(search) + 1)) : nullptr);
     }
 }
 
@@ -383,21 +386,21 @@ char** copyStrings(cchar** strings) {
 void mprSetCmdDir(MprCmd* ptr, cchar* dir) {
     auto* cmd = static_cast<Command*>(ptr);
     if (cmd) {
-        mprSetRef(cmd, &cmd->folder, dir ? sclone(dir) : nullptr);
+        base::setRef(cmd, cmd->folder, dir ? sclone(dir) : nullptr);
     }
 }
 
 void mprSetCmdEnv(MprCmd* ptr, cchar** env) {
     auto* cmd = static_cast<Command*>(ptr);
     if (cmd) {
-        mprSetRef(cmd, &cmd->environment, copyStrings(env));
+        base::setRef(cmd, cmd->environment, copyStrings(env));
     }
 }
 
 void mprSetCmdDefaultEnv(MprCmd* ptr, cchar** env) {
     auto* cmd = static_cast<Command*>(ptr);
     if (cmd) {
-        mprSetRef(cmd, &cmd->usualEnvironment, copyStrings(env));
+        base::setRef(cmd, cmd->usualEnvironment, copyStrings(env));
     }
 }
 
@@ -405,7 +408,7 @@ void mprSetCmdCallback(MprCmd* ptr, MprCmdProc callback, void* data) {
     auto* cmd = static_cast<Command*>(ptr);
     if (cmd) {
         cmd->callback = callback;
-        mprSetRef(cmd, &cmd->data, data);
+        base::setRef(cmd, cmd->data, data);
     }
 }
 

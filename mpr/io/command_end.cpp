@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/io/command.hpp"
 #include "mpr/io/retained.hpp"
@@ -207,7 +208,7 @@ void endChild(Command& cmd) {
 /** Nobody is told any more that the last run has ended. */
 void forgetEnd(Command& cmd) {
     cmd.endIsNew = false;
-    mprSetRef(&cmd, &cmd.told, nullptr);
+    base::setRef(&cmd, cmd.told, nullptr);
 }
 
 /** Hear of ends from now on. @return 0 or libuv's error. */
@@ -263,7 +264,7 @@ public:
     /** With the loop in use: whoever finds the end also finds what is to be closed then. */
     void place() {
         cmd_.fds[endPlace] = fd_;
-        mprSetRef(&cmd_, &cmd_.handlers[endPlace], handler_);
+        base::setRef(&cmd_, cmd_.handlers[endPlace], handler_);
     }
     void begin() {
         constexpr MprTicks often = 200; // milliseconds
@@ -273,7 +274,7 @@ public:
             task::events().schedule(*cmd_.looks, often, 1);
         } else {
             MprEvent* made = mprCreateTimerEvent(cmd_.own, "command", often, reinterpret_cast<void*>(look), &cmd_, 0);
-            mprSetRef(&cmd_, &cmd_.looks, made);
+            base::setRef(&cmd_, cmd_.looks, static_cast<task::Event*>(made));
         }
     }
 
@@ -362,7 +363,7 @@ bool takeEnd(Command& cmd, task::Event& event) {
     const Loop::Using loop(task::events().loop());
     const bool isNew = std::exchange(cmd.endIsNew, false);
     if (isNew) {
-        mprSetRef(&cmd, &cmd.told, &event);
+        base::setRef(&cmd, cmd.told, &event);
     }
     return isNew;
 }

@@ -7,6 +7,7 @@
 
 #include "mpr/app.h"
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/base/retain.hpp"
 #include "mpr/buffer.h"
 #include "mpr/gc/runtime.hpp"
@@ -160,7 +161,7 @@ int runCmd(Command& cmd, int argc, cchar** argv, cchar** envp, cchar* in, char**
     for (const int channel : {MPR_CMD_STDOUT, MPR_CMD_STDERR}) {
         char** const to = channel == MPR_CMD_STDOUT ? out : err;
         MprBuf* buf = to ? gathered[channel].give() : nullptr;
-        mprSetRef(&cmd, bufferOf(cmd, channel), buf);
+        base::setRef(&cmd, *bufferOf(cmd, channel), buf);
         if (buf) {
             *to = buf->start;
         } else if (to && result >= 0) {

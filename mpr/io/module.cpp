@@ -32,6 +32,7 @@
 #include "mpr/thread.h"
 #include "mpr/time.h"
 
+namespace base = mpr::base;
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 using mpr::base::mayUse;
@@ -160,7 +161,7 @@ bool openTimer(Hub* hub) {
     }
     MprEvent* timer = mprCreateEvent(nullptr, "modules", 0, runTimer, nullptr, MPR_EVENT_DONT_QUEUE);
     if (timer) {
-        mprSetRef(hub, &hub->timer, timer);
+        base::setRef(hub, hub->timer, timer);
     }
     return timer != nullptr;
 }
@@ -410,7 +411,7 @@ char* mprSearchForModule(cchar* module) {
 void mprSetModuleSearchPath(char* searchPath) {
     Hub* hub = gc::admitRunning("mprSetModuleSearchPath") ? openHub("mprSetModuleSearchPath") : nullptr;
     if (hub) {
-        mprSetRef(hub, &hub->searchPath, searchPath ? sclone(searchPath) : nullptr);
+        base::setRef(hub, hub->searchPath, searchPath ? sclone(searchPath) : nullptr);
     }
 }
 

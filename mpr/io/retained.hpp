@@ -48,23 +48,23 @@ public:
     void link(T& item) {
         Head& all = *head_.load();
         item.previous = nullptr;
-        mprSetRef(&item, &item.next, all.first);
+        base::setRef(&item, item.next, all.first);
         if (all.first) {
             all.first->previous = &item;
         }
-        mprSetRef(&all, &all.first, &item);
+        base::setRef(&all, all.first, &item);
     }
     void unlink(T& item) {
         Head& all = *head_.load();
         if (item.previous) {
-            mprSetRef(item.previous, &item.previous->next, item.next);
+            base::setRef(item.previous, item.previous->next, item.next);
         } else {
-            mprSetRef(&all, &all.first, item.next);
+            base::setRef(&all, all.first, item.next);
         }
         if (item.next) {
             item.next->previous = item.previous;
         }
-        mprSetRef(&item, &item.next, nullptr);
+        base::setRef(&item, item.next, nullptr);
     }
 
 private:

@@ -23,6 +23,7 @@
 #include "mpr/task/callback.hpp"
 #include "mpr/task/events.hpp"
 
+namespace base = mpr::base;
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 namespace task = mpr::task;
@@ -113,8 +114,8 @@ void insert(Handlers::Head& all, Handler& handler) {
         owner = *link;
         link = &(*link)->next;
     }
-    mprSetRef(&handler, &handler.next, *link);
-    mprSetRef(owner, link, &handler);
+    base::setRef(&handler, handler.next, *link);
+    base::setRef(owner, *link, &handler);
 }
 
 void unlink(Handlers::Head& all, Handler& handler) {
@@ -124,7 +125,7 @@ void unlink(Handlers::Head& all, Handler& handler) {
         owner = *link;
         link = &(*link)->next;
     }
-    mprSetRef(owner, link, handler.next);
+    base::setRef(owner, *link, handler.next);
     handler.removed = true;
 }
 

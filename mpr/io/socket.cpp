@@ -2,6 +2,7 @@
 /*
     socket.cpp - Sockets: how they are made and closed, their handlers and properties. See socket.hpp for the other files.
  */
+#include "mpr/base/references.hpp"
 #include "mpr/io/socket.hpp"
 
 #include <fcntl.h>
@@ -21,6 +22,7 @@
 #include "mpr/os/lock.hpp"
 #include "mpr/string.h"
 
+namespace base = mpr::base;
 namespace os = mpr::os;
 using namespace mpr::io;
 using mpr::base::Rooted;
@@ -57,7 +59,7 @@ int makeDescriptor(int family, bool datagram) {
 
 void noteError(MprSocket* sp, int error) {
     own(sp)->error = error;
-    mprSetRef(sp, &sp->errorMsg, sclone(strerror(error)));
+    base::setRef(sp, sp->errorMsg, sclone(strerror(error)));
     errno = error;
 }
 
@@ -170,7 +172,7 @@ MprWaitHandler* mprAddSocketHandler(MprSocket* sp, int mask, MprDispatcher* disp
             return nullptr;
         }
         own(sp)->tie = setOwner(*handler, sp);
-        mprSetRef(sp, &sp->handler, handler);
+        base::setRef(sp, sp->handler, handler);
         if (isSecure(sp)) {
             setWants(*handler, wants);
         }
@@ -188,14 +190,14 @@ void mprEnableSocketEvents(MprSocket* sp, int mask) {
 void mprRemoveSocketHandler(MprSocket* sp) {
     if (sp && sp->handler) {
         mprDestroyWaitHandler(sp->handler);
-        mprSetRef(sp, &sp->handler, nullptr);
+        base::setRef(sp, sp->handler, nullptr);
         drop(own(sp)->tie);
     }
 }
 
 void mprSetSocketDispatcher(MprSocket* sp, MprDispatcher* dispatcher) {
     if (sp) {
-        mprSetRef(sp, &own(sp)->dispatcher, dispatcher);
+        base::setRef(sp, own(sp)->dispatcher, dispatcher);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/base/retain.hpp"
 #include "mpr/io/address.hpp"
 #include "mpr/io/descriptor.hpp"
@@ -23,6 +24,7 @@
 #include "mpr/thread.h"
 #include "mpr/time.h"
 
+namespace base = mpr::base;
 namespace os = mpr::os;
 using namespace mpr::io;
 using mpr::base::Rooted;
@@ -60,7 +62,7 @@ void adopt(MprSocket* sp, int fd, int flags) {
 /** Remember where a socket belongs. */
 bool setAddress(MprSocket* sp, const char* ip, int port) {
     char* copy = ip && *ip ? static_cast<char*>(mprMemdup(ip, std::strlen(ip) + 1)) : nullptr;
-    mprSetRef(sp, &sp->ip, copy);
+    base::setRef(sp, sp->ip, copy);
     sp->port = port;
     return copy || !ip || !*ip;
 }

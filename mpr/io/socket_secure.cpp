@@ -6,11 +6,13 @@
 #include <cstdarg>
 
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/base/retain.hpp"
 #include "mpr/format.h"
 #include "mpr/io/socket.hpp"
 #include "mpr/os/log.hpp"
 
+namespace base = mpr::base;
 namespace os = mpr::os;
 using namespace mpr::io;
 using mpr::base::Rooted;
@@ -27,7 +29,7 @@ int wants(void* owner, int mask) {
 void endSecure(MprSocket* sp, bool graceful) {
     if (isSecure(sp)) {
         own(sp)->provider->close(sp, graceful);
-        mprSetRef(sp, &sp->sslSocket, nullptr);
+        base::setRef(sp, sp->sslSocket, nullptr);
     }
 }
 
@@ -47,7 +49,7 @@ void mprSetSocketError(MprSocket* sp, cchar* fmt, ...) {
     }
     va_list args;
     va_start(args, fmt);
-    mprSetRef(sp, &sp->errorMsg, sfmtv(fmt, args));
+    base::setRef(sp, sp->errorMsg, sfmtv(fmt, args));
     va_end(args);
 }
 

@@ -17,6 +17,7 @@
     handler, libuv continues to watch after the handler was told; it stops only a descriptor that is ready again while
     nobody waits. A socket's handler that waits again, or already, costs no system call; another that waits already one.
  */
+#include "mpr/base/references.hpp"
 #include "mpr/wait.h"
 
 #include <poll.h>
@@ -34,6 +35,7 @@
 #include "mpr/task/events.hpp"
 #include "mpr/task/waiting.hpp"
 
+namespace base = mpr::base;
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 namespace task = mpr::task;
@@ -352,7 +354,7 @@ bool watch(Handler& handler, int fd) {
 
 mpr::io::Tie* mpr::io::setOwner(MprWaitHandler& owned, void* owner) {
     auto& handler = static_cast<Handler&>(owned);
-    mprSetRef(&handler, &handler.owner, owner);
+    base::setRef(&handler, handler.owner, owner);
     const Loop::Using loop(task::events().loop());
     ++handler.tie->uses;
     return handler.tie;
@@ -360,8 +362,8 @@ mpr::io::Tie* mpr::io::setOwner(MprWaitHandler& owned, void* owner) {
 
 bool mpr::io::prepareToPause(MprWaitHandler& prepared) {
     auto& handler = static_cast<Handler&>(prepared);
-    mprSetRef(
-        &handler, &handler.resume,
+    base::setRef(
+        &handler, handler.resume,
         task::events().makeEvent(*handler.event->dispatcher, "resume", 0, ::resume, &handler, MPR_EVENT_DONT_QUEUE));
     return handler.resume != nullptr;
 }

@@ -34,6 +34,7 @@
 #include "mpr/time.h"
 
 using namespace mpr::task;
+namespace base = mpr::base;
 namespace gc = mpr::gc;
 namespace os = mpr::os;
 using mpr::base::mayUse;
@@ -528,7 +529,7 @@ int put(MprCache* cache, Item* fresh, std::size_t hash, const char* key, char* v
     const bool setsExpiry = fresh || !change.counts;
     if (item) {
         cache->memory -= mprGetBlockSize(item->value);
-        mprSetRef(item, &item->value, value);
+        base::setRef(item, item->value, value);
         cache->order.use(item);
     } else {
         item = fresh;
@@ -767,7 +768,7 @@ int mprSetCacheLink(MprCache* cache, cchar* key, void* link) {
     }
     const Found item(cache, mpr::base::hashOfKey(key), key, mprGetTicks());
     if (item.get()) {
-        mprSetRef(item.get(), &item->link, link);
+        base::setRef(item.get(), item->link, link);
     }
     return item.get() ? 0 : MPR_ERR_CANT_FIND;
 }

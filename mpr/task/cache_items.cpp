@@ -30,7 +30,7 @@ void ItemTable::mark() {
 void ItemTable::reset(void* owner, const Room& room) {
     *room.directory = room.items; // no yield has come since these were made
     room.directory[1] = room.buckets;
-    mprSetRef(owner, &directory_, room.directory);
+    base::setRef(owner, directory_, room.directory);
     pairs_ = room.pairs;
     buckets_ = level_ = segment;
     count_ = 0;
@@ -45,12 +45,12 @@ void ItemTable::take(void* owner, const Room& room) {
             return; // it was made for a smaller table: others have added meanwhile, perhaps by the hundred
         }
         std::memcpy(room.directory, directory_, 2 * pairs_ * sizeof(void*)); // made after the last yield, not yet seen
-        mprSetRef(owner, &directory_, room.directory);
+        base::setRef(owner, directory_, room.directory);
         pairs_ = room.pairs;
     }
     const std::size_t at = 2 * (count_ / segment);
-    mprSetRef(directory_, directory_ + at, room.items);
-    mprSetRef(directory_, directory_ + at + 1, room.buckets);
+    base::setRef(directory_, directory_[at], room.items);
+    base::setRef(directory_, directory_[at + 1], room.buckets);
 }
 
 Item** ItemTable::bucket(std::size_t i) const {
@@ -68,7 +68,7 @@ Item** ItemTable::find(std::size_t hash, const char* key) const {
 
 void ItemTable::put(std::size_t position, Item* item) {
     void** items = segmentAt(2 * (position / segment));
-    mprSetRef(items, items + position % segment, item);
+    base::setRef(items, items[position % segment], item);
     item->position = position;
 }
 

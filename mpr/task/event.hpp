@@ -10,6 +10,7 @@
 #include <bit>
 
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/event.h"
 #include "mpr/memory.h"
 #include "mpr/os/os.hpp"
@@ -102,9 +103,9 @@ struct List {
     void append(Event* event) {
         event->previous = tail;
         if (tail) {
-            mprSetRef(tail, &tail->next, event);
+            base::setRef(tail, tail->next, event);
         } else {
-            mprSetRef(block, head, event);
+            base::setRef(block, *head, event);
         }
         tail = event;
     }
@@ -112,9 +113,9 @@ struct List {
         Event* next = event->next;
         const bool first = event == *head;
         if (first) {
-            mprSetRef(block, head, next);
+            base::setRef(block, *head, next);
         } else {
-            mprSetRef(event->previous, &event->previous->next, next);
+            base::setRef(event->previous, event->previous->next, next);
         }
         if (next) {
             next->previous = event->previous;

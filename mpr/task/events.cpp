@@ -232,18 +232,18 @@ void Events::settle(Dispatcher& d) {
     Dispatcher* next = active ? hub_->active : d.nextActive;
     if (active) {
         d.previousActive = nullptr;
-        mprSetRef(&d, &d.nextActive, next);
-        mprSetRef(hub_, &hub_->active, &d);
+        base::setRef(&d, d.nextActive, next);
+        base::setRef(hub_, hub_->active, &d);
     } else if (d.previousActive) {
-        mprSetRef(d.previousActive, &d.previousActive->nextActive, next);
+        base::setRef(d.previousActive, d.previousActive->nextActive, next);
     } else {
-        mprSetRef(hub_, &hub_->active, next);
+        base::setRef(hub_, hub_->active, next);
     }
     if (next) {
         next->previousActive = active ? &d : d.previousActive;
     }
     if (!active) {
-        mprSetRef(&d, &d.nextActive, nullptr);
+        base::setRef(&d, d.nextActive, nullptr);
     }
 }
 
@@ -668,7 +668,7 @@ bool isRunning(const Running* running, const Event& event) {
     dropRef(event->next);
     // Two references of one small block: the barrier asks once, after both.
     __atomic_store_n(&d.head, next, __ATOMIC_RELEASE);
-    mprSetRef(&d, &d.running, event);
+    base::setRef(&d, d.running, event);
     EventState state = event->state();
     state.place = EventState::nowhere;
     if (state.came != 0) {
@@ -755,7 +755,7 @@ int Events::run(Dispatcher& d, int most) {
 Events::Hand Events::leave(Dispatcher& d, const Running& running) {
     os::assertHeld(lock_);
     d.procedures = running.outer;
-    mprSetRef(&d, &d.running, running.outer ? running.outer->event : nullptr);
+    base::setRef(&d, d.running, running.outer ? running.outer->event : nullptr);
     if (running.outer) {
         return Hand::nobody; // the outer run goes on
     }

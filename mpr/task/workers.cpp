@@ -141,7 +141,7 @@ void Workers::activate(MprWorker& worker, MprWorkerProc proc, void* data) {
         refused = !worker.dedicated ? "it is not dedicated" : worker.nextProc ? "it has other work to begin" : nullptr;
         if (!refused) {
             worker.nextProc = proc;
-            mprSetRef(&worker, &worker.nextData, data);
+            base::setRef(&worker, worker.nextData, data);
             parked = take(parked_, worker);
         }
     }
@@ -183,7 +183,7 @@ int Workers::start(MprWorkerProc proc, void* data) {
         return make(proc, data, nullptr);
     }
     worker->proc = proc;
-    mprSetRef(worker, &worker->data, data);
+    base::setRef(worker, worker->data, data);
     wake(*worker);
     return 0;
 }
@@ -336,7 +336,7 @@ void Workers::main(void* data, MprThread*) {
             callProgram({"worker"}, [&] { worker.proc(worker.data, &worker); });
             endTurn({"worker"});
             worker.proc = nullptr;
-            mprSetRef(&worker, &worker.data, nullptr);
+            base::setRef(&worker, worker.data, nullptr);
         }
         mprYield(0);
     } while (workers().nextWork(worker));
@@ -348,8 +348,8 @@ Workers::Next Workers::chooseNext(MprWorker& worker) {
     os::assertHeld(lock_);
     if (worker.nextProc && !stopping_) {
         worker.proc = std::exchange(worker.nextProc, nullptr);
-        mprSetRef(&worker, &worker.data, worker.nextData);
-        mprSetRef(&worker, &worker.nextData, nullptr);
+        base::setRef(&worker, worker.data, worker.nextData);
+        base::setRef(&worker, worker.nextData, nullptr);
         return Next::work;
     }
     if (stopping_ || (!worker.dedicated && (count_ > max_ || (worker.leaves && !firstJob_)))) {

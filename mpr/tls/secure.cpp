@@ -12,6 +12,7 @@
 #include <initializer_list>
 
 #include "mpr/barrier.h"
+#include "mpr/base/references.hpp"
 #include "mpr/buffer.h"
 #include "mpr/collect.h"
 #include "mpr/log.h"
@@ -122,12 +123,12 @@ MprTicks handshakeTime(const MprSocket* sp) {
 // ---- Handshake --------------------------------------------------------------------------------------------------
 
 void setFact(MprSocket* sp, char** field, const char* text) {
-    mprSetRef(sp, field, text && *text ? sclone(text) : nullptr);
+    base::setRef(sp, *field, text && *text ? sclone(text) : nullptr);
 }
 
 void forgetFacts(MprSocket* sp) {
     for (char** field : {&sp->protocol, &sp->cipher, &sp->session, &sp->peerName, &sp->peerCert, &sp->peerCertIssuer}) {
-        mprSetRef(sp, field, nullptr);
+        base::setRef(sp, *field, nullptr);
     }
 }
 
@@ -187,7 +188,7 @@ bool choose(MprSocket* sp, const char* host, Context*& chosen) {
     if (!chosen) {
         mprLog("error mpr tls", 0, "for host %s: %s", host, reason.text);
     }
-    mprSetRef(of(sp), &of(sp)->chosen, other);
+    base::setRef(of(sp), of(sp)->chosen, other);
     return chosen;
 }
 
@@ -231,7 +232,7 @@ int prepare(MprSocket* sp, MprSsl& ssl, const char* peerName, Reason& reason) {
         secure->begun = mprGetTicks();
         secure->readNeeds = MPR_READABLE;
         secure->writeNeeds = MPR_WRITABLE;
-        mprSetRef(sp, &sp->sslSocket, secure);
+        base::setRef(sp, sp->sslSocket, secure);
         result = 0;
     }
     release(*context);
@@ -243,8 +244,8 @@ int upgrade(MprSocket* sp, MprSsl* ssl, const char* peerName) {
     if (!ssl && !(ssl = commonClient())) {
         return MPR_ERR_MEMORY;
     }
-    mprSetRef(sp, &sp->ssl, ssl);
-    mprSetRef(sp, &sp->errorMsg, nullptr);
+    base::setRef(sp, sp->ssl, ssl);
+    base::setRef(sp, sp->errorMsg, nullptr);
     forgetFacts(sp);
     if (const int result = prepare(sp, *ssl, peerName, reason)) {
         mprSetSocketError(sp, "%s", reason.text);
@@ -329,7 +330,7 @@ ssize tellSent(Secure& secure, const char* bytes, ssize length) {
     const bool same = std::memcmp(secure.record + secure.told, bytes, static_cast<std::size_t>(count)) == 0;
     secure.told += count;
     if (!same || secure.told == secure.length) {
-        mprSetRef(&secure, &secure.record, nullptr);
+        base::setRef(&secure, secure.record, nullptr);
     }
     return same ? count : 0;
 }
@@ -347,7 +348,7 @@ ssize beginRecord(MprSocket* sp, const char* bytes, ssize length) {
         reason.say("no memory for what the system did not take");
         return fail(sp, "writing to", reason);
     }
-    mprSetRef(&secure, &secure.record, record);
+    base::setRef(&secure, secure.record, record);
     secure.length = length;
     secure.told = 0;
     secure.sent = false;

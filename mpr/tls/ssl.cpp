@@ -5,6 +5,7 @@
     A context is made outside of the lock, for that reads files; threads that come meanwhile go on with the one before.
     A thread that holds the lock does not yield.
  */
+#include "mpr/base/references.hpp"
 #include "mpr/tls/ssl.hpp"
 
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 #include "mpr/string.h"
 
 using namespace mpr::tls;
+namespace base = mpr::base;
 
 namespace {
 
@@ -76,7 +78,7 @@ void set(MprSsl* ssl, Change change) {
 void setText(MprSsl* ssl, Text field, char* copy, const char* text) {
     set(ssl, [=](MprSsl& changed) {
         changed.incomplete = changed.incomplete || (text && !copy);
-        mprSetRef(&changed, &(changed.*field), copy);
+        base::setRef(&changed, changed.*field, copy);
     });
 }
 
