@@ -119,7 +119,9 @@ MPR_EXPORT void *mprMemdupMem(const void *ptr, size_t size);
     MPR_ALLOC_NO_FREE), on this thread; the manager of a barrier block
     may be marking on the collector's thread at the same time. Meanwhile the manager's mprRealloc and mprRelease of the
     block are refused and named. NULL is fine. A double free, a held block, a root, an
-    interior pointer and a foreign pointer are refused: the log names the pointer and nothing changes.
+    interior pointer and a foreign pointer are refused: the log names the pointer and nothing changes. Commands, caches, and
+    handlers of signals and descriptors end at once, as by the calls that end them; their memory, which a thread of the runtime
+    may have in hands, the collector frees.
     @return 0, or MPR_ERR_BAD_ARGS.
  */
 MPR_EXPORT int mprFree(void *ptr);

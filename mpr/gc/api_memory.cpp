@@ -336,13 +336,22 @@ bool isStillHeld(Region* region, void* ptr) {
             return true;
         }
     }
-    misuse("mprFree", ptr, "another thread has released the block while its manager ran; it is left as it is");
     return false;
+}
+
+/** mprFree's hold has gone. @return 0: the manager has left the block to the collector. */
+int notHeld(Mutator& m, const void* ptr) {
+    if (m.beingFreed.takeLeft(ptr)) {
+        return 0;
+    }
+    misuse("mprFree", ptr, "another thread has released the block while its manager ran; it is left as it is");
+    return MPR_ERR_BAD_ARGS;
 }
 
 /**
     Call the manager of a block that is freed by hand. The manager may yield, for example in a lock, so nobody else may
-    free the block meanwhile. @return 0, or an error: another thread is freeing it already, or has released it.
+    free the block meanwhile. @return 1: the block is to be freed; if not, what mprFree returns: the manager has left it to
+    the collector, or another thread is freeing it already, or has released it.
  */
 int freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
     Heap& heap = runtime().heap;
@@ -352,10 +361,10 @@ int freeByManager(Mutator& m, Region* region, void* ptr, MprManager manager) {
     }
     callToFree(m, ptr, manager);
     if (!isStillHeld(region, ptr)) {
-        return MPR_ERR_BAD_ARGS;
+        return notHeld(m, ptr);
     }
     heap.changeHead(region, ptr, 0, head::held);
-    return 0;
+    return 1;
 }
 
 bool isRoot(const void* ptr, Byte h) {
@@ -461,8 +470,8 @@ int freeDoomed(const Mutator& m, const void* ptr) {
     if (hasManager(h)) {
         if (const MprManager manager = managerOf(ptr, region->blockSize(g));
             manager && (h & head::kindMask) != static_cast<Byte>(Kind::barrierNoFree)) {
-            if (const int refused = freeByManager(*m, region, ptr, manager)) {
-                return refused;
+            if (const int freed = freeByManager(*m, region, ptr, manager); freed <= 0) {
+                return freed;
             }
         }
         endReferences(region, ptr);
@@ -495,7 +504,7 @@ int freeDoomed(const Mutator& m, const void* ptr) {
     }
     callToFree(m, ptr, manager);
     if (!isStillHeld(region, ptr)) {
-        return MPR_ERR_BAD_ARGS;
+        return notHeld(m, ptr);
     }
     if (heap.freeable(h) != Heap::Freeable::no && GranuleMap::claim(map, held)) [[likely]] {
         return heap.freeClaimed(m.local, region, ptr, map, n);

@@ -4,6 +4,8 @@
  */
 #include "mpr/gc/keepers.hpp"
 
+#include "mpr/gc/runtime.hpp"
+
 namespace mpr::gc {
 
 const char* Keeper::askAll(MprManager manager, const void* block) {
@@ -13,6 +15,17 @@ const char* Keeper::askAll(MprManager manager, const void* block) {
         return reason != nullptr;
     });
     return reason;
+}
+
+bool isFreedByHand(const void* block) {
+    return attached && attached->beingFreed.has(block);
+}
+
+void leaveToCollector(void* block) {
+    MPR_ASSERT(isFreedByHand(block));
+    heap::Heap& heap = runtime().heap;
+    heap.changeHead(heap.find(block), block, 0, heap::head::held);
+    attached->beingFreed.leaveToCollector(block);
 }
 
 } // namespace mpr::gc

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
-    keepers.hpp - Which of the runtime's own blocks are in use by it, so that a program's mprFree of one is a mistake: events
-    that are queued, signal handlers. With option poison, which looks for such, it is named and does nothing.
+    keepers.hpp - The runtime's own blocks that are in use by it when a program frees one.
+
+    Where that is a mistake, as with events that are queued and handlers of signals, option poison, which looks for such,
+    names it, and it does nothing. In any case mprFree ends what such a block stands for, and where another thread of the
+    runtime may have the block in hands at that moment, its memory is left to the collector.
  */
 #pragma once
 
@@ -25,5 +28,12 @@ private:
     const MprManager manager_;
     const Why why_;
 };
+
+/** For managers with MPR_MANAGE_FREE: whether the calling thread is in mprFree of a block. */
+bool isFreedByHand(const void* block);
+
+/** Such a manager, which does nothing after this, leaves the block to the collector: it is called once more when nothing leads
+    to the block. */
+void leaveToCollector(void* block);
 
 } // namespace mpr::gc

@@ -42,12 +42,21 @@ public:
         }
         return at < depth_ && at < most;
     }
+    /** The block that the thread is to free by hand stays: the collector frees it. See leaveToCollector. */
+    void leaveToCollector(const void* block) { left_ = block; }
+    /** Whether that has been said of a block, which is asked once. */
+    bool takeLeft(const void* block) {
+        const bool left = left_ == block;
+        left_ = left ? nullptr : left_;
+        return left;
+    }
 
 private:
     static constexpr std::size_t most =
         os::cooperative ? 4 : 8; // what managers free that are nested deeper is not known
     std::size_t depth_ = 0;      // as wide as a word: compared with 0 in one instruction
     const void* blocks_[most] = {};
+    const void* left_ = nullptr; // until the manager has returned, which does nothing more
 };
 
 /** Where a stack has been used when its thread last stopped, at the least address of it; and its end. For check=stacks. */

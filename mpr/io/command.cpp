@@ -20,6 +20,7 @@
 #include "mpr/base/retain.hpp"
 #include "mpr/buffer.h"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/keepers.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/io/descriptor.hpp"
 #include "mpr/io/retained.hpp"
@@ -52,6 +53,9 @@ void manageCmd(void* ptr, int flags) {
         mprMarkRef(&cmd->stderrBuf);
         mprMarkRef(&cmd->next);
         gc::markLoose(&cmd->data);
+    } else if ((flags & MPR_MANAGE_FREE) && gc::isFreedByHand(cmd) && task::events().isOpen()) {
+        mprDestroyCmd(cmd);
+        gc::leaveToCollector(cmd); // whoever services may be about to tell of it
     } else if (flags & MPR_MANAGE_FREE) {
         leave(*cmd);
         for (int place = 0; place < places; ++place) {

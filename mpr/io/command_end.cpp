@@ -409,9 +409,11 @@ void endRun(Command& cmd) {
 }
 
 void leave(Command& cmd) {
-    if (cmd.process && running.head()) {
+    if (running.head()) {
         const Loop::Using loop(task::events().loop());
-        endChild(cmd);
+        if (cmd.process) {
+            endChild(cmd);
+        }
     }
     for (task::Event* event : {cmd.end, cmd.told, cmd.looks}) {
         if (event) {

@@ -58,6 +58,9 @@ void manageHandler(void* ptr, int flags) {
         mprMarkRef(&handler->next);
         mprMarkRef(&handler->dispatcher);
         gc::markLoose(&handler->data);
+    } else if ((flags & MPR_MANAGE_FREE) && gc::isFreedByHand(ptr) && task::events().isOpen()) {
+        mprRemoveSignalHandler(static_cast<Handler*>(ptr));
+        gc::leaveToCollector(ptr); // a signal that has come may be about to be told of
     }
 }
 const mpr::gc::ManagerName namedSignal(manageHandler, "MprSignal");
@@ -153,7 +156,8 @@ MprSignal* mprAddSignalHandler(int signo, void* handler, void* arg, MprDispatche
     int result = signo > 0 && signo < NSIG && !refused ? UV_ENOMEM : UV_EINVAL;
     if (result == UV_ENOMEM) {
         Handlers::Head* all = handlers.open(room);
-        auto* made = mpr::base::makeReferring<Handler>(manageHandler);
+        auto* made = static_cast<Handler*>(
+            mprAllocManaged(sizeof(Handler), manageHandler, MPR_ALLOC_MANAGER | MPR_ALLOC_ZERO | MPR_ALLOC_BARRIER));
         auto* fresh = static_cast<uv_signal_t*>(palloc(sizeof(uv_signal_t)));
         if (all && made && fresh) {
             made->signo = signo;

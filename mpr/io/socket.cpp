@@ -17,6 +17,7 @@
 #include "mpr/barrier.h"
 #include "mpr/base/retain.hpp"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/keepers.hpp"
 #include "mpr/io/address.hpp"
 #include "mpr/memory.h"
 #include "mpr/os/lock.hpp"
@@ -98,6 +99,9 @@ void manageSocket(void* ptr, int flags) {
         mprMarkRef(&sp->sslSocket);
         mprMarkRef(&own(sp)->dispatcher);
     } else if (flags & MPR_MANAGE_FREE) {
+        if (mpr::gc::isFreedByHand(sp)) {
+            mprDestroyWaitHandler(sp->handler); // which may be about to call the program
+        }
         drop(own(sp)->tie);
         if (sp->fd != INVALID_SOCKET) {
             if (sp->sslSocket) {

@@ -22,11 +22,13 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "mpr/barrier.h"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/keepers.hpp"
 #include "mpr/gc/unmarked.hpp"
 #include "mpr/io/retained.hpp"
 #include "mpr/io/wait.hpp"
@@ -315,6 +317,9 @@ void manageHandler(void* ptr, int flags) {
         mprMarkRef(&handler.resume);
         mprMarkRef(&handler.owner);
         mprMarkRef(&handler.next);
+    } else if ((flags & MPR_MANAGE_FREE) && gc::isFreedByHand(ptr) && task::events().isOpen()) {
+        mprDestroyWaitHandler(&handler);
+        gc::leaveToCollector(ptr); // its events may be about to run
     } else if (flags & MPR_MANAGE_FREE) {
         mpr::io::drop(handler.tie);
     }
@@ -546,11 +551,13 @@ int mprWaitForSingleIO(int fd, int mask, MprTicks timeout) {
     int ready = 0;
     {
         const task::Waiting waiting(__builtin_return_address(0));
+        constexpr std::uint64_t most = 0x7FFFFFFF; // milliseconds that poll waits at once
+        std::uint64_t milliseconds = 0;
         do {
             const std::uint64_t left = task::leftUntil(deadline);
-            const std::uint64_t milliseconds = left == os::forever ? left : (left + 999'999) / 1'000'000;
-            ready = poll(&descriptor, 1, milliseconds > 0x7FFFFFFF ? -1 : static_cast<int>(milliseconds));
-        } while (ready < 0 && errno == EINTR);
+            milliseconds = left == os::forever ? left : (left + 999'999) / 1'000'000;
+            ready = poll(&descriptor, 1, left == os::forever ? -1 : static_cast<int>(std::min(milliseconds, most)));
+        } while ((ready < 0 && errno == EINTR) || (ready == 0 && milliseconds > most));
     }
     if (ready < 0 || (descriptor.revents & POLLNVAL)) {
         return MPR_ERR_BAD_HANDLE;

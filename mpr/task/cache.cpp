@@ -22,6 +22,7 @@
 #include "mpr/collect.h"
 #include "mpr/event.h"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/keepers.hpp"
 #include "mpr/gc/runtime.hpp"
 #include "mpr/limits.h"
 #include "mpr/memory.h"
@@ -111,12 +112,25 @@ void manageItem(void* ptr, int flags) {
         mprMarkRefs(&static_cast<Item*>(ptr)->value, 2);
     }
 }
+void clear(MprCache* cache);
+
+/** A program has freed a cache, which the pruner does not know any more: it has no items, and so no more timers. */
+void endByHand(MprCache* cache) {
+    caches.disown(cache);
+    mprSetCacheNotify(cache, nullptr);
+    clear(cache);
+    gc::leaveToCollector(cache);
+}
+
 void manageCache(void* ptr, int flags) MPR_UNANALYSED {
     auto* cache = static_cast<MprCache*>(ptr);
     if (flags & MPR_MANAGE_MARK) {
         cache->table.mark();
     } else if (flags & MPR_MANAGE_FREE) {
         caches.leave(*cache);
+        if (gc::isFreedByHand(cache)) {
+            endByHand(cache);
+        }
     }
 }
 const gc::ManagerName namedItem(manageItem, "items of caches");

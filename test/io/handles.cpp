@@ -50,6 +50,10 @@ void endWatch(int i) {
         mprServiceEvents(0, MPR_SERVICE_NO_BLOCK);
     }
     mprDestroyWaitHandler(handler);
+    if (i % 4 == 3) {
+        root.set(nullptr);
+        CHECK(mprFree(handler) == 0);
+    }
     close(ends[0]);
     close(ends[1]);
 }
@@ -65,12 +69,20 @@ void endSignal(int i) {
     if (i % 2) {
         mprRemoveSignalHandler(handler);
     }
+    if (i % 4 == 3) {
+        CHECK(mprFree(handler) == 0);
+    }
 }
 
 void endProcess(int i) {
     MprCmd *cmd = mprCreateCmd(nullptr);
     cchar *argv[] = {"true", nullptr};
-    if (mprStartCmd(cmd, 1, argv, nullptr, i % 2 ? MPR_CMD_OUT : 0) == 0 && i % 3 == 0) {
+    if (mprStartCmd(cmd, 1, argv, nullptr, i % 2 ? MPR_CMD_OUT : 0) != 0) {
+        return;
+    }
+    if (i % 16 == 8) {
+        CHECK(mprFree(cmd) == 0);
+    } else if (i % 3 == 0) {
         mprHold(cmd);
         mprDestroyCmd(cmd);
         mprRelease(cmd);
@@ -294,6 +306,66 @@ TEST_CASE("a command that runs is freed by hand", "[io][handles]") {
     }
     CHECK(mprServicesAreIdle(false));
     CHECK(stats().misuses == 0);
+}
+
+TEST_CASE("nobody is told of what is freed by hand, though it is queued", "[io][handles]") {
+    Runtime runtime("poison=1");
+    REQUIRE(mprGetDispatcher());
+    runs = 0;
+    MprDispatcher *later = mprCreateDispatcher("later", MPR_DISPATCHER_IMMEDIATE);
+    Root keeps(later);
+    mprDisableDispatcher(later);
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    MprWaitHandler *handler = mprCreateWaitHandler(ends[0], MPR_WRITABLE, later, proc(count), nullptr, 0);
+    Root keepsHandler(handler);
+    MprSocket *sp = makeWatched(0);
+    Root keepsSocket(sp);
+    REQUIRE(mprAddSocketHandler(sp, 0, later, proc(count), nullptr, 0));
+    mprRecallWaitHandler(sp->handler);
+    MprCmd *cmd = mprCreateCmd(later);
+    Root keepsCmd(cmd);
+    mprSetCmdCallback(
+        cmd,
+        [](MprCmd *, int, void *) {
+            runs++;
+            return ssize{0};
+        },
+        nullptr);
+    cchar *argv[] = {"echo", "hi", nullptr};
+    REQUIRE(mprStartCmd(cmd, 2, argv, nullptr, MPR_CMD_OUT) == 0);
+    CHECK(serviceUntil([&] { return mprGetEventCount(later) >= 3; }));
+
+    keepsHandler.set(nullptr);
+    keepsSocket.set(nullptr);
+    keepsCmd.set(nullptr);
+    CHECK(mprFree(handler) == 0);
+    CHECK(mprFree(sp) == 0);
+    CHECK(mprFree(cmd) == 0);
+    mprEnableDispatcher(later);
+    bool last = false;
+    mprCreateEvent(later, "last", 0, proc([](void *data, MprEvent *) { *static_cast<bool *>(data) = true; }), &last, 0);
+    CHECK(serviceUntil([&] { return last; }));
+    CHECK(runs == 0);
+    CHECK(stats().misuses == 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST_CASE("a signal handler that is freed by hand gets no more signals", "[io][handles]") {
+    Runtime runtime;
+    static int others;
+    others = 0;
+    REQUIRE(mprAddSignalHandler(SIGUSR2, reinterpret_cast<void *>(+[](void *, MprSignal *) { others++; }), nullptr,
+                                nullptr, 0));
+    runs = 0;
+    MprSignal *handler = mprAddSignalHandler(SIGUSR2, reinterpret_cast<void *>(+[](void *, MprSignal *) { runs++; }),
+                                             nullptr, nullptr, 0);
+    CHECK(mprFree(handler) == 0);
+    collect();
+    kill(getpid(), SIGUSR2);
+    CHECK(serviceUntil([] { return others == 1; }));
+    CHECK(runs == 0);
 }
 
 TEST_CASE("a command that is dead starts nothing", "[io][handles]") {

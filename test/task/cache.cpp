@@ -611,6 +611,32 @@ TEST_CASE("a cache that nobody references is not pruned but collected", "[task][
     CHECK(set(mprCreateCache(0), "key", "value") == 5);
 }
 
+TEST_CASE("a cache is freed by hand while its timer is under way", "[task][cache]") {
+    Runtime runtime("poison=1");
+    static int told;
+    told = 0;
+    for (bool shared : {false, true}) {
+        MprCache *cache = mprCreateCache(shared ? MPR_CACHE_SHARED : 0);
+        mprSetCacheLimits(cache, 0, 0, 0, 1);
+        mprSetCacheNotify(cache, [](MprCache *, cchar *, cchar *, int) { told++; });
+        CHECK(mprWriteCache(cache, "key", "value", 0, 1, 0, 0) == 5);
+        CHECK(mprFree(cache) == 0);
+        for (int i = 0; i < 100; i++) {
+            memset(mprAlloc(1720), 0x11, 1720); // about its size: what is freed would be used again
+        }
+    }
+    bool late = false;
+    mprCreateEvent(nullptr, "late", 20, reinterpret_cast<void *>(static_cast<MprEventProc>([](void *data, MprEvent *) {
+                       *static_cast<bool *>(data) = true;
+                   })),
+                   &late, 0);
+    CHECK(serviceUntil([&] { return late; }));
+    collect();
+    CHECK(told == 0);
+    CHECK(stats().misuses == 0);
+    CHECK(set(mprCreateCache(MPR_CACHE_SHARED), "key", "value") == 5);
+}
+
 TEST_CASE("writes without memory fail and change nothing", "[task][cache]") {
     Runtime runtime;
     Rooted cache;
