@@ -14,10 +14,11 @@
 MPR_EXTERN_C_BEGIN
 
 /* How the runtime ends: exit strategies. */
-#define MPR_EXIT_NORMAL 0x0  /* New work is refused, work in progress is finished */
-#define MPR_EXIT_ABORT 0x1   /* At once: the terminators run, then the process exits with the status */
-#define MPR_EXIT_SAFE 0x2    /* Only if the workers come to rest within the timeout; else nothing changes */
-#define MPR_EXIT_RESTART 0x4 /* As MPR_EXIT_NORMAL; at the end of mprDestroy the program is executed again */
+#define MPR_EXIT_NORMAL 0x0 /* New work is refused, work in progress is finished */
+#define MPR_EXIT_ABORT 0x1  /* At once: the terminators run, then the process exits with the status */
+#define MPR_EXIT_SAFE 0x2   /* Only if the workers come to rest within the timeout; else nothing changes */
+#define MPR_EXIT_RESTART \
+    0x4 /* As MPR_EXIT_NORMAL; at the end of mprDestroy the program is executed again, as by mprRestart */
 #define MPR_EXIT_DEFAULT MPR_EXIT_NORMAL
 #define MPR_EXIT_GRACEFUL MPR_EXIT_NORMAL
 #define MPR_EXIT_IMMEDIATE MPR_EXIT_ABORT
@@ -41,7 +42,7 @@ MPR_EXPORT int mprStartEventsThread(void);
 
 /**
     Bring the runtime to its end. Returns at once, except that MPR_EXIT_ABORT never returns, and MPR_EXIT_SAFE waits for
-    the workers, yielded. Only the first call counts.
+    the workers, yielded. Only the first call counts, but MPR_EXIT_ABORT always does.
     @param exitStrategy MPR_EXIT_*. @param status The process's exit status; negative: keep what mprSetExitStatus said.
     @param timeout Milliseconds that work in progress is given; negative: see mprSetExitTimeout. Attached threads.
  */
@@ -74,7 +75,8 @@ MPR_EXPORT bool mprCancelShutdown(MPR_NOTHING);
 
 /** Execute the program again, at once, with the arguments of mprCreate. Nothing is finished, and no terminator or
     manager runs; for an orderly end see MPR_EXIT_RESTART. The program begins with the signal mask of the calling thread,
-    or, on a thread of the runtime, with that of the thread which started it. Returns only when the system refuses, which
+    or, on a thread of the runtime, with that of the thread which started it, and without descriptors above 2, whoever has opened
+    them. Returns only when the system refuses, which
     the log says. Any thread. */
 MPR_EXPORT void mprRestart(MPR_NOTHING);
 /**

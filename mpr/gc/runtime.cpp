@@ -432,10 +432,12 @@ bool mprDestroy(void) {
         rt.collector.resume(self);
     }
     self.calledBack = true; // in terminators, and in the managers of what is left
+    if constexpr (os::hasThreads) {
+        ending.store(true);
+    }
     rt.depletion.runTerminators(rt.life.strategy.load(), rt.life.status.load());
     if constexpr (os::hasThreads) {
         rt.collector.resume(self); // which a terminator may have left yielded
-        ending.store(true);
     }
     rt.life.state.store(MPR_STOPPING);
     if (os::hasThreads && !stopOthers(self)) {

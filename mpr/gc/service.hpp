@@ -17,7 +17,8 @@ namespace mpr::gc {
 struct Service {
     /** Mark what the room retains. All threads are stopped. */
     void (*mark)();
-    /** Make the room's threads end, and wait for them, yielded, until the deadline. @return Whether they did. */
+    /** Make the room's threads end, and wait for them, yielded, until the deadline, which may be over. Called twice. @return
+        Whether they did. */
     bool (*stop)(std::uint64_t deadline);
     /** Give everything back. No other thread is attached, the collector has ended, the heap still works. */
     void (*close)();
@@ -51,13 +52,13 @@ public:
             service->mark();
         }
     }
-    /** Stop services, the last added first, since it may use those before it. @return Whether all have stopped. */
+    /**
+        Stop services, the last added first, since it may use those before it. All hear of it before one is waited for, whose
+        threads may wait for another. @return Whether all have stopped.
+     */
     bool stop(std::uint64_t deadline) const {
-        bool stopped = true;
-        for (const Service* service = first(); service; service = service->next) {
-            stopped = service->stop(deadline) && stopped;
-        }
-        return stopped;
+        constexpr std::uint64_t over = 0;
+        return stopEach(over) || stopEach(deadline);
     }
     void leave() { callEach(&Service::leave); }
     void detach() { callEach(&Service::detach); }
@@ -73,6 +74,13 @@ public:
 private:
     /** Rooms above need threads. */
     Service* first() const { return os::hasThreads ? first_ : nullptr; }
+    bool stopEach(std::uint64_t deadline) const {
+        bool stopped = true;
+        for (const Service* service = first(); service; service = service->next) {
+            stopped = service->stop(deadline) && stopped;
+        }
+        return stopped;
+    }
     void callEach(void (*Service::*call)()) {
         const Service* service = nullptr;
         {

@@ -63,7 +63,11 @@ gc::Service room{[] { events().markRoots(); },
                      events().stop();
                      return true;
                  },
-                 [] { events().close(); }, [] { events().leaveThread(); }, [] { events().detachThread(); }};
+                 [] {
+                     events().close();
+                     forgetEndedThreads();
+                 },
+                 [] { events().leaveThread(); }, [] { events().detachThread(); }};
 } // namespace
 
 constinit Events theEvents;
@@ -807,6 +811,7 @@ void Events::detachThread() {
     gc::runtime().collector.resume(*gc::attached); // it may have yielded, or be exempt
     giveUpDispatchers(hands);                      // it runs no event: inside one it may not be detached
     tell(hands);
+    endLoopThread();
 }
 
 void Events::leaveThread() {
@@ -821,6 +826,7 @@ void Events::leaveThread() {
                                           << "\": its procedure has ended its thread (pthread_exit); others go on");
     }
     tell(hands);
+    endLoopThread();
     if (serviced || inside) {
         replaceEventsThread();
         ring();

@@ -164,6 +164,7 @@ private:
     int runReady();
     int runReadyBeside();
     bool runsReady() const;
+    void endLoopThread();
     bool mustGiveWay() const;
     void noteWaiting(const Awaited& awaited, os::ThreadId self, bool on) MPR_REQUIRES(lock_);
     Found lookFor(const Awaited& awaited, os::ThreadId self);

@@ -291,7 +291,7 @@ bool Events::isMine(const Dispatcher& d, os::ThreadId self) {
     if (d.owner != 0 && d.owner != self) {
         return false;
     }
-    return d.runner != 0 ? d.runner == self : d.owner != 0 || (d.onEventsThread && servicer_ == self);
+    return d.runner != 0 ? d.runner == self : d.owner != 0 || (d.onEventsThread && servicer_ == self && runsReady());
 }
 
 /** Under the lock: whether there is something to do first. @param awaited As of sleep(). */
@@ -423,7 +423,15 @@ bool Events::mustGiveWay() const {
 /** Whether the calling thread, while it services, runs ready dispatchers: not if the program has a thread for that. */
 bool Events::runsReady() const {
     const std::uint32_t loop = loopThread_.load(std::memory_order_relaxed);
-    return loop == 0 || loop == gc::attached->number || !gc::runtime().collector.isAttached(loop);
+    return loop == 0 || loop == gc::attached->number;
+}
+
+/** The calling thread ends. If it was the program's for ready dispatchers, whoever waits for events has to run them. */
+void Events::endLoopThread() {
+    std::uint32_t self = gc::attached->number;
+    if (loopThread_.compare_exchange_strong(self, 0)) {
+        ring();
+    }
 }
 
 /** Run ready dispatchers while waiting. An event that waits itself keeps the service for as long. @return How many events. */

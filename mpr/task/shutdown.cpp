@@ -26,11 +26,13 @@ namespace {
 /** Whether this is the thread that mprStartEventsThread made. */
 thread_local bool isEventsThread = false;
 
-std::atomic<int> stateBefore{MPR_CREATED};  // the last mprShutdown
-std::atomic<MprTicks> timeoutBefore{0};     // it
+constinit os::Lock
+    changes; // mprShutdown and mprCancelShutdown, which change these three and the runtime's life together
+int stateBefore = MPR_CREATED;              // the last mprShutdown
+MprTicks timeoutBefore = 0;                 // it
 std::atomic<std::uint64_t> grantedUntil{0}; // by it, to work in progress
 std::atomic<MprIdleCallback> idleCallback{mprServicesAreIdle};
-/** Threads that service events and have ended since: mprCancelShutdown starts as many. */
+/** Threads that service events and have ended because the runtime stops: mprCancelShutdown starts as many. */
 std::atomic<int> endedThreads{0};
 
 /** A thread that has ended goes on if the shutdown was cancelled, and nobody has been started in its place. */
@@ -86,6 +88,10 @@ int mprStartEventsThread(void) {
     return result;
 }
 
+void task::forgetEndedThreads() {
+    endedThreads.store(0);
+}
+
 void task::replaceEventsThread() {
     if (isEventsThread && !mprIsStopping()) {
         mprStartEventsThread();
@@ -109,6 +115,25 @@ int mprStart(void) {
     return result;
 }
 
+namespace {
+
+/** @return false when the runtime stops already. */
+bool beginShutdown(gc::Life& life, int exitStrategy, MprTicks granted) {
+    const os::Locked locked(changes);
+    int state = life.state.load();
+    do {
+        if (state >= MPR_STOPPING) {
+            return false;
+        }
+        stateBefore = state;
+        grantedUntil.store(task::deadlineIn(granted));
+    } while (!life.state.compare_exchange_weak(state, MPR_STOPPING));
+    timeoutBefore = life.exitTimeout.exchange(granted);
+    life.strategy.store(exitStrategy);
+    return true;
+}
+} // namespace
+
 void mprShutdown(int exitStrategy, int status, MprTicks timeout) {
     if (!gc::admitRunning("mprShutdown")) {
         return;
@@ -120,22 +145,12 @@ void mprShutdown(int exitStrategy, int status, MprTicks timeout) {
         os::log(os::Level::info, message << "mprShutdown: workers are busy; the runtime goes on");
         return;
     }
-    int state = life.state.load();
-    do {
-        if (state >= MPR_STOPPING) {
-            return;
-        }
-        stateBefore.store(state);
-        timeoutBefore.store(life.exitTimeout.load());
-        endedThreads.store(0); // none ends before the next line
-        grantedUntil.store(task::deadlineIn(granted));
-    } while (!life.state.compare_exchange_weak(state, MPR_STOPPING));
-    life.strategy.store(exitStrategy);
-    life.exitTimeout.store(granted);
-    if (status >= 0) {
+    const bool first = beginShutdown(life, exitStrategy, granted);
+    const bool aborts = (exitStrategy & MPR_EXIT_ABORT) != 0;
+    if ((first || aborts) && status >= 0) {
         life.status.store(status);
     }
-    if (exitStrategy & MPR_EXIT_ABORT) {
+    if (aborts) {
         gc::runtime().depletion.runTerminators(exitStrategy, life.status.load());
         os::exit(life.status.load());
     }
@@ -174,24 +189,36 @@ bool mprShouldAbortRequests(void) {
     return mprIsStopping() && (!gc::running() || task::leftUntil(grantedUntil.load()) == 0);
 }
 
-bool mprCancelShutdown(void) {
-    if (!gc::admitRunning("mprCancelShutdown")) {
-        return false;
-    }
-    gc::Life& life = gc::runtime().life;
+namespace {
+
+/** @param ended Threads that are to be started anew. @return false when the runtime does not stop, or ends. */
+bool endShutdown(gc::Life& life, int& ended) {
+    const os::Locked locked(changes);
     int stopping = MPR_STOPPING;
-    const int before = stateBefore.load();
-    if (gc::ending.load() || !life.state.compare_exchange_strong(stopping, before)) {
+    if (gc::ending.load() || !life.state.compare_exchange_strong(stopping, stateBefore)) {
         return false;
     }
     if (gc::ending.load()) { // mprDestroy came in between: it goes on as if nothing were
-        int cancelled = before;
+        int cancelled = stateBefore;
         life.state.compare_exchange_strong(cancelled, MPR_STOPPING);
         return false;
     }
     life.strategy.store(MPR_EXIT_NORMAL);
-    life.exitTimeout.store(timeoutBefore.load());
-    for (int i = endedThreads.exchange(0); i > 0; --i) {
+    life.exitTimeout.store(timeoutBefore);
+    ended = endedThreads.exchange(0); // before the next shutdown, in which others may end
+    return true;
+}
+} // namespace
+
+bool mprCancelShutdown(void) {
+    if (!gc::admitRunning("mprCancelShutdown")) {
+        return false;
+    }
+    int ended = 0;
+    if (!endShutdown(gc::runtime().life, ended)) {
+        return false;
+    }
+    for (; ended > 0; --ended) {
         startEventsThread();
     }
     return true;

@@ -12,5 +12,7 @@ namespace mpr::task {
 int startServiceThread(MprThread* thread);
 /** The calling thread ends: if it is mprStart's for events, there is to be another. */
 void replaceEventsThread();
+/** A runtime has ended: what mprCancelShutdown would have started again is forgotten. */
+void forgetEndedThreads();
 
 } // namespace mpr::task

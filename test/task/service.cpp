@@ -296,6 +296,46 @@ TEST_CASE("with MPR_USER_EVENTS_THREAD events of the main dispatcher run in the 
     CHECK(late == 0);
 }
 
+TEST_CASE("who waits, even for the main dispatcher, runs its events when the thread of the program's loop ends",
+          "[task][service]") {
+    for (bool forMain : {false, true}) {
+        INFO(forMain);
+        Runtime runtime("", MPR_USER_EVENTS_THREAD);
+        REQUIRE(mprStart() == 0);
+        static std::atomic<int> ran;
+        ran = 0;
+        MprDispatcher *own = mprCreateDispatcher("own", 0);
+        Root root(own);
+        Gate serviced, ends, waits;
+        std::atomic<int> result{1};
+        Mutator loop("loop", [&](Mutator &) {
+            mprServiceEvents(0, 0);
+            serviced.open();
+            while (!ends.isOpen()) {
+                mprSleep(1);
+            }
+        });
+        Mutator waiter("waiter", [&](Mutator &) {
+            waits.open();
+            result = mprWaitForEvent(forMain ? nullptr : own, 60'000, -1);
+        });
+        CHECK(until([&] { return waits.isOpen() && serviced.isOpen(); }));
+        mprCreateEvent(nullptr, "main", 0, proc([](void *data, MprEvent *) {
+                           ran++;
+                           mprCreateEvent(static_cast<MprDispatcher *>(data), "own", 0, proc([](void *, MprEvent *) {}),
+                                          nullptr, 0);
+                       }),
+                       own, 0);
+        sleepYielded(20); // the waiter waits by then, most likely; else less is tried
+        CHECK(ran == 0);
+        ends.open();
+        loop.join();
+        waiter.join();
+        CHECK(ran == 1);
+        CHECK(result == 0);
+    }
+}
+
 TEST_CASE("when the thread of the program's loop has ended, others run the main dispatcher's events",
           "[task][service]") {
     Runtime runtime("", MPR_USER_EVENTS_THREAD);

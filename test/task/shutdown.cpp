@@ -5,6 +5,7 @@
 #include "test/support/dying.hpp"
 #include "test/support/mutator.hpp"
 #include "test/support/process.hpp"
+#include "test/support/node.hpp"
 #include "test/support/runtime.hpp"
 #include "test/support/sanitizer.hpp"
 
@@ -235,6 +236,61 @@ TEST_CASE("mprDestroy waits for the threads of mprCreateThread, which see that i
     }
     runtime.end();
     CHECK(ended == 3);
+}
+
+TEST_CASE("mprDestroy ends what workers wait for, whichever of events and workers was used first", "[task][shutdown]") {
+    for (bool workersFirst : {false, true}) {
+        Runtime runtime("", MPR_USER_EVENTS_THREAD);
+        static MprDispatcher *own;
+        static std::atomic<int> result;
+        static std::atomic<bool> waits;
+        result = 0;
+        waits = false;
+        if (workersFirst) {
+            REQUIRE(mprStartWorker(
+                        +[](void *, MprWorker *) {}, nullptr) == 0);
+        }
+        own = mprCreateDispatcher("own", 0);
+        Root root(own);
+        REQUIRE(mprStartWorker(
+                    +[](void *, MprWorker *) {
+                        waits = true;
+                        result = mprWaitForEvent(own, -1, -1);
+                    },
+                    nullptr) == 0);
+        CHECK(until([] { return waits.load(); }));
+        mprSetExitTimeout(5000); // and mprDestroy would refuse after it
+        root.set(nullptr);
+        INFO(workersFirst);
+        runtime.end();
+        CHECK(result == MPR_ERR_ABORTED);
+    }
+}
+
+TEST_CASE("a terminator of mprDestroy cannot cancel it", "[task][shutdown]") {
+    Runtime runtime;
+    static bool cancelled;
+    cancelled = false;
+    REQUIRE(mprStart() == 0);
+    mprShutdown(MPR_EXIT_NORMAL, 0, -1);
+    mprAddTerminator([](int, int, int) { cancelled = mprCancelShutdown(); });
+    runtime.end();
+    CHECK_FALSE(cancelled);
+}
+
+TEST_CASE("child: abort after a shutdown", "[.]") {
+    mprCreate(0, nullptr, 0);
+    mprShutdown(MPR_EXIT_NORMAL, 3, -1);
+    mprShutdown(MPR_EXIT_NORMAL, 4, -1);
+    CHECK(mprGetExitStatus() == 3);
+    mprShutdown(MPR_EXIT_ABORT, 7, -1);
+    (void) !write(1, "still here", 10);
+}
+
+TEST_CASE("an abort counts after a shutdown, too", "[task][shutdown]") {
+    Ended ended = runChild("child: abort after a shutdown");
+    CHECK(ended.exited(7));
+    CHECK_FALSE(ended.wrote("still here"));
 }
 
 TEST_CASE("mprDestroy names a thread of mprCreateThread that does not end in time", "[task][shutdown]") {
