@@ -312,7 +312,7 @@ MPR_EXPORT ptrdiff_t mprDestroyHeap(MprPrivateHeap *heap);
 
 /**
     Allocate. @param size Bytes; 0 is fine. @param level MPR_CRITICAL_*, what the host is told if it has to be asked. With
-    MPR_CRITICAL_PROCESS the last 1/32 below the heap's limit may be used, too.
+    MPR_CRITICAL_PROCESS the last 1/32 below the heap's limit, at least 64 KiB, at most a quarter of it, may be used, too.
     @return A block that is not initialised, or NULL: the heap's limit is reached, or the system has no memory. A wrong
     call is named in the log, and returns NULL, too: a heap that was destroyed, a level that there is not, a heap for one
     thread used by another.
@@ -336,7 +336,8 @@ MPR_EXPORT int mprHeapFree(MprPrivateHeap *heap, void *ptr);
 /** @return Bytes that fit into a block, at least what was asked for; 0 for what is no block of this heap. */
 MPR_EXPORT size_t mprGetHeapBlockSize(MprPrivateHeap *heap, const void *ptr);
 
-/** Set what the heap may commit at most, its tables included. @param maximum Bytes; 0: no limit. @return 0, or
+/** Set what the heap may commit at most, its tables included. What it has committed serves on, some 320 KiB on a 64-bit
+    machine as soon as it is made. @param maximum Bytes; 0: no limit. @return 0, or
     MPR_ERR_BAD_ARGS. */
 MPR_EXPORT int mprSetHeapLimit(MprPrivateHeap *heap, size_t maximum);
 

@@ -16,7 +16,7 @@
 
 MPR_EXTERN_C_BEGIN
 
-/* What the runtime does by itself, after the notifier, when an allocation fails. */
+/* What the runtime does by itself, after the notifier, when an allocation fails; not for MPR_MEM_TOO_BIG. */
 #define MPR_ALLOC_POLICY_NOTHING 0 /* The allocation returns NULL */
 #define MPR_ALLOC_POLICY_PRUNE 1   /* Call the pruners (at the redline too), try once more, else NULL */
 #define MPR_ALLOC_POLICY_RESTART \
@@ -55,7 +55,7 @@ typedef void (*MprMemNotifier)(int cause, int policy, size_t size, size_t total)
     refused: the log says so, and no limit changes. One below what is committed has been crossed already.
     @param maximum The hard limit, bytes; 0 or less: none. It is never exceeded. The last 1/32 below it (at least 64
     KiB, at most a quarter) is a reserve for the notifier and the pruners: for everyone else allocation ends there.
-    A maximum below what blocks take, garbage not yet collected included, is refused in the same way. Below what is
+    A maximum below what blocks take, garbage not yet collected included, pinned ones not, is refused in the same way. Below what is
     committed it is named and accepted: nothing more is committed until enough has been given back. Under a few megabytes
     that many threads share, option region=256k refuses less: memory is committed in smaller pieces.
     @param cache Free memory to keep when the heap is idle or a collection was forced; -1 does not change it (1 MiB).
@@ -82,6 +82,7 @@ typedef void (*MprPruner)(void *data, int cause);
 /** Add a pruner for MPR_ALLOC_POLICY_PRUNE. @return 0, or MPR_ERR_MEMORY when 16 exist (without an operating system:
     4). */
 MPR_EXPORT int mprAddPruner(MprPruner pruner, void *data);
+/** Remove a pruner, which may be running in another thread at this moment. */
 MPR_EXPORT void mprRemovePruner(MprPruner pruner, void *data);
 
 /** Whether an allocation has failed since the last mprResetMemError. */

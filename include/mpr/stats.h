@@ -100,7 +100,7 @@ MPR_EXPORT unsigned long long mprGetCPU(MPR_NOTHING);
         mprPrintMem("after an hour", 0);
 
     Without an operating system it has no kinds. Any thread, any state, the notifier included, and without a runtime. It
-    does not yield, allocate or lock. To count
+    does not yield or allocate; it takes the heap's lock for moments, so it is not for handlers of the system's signals. To count
     blocks it stops all other attached threads at their next yield, for some nanoseconds per block. If one does not
     yield within eight deadlines, or the caller does not run (it is not attached, has yielded, is a manager or the log's
     handler), the summary has no kinds and says why.

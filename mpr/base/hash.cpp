@@ -28,6 +28,7 @@
 #include "mpr/base/siphash.hpp"
 #include "mpr/format.h"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/shortage.hpp"
 #include "mpr/gc/unmarked.hpp"
 #include "mpr/list.h"
 #include "mpr/lock.h"
@@ -456,6 +457,7 @@ void tidy(Table* table, MprKey* gone, Guard& guard) {
         Arrays fresh;
         {
             Unguarded unguarded(guard);
+            const mpr::gc::Optional optional;
             fresh = allocateArrays(slots);
         }
         if (fresh.entries && table->length < fresh.capacity && fresh.capacity < table->size) {

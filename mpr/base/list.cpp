@@ -17,6 +17,7 @@
 #include "mpr/base/references.hpp"
 #include "mpr/base/string.hpp"
 #include "mpr/gc/census.hpp"
+#include "mpr/gc/shortage.hpp"
 #include "mpr/lock.h"
 #include "mpr/memory.h"
 #include "mpr/string.h"
@@ -169,6 +170,7 @@ bool renew(List* list, int moved, Guard& guard) {
     {
         const int capacity = list->capacity;
         Unguarded unguarded(guard);
+        const mpr::gc::Optional optional;
         fresh = allocateArray(list, capacity);
     }
     if (fresh.capacity >= list->capacity) {

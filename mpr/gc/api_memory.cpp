@@ -41,8 +41,7 @@ namespace mpr::gc {
         rt.collector.budgetSpent();
     }
     if (attention.news) {
-        const bool well = attention.state == mpr::heap::Limits::State::well;
-        rt.depletion.raise(m, well ? MPR_MEM_WELL : MPR_MEM_WARNING, size);
+        rt.depletion.tellNews(m, size);
     }
     if constexpr (os::hasThreads) {
         rt.heap.tell();
@@ -148,6 +147,7 @@ void* allocateToGrow(std::size_t size, Byte kind, bool grows) {
         Heap& heap = runtime().heap;
         const std::size_t n = granulesFor(size);
         if (const std::size_t slack = grows ? heap.slackFor(n) : 0) {
+            const Optional optional;
             if (void* block = allocate((n + slack) << granuleShift, kind, "mprRealloc")) {
                 heap.keepSlack(caller()->local, block, n);
                 return block;

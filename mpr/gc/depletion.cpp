@@ -37,6 +37,11 @@ std::string_view nameOf(int cause) {
     default: return "no heap can have so much";
     }
 }
+
+/** Whether an allocation fails that another try might not. */
+constexpr bool fails(int cause) {
+    return cause == MPR_MEM_LIMIT || cause == MPR_MEM_FAIL || (os::hasPages && cause == MPR_MEM_HOST);
+}
 } // namespace
 
 /** @return false: not now. */
@@ -45,36 +50,64 @@ bool Depletion::enter(Mutator& m) {
     if (!callsNobody) {
         os::assertUnlocked();
     }
-    return !callsNobody && !busy_.exchange(true, std::memory_order_acquire);
+    Mutator* nobody = nullptr;
+    return !callsNobody && inside_.compare_exchange_strong(nobody, &m, std::memory_order_acquire);
 }
 
 bool Depletion::raise(Mutator& m, int cause, std::size_t size) {
-    if (!enter(m)) {
-        if (cause == MPR_MEM_WARNING || cause == MPR_MEM_WELL) {
-            heap_.repeatNews();
-        }
-        return false;
+    if (enter(m)) {
+        return apply(m, cause, size);
     }
+    if constexpr (os::hasThreads) {
+        // Another thread is being told: a policy that ends the program does not wait for what it does about it.
+        if (fails(cause) && !m.callsNobody && inside_.load(std::memory_order_relaxed) != &m) {
+            endBy(policy_.load(std::memory_order_relaxed), size, heap_.limits().committed());
+        }
+    }
+    return false;
+}
+
+void Depletion::tellNews(Mutator& m, std::size_t size) {
+    if (!enter(m)) {
+        heap_.wantAttention();
+        return;
+    }
+    const heap::Heap::News news = heap_.takeNews();
+    if (news.any) {
+        apply(m, news.state == heap::Limits::State::well ? MPR_MEM_WELL : MPR_MEM_WARNING, size);
+    } else { // somebody has told it
+        leave();
+    }
+}
+
+/** The calling thread is in here. @return Whether trying again makes sense. */
+bool Depletion::apply(Mutator& m, int cause, std::size_t size) {
     const bool wasPrivileged = m.local.privileged();
     m.local.setPrivileged(true);
     const os::AsCritical critical(os::Critical::domain);
     const std::size_t total = heap_.limits().committed();
     const int policy = policy_.load(std::memory_order_relaxed);
     tell(cause, size, total);
-    const bool fails = cause == MPR_MEM_LIMIT || cause == MPR_MEM_FAIL || (os::hasPages && cause == MPR_MEM_HOST);
-    if (policy == MPR_ALLOC_POLICY_PRUNE && (fails || cause == MPR_MEM_WARNING)) {
+    if (policy == MPR_ALLOC_POLICY_PRUNE && (fails(cause) || cause == MPR_MEM_WARNING)) {
         prune(cause);
-    } else if (policy == MPR_ALLOC_POLICY_RESTART && fails) {
-        restart();
-    } else if (policy == MPR_ALLOC_POLICY_EXIT && fails) {
-        runTerminators(MPR_ALLOC_POLICY_EXIT, 1);
-        os::exit(1);
-    } else if (policy == MPR_ALLOC_POLICY_ABORT && fails) {
-        abortWithState(size, total);
+    } else if (fails(cause)) {
+        endBy(policy, size, total);
     }
     m.local.setPrivileged(wasPrivileged);
     leave();
-    return fails;
+    return fails(cause);
+}
+
+/** If it is a policy that ends the program, it does; a program that cannot be started anew goes on. */
+void Depletion::endBy(int policy, std::size_t size, std::size_t total) {
+    if (policy == MPR_ALLOC_POLICY_RESTART) {
+        restart();
+    } else if (policy == MPR_ALLOC_POLICY_EXIT) {
+        runTerminators(MPR_ALLOC_POLICY_EXIT, 1);
+        os::exit(1);
+    } else if (policy == MPR_ALLOC_POLICY_ABORT) {
+        abortWithState(size, total);
+    }
 }
 
 bool Depletion::tellLoad(Mutator& m, void (*f)(void* self), void* self, bool low) {

@@ -2,7 +2,7 @@
 /*
     depletion.hpp - Memory runs short: the notifier is told, and the policy applied.
 
-    Invariant: at most one thread is in here at a time, and never twice (`busy_`), and none that has the lock of
+    Invariant: at most one thread is in here at a time, and never twice (`inside_`), and none that has the lock of
     libuv's loop (Mutator::callsNobody). A redline that is crossed meanwhile is told after the next allocation.
  */
 #pragma once
@@ -33,6 +33,9 @@ public:
     /** Tell the notifier, then apply the policy. May not return. @return Whether trying again makes sense. */
     bool raise(Mutator& m, int cause, std::size_t size);
 
+    /** Tell what the limits have to tell, as they are now. While somebody is in here it waits for the next allocation. */
+    void tellNews(Mutator& m, std::size_t size);
+
     /**
         Call f(self) as the notifier is called, and with low memory the pruners after it. @return false: not now, somebody is
         in here.
@@ -42,7 +45,7 @@ public:
     /** The calling thread ends inside the notifier, a pruner or a terminator, so that call does not return. */
     void abandon(Mutator& m) {
         m.local.setPrivileged(false);
-        busy_.store(false, std::memory_order_release);
+        leave();
     }
 
     void setNotifier(MprMemNotifier notifier) { notifier_.store(notifier, std::memory_order_release); }
@@ -65,7 +68,9 @@ private:
     static constexpr int places = os::callbackPlaces;
 
     bool enter(Mutator& m);
-    void leave() { busy_.store(false, std::memory_order_release); }
+    bool apply(Mutator& m, int cause, std::size_t size);
+    void endBy(int policy, std::size_t size, std::size_t total);
+    void leave() { inside_.store(nullptr, std::memory_order_release); }
     void tell(int cause, std::size_t size, std::size_t total);
     void write(int cause, std::size_t size, std::size_t total);
     void prune(int cause);
@@ -75,7 +80,7 @@ private:
     heap::Heap& heap_;
     os::Shared<MprMemNotifier> notifier_{nullptr};     // released when it is set, acquired when it is called
     os::Shared<int> policy_{MPR_ALLOC_POLICY_NOTHING}; // a number: orders nothing
-    os::Shared<bool> busy_{false};                     // acquired and released as a lock is
+    os::Shared<Mutator*> inside_{nullptr};             // acquired and released as a lock is
     os::Shared<bool> error_{false};                    // orders nothing
     os::Counter errors_{0};
     char** argv_ = nullptr; // set before there are other threads

@@ -104,7 +104,8 @@ struct Mutator {
     os::Shared<bool> parked{false};
     /** It has a lock that callbacks of the program may wait for, so it calls none when memory runs short. Its own. */
     bool callsNobody = false;
-    void* thread = nullptr; // its MprThread, or null when the thread was made elsewhere
+    bool canDoWithout = false; // what it allocates now: Optional. Its own
+    void* thread = nullptr;    // its MprThread, or null when the thread was made elsewhere
     /** Of all that were ever attached. The system gives the number of a thread that has ended to the next. 0: the collector's own. */
     std::uint32_t number = 0;
     char name[32] = {}; // set before the list's lock, with which others come to it, as all that does not change

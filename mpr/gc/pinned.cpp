@@ -654,9 +654,15 @@ MPR_INLINE unsigned allocateFrom(Pool& pool, void** to, unsigned count, const Wa
     }
     if (!pool || !pool->isRange()) {
         const std::size_t size = wanted.granules << granuleShift;
-        if ((rt.collector.makeRoom(m, size) && again()) ||
-            (rt.depletion.raise(m, causeOf(shortage, os::refusals() != refused), size) && again())) {
+        if (rt.collector.makeRoom(m, size) && again()) {
             return made;
+        }
+        if (rt.depletion.raise(m, causeOf(shortage, os::refusals() != refused), size)) {
+            rt.heap.decommitRetired();
+            if (again()) {
+                return made;
+            }
+            rt.heap.noteRefused(size);
         }
     }
     rt.depletion.countError();

@@ -11,6 +11,9 @@ namespace mpr::gc {
 
 bool relieve(Mutator& m, Attempt& attempt) {
     Runtime& rt = runtime();
+    if (os::hasThreads && m.canDoWithout) {
+        return false;
+    }
     const unsigned refused = os::refusals();
     if (attempt.shortage != heap::Shortage::tooBig) {
         if (rt.collector.awaitSweep(m) && attempt.again()) {
@@ -50,6 +53,7 @@ bool relieveOutside(Attempt& attempt) {
             }
         }
     }
+    rt.heap.noteRefused(attempt.bytes);
     rt.depletion.countError();
     return false;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "mpr/gc/mutator.hpp"
 #include "mpr/heap/heap.hpp"
@@ -33,6 +34,26 @@ struct Attempt {
     locks that others wait for, and pauses may already wait for it.
  */
 [[gnu::cold, gnu::noinline]] bool relieveOutside(Attempt& attempt);
+
+/**
+    What the calling thread allocates while one of these lives it can do without: where there is no memory nothing is done
+    to have it, nobody is told, and no policy ends the program.
+ */
+class Optional {
+public:
+    Optional() : m_(attached), before_(m_ && std::exchange(m_->canDoWithout, true)) {}
+    ~Optional() {
+        if (m_) {
+            m_->canDoWithout = before_;
+        }
+    }
+    Optional(const Optional&) = delete;
+    Optional& operator=(const Optional&) = delete;
+
+private:
+    Mutator* const m_;
+    const bool before_;
+};
 
 /** A try by f(shortage), which says whether there was memory, or why not. */
 template <typename F>

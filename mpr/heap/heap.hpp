@@ -462,18 +462,21 @@ public:
     /** What needs attention. Asking clears it. */
     struct Attention {
         bool budgetSpent;
-        bool news; // of the limits: this is their state now
-        Limits::State state;
+        bool news; // of the limits: see takeNews
     };
     Attention takeAttention();
+    struct News {
+        bool any;
+        Limits::State state; // now
+    };
+    /** What the limits have to tell, for who tells it before anybody else asks. */
+    News takeNews();
     /**
         For trials: every allocation takes the slow path, and every Nth (`turn`) spends the budget. No thread is
         attached.
      */
     void setStepping(unsigned turn);
     bool steps() const { return !os::cooperative && stepping_ > 0; }
-    /** Nobody could be told of the redline, or that memory is well: ask for attention again after the next allocation. */
-    void repeatNews();
     /** Whether memory is well, by what is in use now. Any thread. */
     Limits::State memoryState();
     /** An allocation of so many bytes was refused. The calling thread is told. */

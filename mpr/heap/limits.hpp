@@ -156,8 +156,6 @@ public:
         }
         return had;
     }
-    /** What somebody was about to tell could not be said. */
-    void repeatNews() { change(state_, state_ == State::well ? State::warned : State::well); }
 
     std::size_t committed() const { return committed_; }
     /** What counts against the limits. */

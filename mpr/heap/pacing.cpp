@@ -45,9 +45,14 @@ void Heap::watchRedline() {
 Heap::Attention Heap::takeAttention() {
     os::Locked locked(lock_);
     const bool stepped = steps() && ++step_ % stepping_ == 0;
-    const Attention result{trigger_.takeSpent() || stepped, limits_.takeNews(), limits_.state()};
+    const Attention result{trigger_.takeSpent() || stepped, limits_.hasNews()};
     attention_.store(steps(), std::memory_order_relaxed);
     return result;
+}
+
+Heap::News Heap::takeNews() {
+    os::Locked locked(lock_);
+    return {limits_.takeNews(), limits_.state()};
 }
 
 void Heap::setStepping(unsigned turn) {
@@ -55,12 +60,6 @@ void Heap::setStepping(unsigned turn) {
         stepping_ = turn;
         attention_.store(turn > 0, std::memory_order_relaxed);
     }
-}
-
-void Heap::repeatNews() {
-    os::Locked locked(lock_);
-    limits_.repeatNews();
-    haveTold();
 }
 
 Limits::State Heap::memoryState() {

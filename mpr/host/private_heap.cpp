@@ -130,6 +130,7 @@ void* allocateInFreed(MprPrivateHeap& h, std::size_t n) {
     }
     if (h.heap.needsAttention()) {
         static_cast<void>(h.heap.takeAttention());
+        static_cast<void>(h.heap.takeNews());
         h.heap.tell();
     }
     return block;

@@ -627,3 +627,37 @@ TEST_CASE("several threads add, remove, look up and iterate", "[base][hash]") {
     collect();
     CHECK(stats().misuses == 0);
 }
+
+namespace {
+
+int refusals;
+
+/* Have memory end, and count from then on how often the notifier hears of it. */
+void fillMemory() {
+    mprSetMemLimits(0, static_cast<ssize>(stats().heap) + (4 << 20), -1);
+    for (size_t size = 1 << 20; size >= 16; size /= 2) {
+        while (mprAllocMem(size, MPR_ALLOC_HOLD)) {}
+    }
+    refusals = 0;
+    mprSetMemNotifier([](int, int, size_t, size_t) { refusals++; });
+    mprResetMemError();
+}
+} // namespace
+
+TEST_CASE("keys are removed when memory has ended, and nobody is told of what that could do without", "[base][hash]") {
+    Runtime runtime;
+    MprHash *hash = mprCreateHash(0, 0);
+    Root root(hash);
+    constexpr int count = 20000;
+    for (int i = 0; i < count; i++) {
+        mprAddKey(hash, std::to_string(i).c_str(), nullptr);
+    }
+    fillMemory();
+    for (int i = 0; i < count; i++) {
+        REQUIRE(mprRemoveKey(hash, std::to_string(i).c_str()) == 0);
+    }
+    CHECK(mprGetHashLength(hash) == 0);
+    CHECK(refusals == 0);
+    CHECK_FALSE(mprHasMemError());
+    CHECK(stats().errors > 0); // by filling it
+}

@@ -561,3 +561,37 @@ TEST_CASE("a list that another thread changes is sorted all the same", "[base][l
         REQUIRE(reinterpret_cast<intptr_t>(mprGetItem(list, i - 1)) <= reinterpret_cast<intptr_t>(mprGetItem(list, i)));
     }
 }
+
+namespace {
+
+int refusals;
+
+/* Have memory end, and count from then on how often the notifier hears of it. */
+void fillMemory() {
+    mprSetMemLimits(0, static_cast<ssize>(stats().heap) + (4 << 20), -1);
+    for (size_t size = 1 << 20; size >= 16; size /= 2) {
+        while (mprAllocMem(size, MPR_ALLOC_HOLD)) {}
+    }
+    refusals = 0;
+    mprSetMemNotifier([](int, int, size_t, size_t) { refusals++; });
+    mprResetMemError();
+}
+} // namespace
+
+TEST_CASE("items are removed when memory has ended, and nobody is told of what that could do without", "[base][list]") {
+    Runtime runtime;
+    MprList *list = mprCreateList(0, 0);
+    Root root(list);
+    for (int i = 0; i < 20000; i++) {
+        mprAddItem(list, list);
+    }
+    collect(); // its array is old: each item that moves would have to be remembered
+    collect();
+    fillMemory();
+    for (int i = 0; i < 10; i++) {
+        CHECK(mprRemoveItemAtPos(list, 0) == 0);
+    }
+    CHECK(mprGetListLength(list) == 19990);
+    CHECK(refusals == 0);
+    CHECK_FALSE(mprHasMemError());
+}

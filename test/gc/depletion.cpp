@@ -4,6 +4,7 @@
  */
 #include "mpr/gc/depletion.hpp"
 
+#include "test/support/log.hpp"
 #include "test/support/stepped_heap.hpp"
 
 #include <string>
@@ -86,6 +87,50 @@ TEST_CASE("inside the notifier nobody is told", "[gc][limits]") {
     raisesAgain = false;
     CHECK(raised.own.raise(raised.thread, MPR_MEM_LIMIT, 1)); // and afterwards it is
     CHECK(told.size() == 2);
+}
+
+TEST_CASE("while one thread is told, a policy that ends the program holds for the others", "[gc][limits]") {
+    test::Log log;
+    Raised raised;
+    static Mutator other;
+    static bool others;
+    raised.own.setPolicy(MPR_ALLOC_POLICY_RESTART); // which goes on here, for want of arguments
+    for (const bool byOther : {false, true}) {
+        others = byOther;
+        raised.own.setNotifier([](int cause, int, size_t, size_t) {
+            CHECK(cause == MPR_MEM_WARNING);
+            CHECK_FALSE(depletion->raise(others ? other : *mutator, MPR_MEM_LIMIT, 1));
+        });
+        CHECK_FALSE(raised.own.raise(raised.thread, MPR_MEM_WARNING, 1));
+        CHECK(test::Log::has("the program could not be started anew") == byOther);
+    }
+}
+
+TEST_CASE("what the limits have to tell is told by one, as it is then", "[gc][limits]") {
+    Raised raised;
+    auto &heap = raised.stepped.heap();
+    heap.setLimits(1, mpr::heap::Limits::none); // crossed
+    raised.own.setNotifier([](int cause, int policy, size_t size, size_t) {
+        told.push_back({cause, policy, size, true});
+        if (raisesAgain) {
+            depletion->tellNews(*mutator, 1); // which has to wait
+        }
+    });
+    raisesAgain = true;
+    raised.own.raise(raised.thread, MPR_MEM_TOO_BIG, 1);
+    raisesAgain = false;
+    CHECK(told.size() == 1);
+    CHECK(heap.needsAttention());
+    CHECK(heap.takeAttention().news);
+    CHECK(heap.takeAttention().news); // until it is told
+    raised.own.tellNews(raised.thread, 1);
+    raised.own.tellNews(raised.thread, 1);
+    REQUIRE(told.size() == 2);
+    CHECK(told[1].cause == MPR_MEM_WARNING);
+    heap.setLimits(mpr::heap::Limits::none, mpr::heap::Limits::none);
+    raised.own.tellNews(raised.thread, 1);
+    REQUIRE(told.size() == 3);
+    CHECK(told[2].cause == MPR_MEM_WELL);
 }
 
 TEST_CASE("a thread that ends inside the notifier lets others be told", "[gc][limits]") {

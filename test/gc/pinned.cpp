@@ -878,3 +878,30 @@ TEST_CASE("a store into a block of a range publishes what it stores", "[gc][pinn
     mprRelease(owner);
     CHECK(stats().misuses == 0);
 }
+
+TEST_CASE("a pinned block that is refused is told of as others are, and so is what follows", "[gc][pinned]") {
+    Runtime runtime;
+    static int limits, wells;
+    limits = wells = 0;
+    mprSetMemNotifier([](int cause, int, size_t, size_t) {
+        limits += cause == MPR_MEM_LIMIT;
+        wells += cause == MPR_MEM_WELL;
+    });
+    mprSetMemLimits(0, 16 << 20, -1);
+    std::vector<void *> all;
+    while (void *block = mprAllocPinned(50'000, 0, MPR_ALLOC_HOLD)) {
+        all.push_back(block);
+    }
+    CHECK(limits == 1);
+    CHECK(mprGetMemState() == MPR_MEM_LIMIT);
+    for (void *block : all) {
+        mprRelease(block);
+        CHECK(mprFree(block) == 0);
+    }
+    CHECK(test::until([] {
+        collect();
+        mprFree(mprAlloc(30'000));
+        return wells > 0;
+    }));
+    CHECK(mprGetMemState() == MPR_MEM_WELL);
+}

@@ -365,6 +365,10 @@ TEST_CASE("a signal handler that is freed by hand gets no more signals", "[io][h
     collect();
     kill(getpid(), SIGUSR2);
     CHECK(serviceUntil([] { return others == 1; }));
+    static bool last;
+    last = false;
+    mprCreateEvent(nullptr, "last", 0, proc([](void *, MprEvent *) { last = true; }), nullptr, 0);
+    CHECK(serviceUntil([] { return last; }));
     CHECK(runs == 0);
 }
 
