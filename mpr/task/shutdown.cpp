@@ -26,11 +26,11 @@ namespace {
 /** Whether this is the thread that mprStartEventsThread made. */
 thread_local bool isEventsThread = false;
 
-constinit os::Lock
-    changes; // mprShutdown and mprCancelShutdown, which change these three and the runtime's life together
+/** Of mprShutdown and mprCancelShutdown, which change what follows and the runtime's life together. */
+constinit os::Lock changes;
 int stateBefore = MPR_CREATED;              // the last mprShutdown
 MprTicks timeoutBefore = 0;                 // it
-std::atomic<std::uint64_t> grantedUntil{0}; // by it, to work in progress
+std::atomic<std::uint64_t> grantedUntil{0}; // by it, to work in progress; read without the lock
 std::atomic<MprIdleCallback> idleCallback{mprServicesAreIdle};
 /** Threads that service events and have ended because the runtime stops: mprCancelShutdown starts as many. */
 std::atomic<int> endedThreads{0};

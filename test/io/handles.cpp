@@ -26,6 +26,7 @@ using namespace test;
 namespace {
 
 std::atomic<int> runs;
+std::atomic<int> notFreed; // by threads, which may not check
 
 void *proc(MprEventProc p) {
     return reinterpret_cast<void *>(p);
@@ -52,7 +53,7 @@ void endWatch(int i) {
     mprDestroyWaitHandler(handler);
     if (i % 4 == 3) {
         root.set(nullptr);
-        CHECK(mprFree(handler) == 0);
+        notFreed += mprFree(handler) != 0;
     }
     close(ends[0]);
     close(ends[1]);
@@ -70,7 +71,7 @@ void endSignal(int i) {
         mprRemoveSignalHandler(handler);
     }
     if (i % 4 == 3) {
-        CHECK(mprFree(handler) == 0);
+        notFreed += mprFree(handler) != 0;
     }
 }
 
@@ -81,7 +82,7 @@ void endProcess(int i) {
         return;
     }
     if (i % 16 == 8) {
-        CHECK(mprFree(cmd) == 0);
+        notFreed += mprFree(cmd) != 0;
     } else if (i % 3 == 0) {
         mprHold(cmd);
         mprDestroyCmd(cmd);
@@ -113,9 +114,11 @@ TEST_CASE("handles end while what they have fired is on its way", "[io][handles]
                 mprYield(0);
             }
         };
+        notFreed = 0;
         doInThreeThreads(body);
         mprServiceEvents(1, 0);
         collect();
+        CHECK(notFreed == 0);
         CHECK(stats().misuses == 0);
         runs = 0;
         mprCreateEvent(nullptr, "count", 0, proc(count), nullptr, 0);
@@ -353,7 +356,7 @@ TEST_CASE("nobody is told of what is freed by hand, though it is queued", "[io][
 }
 
 TEST_CASE("a signal handler that is freed by hand gets no more signals", "[io][handles]") {
-    Runtime runtime;
+    Runtime runtime("poison=0"); // or that is refused
     static int others;
     others = 0;
     REQUIRE(mprAddSignalHandler(SIGUSR2, reinterpret_cast<void *>(+[](void *, MprSignal *) { others++; }), nullptr,
